@@ -1,0 +1,1 @@
+"""Comparisons in a terminal. Knows nothing of the web or of a database."""
