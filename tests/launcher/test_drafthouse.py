@@ -1,0 +1,120 @@
+"""The launcher, copied beside requirements of its own and started as a user starts it."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+LAUNCHER = Path(__file__).parents[2] / "drafthouse"
+
+
+class Box:
+    """A folder with the launcher, one requirement that needs no network, and a `compare` that says what it was told."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copy(LAUNCHER, folder)
+        (folder / "requirements.txt").write_text("-r requirements-web.txt\n")
+        self.require("1.0")
+        (folder / "worker" / "terminal").mkdir(parents=True)
+        (folder / "worker" / "terminal" / "compare.py").write_text(
+            "import os, sys, hops\nprint(hops.VERSION, os.getcwd(), *sys.argv[1:])\nsys.exit(7)\n"
+        )
+
+    def require(self, version: str) -> None:
+        """Ask for a wheel that is made here and now."""
+        wheel = self.folder / f"hops-{version}-py3-none-any.whl"
+        with zipfile.ZipFile(wheel, "w") as archive:
+            about = f"hops-{version}.dist-info"
+            archive.writestr("hops.py", f"VERSION = {version!r}\n")
+            archive.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: hops\nVersion: {version}\n")
+            archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            archive.writestr(f"{about}/RECORD", "")
+        (self.folder / "requirements-web.txt").write_text(f"./{wheel.name}  # ours\n")
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, self.folder / "drafthouse", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd="/",
+            start_new_session=True,
+        )
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=120)
+        return process.returncode, out, err
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Box:
+    """Prepared once; the tests that share it may run in any order."""
+    box = Box(tmp_path_factory.mktemp("box"))
+    box.run("compare")
+    return box
+
+
+def test_the_first_start_prepares_everything_and_says_so(tmp_path: Path) -> None:
+    code, out, err = Box(tmp_path).run("compare", "--pair", "starter")
+    assert (code, out) == (7, "1.0 / --pair starter\n")
+    assert [line.split(" … ")[0] for line in err.splitlines()] == ["Making .venv", "Installing requirements.txt"]
+
+
+def test_later_starts_have_nothing_to_say(box: Box) -> None:
+    box.run("compare")
+    code, _, err = box.run("compare")
+    assert (code, err) == (7, "")
+
+
+def test_a_changed_requirement_is_installed_even_in_an_included_file(box: Box) -> None:
+    box.require("2.0")
+    code, out, err = box.run("compare")
+    assert (code, out) == (7, "2.0 /\n")
+    assert err.startswith("Installing requirements.txt")
+
+
+def test_a_requirement_that_cannot_be_had_is_told_and_harms_nothing(box: Box) -> None:
+    box.run("compare")
+    wanted = (box.folder / "requirements-web.txt").read_text()
+    (box.folder / "requirements-web.txt").write_text("./gone-1.0-py3-none-any.whl\n")
+    code, out, err = box.run("compare")
+    assert (code, out) == (1, "")
+    assert err.splitlines()[-1] == "pip could not install requirements.txt; all it said is in .venv/pip.log."
+
+    (box.folder / "requirements-web.txt").write_text(wanted)
+    code, _, err = box.run("compare")
+    assert (code, err) == (7, "")
+
+
+def test_a_set_up_that_was_killed_is_begun_anew(box: Box) -> None:
+    box.require("3.0")
+    process = box.start("compare")
+    while not (box.folder / ".venv" / "unfinished").exists():  # until pip is at work
+        assert process.poll() is None, "the set-up ended before it could be killed"
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+    code, out, err = box.run("compare")
+    assert (code, out) == (7, "3.0 /\n")
+    assert err.startswith("Making .venv")
+
+
+def test_an_unknown_command_names_those_there_are(box: Box) -> None:
+    code, out, err = box.run("brew")
+    assert (code, out) == (2, "")
+    assert err.startswith("There is no command 'brew'.")
+    assert "compare" in err and "test" in err
+
+
+def test_an_old_python_is_told_that_it_is_too_old() -> None:
+    pretend = "import sys, runpy; sys.version_info = (3, 9, 18, 'final', 0); runpy.run_path(sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", pretend, LAUNCHER], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Drafthouse needs Python 3.11 or newer, and this is 3.9.")
