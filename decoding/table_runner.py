@@ -1,0 +1,94 @@
+"""A model that is a table: exact in float64, instant, a real `ModelRunner`. Tests and demonstrations stand on it."""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from collections.abc import Callable, Sequence
+
+from torch import Tensor
+
+from decoding.errors import BadPrompt
+
+StateOf = Callable[[Sequence[int]], int]  # a text -> the table's row that says what follows it
+
+
+def last_token(text: Sequence[int]) -> int:
+    return text[-1]
+
+
+def hashed(rows: int) -> StateOf:
+    """The whole text chooses among `rows` rows: what follows depends on everything before it."""
+    return lambda text: zlib.crc32(array("q", text).tobytes()) % rows
+
+
+class TableRunner:
+    def __init__(self, table: Tensor, context: int = 4096, state_of: StateOf = last_token) -> None:
+        self.table = table  # logits [rows, V]
+        self.vocab_size = table.shape[1]
+        self.context = context
+        self.device = table.device
+        self.state_of = state_of
+        self._tokens: list[int] = []
+        self._branches: TableBranches | None = None
+
+    @property
+    def tokens(self) -> list[int]:
+        return self._tokens
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
+        if not 1 <= need <= len(new):
+            raise ValueError(f"logits after {need} tokens were asked for, and {len(new)} tokens were given")
+        if len(self._tokens) + len(new) > self.context:
+            raise BadPrompt(
+                f"The text would be {len(self._tokens) + len(new)} tokens long and the model holds {self.context}. "
+                "Shorten the prompt or ask for fewer new tokens."
+            )
+        self._close()
+        self._tokens.extend(new)
+        ends = range(len(self._tokens) - need + 1, len(self._tokens) + 1)
+        return self.table[[self.state_of(self._tokens[:end]) for end in ends]]
+
+    def rewind(self, length: int) -> None:
+        if not 0 <= length <= len(self._tokens):
+            raise ValueError(f"cannot rewind {len(self._tokens)} tokens to {length}")
+        self._close()
+        del self._tokens[length:]
+
+    def fork(self, lengths: Sequence[int]) -> TableBranches:
+        if not all(0 <= length <= len(self._tokens) for length in lengths):
+            raise ValueError(f"cannot branch from {len(self._tokens)} tokens at {list(lengths)}")
+        self._close()
+        self._branches = TableBranches(self, [self._tokens[:length] for length in lengths])
+        return self._branches
+
+    def _close(self) -> None:
+        if self._branches is not None:
+            self._branches.is_open = False
+            self._branches = None
+
+
+class TableBranches:
+    def __init__(self, runner: TableRunner, texts: list[list[int]]) -> None:
+        self._runner = runner
+        self._texts = texts
+        self.is_open = True
+
+    def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
+        new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
+        self._check_open()
+        if len(new) != len(self._texts):
+            raise ValueError(f"{len(self._texts)} branches take one token each, and {len(new)} were given")
+        for text, token in zip(self._texts, new, strict=True):
+            text.append(token)
+        return self._runner.table[[self._runner.state_of(text) for text in self._texts]]
+
+    def adopt(self, row: int) -> None:
+        self._check_open()
+        self._runner._tokens[:] = self._texts[row]
+        self._runner._close()
+
+    def _check_open(self) -> None:
+        if not self.is_open:
+            raise RuntimeError("these branches are closed: their runner has moved on")
