@@ -1,0 +1,186 @@
+"""Prompt files of every form are read, and a broken one is told by line, reason and the number of good ones."""
+
+import json
+import sys
+from pathlib import Path
+from subprocess import run
+
+import pytest
+
+from decoding.errors import BadPrompts
+from decoding.prompts import FORMS, LONGEST, Prompt, decode, from_rows, read_prompts
+
+FILES = Path(__file__).parent / "prompt_files"
+
+
+def read(name: str) -> list[Prompt]:
+    return read_prompts(decode((FILES / name).read_bytes(), name), name)
+
+
+def refusal(text: str, name: str = "mine.jsonl") -> str:
+    with pytest.raises(BadPrompts) as caught:
+        read_prompts(text, name)
+    return str(caught.value)
+
+
+def test_our_own_columns_are_read_from_json_lines():
+    assert read("own.jsonl") == [
+        Prompt("a", "def add(a, b):\n", "code", "train", "    return a + b"),
+        Prompt("b", "Once upon a time", "prose", "validation"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["own.csv", "own.tsv"])
+def test_tables_hold_prompts_of_several_lines(name):
+    prompts = read(name)
+    assert [(prompt.id, prompt.category) for prompt in prompts] == [("a", "code"), ("b", "prose")]
+    assert prompts[0].text == 'def add(a, b):\n    """Add, carefully."""\n'
+
+
+def test_plain_text_is_one_prompt_a_line():
+    assert [prompt.text for prompt in read("lines.txt")] == ["The first prompt", "  the second, indented"]
+
+
+def test_plain_text_with_separators_is_one_prompt_between_them():
+    assert [prompt.text for prompt in read("pieces.txt")] == ["def f():\n\n    pass", "The second\nhas two lines"]
+
+
+def test_humaneval_prompts_are_taken_as_they_are():
+    [prompt] = read("humaneval.jsonl")
+    assert prompt.id == "HumanEval/0"
+    assert prompt.text == 'def double(x):\n    """Return twice x."""\n'
+    assert prompt.reference == "    return 2 * x\n"
+
+
+@pytest.mark.parametrize("name", ["mbpp.jsonl", "mbpp-sanitized.json"])
+def test_mbpp_becomes_a_docstring_with_the_first_test(name):
+    [prompt] = read(name)
+    assert prompt.id == "11"
+    assert prompt.text == '"""\nWrite a function to double a number.\nassert double(2) == 4\n"""\n'
+    assert prompt.reference.startswith("def double")
+
+
+def test_cnn_dailymail_asks_for_a_summary():
+    [prompt] = read("cnn-dailymail.csv")
+    assert prompt.text == "Summarize:\nIt rained.\nThen it stopped.\nSummary:\n"
+    assert prompt.reference == "Rain fell."
+
+
+def test_alpaca_puts_the_input_below_the_instruction():
+    with_input, without = read("alpaca.json")
+    assert with_input.text == "Name the colour.\n\nThe sky at noon"
+    assert without.text == "Tell a joke."
+    assert without.reference == "No."
+
+
+def test_gsm8k_is_the_bare_question():
+    [prompt] = read("gsm8k.jsonl")
+    assert (prompt.text, prompt.reference) == ("How many legs have two cats?", "2 * 4 = 8\n#### 8")
+
+
+def test_both_editions_of_ultrafeedback_are_the_bare_instruction():
+    assert [prompt.text for prompt in read("ultrafeedback.jsonl")] == ["Explain tides."]
+    [binarized] = read("ultrafeedback-binarized.jsonl")
+    assert (binarized.id, binarized.text) == ("f0", "Explain tides.")
+
+
+def test_spec_bench_keeps_the_category_and_the_first_turn():
+    first, second = read("spec-bench.jsonl")
+    assert (first.id, first.category, first.text) == ("81", "writing", "Write a letter.")
+    assert (second.category, second.reference) == ("math_reasoning", "8")
+
+
+def test_every_form_says_what_its_template_is_and_where_it_comes_from():
+    assert {"mbpp", "humaneval", "cnn-dailymail", "alpaca", "gsm8k", "ultrafeedback", "spec-bench"} < set(FORMS)
+    assert all(form.title and form.template and form.origin for form in FORMS.values())
+
+
+def test_rows_of_other_containers_are_read_too():
+    row = {"task_id": 3, "text": "Halve.", "code": "def halve(): ...", "test_list": ("assert halve(2) == 1",)}
+    [prompt] = from_rows([row], "mbpp.parquet")
+    assert prompt.text == '"""\nHalve.\nassert halve(2) == 1\n"""\n'
+
+
+def test_a_named_form_wins_over_the_columns():
+    text = json.dumps({"question": "Why?", "answer": "Because.", "text": "unused"})
+    assert read_prompts(text, "q.jsonl", form="gsm8k")[0].text == "Why?"
+    with pytest.raises(BadPrompts, match="no prompt form 'wrong'; there are humaneval"):
+        read_prompts(text, "q.jsonl", form="wrong")
+
+
+def test_a_prompt_without_an_id_gets_its_number():
+    assert [prompt.id for prompt in read_prompts('{"text": "a"}\n\n{"text": "b"}', "mine.jsonl")] == ["1", "2"]
+
+
+def test_broken_lines_are_told_by_number_reason_and_good_ones():
+    told = refusal('{"text": "good"}\n{"text": "cut o\n{"text": "good too"}\n[]\n{"prompt": ""}')
+    assert told.startswith("mine.jsonl, line 2 is broken, as are 2 more: not JSON (Unterminated string")
+    assert "2 prompts are good." in told
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"text": "a"}\n{"other": 1}', "line 2 is broken: it has no 'text' or 'prompt'. 1 prompt is good"),
+        ('{"text": 3}', "line 1 is broken: its 'text' is not text"),
+        ('{"text": " "}', "its text is empty"),
+        (
+            '{"id": "x", "text": "a"}\n{"id": "x", "text": "b"}',
+            "line 2 is broken: its id 'x' is that of line 1 already",
+        ),
+        ('{"text": "a", "split": "tset"}', "its split is 'tset', which can be train, validation, test or nothing"),
+        ('{"turns": [], "category": "qa"}', "its 'turns' holds no text"),
+        ('{"turns": "one", "category": "qa"}', "its 'turns' is not a list"),
+        (json.dumps({"text": "a" * (LONGEST + 1)}), "more than the 1,000,000 of the longest prompt"),
+        ("[" * 100_000, "line 1 is broken: not JSON"),
+        ('{"body": "a"}', "has the columns body, and none of them is known to hold prompts"),
+        (" \n", "mine.jsonl is empty"),
+        ("\ufeff", "mine.jsonl is empty"),
+        ('{"text": "\0"}', "holds NUL characters"),
+    ],
+)
+def test_each_fault_has_its_sentence(text, reason):
+    assert reason in refusal(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("mine.json", '[{"text": "a"},\n oops]', "mine.json, line 2 is broken: not JSON"),
+        ("mine.json", '["a", {"text": "b"}]', "entry 1 is broken: not a JSON object. 1 prompt is good"),
+        ("mine.json", "[" * 100_000, "line 1 is broken"),
+        ("mine.json", "[]", "mine.json holds no prompt"),
+        ("mine.csv", "text\n", "mine.csv holds no prompt"),
+        (
+            "mine.csv",
+            'text,id\n"two\nlines",1\nlonely\n',
+            "line 4 is broken: it has 1 cells where the first line has 2",
+        ),
+        ("mine.csv", f"text\n{'a' * (LONGEST + 1)}\n", "line 2 is broken: not a table (field larger than field limit"),
+        ("mine.docx", "a", "mine.docx ends in .docx; the name of a prompt file ends in .jsonl"),
+        ("mine", "a", "mine has no ending"),
+    ],
+)
+def test_each_container_says_where_it_broke(name, text, reason):
+    assert reason in refusal(text, name)
+
+
+def test_bytes_are_utf_8_with_or_without_a_mark_or_marked_utf_16():
+    assert decode("\ufeffgrün".encode(), "a.txt") == decode("grün".encode("utf-16"), "a.txt") == "grün"
+
+
+def test_bytes_of_another_encoding_are_refused_with_their_line():
+    with pytest.raises(BadPrompts, match=r"a\.txt, line 2: not UTF-8 text\. Save the file as UTF-8"):
+        decode("gut\ngrün".encode("latin-1"), "a.txt")
+    with pytest.raises(BadPrompts, match="not UTF-16 text"):
+        decode(b"\xff\xfea", "a.txt")
+
+
+def test_windows_line_ends_leave_no_trace():
+    assert [prompt.text for prompt in read_prompts("one\r\ntwo\r\n", "a.txt")] == ["one", "two"]
+    assert read_prompts("a\r\nb\r\n---\r\nc\r\n", "a.txt")[0].text == "a\nb"
+
+
+def test_the_web_process_can_import_it_without_torch():
+    program = "import decoding.prompts, sys; sys.exit('torch' in sys.modules)"
+    assert run([sys.executable, "-c", program], check=False).returncode == 0
