@@ -1,0 +1,95 @@
+from pathlib import Path
+
+import pytest
+
+from decoding.errors import DrafthouseError
+from worker.terminal.arguments import Asked, read_arguments
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> Path:
+    file = tmp_path / "prompts.jsonl"
+    file.write_text(
+        '{"text": "one", "split": "train"}\n{"text": "two", "split": "test"}\n{"text": "three", "split": "test"}\n'
+    )
+    return file
+
+
+def ask(prompts: Path, *more: str) -> Asked:
+    return read_arguments(["--target", "big", "--draft", "small", "--prompts", str(prompts), *more])
+
+
+def test_autoregressive_takes_part_even_when_nobody_names_it(prompts: Path) -> None:
+    asked = ask(prompts, "--strategies", "static:4,threshold:0.4,cap=10")
+    assert [choice.label for choice in asked.choices] == ["autoregressive", "static:4", "threshold:0.4,cap=10"]
+    assert asked.remarks == ("autoregressive runs too: it is what the others are compared with.",)
+
+
+def test_autoregressive_keeps_its_place_when_it_is_named(prompts: Path) -> None:
+    asked = ask(prompts, "--strategies", "static:4,autoregressive")
+    assert [choice.label for choice in asked.choices] == ["static:4", "autoregressive"]
+    assert asked.remarks == ()
+
+
+def test_split_and_limit_choose_among_the_prompts(prompts: Path) -> None:
+    assert [prompt.text for prompt in ask(prompts).prompts] == ["one", "two", "three"]
+    assert [prompt.text for prompt in ask(prompts, "--split", "test").prompts] == ["two", "three"]
+    assert [prompt.text for prompt in ask(prompts, "--split", "test", "--limit", "1").prompts] == ["two"]
+
+
+def test_every_sampling_setting_has_a_flag(prompts: Path) -> None:
+    flags = "--max-new-tokens 7 --temperature 0.5 --top-k 9 --top-p 0.8 --repetition-penalty 1.1 --dice ratio --seed 3"
+    asked = ask(prompts, *flags.split(), "--stop", "\n\n", "--stop", "def ", "--ignore-eos")
+    assert asked.sampling.to_dict() == {
+        "max_new_tokens": 7,
+        "temperature": 0.5,
+        "top_k": 9,
+        "top_p": 0.8,
+        "repetition_penalty": 1.1,
+        "dice": "ratio",
+        "seed": 3,
+        "stop": ["\n\n", "def "],
+        "ignore_eos": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ("--fast", "Unrecognized arguments: --fast."),
+        ("--limit 0", "--limit: '0' is not a whole number from 1 up."),
+        ("--temperature hot", "--temperature: invalid float value: 'hot'."),
+        ("--temperature -1", "temperature is -1.0; it must lie between 0 and 10."),
+        ("--strategies statik", "There is no strategy 'statik'"),
+        ("--strategies static:0", "static: lookahead is '0', outside 1 to 64."),
+        ("--strategies static:4,static:4", "static:4 is named twice"),
+        ("--split validation", "prompts.jsonl has no prompt of the split 'validation'"),
+        ("--pair starter", "--pair names both models"),
+    ],
+)
+def test_a_slip_is_told_in_a_sentence(prompts: Path, more: str, sentence: str) -> None:
+    with pytest.raises(DrafthouseError) as told:
+        ask(prompts, *more.split())
+    assert str(told.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        ("--pair porter", "There is no pair 'porter' in the box; there is starter."),
+        ("--target big", "A pair has two models"),
+        ("--target big --draft small", "Models of your own need prompts"),
+        ("--target big --draft small --prompts gone.txt", "gone.txt cannot be read: No such file or directory."),
+    ],
+)
+def test_what_is_missing_is_told_in_a_sentence(flags: str, sentence: str) -> None:
+    with pytest.raises(DrafthouseError) as told:
+        read_arguments(flags.split())
+    assert str(told.value).startswith(sentence)
+
+
+def test_a_broken_prompt_is_told_with_its_line(tmp_path: Path) -> None:
+    broken = tmp_path / "prompts.jsonl"
+    broken.write_text('{"text": "one"}\n{"text": \n')
+    with pytest.raises(DrafthouseError, match="line 2"):
+        ask(broken)

@@ -1,0 +1,46 @@
+import io
+
+from worker.terminal.progress import Progress, duration
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Time:
+    def __init__(self) -> None:
+        self.s = 0.0
+
+    def __call__(self) -> float:
+        return self.s
+
+
+def test_on_a_terminal_one_line_is_redrawn() -> None:
+    stream, time = Terminal(), Time()
+    progress = Progress(4, stream, time)
+    time.s = 2.0
+    progress.sample("static:4", 100)
+    progress.close()
+    redraw = "\r\x1b[K"
+    assert stream.getvalue() == (
+        f"{redraw}██████░░░░░░░░░░░░░░░░░░ 1/4 samples · 50 tokens/s · 6 s left · static:4{redraw}"
+    )
+
+
+def test_elsewhere_a_plain_line_is_written_now_and_then() -> None:
+    stream, time = io.StringIO(), Time()
+    progress = Progress(30, stream, time)
+    for _ in range(30):
+        time.s += 1.0
+        progress.sample("static:4", 10)
+    progress.close()
+    assert stream.getvalue() == (
+        "10/30 samples · 10 tokens/s · 20 s left\n"
+        "20/30 samples · 10 tokens/s · 10 s left\n"
+        "30/30 samples · 10 tokens/s · 0 s left\n"
+    )
+
+
+def test_durations_are_said_as_a_person_would() -> None:
+    assert [duration(s) for s in (0.4, 59.6, 200, 7500)] == ["0 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]

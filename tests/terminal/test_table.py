@@ -1,0 +1,86 @@
+import io
+from typing import Any
+
+import pytest
+
+from decoding.spec import STRATEGIES
+from worker.terminal.palette import MARKS, Palette, palette_for
+from worker.terminal.table import result
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def row(label: str, **more: Any) -> dict[str, Any]:
+    slug = label.partition(":")[0]
+    return {
+        "strategy": slug,
+        "label": label,
+        "role": STRATEGIES[slug].role,
+        "tokens_per_s": 229.06,
+        "speedup": {"median": 1.0, "low": 1.0, "high": 1.0, "prompts": 24},
+        "mean_acceptance_length": 1.0,
+        "draft_acceptance_rate": None,
+        "draft_share": 0.0,
+        "verify_share": 0.98,
+        "audit": {"identical": 24, "tie": 0, "divergent": 0, "not_compared": 0},
+        **more,
+    }
+
+
+def test_the_verdict_comes_first_and_then_a_row_for_each_strategy() -> None:
+    fast = row(
+        "static:4",
+        tokens_per_s=371.0,
+        speedup={"median": 1.62, "low": 1.55, "high": 1.7, "prompts": 24},
+        mean_acceptance_length=3.1,
+        draft_acceptance_rate=0.525,
+        draft_share=0.28,
+        verify_share=0.7,
+        audit={"identical": 22, "tie": 2, "divergent": 0, "not_compared": 0},
+    )
+    document = {"verdict": "static:4 is faster.", "strategies": [row("autoregressive"), fast]}
+    lines = result(document, Palette(is_coloured=False)).splitlines()
+    assert lines[:5] == [
+        "static:4 is faster.",
+        "",
+        "  strategy        tokens/s  speed-up             accepted  rate  draft  verify  audit",
+        "● autoregressive     229.1  1                        1.00     –     0%     98%  24 identical",
+        "■ static:4           371.0  1.62 (1.55 to 1.70)      3.10   52%    28%     70%  22 identical, 2 tie",
+    ]
+
+
+def test_a_bound_and_a_peer_are_explained() -> None:
+    document = {"verdict": "", "strategies": [row("autoregressive"), row("oracle:32"), row("assisted:20")]}
+    text = result(document, Palette(is_coloured=False))
+    assert "oracle:32 is a bound: it knows what no strategy can know, and is not ranked" in text
+    assert "assisted:20 is the transformers library on the same weights" in text
+
+
+def test_one_prompt_is_not_given_an_interval() -> None:
+    lonely = row("static:4", speedup={"median": 1.5, "low": None, "high": None, "prompts": 1})
+    assert "1.50 (one prompt)" in result({"verdict": "", "strategies": [lonely]}, Palette(is_coloured=False))
+
+
+def test_every_strategy_has_a_mark_and_no_two_share_one() -> None:
+    assert MARKS.keys() == STRATEGIES.keys()
+    assert len({mark for mark, _ in MARKS.values()}) == len(MARKS)
+
+
+@pytest.mark.parametrize(
+    ("stream", "environment", "is_coloured"),
+    [
+        (Terminal(), {"TERM": "xterm-256color"}, True),
+        (Terminal(), {"TERM": "xterm-256color", "NO_COLOR": "1"}, False),
+        (Terminal(), {"TERM": "dumb"}, False),
+        (io.StringIO(), {"TERM": "xterm-256color"}, False),
+    ],
+)
+def test_colours_are_for_terminals_that_have_them(
+    stream: io.StringIO, environment: dict[str, str], is_coloured: bool
+) -> None:
+    assert palette_for(stream, environment).is_coloured is is_coloured
+    document = {"verdict": "", "strategies": [row("static:4")]}
+    assert ("\x1b[38;5;25m■\x1b[0m" in result(document, palette_for(stream, environment))) is is_coloured

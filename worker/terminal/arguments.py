@@ -1,0 +1,201 @@
+"""What was asked for on the command line, checked as far as it can be without a model. Standard library only, so that
+a slip is told at once and not after torch is loaded."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from decoding.errors import BadPrompts, DrafthouseError
+from decoding.prompts import FORMS, Prompt, decode, read_prompts
+from decoding.spec import STRATEGIES, Choice, Sampling, choose, parse_choices
+
+ROOT = Path(__file__).resolve().parents[2]
+STRATEGIES_UNLESS_NAMED = "autoregressive,static:4,heuristic,threshold:0.4"
+
+
+@dataclass(frozen=True)
+class Material:
+    """A pair of models, prompts for it, and the settings that suit it."""
+
+    name: str
+    target: Path
+    draft: Path
+    prompts: Path
+    split: str | None = None
+    settings: Path | None = None  # JSON: sampling, as far as nobody asks for anything else
+
+
+STARTER = ROOT / "starter"
+BOX = {
+    "starter": Material(
+        name="starter",
+        target=STARTER / "pair" / "target",
+        draft=STARTER / "pair" / "draft",
+        prompts=STARTER / "prompts" / "code.jsonl",
+        split="test",
+        settings=STARTER / "defaults.json",
+    )
+}
+
+
+class BadArguments(DrafthouseError):
+    code = "bad-arguments"
+
+
+@dataclass(frozen=True)
+class Asked:
+    material: Material
+    prompts: list[Prompt]
+    choices: list[Choice]
+    sampling: Sampling
+    repeats: int
+    threads: int | None
+    device: str
+    dtype: str
+    runner: str
+    trace: Path | None
+    json: Path | None
+    remarks: tuple[str, ...]  # what was decided without being asked
+
+
+def read_arguments(argv: Sequence[str]) -> Asked:
+    given = _parser().parse_args(argv)
+    choices, remarks = _with_baseline(parse_choices(given.strategies))
+    material = _material(given)
+    return Asked(
+        material=material,
+        prompts=_prompts(material, given.form, given.limit),
+        choices=choices,
+        sampling=_sampling(given, material),
+        repeats=given.repeats,
+        threads=given.threads,
+        device=given.device,
+        dtype=given.dtype,
+        runner=given.runner,
+        trace=given.trace,
+        json=given.json,
+        remarks=remarks,
+    )
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        what = message.removeprefix("argument ")
+        raise BadArguments(f"{what[0].upper()}{what[1:]}. ./drafthouse compare --help lists what there is.")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="./drafthouse compare",
+        description="Run decoding strategies side by side on one pair of models and say which is how much faster.",
+        epilog="strategies:\n" + "\n".join(f"  {slug:15} {spec.summary}" for slug, spec in STRATEGIES.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    models = parser.add_argument_group("what to run")
+    models.add_argument("--pair", metavar="NAME", help="a pair in the box: starter, which is also the default")
+    models.add_argument("--target", type=Path, metavar="DIR", help="the target's checkpoint, with --draft")
+    models.add_argument("--draft", type=Path, metavar="DIR", help="the draft's checkpoint, with --target")
+    models.add_argument("--prompts", type=Path, metavar="FILE", help="JSONL, JSON, CSV, TSV or text")
+    models.add_argument("--form", choices=FORMS, help="what the prompt file's columns are, if not told by their names")
+    models.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
+    models.add_argument("--limit", type=_count, metavar="N", help="only the first N prompts")
+    models.add_argument(
+        "--strategies",
+        default=STRATEGIES_UNLESS_NAMED,
+        metavar="LIST",
+        help="such as %(default)s (the default); autoregressive always runs",
+    )
+    models.add_argument("--repeats", type=_count, default=1, metavar="N", help="run every prompt N times")
+    _add_sampling(parser.add_argument_group("how tokens are chosen"))
+    machine = parser.add_argument_group("where it runs")
+    machine.add_argument("--device", default="auto", help="auto (the default), cpu, cuda:0, …")
+    machine.add_argument("--dtype", default="auto", choices=("auto", "float32", "bfloat16", "float16"))
+    machine.add_argument("--threads", type=_count, metavar="N", help="processor threads for both models")
+    machine.add_argument(
+        "--runner", default="auto", choices=("auto", "fast", "transformers"), help="auto: fast where it can"
+    )
+    output = parser.add_argument_group("what is kept")
+    output.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")
+    output.add_argument("--trace", type=Path, metavar="FILE", help="write every round of every sample, as JSON lines")
+    return parser
+
+
+def _add_sampling(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--max-new-tokens", type=int, metavar="N", help="tokens per sample, 128 unless the pair differs")
+    group.add_argument("--temperature", type=float, metavar="T", help="0, the default, takes the likeliest token")
+    group.add_argument("--top-k", type=int, metavar="K")
+    group.add_argument("--top-p", type=float, metavar="P")
+    group.add_argument("--repetition-penalty", type=float, metavar="R")
+    group.add_argument(
+        "--dice", choices=("ratio", "shared"), help="shared, the default, gives every strategy the same text"
+    )
+    group.add_argument("--seed", type=int, metavar="N")
+    group.add_argument("--stop", action="append", metavar="TEXT", help="end at this text; may be given several times")
+    group.add_argument("--ignore-eos", action="store_true", default=None, help="go on after the model's end token")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
+
+
+def _material(given: argparse.Namespace) -> Material:
+    if given.target is None and given.draft is None:
+        material = _from_the_box(given.pair or "starter")
+    elif given.pair is not None:
+        raise BadArguments("--pair names both models; leave out --target and --draft, or leave out --pair.")
+    elif given.target is None or given.draft is None:
+        raise BadArguments("A pair has two models: give both --target DIR and --draft DIR.")
+    elif given.prompts is None:
+        raise BadArguments("Models of your own need prompts: give --prompts FILE.")
+    else:
+        material = Material(f"{given.target.name} with {given.draft.name}", given.target, given.draft, given.prompts)
+    if given.prompts is not None:
+        material = replace(material, prompts=given.prompts, split=None)
+    return replace(material, split=given.split or material.split)
+
+
+def _from_the_box(name: str) -> Material:
+    if name not in BOX:
+        raise BadArguments(
+            f"There is no pair {name!r} in the box; there is {', '.join(BOX)}. For models of your own, give "
+            "--target DIR and --draft DIR."
+        )
+    return BOX[name]
+
+
+def _with_baseline(choices: list[Choice]) -> tuple[list[Choice], tuple[str, ...]]:
+    """Everything is measured against autoregressive, so it takes part whether named or not."""
+    if any(choice.spec.role == "baseline" for choice in choices):
+        return choices, ()
+    baseline = choose("autoregressive")
+    return [baseline, *choices], ("autoregressive runs too: it is what the others are compared with.",)
+
+
+def _sampling(given: argparse.Namespace, material: Material) -> Sampling:
+    """What was asked for; else what suits the pair; else the defaults."""
+    settings: dict[str, Any] = json.loads(material.settings.read_text()) if material.settings else {}
+    for name in Sampling.__dataclass_fields__:
+        if getattr(given, name) is not None:
+            settings[name] = getattr(given, name)
+    return Sampling(**{**settings, "stop": tuple(settings.get("stop", ()))})
+
+
+def _prompts(material: Material, form: str | None, limit: int | None) -> list[Prompt]:
+    path, split = material.prompts, material.split
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadPrompts(f"{path} cannot be read: {error.strerror}. Give the path of a prompt file.") from None
+    prompts = read_prompts(decode(data, path.name), path.name, form=form)
+    chosen = [prompt for prompt in prompts if split in (None, prompt.split)]
+    if not chosen:
+        raise BadPrompts(f"{path.name} has no prompt of the split {split!r}; leave out --split to take them all.")
+    return chosen[:limit]

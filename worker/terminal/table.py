@@ -1,0 +1,80 @@
+"""The result as a person reads it: the verdict in one sentence, then one row per strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from worker.terminal.palette import Palette
+
+HEADINGS = ("strategy", "tokens/s", "speed-up", "accepted", "rate", "draft", "verify", "audit")
+TO_THE_LEFT = {"strategy", "speed-up", "audit"}
+NOTES = {
+    "bound": "is a bound: it knows what no strategy can know, and is not ranked",
+    "peer": "is the transformers library on the same weights",
+}
+
+
+def result(document: Mapping[str, Any], palette: Palette) -> str:
+    strategies = document["strategies"]
+    lines = [palette.bold(document["verdict"]), "", *_table(strategies, palette), ""]
+    lines += [palette.dim(note) for note in notes(strategies)]
+    return "\n".join(lines)
+
+
+def notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a reader must know to read the table right."""
+    return [
+        "accepted: mean acceptance length, tokens per verification · rate: drafted tokens that were accepted · "
+        "draft, verify: shares of the time",
+        "speed-up: median over prompts, paired with autoregressive, and its 95 % bootstrap interval",
+        *(f"{row['label']} {NOTES[row['role']]}" for row in strategies if row["role"] in NOTES),
+    ]
+
+
+def _table(strategies: Sequence[Mapping[str, Any]], palette: Palette) -> list[str]:
+    rows = [HEADINGS, *(_cells(row) for row in strategies)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    marks = [" ", *(palette.mark(row["strategy"]) for row in strategies)]
+    lines = [f"{mark} {_line(row, widths)}".rstrip() for mark, row in zip(marks, rows, strict=True)]
+    return [palette.dim(lines[0]), *lines[1:]]
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(
+        cell.ljust(width) if heading in TO_THE_LEFT else cell.rjust(width)
+        for heading, cell, width in zip(HEADINGS, cells, widths, strict=True)
+    )
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        row["label"],
+        f"{row['tokens_per_s']:.1f}",
+        _speedup(row),
+        f"{row['mean_acceptance_length']:.2f}",
+        _percent(row["draft_acceptance_rate"]),
+        _percent(row["draft_share"]),
+        _percent(row["verify_share"]),
+        _audit(row["audit"]),
+    )
+
+
+def _speedup(row: Mapping[str, Any]) -> str:
+    gain = row["speedup"]
+    if gain is None:
+        return "–"
+    if row["role"] == "baseline":
+        return "1"
+    if gain["low"] is None:
+        return f"{gain['median']:.2f} (one prompt)"
+    return f"{gain['median']:.2f} ({gain['low']:.2f} to {gain['high']:.2f})"
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}"
+
+
+def _audit(counts: Mapping[str, int]) -> str:
+    """Only what occurred: `24 identical`, or `22 identical, 2 tie`."""
+    return ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts.items() if count) or "–"
