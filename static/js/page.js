@@ -1,0 +1,51 @@
+// What every page has: keys, copy buttons, and code samples that follow what is typed.
+
+const typing = (target) => target.closest("input, textarea, select, [contenteditable]");
+let awaiting = false; // a `g` was pressed
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+  if (awaiting) {
+    awaiting = false;
+    document.querySelector(`[data-key="${CSS.escape(event.key)}"]`)?.click();
+    return;
+  }
+  if (event.key === "g") awaiting = true;
+  else if (event.key === "/") focus(event, "[data-search]");
+  else if (event.key === "n") document.querySelector("[data-new]")?.click();
+  else if (event.key === "?") document.getElementById("keys")?.showModal();
+});
+
+function focus(event, selector) {
+  const found = document.querySelector(selector);
+  if (found) { event.preventDefault(); found.focus(); found.select?.(); }
+}
+
+document.addEventListener("click", async (event) => {
+  const copy = event.target.closest("[data-copy]");
+  if (copy) {
+    await navigator.clipboard.writeText(copy.dataset.copy);
+    copy.textContent = "Copied";
+  }
+  if (event.target.closest("[data-keys]")) document.getElementById("keys").showModal();
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
+
+document.addEventListener("input", (event) => {
+  const form = event.target.closest("form[data-api]");
+  if (!form) return;
+  const body = JSON.stringify(values(form));
+  for (const place of form.querySelectorAll("[data-body]")) place.textContent = body;
+});
+
+function values(form) {
+  const found = {};
+  for (const control of form.elements) {
+    if (!control.name || control.name === "csrfmiddlewaretoken" || control.type === "hidden") continue;
+    if (control.type === "checkbox") found[control.name] = control.checked;
+    else if (control.value !== "") found[control.name] = control.type === "number" ? Number(control.value) : control.value;
+  }
+  return found;
+}

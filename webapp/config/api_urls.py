@@ -1,0 +1,40 @@
+"""Every address of the API, in one place."""
+
+from __future__ import annotations
+
+from django.urls import path
+from drf_spectacular.views import SpectacularAPIView
+from rest_framework.viewsets import ViewSetMixin
+
+from webapp.accounts import api as accounts
+
+READ = {"get": "retrieve"}
+LIST = {"get": "list"}
+CREATE = {"post": "create"}
+CHANGE = {"patch": "partial_update"}
+DELETE = {"delete": "destroy"}
+
+
+def noun(
+    name: str, view: type[ViewSetMixin], *, many: dict[str, str], one: dict[str, str], verbs: tuple[str, ...] = ()
+):
+    """The collection, one thing in it, and the verbs that are POSTed to one thing."""
+    return [
+        path(f"{name}/", view.as_view(many, basename=name), name=f"{name}-list"),
+        path(f"{name}/<uuid:pk>/", view.as_view(one, basename=name), name=f"{name}-detail"),
+        *(
+            path(f"{name}/<uuid:pk>/{verb}/", view.as_view({"post": verb}, basename=name), name=f"{name}-{verb}")
+            for verb in verbs
+        ),
+    ]
+
+
+urlpatterns = [
+    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("me/", accounts.MeView.as_view(), name="me"),
+    *noun("teams", accounts.Teams, many=LIST | CREATE, one=READ | CHANGE, verbs=("switch",)),
+    *noun("members", accounts.Members, many=LIST, one=READ | CHANGE | DELETE),
+    *noun("invitations", accounts.Invitations, many=LIST | CREATE, one=READ | DELETE),
+    *noun("tokens", accounts.Tokens, many=LIST | CREATE, one=READ | DELETE),
+    *noun("audit", accounts.Audit, many=LIST, one=READ),
+]

@@ -1,0 +1,18 @@
+"""Every address, in one place."""
+
+from django.urls import include, path
+
+from webapp.config import views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("healthz", views.healthz, name="healthz"),
+    path("readyz", views.readyz, name="readyz"),
+    path("", include("webapp.accounts.urls")),
+    path("api/v1/", include("webapp.config.api_urls")),
+]
+
+handler400 = "webapp.core.views.bad_request"
+handler403 = "webapp.core.views.permission_denied"
+handler404 = "webapp.core.views.not_found"
+handler500 = "webapp.core.views.server_error"

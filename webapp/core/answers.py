@@ -1,0 +1,44 @@
+"""Do a thing once, however often it is asked for with the same Idempotency-Key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from webapp.core.models import Answer
+from webapp.core.problems import Conflict
+
+REMEMBERED = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    status: int
+    body: Any
+    location: str = ""
+
+
+@transaction.atomic
+def once(*, asker: str, key: str, fingerprint: str, act: Callable[[], Given]) -> tuple[Given, bool]:
+    """The answer, and whether it was given before. A refusal is not remembered: it may be mended and asked again."""
+    Answer.objects.filter(created__lt=timezone.now() - REMEMBERED).delete()
+    try:
+        with transaction.atomic():  # the second of two at once waits here for the first
+            answer = Answer.objects.create(asker=asker, key=key, fingerprint=fingerprint)
+    except IntegrityError:
+        earlier = Answer.objects.get(asker=asker, key=key)
+        if earlier.fingerprint != fingerprint:
+            raise Conflict(
+                f"The Idempotency-Key {key!r} was used for another request within a day.",
+                hint="Use a new key for a new request.",
+                code="idempotency-key-reused",
+            ) from None
+        return Given(earlier.status, earlier.body, earlier.location), True
+    given = act()
+    Answer.objects.filter(pk=answer.pk).update(status=given.status, body=given.body, location=given.location)
+    return given, False

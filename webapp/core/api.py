@@ -1,0 +1,234 @@
+"""How the API speaks: strict input, chosen fields, ETags, answers given once, and problems as sentences."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, JsonResponse
+from rest_framework import exceptions, serializers, viewsets
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from webapp.core import answers
+from webapp.core.answers import Given
+from webapp.core.middleware import current_request_id
+from webapp.core.problems import Invalid, NotFound, Problem, Stale
+
+PROBLEM_TYPE = "application/problem+json"
+_TITLES = {
+    400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+    406: "Not Acceptable", 409: "Conflict", 410: "Gone", 412: "Precondition Failed", 413: "Content Too Large",
+    415: "Unsupported Media Type", 429: "Too Many Requests", 500: "Internal Server Error",
+}  # fmt: skip
+
+
+# Input ---------------------------------------------------------------------------------------------------------------
+
+
+class Input(serializers.Serializer[Any]):
+    """A body. Names it does not know are refused, so that a misspelt setting is not silently ignored."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict) and (unknown := sorted(set(data) - set(self.fields))):
+            known = ", ".join(self.fields) or "nothing"
+            raise serializers.ValidationError({name: f"This is not known here; known are {known}." for name in unknown})
+        return super().to_internal_value(data)
+
+
+# Output --------------------------------------------------------------------------------------------------------------
+
+
+class Output(serializers.ModelSerializer[Any]):
+    """A thing as it is shown. `?fields=a,b` leaves the rest out."""
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        fields = super().get_fields()
+        for field in fields.values():
+            field.read_only = True
+        wanted = self.context.get("only")
+        if not wanted or not self._is_outermost():
+            return fields
+        if unknown := sorted(set(wanted) - set(fields)):
+            raise Invalid(f"There is no field {unknown[0]!r}; there are {', '.join(fields)}.", field="fields")
+        return {name: field for name, field in fields.items() if name in wanted}
+
+    def _is_outermost(self) -> bool:
+        parent = self.parent
+        return parent is None or (isinstance(parent, serializers.ListSerializer) and parent.parent is None)
+
+
+class Nouns(viewsets.GenericViewSet[Any]):
+    """The rows of one kind that the actor may see: `list` and `retrieve`, and tools for the verbs of subclasses."""
+
+    ordering_fields: tuple[str, ...] = ("created",)
+    ordering: tuple[str, ...] = ("-created",)
+    lookup_field = "pk"
+    lookup_value_converter = "uuid"
+    query_names: tuple[str, ...] = ()  # what actions other than list read from the query
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        self._refuse_unknown_query(request)
+
+    def get_queryset(self) -> Any:
+        if getattr(self, "swagger_fake_view", False):
+            return super().get_queryset()
+        return super().get_queryset().visible_to(self.request.auth)
+
+    def get_object(self) -> Any:
+        found = self.get_queryset().filter(pk=self.kwargs["pk"]).first()
+        if found is None:
+            noun = self.queryset.model._meta.verbose_name
+            raise NotFound(f"There is no {noun} {self.kwargs['pk']} that you may see.")
+        return found
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        only = self.request.query_params.get("fields", "") if self.request and self.request.method == "GET" else ""
+        return {**super().get_serializer_context(), "only": [name for name in only.split(",") if name]}
+
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+
+    def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return self.shown(self.get_object())
+
+    def read(self, kind: type[serializers.Serializer[Any]], **context: Any) -> dict[str, Any]:
+        """The validated body."""
+        body = kind(data=self.request.data, context={**self.get_serializer_context(), **context})
+        body.is_valid(raise_exception=True)
+        return dict(body.validated_data)
+
+    def shown(self, thing: Any, status: int = 200, **extra: Any) -> Response:
+        body = {**self.get_serializer(thing).data, **extra}
+        response = Response(body, status=status)
+        response["ETag"] = self._etag(thing)
+        if status in (201, 202):
+            response["Location"] = self.address(thing)
+        return response
+
+    def address(self, thing: Any) -> str:
+        return self.reverse_action("detail", args=[thing.pk]) if hasattr(self, "basename") else ""
+
+    def check_match(self, thing: Any) -> None:
+        """If-Match names the version the client has seen; another one must not be overwritten unseen."""
+        expected = self.request.headers.get("If-Match")
+        if expected and expected != "*" and self._etag(thing) not in [e.strip() for e in expected.split(",")]:
+            raise Stale("This has changed since you read it.", hint="Read it again, then repeat your change.")
+
+    def _etag(self, thing: Any) -> str:
+        whole = self.get_serializer_class()(thing, context={**self.get_serializer_context(), "only": []}).data
+        return f'W/"{hashlib.sha256(json.dumps(whole, default=str).encode()).hexdigest()[:20]}"'
+
+    def _refuse_unknown_query(self, request: Request) -> None:
+        known = {"format", *self.query_names}
+        if request.method == "GET":
+            known.add("fields")
+        if getattr(self, "action", "") == "list":
+            filters_ = getattr(self, "filterset_class", None)
+            known |= {"limit", "offset", "ordering", *(filters_.base_filters if filters_ else ())}
+        for name in request.query_params:
+            if name not in known:
+                raise Invalid(f"There is no query parameter {name[:40]!r}; known are {', '.join(sorted(known))}.",
+                              field=name[:40])  # fmt: skip
+
+
+View = TypeVar("View", bound=Callable[..., Response])
+
+
+def once(method: View) -> View:
+    """Honour Idempotency-Key on this action."""
+
+    @functools.wraps(method)
+    def wrapper(self: Nouns, request: Request, *args: Any, **kwargs: Any) -> Response:
+        key = request.headers.get("Idempotency-Key", "")
+        if not key:
+            return method(self, request, *args, **kwargs)
+        if len(key) > 128 or not key.isprintable() or not key.isascii():
+            raise Invalid("The Idempotency-Key must be 1 to 128 printable ASCII characters.", field="Idempotency-Key")
+
+        def act() -> Given:
+            response = method(self, request, *args, **kwargs)
+            body = json.loads(json.dumps(response.data, default=str))
+            return Given(response.status_code, body, response.get("Location", ""))
+
+        asked = json.dumps([request.method, request.get_full_path(), request.data], sort_keys=True)
+        actor = request.auth
+        given, repeated = answers.once(
+            asker=hashlib.sha256(f"{actor.team_id} {actor.user.pk}".encode()).hexdigest(),
+            key=key,
+            fingerprint=hashlib.sha256(asked.encode()).hexdigest(),
+            act=act,
+        )
+        response = Response(given.body, status=given.status)
+        if given.location:
+            response["Location"] = given.location
+        if repeated:
+            response["Idempotent-Replay"] = "true"
+        return response
+
+    return wrapper  # type: ignore[return-value]
+
+
+# Problems ------------------------------------------------------------------------------------------------------------
+
+
+def problem_response(exc: Exception, context: Any) -> Response | None:
+    """Every refusal as application/problem+json; what nobody foresaw stays an error of the server."""
+    headers: dict[str, str] = {}
+    match exc:
+        case Problem():
+            body = _body(exc.status, exc.code, exc.detail, exc.field, exc.hint, **exc.more)
+            headers.update(exc.headers)
+        case serializers.ValidationError():
+            errors = list(_flatten(exc.detail))
+            first = errors[0]
+            body = _body(400, "invalid", first["detail"], first["field"], "", errors=errors)
+        case Http404():
+            body = _body(404, "not-found", "There is nothing here.")
+        case PermissionDenied():
+            body = _body(403, "forbidden", str(exc) or "This is not allowed.")
+        case exceptions.APIException():
+            body = _body(exc.status_code, str(exc.default_code).replace("_", "-"), str(exc.detail))
+        case _:
+            return None
+    if body["status"] == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response(body, status=body["status"], content_type=PROBLEM_TYPE, headers=headers)
+
+
+def problem_json(request: HttpRequest, status: int, code: str, detail: str, hint: str = "") -> JsonResponse:
+    """The same shape for what is refused before any API view runs."""
+    return JsonResponse(_body(status, code, detail, hint=hint), status=status, content_type=PROBLEM_TYPE)
+
+
+def _body(status: int, code: str, detail: str, field: str = "", hint: str = "", **more: Any) -> dict[str, Any]:
+    return {
+        "type": "about:blank",
+        "title": _TITLES.get(status, "Error"),
+        "status": status,
+        "code": code,
+        "detail": detail,
+        "field": field,
+        "hint": hint,
+        "request_id": current_request_id.get(),
+        **more,
+    }
+
+
+def _flatten(detail: Any, path: str = "") -> Any:
+    if isinstance(detail, dict):
+        for key, inner in detail.items():
+            name = "" if key == "non_field_errors" else str(key)
+            yield from _flatten(inner, ".".join(filter(None, (path, name))))
+    elif isinstance(detail, list) and any(isinstance(inner, (dict, list)) for inner in detail):
+        for index, inner in enumerate(detail):
+            yield from _flatten(inner, f"{path}.{index}")
+    else:
+        for sentence in detail if isinstance(detail, list) else [detail]:
+            yield {"field": path, "detail": str(sentence), "code": getattr(sentence, "code", "invalid")}

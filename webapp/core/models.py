@@ -1,0 +1,33 @@
+"""What every app shares: public ids, and answers that are given only once."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.utils import timezone
+
+
+class Noun(models.Model):
+    """A thing with a page and an address. Ids are random, so none can be guessed from another."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    created = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        abstract = True
+
+
+class Answer(models.Model):
+    """What was answered to a request with an Idempotency-Key, so that asking again does nothing again."""
+
+    asker = models.CharField(max_length=64)
+    key = models.CharField(max_length=128)
+    fingerprint = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(default=0)
+    location = models.CharField(max_length=300, blank=True)
+    body = models.JSONField(default=dict)
+    created = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["asker", "key"], name="answer_once_per_asker_and_key")]

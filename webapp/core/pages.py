@@ -1,0 +1,97 @@
+"""What page views share: the guard at the door, and lists that are filtered, sorted and paged by the server."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+
+from webapp.core import views
+from webapp.core.problems import Problem
+
+PAGE_ROWS = 50
+
+Page = Callable[..., HttpResponse]
+
+
+def page(right: int, methods: Sequence[str] = ("GET",)) -> Callable[[Page], Page]:
+    """Only for the signed in who have this right; every Problem becomes a page."""
+
+    def decorate(view: Page) -> Page:
+        @functools.wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if request.method not in (*methods, "HEAD"):
+                refusal = views.refused(
+                    request, 405, "method-not-allowed", f"This address takes {' and '.join(methods)}."
+                )
+                refusal["Allow"] = ", ".join(methods)
+                return refusal
+            try:
+                request.actor.require(right)  # type: ignore[attr-defined]
+                return view(request, *args, **kwargs)
+            except Problem as problem:
+                return views.of_problem(request, problem)
+
+        return login_required(guarded)
+
+    return decorate
+
+
+def one(queryset: QuerySet[Any], id: Any) -> Any:
+    found = queryset.filter(pk=id).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    rows: Any
+    total: int
+    asked: str
+    choices: dict[str, tuple[str, list[str]]]  # filter → (chosen, what can be chosen)
+    previous: int | None
+    following: int | None
+    first: int
+
+
+def listing(
+    request: HttpRequest,
+    queryset: QuerySet[Any],
+    *,
+    search: Sequence[str] = ("name",),
+    ordering: Sequence[str] = ("created", "name"),
+    filters: dict[str, list[str]] | None = None,
+) -> Listing:
+    """One page of rows; what is asked for stands in the URL, and nonsense there is ignored rather than an error."""
+    asked = request.GET.get("q", "").replace("\0", "")[:100]
+    if asked and search:
+        queryset = queryset.filter(functools.reduce(Q.__or__, (Q(**{f"{name}__icontains": asked}) for name in search)))
+    choices = {}
+    for name, allowed in (filters or {}).items():
+        chosen = request.GET.get(name, "")
+        chosen = chosen if chosen in allowed else ""
+        choices[name] = (chosen, allowed)
+        if chosen:
+            queryset = queryset.filter(**{name: chosen})
+    order = request.GET.get("ordering", "")
+    queryset = queryset.order_by(
+        order if order.lstrip("-") in ordering and not order.startswith("--") else "-created", "pk"
+    )
+    pages = Paginator(queryset, PAGE_ROWS)
+    now = pages.get_page(request.GET.get("page"))
+    return Listing(
+        rows=now.object_list,
+        total=pages.count,
+        asked=asked,
+        choices=choices,
+        previous=now.previous_page_number() if now.has_previous() else None,
+        following=now.next_page_number() if now.has_next() else None,
+        first=now.start_index(),
+    )

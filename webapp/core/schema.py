@@ -1,0 +1,39 @@
+"""What every operation of the OpenAPI schema says besides its own: refusals are problems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.openapi import AutoSchema
+
+_TEXT = {"type": "string"}
+PROBLEM = {
+    "type": "object",
+    "required": ["type", "title", "status", "code", "detail"],
+    "properties": {
+        "type": _TEXT,
+        "title": _TEXT,
+        "status": {"type": "integer"},
+        "code": {**_TEXT, "description": "stable, for programs"},
+        "detail": {**_TEXT, "description": "a sentence, for people"},
+        "field": {**_TEXT, "description": "which input is meant, if one is"},
+        "hint": {**_TEXT, "description": "what to do"},
+        "request_id": _TEXT,
+        "errors": {"type": "array", "items": {"type": "object"}},
+    },
+}
+
+
+class ProblemSchema(AutoSchema):
+    def _get_response_bodies(self, direction: str = "response") -> Any:
+        bodies = super()._get_response_bodies(direction)
+        bodies["4XX"] = {
+            "description": "refused",
+            "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        return bodies
+
+
+def add_problem(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+    result["components"]["schemas"]["Problem"] = PROBLEM
+    return result

@@ -1,0 +1,104 @@
+"""The few tags that pages are written with."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django import template
+from django.template import Context
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from webapp.core.forms import Field, Form
+
+register = template.Library()
+
+
+@register.inclusion_tag("core/_field.html")
+def field(field: Field) -> dict[str, Any]:
+    return {"field": field}
+
+
+@register.inclusion_tag("core/_form.html", takes_context=True)
+def form(context: Context, form: Form, submit: str, **options: Any) -> dict[str, Any]:
+    """A whole form: its errors, its fields, one button. `api` adds "copy as curl / Python"."""
+    return {"form": form, "submit": submit, "request": context["request"], **options}
+
+
+@register.inclusion_tag("core/_code.html", takes_context=True)
+def as_code(context: Context, form: Form, api: str, method: str = "POST") -> dict[str, Any]:
+    """The same request for scripts, with what the form holds now; form.js keeps it in step with what is typed."""
+    url = context["request"].build_absolute_uri(api)
+    values = {f.name: _json_value(f) for f in form if f.value not in ("", None) or f.required}
+    return {"url": url, "method": method, "body": json.dumps(values, ensure_ascii=False, default=str)}
+
+
+@register.simple_tag(takes_context=True)
+def query(context: Context, **changes: Any) -> str:
+    """The page's query string with some values changed, and back on its first page unless told otherwise."""
+    params = context["request"].GET.copy()
+    params.pop("offset", None)
+    for name, value in changes.items():
+        if value in (None, ""):
+            params.pop(name, None)
+        else:
+            params[name] = value
+    return f"?{params.urlencode()}"
+
+
+@register.simple_tag(takes_context=True)
+def column(context: Context, name: str, title: str, css: str = "") -> SafeString:
+    """A table heading that sorts."""
+    now = context["request"].GET.get("ordering", "")
+    following = f"-{name}" if now == name else name
+    mark, sort = {name: ("↑", "ascending"), f"-{name}": ("↓", "descending")}.get(now, ("", "none"))
+    link = query(context, ordering=following)
+    return format_html(
+        '<th scope="col" class="{}" aria-sort="{}"><a href="{}">{} <span aria-hidden="true">{}</span></a></th>',
+        css, sort, link, title, mark,
+    )  # fmt: skip
+
+
+@register.filter
+def ago(moment: Any) -> SafeString | str:
+    """How long since (or until), with the exact time for whoever asks."""
+    if moment is None:
+        return "never"
+    seconds = (timezone.now() - moment).total_seconds()
+    size = abs(seconds)
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if size >= length:
+            words = f"{int(size // length)} {unit}"
+            break
+    else:
+        words = "a moment"
+    sentence = f"in {words}" if seconds < 0 else f"{words} ago"
+    exact = f"{moment:%Y-%m-%d %H:%M} UTC"
+    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exact, sentence)
+
+
+@register.filter
+def size(count: int | None) -> str:
+    value = float(count or 0)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024 or unit == "GiB":
+            return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"
+        value /= 1024
+    return ""
+
+
+@register.filter
+def count(number: int | None) -> str:
+    """A number with thin spaces between thousands."""
+    return "–" if number is None else f"{number:,}".replace(",", "\u202f")
+
+
+def _json_value(field: Field) -> Any:
+    if field.kind != "number" or field.value in ("", None):
+        return field.value
+    try:
+        return float(field.value) if field.step == "any" else int(field.value)
+    except (TypeError, ValueError):
+        return field.value

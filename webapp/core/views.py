@@ -1,0 +1,48 @@
+"""Answers when something is wrong: pages for people, problems for programs."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from webapp.core.api import problem_json
+from webapp.core.middleware import current_request_id
+from webapp.core.problems import Problem
+
+
+def refused(request: HttpRequest, status: int, code: str, detail: str, hint: str = "") -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return problem_json(request, status, code, detail, hint)
+    context = {"status": status, "detail": detail, "hint": hint, "reference": current_request_id.get()}
+    return render(request, "core/refused.html", context, status=status)
+
+
+def of_problem(request: HttpRequest, problem: Problem) -> HttpResponse:
+    response = refused(request, problem.status, problem.code, problem.detail, problem.hint)
+    for name, value in problem.headers.items():
+        response[name] = value
+    return response
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return refused(request, 404, "not-found", "There is nothing here that you may see.", "Check the address.")
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return refused(request, 400, "bad-request", "This request cannot be read.")
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return refused(request, 403, "forbidden", "This is not allowed.")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    hint = "Open the page again and repeat; cookies must be allowed."
+    return refused(request, 403, "csrf", "The request did not come from a page of ours.", hint)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    detail = "Something went wrong on our side; the server's log has the reason."
+    return refused(
+        request, 500, "server-error", detail, "Try again; if it stays, tell the operator the reference below."
+    )
