@@ -1,0 +1,101 @@
+"""Inviting, joining, leaving, removing, switching; and that a team never loses its last owner."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from webapp.accounts import services
+from webapp.accounts.models import AuditEntry, Invitation, Membership, Role, Scope, User
+from webapp.core.problems import Conflict
+
+
+def invited(world, role=Role.MEMBER) -> str:
+    return services.invite(role=role, days=7, by=world.actor(world.alice))[1]
+
+
+def test_a_stranger_joins_by_link_with_the_role_inside(world):
+    link = f"/join/{invited(world, Role.VIEWER)}/"
+    client = Client()
+    assert b"Join Alice&#x27;s lab" in client.get(link).content
+    answer = client.post(link, {"username": "dora", "password": "a good long one"})
+    assert answer.status_code == 302
+    assert Membership.objects.get(user__username="dora").role == "viewer"
+    assert client.get("/team/").status_code == 200
+
+
+def test_a_link_works_once(world):
+    secret = invited(world)
+    services.join(secret=secret, user=world.charlie)
+    answer = Client().post(f"/join/{secret}/", {"username": "dora", "password": "a good long one"})
+    assert answer.status_code == 410
+    assert not User.objects.filter(username="dora").exists()
+
+
+def test_a_link_ends_when_its_days_are_over_or_it_is_revoked(world):
+    late, revoked = invited(world), invited(world)
+    first, second = Invitation.objects.order_by("created")
+    Invitation.objects.filter(pk=first.pk).update(expires=timezone.now() - timedelta(seconds=1))
+    services.revoke_invitation(invitation=second, by=world.actor(world.alice))
+    assert [Client().get(f"/join/{s}/").status_code for s in (late, revoked, "nonsense")] == [410, 410, 410]
+
+
+def test_only_a_digest_of_the_link_is_stored(world):
+    secret = invited(world)
+    assert secret not in str(list(Invitation.objects.values())) + str(list(AuditEntry.objects.values()))
+
+
+def test_someone_with_an_account_joins_as_themselves_and_switches(world):
+    client = world.page(world.charlie)
+    client.post(f"/join/{invited(world)}/")
+    assert world.actor(world.charlie).team == world.team
+    client.post(f"/team/{world.other_team.pk}/switch/")
+    assert world.actor(world.charlie).team == world.other_team
+
+
+def test_one_cannot_switch_to_a_team_one_is_not_in(world):
+    assert world.page(world.bob).post(f"/team/{world.other_team.pk}/switch/").status_code == 404
+    assert world.api(world.bob).post(f"/api/v1/teams/{world.other_team.pk}/switch/").status_code == 404
+
+
+def test_the_last_owner_can_neither_leave_nor_step_down(world):
+    mine = Membership.objects.get(user=world.alice)
+    with pytest.raises(Conflict, match="last owner"):
+        services.remove(membership=mine, by=world.actor(world.alice))
+    answer = world.api(world.alice).patch(f"/api/v1/members/{mine.pk}/", {"role": "viewer"})
+    assert (answer.status_code, answer.json()["code"]) == (409, "last-owner")
+
+
+def test_with_a_second_owner_the_first_may_leave(world):
+    services.change_role(
+        membership=Membership.objects.get(user=world.bob), role=Role.OWNER, by=world.actor(world.alice)
+    )
+    answer = world.page(world.alice).post(f"/team/members/{Membership.objects.get(user=world.alice).pk}/remove/")
+    assert answer.status_code == 302
+    assert not Membership.objects.filter(user=world.alice).exists()
+
+
+def test_who_is_removed_loses_sight_and_tokens_at_once(world):
+    text = services.create_token(name="ci", scope=Scope.SUBMIT, days=None, by=world.actor(world.bob))[1]
+    client = Client(headers={"Authorization": f"Bearer {text}"})
+    assert client.get("/api/v1/members/").status_code == 200
+    services.remove(membership=Membership.objects.get(user=world.bob), by=world.actor(world.alice))
+    assert client.get("/api/v1/members/").status_code == 401
+    assert world.page(world.bob).get("/team/").status_code == 403
+
+
+def test_a_member_may_leave_but_not_remove(world):
+    victors = Membership.objects.get(user=world.victor)
+    assert world.api(world.bob).delete(f"/api/v1/members/{victors.pk}/").status_code == 403
+    assert world.api(world.victor).delete(f"/api/v1/members/{victors.pk}/").status_code == 204
+
+
+def test_every_deed_leaves_a_line_in_the_audit_log(world):
+    services.join(secret=invited(world), user=world.charlie)
+    client = world.api(world.alice)
+    client.patch(f"/api/v1/teams/{world.team.pk}/", {"name": "The lab"})
+    told = [(entry["user"]["username"], entry["verb"]) for entry in client.get("/api/v1/audit/").json()["results"]]
+    assert told == [("alice", "renamed"), ("charlie", "joined"), ("alice", "invited"), ("alice", "created")]

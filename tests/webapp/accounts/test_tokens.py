@@ -1,0 +1,121 @@
+"""API tokens: shown once, stored as a digest, never stronger than their owner."""
+
+from __future__ import annotations
+
+import hmac
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from webapp.accounts import services
+from webapp.accounts.models import ApiToken, Membership, Role, Scope
+
+
+def use(text: str):
+    return Client(headers={"Authorization": f"Bearer {text}"}).get("/api/v1/me/")
+
+
+def token(world, scope=Scope.SUBMIT, user=None) -> str:
+    return services.create_token(name="ci", scope=scope, days=30, by=world.actor(user or world.alice))[1]
+
+
+def test_a_token_says_who_it_is(world):
+    told = use(token(world)).json()
+    assert (told["user"]["username"], told["team"]["name"], told["right"]) == ("alice", "Alice's lab", "submit")
+
+
+def test_only_a_peppered_digest_is_stored(world, settings):
+    text = token(world)
+    secret = text.partition(".")[2]
+    assert secret not in str(list(ApiToken.objects.values()))
+    settings.TOKEN_PEPPER = "another"
+    assert use(text).status_code == 401
+
+
+def test_it_is_shown_when_made_and_never_again(world):
+    client = world.api(world.alice)
+    made = client.post("/api/v1/tokens/", {"name": "ci", "scope": "read"}).json()
+    assert use(made["token"]).status_code == 200
+    assert "token" not in client.get(f"/api/v1/tokens/{made['id']}/").json()
+
+
+@pytest.mark.parametrize("change", ["revoked", "expired", "wrong secret", "no secret", "other scheme", "inactive"])
+def test_a_bad_token_is_refused_and_the_answer_says_what_to_send(world, change):
+    text = token(world)
+    if change == "revoked":
+        services.revoke_token(token=ApiToken.objects.get(), by=world.actor(world.alice))
+    if change == "expired":
+        ApiToken.objects.update(expires=timezone.now() - timedelta(seconds=1))
+    if change == "inactive":
+        world.alice.is_active = False
+        world.alice.save()
+    spelled = {"wrong secret": text[:-1] + "~", "no secret": text.partition(".")[0], "other scheme": "Token x"}
+    answer = use(spelled.get(change, text))
+    assert (answer.status_code, answer.json()["code"]) == (401, "bad-token")
+    assert answer["WWW-Authenticate"] == "Bearer"
+    assert "dh_<key>" in answer.json()["hint"]
+
+
+def test_a_token_is_never_stronger_than_its_owner_is_today(world):
+    text = token(world, Scope.SUBMIT, world.bob)
+    assert use(text).json()["right"] == "submit"
+    Membership.objects.filter(user=world.bob).update(role=Role.VIEWER)
+    assert use(text).json()["right"] == "read"
+
+
+def test_nobody_makes_a_token_with_more_right_than_they_have(world):
+    answer = world.api(world.bob).post("/api/v1/tokens/", {"name": "ci", "scope": "admin"})
+    assert answer.status_code == 403
+
+
+def test_a_token_without_admin_makes_no_tokens(world):
+    answer = world.script("submit").post("/api/v1/tokens/", {"name": "child", "scope": "read"})
+    assert (answer.status_code, answer.json()["code"]) == (403, "scope-too-narrow")
+
+
+def test_last_used_is_written_at_most_once_a_minute(world, django_assert_num_queries):
+    text = token(world)
+    use(text)
+    first = ApiToken.objects.get().last_used
+    use(text)
+    assert ApiToken.objects.get().last_used == first
+    ApiToken.objects.update(last_used=timezone.now() - timedelta(seconds=61))
+    use(text)
+    assert ApiToken.objects.get().last_used > first
+
+
+def test_secrets_are_compared_in_constant_time(world, monkeypatch):
+    compared = []
+    genuine = hmac.compare_digest
+    monkeypatch.setattr(hmac, "compare_digest", lambda a, b: compared.append((a, b)) or genuine(a, b))
+    use(token(world))
+    use("dh_unknown.secret")  # an unknown key costs as much as a wrong secret
+    assert len(compared) >= 2
+
+
+def test_thirty_wrong_tokens_a_minute_are_enough(world):
+    answers = [use("dh_0.0").status_code for _ in range(31)]
+    assert answers[-1] == 429 and set(answers[:-1]) == {401}
+    assert int(use("dh_0.0")["Retry-After"]) <= 60
+
+
+def test_bob_cannot_see_or_revoke_alices_token(world):
+    token(world)
+    address = f"/api/v1/tokens/{ApiToken.objects.get().pk}/"
+    assert world.api(world.bob).get(address).status_code == 404
+    assert world.api(world.bob).delete(address).status_code == 404
+
+
+def test_the_command_line_prints_a_token_that_works(db, capsys):
+    call_command("api_token", "--scope", "read")
+    assert use(capsys.readouterr().out.strip()).json()["right"] == "read"
+
+
+def test_the_page_shows_the_new_token_once(world):
+    client = world.page(world.alice)
+    made = client.post("/account/tokens/", {"name": "ci", "scope": "read", "days": "7"})
+    assert b"it is not shown again" in made.content and b"dh_" in made.content
+    assert b"it is not shown again" not in client.get("/account/tokens/").content

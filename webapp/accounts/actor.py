@@ -1,0 +1,70 @@
+"""Who acts, in which team, with what right: the one thing that views, querysets and services ask about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from webapp.accounts.models import ApiToken, Membership, Role, Scope, Team, User
+from webapp.accounts.rights import Right
+from webapp.core.problems import Forbidden
+
+_NEEDS = {
+    Right.READ: "This needs a team; create one, or ask for an invitation.",
+    Right.SUBMIT: "Viewers may only look.",
+    Right.ADMIN: "Only owners of the team may do this.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    user: User
+    team: Team | None
+    right: Right
+    token: ApiToken | None = None
+
+    @property
+    def team_id(self) -> UUID | None:
+        return self.team.pk if self.team else None
+
+    @property
+    def home(self) -> Team:
+        """The team acted in, where the code has already asked for a right."""
+        if self.team is None:
+            raise Forbidden(_NEEDS[Right.READ])
+        return self.team
+
+    @property
+    def can_submit(self) -> bool:
+        return self.right >= Right.SUBMIT
+
+    @property
+    def can_admin(self) -> bool:
+        return self.right >= Right.ADMIN
+
+    def require(self, right: Right) -> None:
+        if self.right >= right:
+            return
+        if self.token is not None:
+            raise Forbidden(
+                f"The token {self.token.name!r} may only {self.right.name.lower()}; this needs {right.name.lower()}.",
+                hint="Use a token with a wider scope.",
+                code="scope-too-narrow",
+            )
+        raise Forbidden(_NEEDS[right], hint="Ask an owner of the team." if self.team else "", code="role-too-low")
+
+
+def of_user(user: User) -> Actor:
+    """A person acts in the team they switched to last, else in their oldest one."""
+    memberships = list(Membership.objects.filter(user=user).select_related("team").order_by("created"))
+    chosen = [m for m in memberships if m.team_id == user.current_team_id] or memberships[:1]
+    if not chosen:
+        return Actor(user, None, Right.NONE)
+    return Actor(user, chosen[0].team, Role(chosen[0].role).right)
+
+
+def of_token(token: ApiToken) -> Actor:
+    """A token is never stronger than its owner is today."""
+    membership = Membership.objects.filter(user=token.user, team=token.team).first()
+    right = min(Role(membership.role).right, Scope(token.scope).right) if membership else Right.NONE
+    return Actor(token.user, token.team, right, token)

@@ -1,0 +1,134 @@
+"""Accounts over REST: me, teams, members, invitations, tokens, audit."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from webapp.accounts import serializers, services
+from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Team
+from webapp.accounts.rights import Right
+from webapp.core.api import Nouns, once
+from webapp.core.problems import Conflict, Forbidden
+
+
+class MeView(APIView):
+    needs = {"": Right.NONE}
+
+    @extend_schema(responses=serializers.Me)
+    def get(self, request: Request) -> Response:
+        """Who the token or session stands for, in which team, with what right."""
+        actor = request.auth
+        shown = {"user": actor.user, "team": actor.team, "right": actor.right.name.lower(), "token": actor.token}
+        return Response(serializers.Me(shown).data)
+
+
+class Teams(Nouns):
+    queryset = Team.objects.all()
+    serializer_class = serializers.TeamOut
+    needs = {"list": Right.NONE, "create": Right.NONE, "partial_update": Right.ADMIN, "switch": Right.NONE}
+    ordering_fields = ("created", "name")
+
+    @extend_schema(request=serializers.TeamName, responses={201: serializers.TeamOut})
+    @once
+    def create(self, request: Request) -> Response:
+        _only_people(request)
+        return self.shown(services.create_team(by=request.user, **self.read(serializers.TeamName)), 201)
+
+    @extend_schema(request=serializers.TeamName, responses=serializers.TeamOut)
+    def partial_update(self, request: Request, pk: UUID) -> Response:
+        team = self.get_object()
+        if team != request.auth.team:
+            raise Conflict("You act in another team now.", hint="Switch to this team first.")
+        self.check_match(team)
+        services.rename_team(team=team, by=request.auth, **self.read(serializers.TeamName))
+        return self.shown(team)
+
+    @extend_schema(request=None, responses=serializers.TeamOut)
+    def switch(self, request: Request, pk: UUID) -> Response:
+        """Act in this team from now on."""
+        _only_people(request)
+        team = self.get_object()
+        services.switch_team(user=request.user, team=team)
+        return self.shown(team)
+
+
+class Members(Nouns):
+    queryset = Membership.objects.select_related("user", "team")
+    serializer_class = serializers.MembershipOut
+    needs = {"partial_update": Right.ADMIN, "destroy": Right.READ}
+    ordering_fields = ("created", "role")
+
+    @extend_schema(request=serializers.NewRole, responses=serializers.MembershipOut)
+    def partial_update(self, request: Request, pk: UUID) -> Response:
+        membership = self.get_object()
+        self.check_match(membership)
+        return self.shown(
+            services.change_role(membership=membership, by=request.auth, **self.read(serializers.NewRole))
+        )
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: UUID) -> Response:
+        """Remove someone, or leave."""
+        services.remove(membership=self.get_object(), by=request.auth)
+        return Response(status=204)
+
+
+class Invitations(Nouns):
+    queryset = Invitation.objects.select_related("created_by")
+    serializer_class = serializers.InvitationOut
+    needs = {name: Right.ADMIN for name in ("list", "retrieve", "create", "destroy")}
+    ordering_fields = ("created", "expires")
+
+    @extend_schema(request=serializers.NewInvitation, responses={201: serializers.NewInvitationOut})
+    def create(self, request: Request) -> Response:
+        invitation, secret = services.invite(by=request.auth, **self.read(serializers.NewInvitation))
+        link = request.build_absolute_uri(reverse("join", args=[secret]))
+        return self.shown(invitation, 201, link=link)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: UUID) -> Response:
+        services.revoke_invitation(invitation=self.get_object(), by=request.auth)
+        return Response(status=204)
+
+
+class Tokens(Nouns):
+    """One's own tokens; owners see everybody's in the team, by name and never by secret."""
+
+    queryset = ApiToken.objects.all()
+    serializer_class = serializers.TokenOut
+    needs = {"create": Right.READ, "destroy": Right.READ}
+    ordering_fields = ("created", "name", "last_used")
+
+    def get_queryset(self) -> Any:
+        tokens = super().get_queryset()
+        if getattr(self, "swagger_fake_view", False) or self.request.auth.can_admin:
+            return tokens
+        return tokens.filter(user=self.request.user)
+
+    @extend_schema(request=serializers.NewToken, responses={201: serializers.NewTokenOut})
+    def create(self, request: Request) -> Response:
+        token, text = services.create_token(by=request.auth, **self.read(serializers.NewToken))
+        return self.shown(token, 201, token=text)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: UUID) -> Response:
+        services.revoke_token(token=self.get_object(), by=request.auth)
+        return Response(status=204)
+
+
+class Audit(Nouns):
+    queryset = AuditEntry.objects.select_related("user")
+    serializer_class = serializers.AuditOut
+    needs = {"list": Right.ADMIN, "retrieve": Right.ADMIN}
+
+
+def _only_people(request: Request) -> None:
+    if request.auth.token is not None:
+        raise Forbidden("A token stands for one team; only a person who is signed in may do this.")

@@ -1,0 +1,61 @@
+"""How a request to the API says who sends it: a bearer token, or the browser's session. `request.auth` is the Actor."""
+
+from __future__ import annotations
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from rest_framework import authentication
+from rest_framework.request import Request
+
+from webapp.accounts import actor as actors
+from webapp.accounts import services
+from webapp.accounts.actor import Actor
+from webapp.accounts.models import User
+from webapp.core.limits import Limit
+from webapp.core.problems import NotSignedIn
+
+WRONG_TOKENS = Limit("wrong-token", count=30, seconds=60)
+REQUESTS = Limit("token", count=1200, seconds=60)
+
+
+class TokenAuthentication(authentication.BaseAuthentication):
+    def authenticate(self, request: Request) -> tuple[User, Actor] | None:
+        scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+        if not scheme:
+            return None
+        token = services.find_token(text) if scheme.lower() == "bearer" and text.startswith("dh_") else None
+        if token is None:
+            WRONG_TOKENS.spend(request.META.get("REMOTE_ADDR", ""))
+            raise NotSignedIn(
+                "This token is unknown, revoked or expired.",
+                hint="Send `Authorization: Bearer dh_<key>.<secret>`; make one under Account, API tokens.",
+                code="bad-token",
+            )
+        REQUESTS.spend(token.key)
+        return token.user, actors.of_token(token)
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class SessionAuthentication(authentication.SessionAuthentication):
+    """The browser's session, with CSRF protection on every change."""
+
+    def authenticate(self, request: Request) -> tuple[User, Actor] | None:
+        found = super().authenticate(request)
+        return (found[0], actors.of_user(found[0])) if found else None
+
+
+class TokenScheme(OpenApiAuthenticationExtension):
+    target_class = TokenAuthentication
+    name = "token"
+
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "bearerFormat": "dh_<key>.<secret>"}
+
+
+class SessionScheme(OpenApiAuthenticationExtension):
+    target_class = SessionAuthentication
+    name = "session"
+
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
+        return {"type": "apiKey", "in": "cookie", "name": "dh_session"}

@@ -1,0 +1,150 @@
+"""What the API and the forms of accounts take and show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from rest_framework import serializers
+
+from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Scope, Team
+from webapp.core.api import Input, Output
+
+
+class Name(serializers.CharField):
+    """A title that fits on one line."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"max_length": 80, **options})
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if not text.isprintable():
+            raise serializers.ValidationError("This holds control characters or line breaks; leave them out.")
+        return text
+
+
+# Input ---------------------------------------------------------------------------------------------------------------
+
+
+class SignIn(Input):
+    username = serializers.CharField(max_length=40)
+    password = serializers.CharField(max_length=200, trim_whitespace=False, style={"as": "password"})
+
+
+class NewAccount(Input):
+    username = serializers.CharField(max_length=40, help_text="a-z, 0-9, dot, dash, underscore")
+    name = Name(required=False, help_text="how others see you; optional")
+    password = serializers.CharField(
+        max_length=200, trim_whitespace=False, style={"as": "password"}, help_text="ten characters or more"
+    )
+
+
+class NewPassword(Input):
+    current = serializers.CharField(
+        max_length=200, required=False, default="", trim_whitespace=False, style={"as": "password"},
+        label="Current password", help_text="leave empty if you have none yet",
+    )  # fmt: skip
+    new = serializers.CharField(
+        max_length=200, trim_whitespace=False, style={"as": "password"}, label="New password",
+        help_text="ten characters or more",
+    )  # fmt: skip
+
+
+class TeamName(Input):
+    name = Name()
+
+
+class NewInvitation(Input):
+    role = serializers.ChoiceField(choices=Role.choices, default=Role.MEMBER)
+    days = serializers.IntegerField(min_value=1, max_value=90, default=7, label="Valid for days")
+
+    def validate_role(self, value: str) -> Role:
+        return Role(value)
+
+
+class NewRole(Input):
+    role = serializers.ChoiceField(choices=Role.choices)
+
+    def validate_role(self, value: str) -> Role:
+        return Role(value)
+
+
+class NewToken(Input):
+    name = Name(help_text="what will use it")
+    scope = serializers.ChoiceField(choices=Scope.choices, default=Scope.SUBMIT)
+    days = serializers.IntegerField(
+        min_value=1, max_value=3650, default=90, allow_null=True, label="Valid for days", help_text="null: for ever"
+    )
+
+    def validate_scope(self, value: str) -> Scope:
+        return Scope(value)
+
+
+# Output --------------------------------------------------------------------------------------------------------------
+
+
+class UserOut(Output):
+    class Meta:
+        model = get_user_model()
+        fields = ("id", "username", "name")
+
+
+class TeamOut(Output):
+    class Meta:
+        model = Team
+        fields = ("id", "name", "created")
+
+
+class MembershipOut(Output):
+    user = UserOut()
+
+    class Meta:
+        model = Membership
+        fields = ("id", "user", "role", "created")
+
+
+class InvitationOut(Output):
+    created_by = UserOut(allow_null=True)
+    is_open = serializers.BooleanField()
+
+    class Meta:
+        model = Invitation
+        fields = ("id", "role", "created", "expires", "created_by", "used_at", "revoked_at", "is_open")
+
+
+class NewInvitationOut(InvitationOut):
+    link = serializers.CharField(help_text="Shown this once; whoever opens it may join.", read_only=True)
+
+    class Meta(InvitationOut.Meta):
+        fields = (*InvitationOut.Meta.fields, "link")
+
+
+class TokenOut(Output):
+    is_valid = serializers.BooleanField()
+
+    class Meta:
+        model = ApiToken
+        fields = ("id", "name", "key", "scope", "created", "expires", "last_used", "revoked_at", "is_valid")
+
+
+class NewTokenOut(TokenOut):
+    token = serializers.CharField(help_text="Shown this once.", read_only=True)
+
+    class Meta(TokenOut.Meta):
+        fields = (*TokenOut.Meta.fields, "token")
+
+
+class AuditOut(Output):
+    user = UserOut(allow_null=True)
+
+    class Meta:
+        model = AuditEntry
+        fields = ("id", "created", "user", "verb", "subject", "subject_id", "subject_name", "detail", "request_id")
+
+
+class Me(serializers.Serializer[Any]):
+    user = UserOut()
+    team = TeamOut(allow_null=True)
+    right = serializers.ChoiceField(choices=["none", "read", "submit", "admin"])
+    token = TokenOut(allow_null=True)

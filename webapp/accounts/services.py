@@ -1,0 +1,262 @@
+"""What people and teams can do. Each verb is one transaction and leaves a line in the audit log."""
+
+from __future__ import annotations
+
+import secrets as chance
+from datetime import timedelta
+
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from webapp.accounts import actor as actors
+from webapp.accounts import audit
+from webapp.accounts.actor import Actor
+from webapp.accounts.models import ApiToken, Invitation, Membership, Role, Scope, SignInLink, Team, User
+from webapp.accounts.rights import Right
+from webapp.core import secrets
+from webapp.core.problems import Conflict, Gone, Invalid
+
+MOST_TEAMS = 50
+MOST_TOKENS = 100
+MOST_OPEN_INVITATIONS = 200
+SIGN_IN_LINK_LIFE = timedelta(minutes=30)
+LAST_USED_EVERY = timedelta(minutes=1)
+
+
+@transaction.atomic
+def create_user(*, username: str, password: str | None = None, name: str = "", is_operator: bool = False) -> User:
+    user = User(username=username.lower(), name=name, is_operator=is_operator)
+    try:
+        user.full_clean(exclude=["password"])
+    except ValidationError as error:
+        taken = any(e.code == "unique" for e in error.error_dict.get("username", []))
+        sentence = "This name is taken; choose another." if taken else " ".join(error.messages)
+        raise Invalid(sentence, field="username") from None
+    _set_password(user, password)
+    user.save()
+    return user
+
+
+@transaction.atomic
+def create_team(*, name: str, by: User) -> Team:
+    if by.memberships.count() >= MOST_TEAMS:
+        raise Conflict(f"You are in {MOST_TEAMS} teams already, which is the most one person can be in.")
+    team = Team.objects.create(name=name)
+    Membership.objects.create(team=team, user=by, role=Role.OWNER)
+    by.current_team = team
+    by.save(update_fields=["current_team"])
+    audit.record(actors.of_user(by), "created", team)
+    return team
+
+
+@transaction.atomic
+def rename_team(*, team: Team, name: str, by: Actor) -> None:
+    audit.record(by, "renamed", team, to=name)
+    team.name = name
+    team.save(update_fields=["name"])
+
+
+@transaction.atomic
+def switch_team(*, user: User, team: Team) -> None:
+    user.current_team = team
+    user.save(update_fields=["current_team"])
+
+
+@transaction.atomic
+def invite(*, role: Role, days: int, by: Actor) -> tuple[Invitation, str]:
+    """An invitation and the secret of its link, which is not kept."""
+    by.require(Right.ADMIN)
+    if by.home.invitations.open().count() >= MOST_OPEN_INVITATIONS:
+        raise Conflict(f"{MOST_OPEN_INVITATIONS} invitations are open; revoke some first.")
+    secret = secrets.fresh()
+    invitation = Invitation.objects.create(
+        team=by.home,
+        role=role,
+        digest=secrets.digest(secret),
+        expires=timezone.now() + timedelta(days=days),
+        created_by=by.user,
+    )
+    audit.record(by, "invited", invitation, role=role)
+    return invitation, secret
+
+
+def find_invitation(secret: str) -> Invitation:
+    invitation = Invitation.objects.select_related("team").filter(digest=secrets.digest(secret)).first()
+    if invitation is None or not invitation.is_open:
+        raise Gone("This invitation was used, revoked or has expired.", hint="Ask for a new link.")
+    return invitation
+
+
+@transaction.atomic
+def join(*, secret: str, user: User) -> Team:
+    invitation = find_invitation(secret)
+    if Membership.objects.filter(team=invitation.team, user=user).exists():
+        raise Conflict(f"You are in {invitation.team} already.")
+    now = timezone.now()
+    # Compare and set: of two who hold the same link, one gets in.
+    if not Invitation.objects.open().filter(pk=invitation.pk).update(used_at=now, used_by=user):
+        raise Gone("This invitation was used just now.", hint="Ask for a new link.")
+    Membership.objects.create(team=invitation.team, user=user, role=invitation.role)
+    user.current_team = invitation.team
+    user.save(update_fields=["current_team"])
+    audit.record(actors.of_user(user), "joined", invitation.team, role=invitation.role)
+    return invitation.team
+
+
+@transaction.atomic
+def join_as_new(*, secret: str, username: str, password: str, name: str = "") -> User:
+    """Make an account and join with it; a link that no longer works leaves no account behind."""
+    find_invitation(secret)
+    user = create_user(username=username, password=password, name=name)
+    join(secret=secret, user=user)
+    return user
+
+
+@transaction.atomic
+def revoke_invitation(*, invitation: Invitation, by: Actor) -> None:
+    by.require(Right.ADMIN)
+    if not Invitation.objects.open().filter(pk=invitation.pk).update(revoked_at=timezone.now()):
+        raise Conflict("This invitation was used, revoked or has expired already.")
+    audit.record(by, "revoked", invitation)
+
+
+@transaction.atomic
+def change_role(*, membership: Membership, role: Role, by: Actor) -> Membership:
+    by.require(Right.ADMIN)
+    membership = _locked(membership)
+    if role != Role.OWNER:
+        _keep_an_owner(membership)
+    audit.record(by, "changed the role of", membership.user, was=membership.role, now=role)
+    membership.role = role
+    membership.save(update_fields=["role"])
+    return membership
+
+
+@transaction.atomic
+def remove(*, membership: Membership, by: Actor) -> None:
+    """Take someone out of the team, or leave it. Their tokens for this team end with it."""
+    if membership.user_id != by.user.pk or by.token is not None:
+        by.require(Right.ADMIN)
+    membership = _locked(membership)
+    _keep_an_owner(membership)
+    ApiToken.objects.filter(team=membership.team, user=membership.user, revoked_at=None).update(
+        revoked_at=timezone.now()
+    )
+    User.objects.filter(pk=membership.user_id, current_team=membership.team).update(current_team=None)
+    verb = "left" if membership.user_id == by.user.pk else "removed"
+    audit.record(by, verb, membership.team if verb == "left" else membership.user, team=membership.team)
+    membership.delete()
+
+
+@transaction.atomic
+def change_password(*, user: User, current: str, new: str) -> None:
+    if user.has_usable_password() and not user.check_password(current):
+        raise Invalid("This is not your current password.", field="current")
+    _set_password(user, new, field="new")
+    user.save(update_fields=["password"])
+    audit.record(actors.of_user(user), "changed the password of", user)
+
+
+@transaction.atomic
+def issue_sign_in_link(*, user: User) -> str:
+    """The secret of a link that signs this user in, once, within half an hour."""
+    secret = secrets.fresh()
+    SignInLink.objects.filter(user=user, used_at=None).delete()
+    SignInLink.objects.create(user=user, digest=secrets.digest(secret), expires=timezone.now() + SIGN_IN_LINK_LIFE)
+    return secret
+
+
+@transaction.atomic
+def use_sign_in_link(*, secret: str) -> User:
+    open_links = SignInLink.objects.filter(
+        digest=secrets.digest(secret), used_at=None, expires__gt=timezone.now(), user__is_active=True
+    )
+    link = open_links.select_related("user").first()
+    if link is None or not open_links.update(used_at=timezone.now()):
+        raise Gone(
+            "This sign-in link was used or has expired.",
+            hint="Make a new one on the server with `./drafthouse token --sign-in`, or sign in with a password.",
+        )
+    audit.record(actors.of_user(link.user), "signed in by link", link.user)
+    return link.user
+
+
+@transaction.atomic
+def first_owner(*, username: str = "owner", team: str = "Home") -> User:
+    """The user whom the launcher signs in. Made on the first start, with no password until they set one."""
+    user = User.objects.filter(is_operator=True).order_by("created").first()
+    if user is None:
+        user = create_user(username=username, is_operator=True)
+        create_team(name=team, by=user)
+    return user
+
+
+@transaction.atomic
+def create_token(*, name: str, scope: Scope, days: int | None, by: Actor) -> tuple[ApiToken, str]:
+    """A token and its only full spelling, `dh_<key>.<secret>`."""
+    by.require(scope.right if by.token is None else Right.ADMIN)  # no token breeds others that outlive it
+    if by.home.tokens.filter(user=by.user, revoked_at=None).count() >= MOST_TOKENS:
+        raise Conflict(f"You hold {MOST_TOKENS} tokens in this team; revoke some first.")
+    key, secret = chance.token_hex(8), secrets.fresh()
+    token = ApiToken.objects.create(
+        team=by.home,
+        user=by.user,
+        name=name,
+        key=key,
+        digest=secrets.digest(secret),
+        scope=scope,
+        expires=timezone.now() + timedelta(days=days) if days else None,
+    )
+    audit.record(by, "created", token, scope=scope)
+    return token, f"dh_{key}.{secret}"
+
+
+@transaction.atomic
+def revoke_token(*, token: ApiToken, by: Actor) -> None:
+    if token.user_id != by.user.pk:
+        by.require(Right.ADMIN)
+    if not ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        raise Conflict("This token is revoked already.")
+    audit.record(by, "revoked", token)
+
+
+def find_token(text: str) -> ApiToken | None:
+    """The valid token that is spelled so. A wrong key costs as long as a wrong secret."""
+    key, _, secret = text.removeprefix("dh_").partition(".")
+    token = ApiToken.objects.select_related("user", "team").filter(key=key[:16]).first()
+    genuine = secrets.matches(secret, token.digest if token else "")
+    if token is None or not genuine or not token.is_valid or not token.user.is_active:
+        return None
+    now = timezone.now()
+    if token.last_used is None or now - token.last_used > LAST_USED_EVERY:
+        ApiToken.objects.filter(pk=token.pk).update(last_used=now)
+    return token
+
+
+def _set_password(user: User, password: str | None, field: str = "password") -> None:
+    if password is None:
+        user.set_unusable_password()
+        return
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        raise Invalid(" ".join(error.messages), field=field) from None
+    user.set_password(password)
+
+
+def _locked(membership: Membership) -> Membership:
+    """Lock the whole team's memberships, so that two owners cannot both be the last to go."""
+    team = Membership.objects.select_for_update().select_related("user", "team").filter(team=membership.team_id)
+    return next(m for m in team if m.pk == membership.pk)
+
+
+def _keep_an_owner(membership: Membership) -> None:
+    owners = Membership.objects.filter(team=membership.team, role=Role.OWNER)
+    if membership.role == Role.OWNER and owners.count() == 1:
+        raise Conflict(
+            f"{membership.user} is the last owner of {membership.team}.",
+            hint="Make someone else an owner first.",
+            code="last-owner",
+        )

@@ -1,0 +1,224 @@
+"""Pages for people: signing in, joining, the team, the account."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import auth, messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from webapp.accounts import serializers, services
+from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Team, User
+from webapp.accounts.rights import Right
+from webapp.core.forms import Form
+from webapp.core.limits import Limit
+from webapp.core.pages import listing, one, page
+from webapp.core.problems import Invalid, Problem
+from webapp.core.views import of_problem
+
+BY_ADDRESS = Limit("sign-in-address", count=30, seconds=900)
+BY_NAME = Limit("sign-in-name", count=10, seconds=900)
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+def sign_in(request: HttpRequest) -> HttpResponse:
+    onward = _onward(request)
+    if request.user.is_authenticated:
+        return redirect(onward)
+    form = Form(serializers.SignIn, request)
+
+    def enter(username: str, password: str) -> User:
+        BY_ADDRESS.spend(request.META.get("REMOTE_ADDR", ""))
+        BY_NAME.spend(username.lower())
+        user = auth.authenticate(request, username=username, password=password)
+        if user is None:
+            raise Invalid("This name and password do not belong together.")
+        BY_NAME.forget(username.lower())
+        auth.login(request, user)
+        return user
+
+    if form.submit(enter):
+        return redirect(onward)
+    return render(request, "accounts/sign_in.html", {"form": form, "next": onward}, status=_status(form))
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    auth.logout(request)
+    return redirect("sign-in")
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def enter(request: HttpRequest, secret: str) -> HttpResponse:
+    """A one-time link. Opening it changes nothing, so that a preview of the link does not use it up."""
+    if request.method == "GET":
+        return render(request, "accounts/enter.html")
+    try:
+        BY_ADDRESS.spend(request.META.get("REMOTE_ADDR", ""))
+        user = services.use_sign_in_link(secret=secret)
+    except Problem as problem:
+        return of_problem(request, problem)
+    auth.login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    return redirect("home")
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+def join(request: HttpRequest, secret: str) -> HttpResponse:
+    try:
+        BY_ADDRESS.spend(request.META.get("REMOTE_ADDR", ""))
+        invitation = services.find_invitation(secret)
+        if request.user.is_authenticated:
+            return _join_as(request, secret, invitation)
+    except Problem as problem:
+        return of_problem(request, problem)
+    form = Form(serializers.NewAccount, request)
+    user = form.submit(lambda **account: services.join_as_new(secret=secret, **account))
+    if user is None:
+        context = {"invitation": invitation, "form": form, "secret": secret}
+        return render(request, "accounts/join.html", context, status=_status(form))
+    auth.login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    messages.success(request, f"Welcome to {invitation.team}.")
+    return redirect("home")
+
+
+def _join_as(request: HttpRequest, secret: str, invitation: Invitation) -> HttpResponse:
+    if request.method == "GET":
+        return render(request, "accounts/join.html", {"invitation": invitation, "secret": secret})
+    team = services.join(secret=secret, user=request.user)
+    messages.success(request, f"Welcome to {team}.")
+    return redirect("home")
+
+
+@never_cache
+@sensitive_post_parameters("current", "new")
+@page(Right.NONE, ("GET", "POST"))
+def account(request: HttpRequest) -> HttpResponse:
+    form = Form(serializers.NewPassword, request)
+
+    def change(current: str, new: str) -> bool:
+        BY_NAME.spend(f"change {request.user.pk}")
+        services.change_password(user=request.user, current=current, new=new)
+        auth.update_session_auth_hash(request, request.user)
+        return True
+
+    if form.submit(change):
+        messages.success(request, "Your password is changed; every other browser is signed out.")
+        return redirect("account")
+    return render(request, "accounts/account.html", {"form": form}, status=_status(form))
+
+
+@never_cache
+@page(Right.READ, ("GET", "POST"))
+def tokens(request: HttpRequest) -> HttpResponse:
+    form = Form(serializers.NewToken, request)
+    made = form.submit(lambda **asked: services.create_token(by=request.actor, **asked))
+    visible = ApiToken.objects.visible_to(request.actor).filter(user=request.user)
+    context = {"form": form, "made": made, "rows": visible, "api": reverse("tokens-list")}
+    return render(request, "accounts/tokens.html", context, status=_status(form))
+
+
+@page(Right.READ, ("POST",))
+def revoke_token(request: HttpRequest, id: UUID) -> HttpResponse:
+    mine = ApiToken.objects.visible_to(request.actor)
+    token = one(mine if request.actor.can_admin else mine.filter(user=request.user), id)
+    services.revoke_token(token=token, by=request.actor)
+    messages.success(request, f"{token.name} is revoked; nobody can use it any more.")
+    return redirect("tokens")
+
+
+@never_cache
+@page(Right.READ, ("GET", "POST"))
+def team(request: HttpRequest) -> HttpResponse:
+    """Who is in the team; owners invite here."""
+    form = Form(serializers.NewInvitation, request)
+    link = ""
+    if made := form.submit(lambda **asked: services.invite(by=request.actor, **asked)):
+        link = request.build_absolute_uri(reverse("join", args=[made[1]]))
+    context: dict[str, Any] = {
+        "form": form,
+        "link": link,
+        "members": Membership.objects.visible_to(request.actor).select_related("user"),
+        "invitations": Invitation.objects.visible_to(request.actor).open().select_related("created_by"),
+        "roles": Role.choices,
+        "api": reverse("invitations-list"),
+    }
+    status = 403 if form.bound is not None and not request.actor.can_admin else _status(form)
+    return render(request, "accounts/team.html", context, status=status)
+
+
+@page(Right.NONE, ("GET", "POST"))
+def new_team(request: HttpRequest) -> HttpResponse:
+    form = Form(serializers.TeamName, request)
+    if made := form.submit(lambda name: services.create_team(name=name, by=request.user)):
+        messages.success(request, f"{made} is made, and you are its owner.")
+        return redirect("team")
+    return render(request, "accounts/new_team.html", {"form": form}, status=_status(form))
+
+
+@page(Right.NONE, ("POST",))
+def switch_team(request: HttpRequest, id: UUID) -> HttpResponse:
+    found = one(Team.objects.visible_to(request.actor), id)
+    services.switch_team(user=request.user, team=found)
+    return redirect(_onward(request))
+
+
+@page(Right.ADMIN, ("POST",))
+def change_role(request: HttpRequest, id: UUID) -> HttpResponse:
+    membership = one(Membership.objects.visible_to(request.actor), id)
+    form = Form(serializers.NewRole, request)
+    changed = form.submit(lambda role: services.change_role(membership=membership, role=role, by=request.actor))
+    if changed is None:
+        return of_problem(request, _first_problem(form))
+    messages.success(request, f"{changed.user} is now {changed.role}.")
+    return redirect("team")
+
+
+@page(Right.READ, ("POST",))
+def remove_member(request: HttpRequest, id: UUID) -> HttpResponse:
+    membership = one(Membership.objects.visible_to(request.actor).select_related("user", "team"), id)
+    services.remove(membership=membership, by=request.actor)
+    if membership.user_id == request.user.pk:
+        messages.success(request, f"You have left {membership.team}.")
+        return redirect("home")
+    messages.success(request, f"{membership.user} is no longer in the team.")
+    return redirect("team")
+
+
+@page(Right.ADMIN, ("POST",))
+def revoke_invitation(request: HttpRequest, id: UUID) -> HttpResponse:
+    services.revoke_invitation(invitation=one(Invitation.objects.visible_to(request.actor), id), by=request.actor)
+    messages.success(request, "The invitation is revoked.")
+    return redirect("team")
+
+
+@page(Right.ADMIN)
+def audit_log(request: HttpRequest) -> HttpResponse:
+    entries = AuditEntry.objects.visible_to(request.actor).select_related("user", "token")
+    found = listing(request, entries, search=("verb", "subject_name", "user__username"), ordering=("created", "verb"))
+    return render(request, "accounts/audit.html", {"list": found})
+
+
+def _onward(request: HttpRequest) -> str:
+    asked = request.POST.get("next") or request.GET.get("next") or ""
+    safe = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
+    return asked if safe else reverse("home")
+
+
+def _status(form: Form) -> int:
+    return 422 if form.errors else 200
+
+
+def _first_problem(form: Form) -> Problem:
+    return Invalid(next(iter(form.errors.values()))[0], hint=form.hint)
