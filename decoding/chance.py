@@ -1,0 +1,71 @@
+"""All chance in the engine. Every number is a hash of what it belongs to; nothing is drawn from a stream.
+
+The same place in the same text gives the same number, whoever asks and however often, so strategies that cut a text
+into other rounds still meet the same luck. Integer arithmetic throughout: a CPU and a GPU agree to the last bit
+before the logarithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+CHANCE_VERSION = 1  # stored with results: another scheme gives other texts for the same seed
+
+Role = Literal["draft", "accept", "resample"]
+
+_WORD = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+_FIRST = 0xBF58476D1CE4E5B9
+_SECOND = 0x94D049BB133111EB
+_ROLES: dict[Role, int] = {"draft": 0xD1B54A32D192ED03, "accept": 0xABC98388FB8FAC03, "resample": 0x8CB92BA72F3D8DD7}
+
+
+def mix(value: int) -> int:
+    """The finaliser of splitmix64: every input bit reaches every output bit."""
+    value &= _WORD
+    value = ((value ^ (value >> 30)) * _FIRST) & _WORD
+    value = ((value ^ (value >> 27)) * _SECOND) & _WORD
+    return value ^ (value >> 31)
+
+
+def digest(tokens: Iterable[int], start: int = 0) -> int:
+    """A running hash of a text: `digest(a + b) == digest(b, digest(a))`."""
+    for token in tokens:
+        start = mix(start * 3 + (token + 1) * _GOLDEN)
+    return start
+
+
+def uniform(seed: int, role: Role, context: int) -> float:
+    """A number in [0, 1) for what one role does after one text (given by its digest)."""
+    return (mix(mix(seed ^ _ROLES[role]) ^ context) >> 11) * 2.0**-53
+
+
+def seed_for(seed: int, prompt: str, repeat: int) -> int:
+    """Every sample of a comparison has its own dice, the same under each strategy."""
+    return digest(prompt.encode(), mix(seed * _GOLDEN + repeat)) >> 1
+
+
+def gumbel(seed: int, positions: Sequence[int], vocab: int, device: torch.device) -> Tensor:
+    """Standard Gumbel noise for every token at each position of a text: float32 [positions, vocab]."""
+    starts = [_signed(mix(mix(seed) ^ (position * _GOLDEN))) for position in positions]
+    state = torch.tensor(starts, dtype=torch.int64, device=device)[:, None]
+    state = state + torch.arange(1, vocab + 1, dtype=torch.int64, device=device) * _signed(_GOLDEN)
+    state = (state ^ _shifted(state, 30)) * _signed(_FIRST)
+    state = (state ^ _shifted(state, 27)) * _signed(_SECOND)
+    state = state ^ _shifted(state, 31)
+    unit = (_shifted(state, 11).to(torch.float64) + 0.5) * 2.0**-53  # never 0 or 1, so both logarithms are finite
+    return -torch.log(-torch.log(unit)).to(torch.float32)
+
+
+def _shifted(state: Tensor, bits: int) -> Tensor:
+    """A logical right shift: torch's own copies the sign."""
+    return (state >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def _signed(word: int) -> int:
+    word &= _WORD
+    return word - (1 << 64) if word >> 63 else word

@@ -1,0 +1,200 @@
+"""One fair run: every strategy on the same prompts, the same warm models, interleaved prompt by prompt in rotated
+order, so that drift of the machine hits all alike."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import torch
+
+from decoding import chance
+from decoding.audit import audit
+from decoding.dice import dice_for
+from decoding.ending import Ending
+from decoding.errors import BadPrompt, OutOfMemory
+from decoding.events import EventSink, Recorder
+from decoding.loop import Decoded, Request, decode, never
+from decoding.peers import TransformersPeer
+from decoding.prompts import Prompt
+from decoding.registry import Parts, build
+from decoding.runner import ModelRunner
+from decoding.spec import Choice, Sampling, choose
+from decoding.summary import Audit, Sample, sample_from_events
+from decoding.timing import Clock
+
+WARM_UP_TOKENS = 16
+
+
+class Tokenizer(Protocol):
+    def encode(self, text: str) -> list[int]: ...
+    def decode(self, tokens: Sequence[int]) -> str: ...
+
+
+@dataclass
+class Pair:
+    """A target and a draft, resident, with what both read and write."""
+
+    target: ModelRunner
+    draft: ModelRunner
+    tokenizer: Tokenizer
+    end_tokens: frozenset[int]
+    dtype: torch.dtype
+    target_folder: Path | None = None  # where a peer finds the same weights
+    draft_folder: Path | None = None
+
+    @property
+    def vocab(self) -> int:
+        """The part of the vocabulary that both have: the rest is padding."""
+        return min(self.target.vocab_size, self.draft.vocab_size)
+
+    @cached_property
+    def peer(self) -> TransformersPeer:
+        assert self.target_folder is not None and self.draft_folder is not None
+        return TransformersPeer(self.target_folder, self.draft_folder, self.dtype, self.target.device)
+
+
+class _Tee:
+    """Keeps a sample's events for its summary and passes each on."""
+
+    def __init__(self, sink: EventSink) -> None:
+        self.recorder = Recorder()
+        self.sink = sink
+
+    def emit(self, event: object) -> None:
+        self.recorder.emit(event)  # type: ignore[arg-type]
+        self.sink.emit(event)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Key:
+    """Which sample: what a sink and a progress line are told."""
+
+    choice: Choice
+    prompt: Prompt
+    repeat: int
+
+
+SinkFor = Callable[[Key], EventSink]
+
+
+def no_sink(key: Key) -> EventSink:
+    return Recorder()
+
+
+@dataclass
+class Comparison:
+    pair: Pair
+    prompts: Sequence[Prompt]
+    choices: Sequence[Choice]
+    sampling: Sampling
+    repeats: int = 1
+    sink_for: SinkFor = no_sink
+    cancelled: Callable[[], bool] = never
+    _tokens: dict[str, list[int]] = field(default_factory=dict)
+
+    def warm_up(self) -> None:
+        """Run each strategy once, shortly: first passes pay for allocation and compilation. Nothing of it counts."""
+        short = dataclasses.replace(self.sampling, max_new_tokens=min(WARM_UP_TOKENS, self.sampling.max_new_tokens))
+        for choice in self.choices:
+            self._decode(Key(choice, self.prompts[0], 0), short, Recorder(), Clock())
+
+    def keys(self) -> Iterator[list[Key]]:
+        """Every sample, one list per prompt and repeat, in the order in which they run."""
+        for repeat in range(self.repeats):
+            for number, prompt in enumerate(self.prompts):
+                turn = (number + repeat) % len(self.choices)
+                yield [Key(c, prompt, repeat) for c in (*self.choices[turn:], *self.choices[:turn])]
+
+    def run(self, done: Callable[[Sample], None] = lambda sample: None) -> Iterator[list[Sample]]:
+        """Decode everything, yielding the audited samples of one prompt at a time. `done` is told of each at once."""
+        for group in self.keys():
+            samples = []
+            for key in group:
+                if self.cancelled():
+                    return
+                samples.append(self.sample(key))
+                done(samples[-1])
+            yield self.audited(group[0].prompt, samples)
+
+    def sample(self, key: Key) -> Sample:
+        """Decode one prompt by one strategy."""
+        tee = _Tee(self.sink_for(key))
+        decoded = self._decode(key, self.sampling, tee, Clock())
+        return sample_from_events(
+            tee.recorder.events,
+            choice=key.choice,
+            prompt=key.prompt.id,
+            category=key.prompt.category,
+            repeat=key.repeat,
+            tokens=decoded.tokens,
+            text=self._ending(self.sampling).text(decoded.tokens),
+        )
+
+    def audited(self, prompt: Prompt, samples: Sequence[Sample]) -> list[Sample]:
+        """The samples of one prompt and repeat, each compared with autoregressive's among them."""
+        baseline = next((s for s in samples if s.strategy == choose("autoregressive").label), None)
+        if baseline is None:
+            return list(samples)
+        return [dataclasses.replace(s, audit=self._audit(prompt, s, baseline)) for s in samples]
+
+    def tokens(self, prompt: Prompt) -> list[int]:
+        """The prompt as both models read it. Refuses one that is empty or too long, naming it."""
+        if prompt.id not in self._tokens:
+            tokens = self.pair.tokenizer.encode(prompt.text)
+            room = self.pair.target.context
+            if not tokens:
+                raise BadPrompt(f"Prompt {prompt.id} is empty, so there is nothing to continue; remove it.")
+            if len(tokens) >= room:
+                raise BadPrompt(
+                    f"Prompt {prompt.id} has {len(tokens)} tokens and the target holds {room}, which leaves no room "
+                    "for an answer; shorten it, leave it out, or take a target with a longer context."
+                )
+            self._tokens[prompt.id] = tokens
+        return self._tokens[prompt.id]
+
+    def _decode(self, key: Key, sampling: Sampling, sink: EventSink, clock: Clock) -> Decoded:
+        prompt = self.tokens(key.prompt)
+        seed = self._seed(key.prompt, key.repeat)
+        ending = self._ending(sampling)
+        try:
+            if key.choice.spec.role == "peer":
+                clock = Clock()
+                return self.pair.peer.decode(prompt, key.choice.params, sampling, seed, ending, sink, clock)
+            dice = dice_for(sampling, self.pair.vocab, seed)
+            parts = Parts(self.pair.target, self.pair.draft, dice, clock, ending.end_tokens)
+            request = Request(prompt, sampling.max_new_tokens, ending)
+            with torch.inference_mode():
+                return decode(request, self.pair.target, build(key.choice, parts), dice, sink, clock, self.cancelled)
+        except torch.OutOfMemoryError as error:
+            raise OutOfMemory(
+                f"The device ran out of memory on prompt {key.prompt.id} under {key.choice.label}: "
+                f"{str(error).splitlines()[0]} Use a shorter context, a shorter draft, or a smaller number format."
+            ) from error
+
+    def _audit(self, prompt: Prompt, sample: Sample, baseline: Sample) -> Audit:
+        peer = any(c.label == sample.strategy and c.spec.role == "peer" for c in self.choices)
+        if not self.sampling.fixes_the_text or (peer and not self.sampling.is_greedy):
+            return Audit("not_compared")
+        with torch.inference_mode():
+            return audit(
+                sample.tokens,
+                baseline.tokens,
+                self.tokens(prompt),
+                target=self.pair.target,
+                dtype=self.pair.dtype,
+                sampling=self.sampling,
+                seed=self._seed(prompt, sample.repeat),
+                vocab=self.pair.vocab,
+            )
+
+    def _seed(self, prompt: Prompt, repeat: int) -> int:
+        return chance.seed_for(self.sampling.seed, prompt.id, repeat)
+
+    def _ending(self, sampling: Sampling) -> Ending:
+        ends = frozenset() if sampling.ignore_eos else self.pair.end_tokens
+        return Ending(ends, sampling.stop, self.pair.tokenizer.decode)

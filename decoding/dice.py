@@ -1,0 +1,221 @@
+"""How tokens are chosen from logits, by the draft and by the target, and how a draft is judged.
+
+A row of logits belongs to a context: the committed text and the tokens ahead of it, drafted but not yet judged. The
+same functions serve one drafted token, the rows of a verification, and the branches of a speculation cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from decoding import chance
+from decoding.errors import BrokenModel
+from decoding.spec import Sampling
+from decoding.verify import Verdict, by_equality, by_ratio, choose
+
+Ahead = Sequence[int] | Sequence[Tensor]  # ids, or one-element tensors of ids that nobody has waited for yet
+
+NOISE_BLOCK = 32  # positions of noise made in one go: the launch costs more than the numbers
+
+
+class Drawn(Protocol):
+    """What a verdict needs to know of a draft."""
+
+    @property
+    def tokens(self) -> tuple[int, ...]: ...
+    @property
+    def scores(self) -> Tensor: ...  # [k, V], what each token was chosen from
+
+
+class Dice:
+    """The choices of one sample. `commit` tells it that the text has grown; everything else only reads."""
+
+    reads = False  # whether choosing a token needs the values of the tokens ahead
+
+    def __init__(self, sampling: Sampling, vocab: int, seed: int) -> None:
+        self.sampling = sampling
+        self.vocab = vocab
+        self.seed = seed
+        self.length = 0
+        self._seen: dict[torch.device, Tensor] = {}
+        self._text: list[int] = []
+
+    def commit(self, tokens: Sequence[int]) -> None:
+        self.length += len(tokens)
+        if self.sampling.repetition_penalty != 1.0:
+            self._text += tokens
+            for device, seen in self._seen.items():
+                seen[torch.tensor(tokens, device=device)] = True
+
+    def scores(self, logits: Tensor, aheads: Sequence[Ahead]) -> Tensor:
+        """Logits of one row per context, after penalty, temperature and truncation: what tokens are chosen from."""
+        scores = logits[:, : self.vocab]
+        if self.sampling.repetition_penalty != 1.0:
+            scores = self._penalised(scores, aheads)
+        if self.sampling.is_greedy:
+            return scores
+        scores = scores.float() / self.sampling.temperature
+        return _truncated(scores, self.sampling.top_k, self.sampling.top_p)
+
+    def draw(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
+        """What the draft proposes after each context: ids [rows], left on the device."""
+        raise NotImplementedError
+
+    def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
+        """Whether the target, with these logits [1, V], will accept a token drawn from `scores` [V]: for the oracle,
+        which peeks, and for labels."""
+        raise NotImplementedError
+
+    def judge(self, logits: Tensor, draft: Drawn) -> Verdict:
+        """The target's verdict on a draft, from its logits after the text and after each drafted token: [k + 1, V]."""
+        raise NotImplementedError
+
+    def _penalised(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
+        device = scores.device
+        if device not in self._seen:
+            self._seen[device] = torch.zeros(self.vocab, dtype=torch.bool, device=device)
+            self._seen[device][torch.tensor(self._text, dtype=torch.int64, device=device)] = True
+        mask = self._seen[device].repeat(len(aheads), 1)
+        for row, ahead in zip(mask, aheads, strict=True):
+            if len(ahead):
+                row[_ids(ahead, device)] = True
+        scores = scores.float()
+        penalty = self.sampling.repetition_penalty
+        return torch.where(mask, torch.where(scores > 0, scores / penalty, scores * penalty), scores)
+
+
+class Greedy(Dice):
+    """Temperature 0: the likeliest token, and equality."""
+
+    def preferences(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
+        """What the best is taken of."""
+        return scores
+
+    def draw(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
+        return _best(self.preferences(scores, aheads))
+
+    def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
+        return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
+
+    def judge(self, logits: Tensor, draft: Drawn) -> Verdict:
+        aheads = [draft.tokens[:i] for i in range(len(draft.tokens) + 1)]
+        return by_equality(_read(self.draw(self.scores(logits, aheads), aheads)), draft.tokens)
+
+
+class Shared(Greedy):
+    """Draft and target add the same Gumbel noise to their scores, keyed by seed and position, and take the best.
+
+    The text is the target's own sample: the same under every strategy. Only equality may judge it: with the ratio
+    rule, noise that both sides know would bias the output.
+    """
+
+    def __init__(self, sampling: Sampling, vocab: int, seed: int) -> None:
+        super().__init__(sampling, vocab, seed)
+        self._noise: dict[tuple[torch.device, int], Tensor] = {}
+
+    def preferences(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
+        return scores + self.noise([self.length + len(ahead) for ahead in aheads], scores.device)
+
+    def noise(self, positions: Sequence[int], device: torch.device) -> Tensor:
+        """[positions, V]"""
+        first, last = positions[0], positions[-1]
+        block, start = divmod(first, NOISE_BLOCK)
+        if last - first == len(positions) - 1 and last < (block + 1) * NOISE_BLOCK:
+            return self._block(block, device)[start : start + len(positions)]
+        return torch.stack([self._block(p // NOISE_BLOCK, device)[p % NOISE_BLOCK] for p in positions])
+
+    def _block(self, block: int, device: torch.device) -> Tensor:
+        if (device, block) not in self._noise:
+            positions = range(block * NOISE_BLOCK, (block + 1) * NOISE_BLOCK)
+            self._noise[device, block] = chance.gumbel(self.seed, positions, self.vocab, device)
+        return self._noise[device, block]
+
+
+class Ratio(Dice):
+    """Draft and target throw dice of their own, keyed by role and context; the ratio rule keeps the target's law."""
+
+    reads = True
+
+    def __init__(self, sampling: Sampling, vocab: int, seed: int) -> None:
+        super().__init__(sampling, vocab, seed)
+        self._digest = 0
+
+    def commit(self, tokens: Sequence[int]) -> None:
+        super().commit(tokens)
+        self._digest = chance.digest(tokens, self._digest)
+
+    def draw(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
+        weights = _probabilities(scores)
+        return torch.cat([choose(row, self._coin("draft", ahead)) for row, ahead in zip(weights, aheads, strict=True)])
+
+    def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
+        p = _probabilities(self.scores(logits, [ahead]))[0, token].item()
+        q = _probabilities(scores[None])[0, token].item()
+        return self._coin("accept", ahead) * q < p
+
+    def judge(self, logits: Tensor, draft: Drawn) -> Verdict:
+        aheads = [draft.tokens[:i] for i in range(len(draft.tokens) + 1)]
+        p = _probabilities(self.scores(logits, aheads))
+        q = _probabilities(draft.scores).to(p.device)
+        accept_u = [self._coin("accept", ahead) for ahead in aheads[:-1]]
+        resample_u = [self._coin("resample", ahead) for ahead in aheads]
+        return by_ratio(p, q, draft.tokens, accept_u, resample_u)
+
+    def _coin(self, role: chance.Role, ahead: Ahead) -> float:
+        return chance.uniform(self.seed, role, chance.digest(map(int, ahead), self._digest))
+
+
+def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
+    if sampling.is_greedy:
+        return Greedy(sampling, vocab, seed)
+    return (Shared if sampling.dice == "shared" else Ratio)(sampling, vocab, seed)
+
+
+def _best(scores: Tensor) -> Tensor:
+    """The id of each row's best score; -1 where the row holds no finite best, so that one read tells both."""
+    values, ids = scores.max(-1)
+    return torch.where(torch.isfinite(values), ids, -1)
+
+
+def _read(ids: Tensor) -> list[int]:
+    """Wait for ids, and refuse those of a model that answered with no number."""
+    values: list[int] = ids.tolist()
+    if min(values, default=0) < 0:
+        raise broken()
+    return values
+
+
+def _probabilities(scores: Tensor) -> Tensor:
+    probabilities = torch.softmax(scores.double(), -1)
+    if not bool(torch.isfinite(probabilities).all()):
+        raise broken()
+    return probabilities
+
+
+def broken() -> BrokenModel:
+    return BrokenModel(
+        "The model answered with NaN or infinite logits, so no token can be chosen. Its weights may be damaged or "
+        "overflow in this number format; try --dtype float32, or check the checkpoint."
+    )
+
+
+def _truncated(scores: Tensor, top_k: int, top_p: float) -> Tensor:
+    if 0 < top_k < scores.shape[-1]:
+        floor = scores.topk(top_k, -1).values[:, -1:]
+        scores = scores.masked_fill(scores < floor, -torch.inf)
+    if top_p < 1.0:
+        ordered, order = scores.sort(-1, descending=True)
+        before = torch.softmax(ordered, -1).cumsum(-1).roll(1, -1)
+        before[:, 0] = 0.0  # the likeliest token always stays
+        drop = torch.zeros_like(scores, dtype=torch.bool).scatter(1, order, before >= top_p)
+        scores = scores.masked_fill(drop, -torch.inf)
+    return scores
+
+
+def _ids(ahead: Ahead, device: torch.device) -> Tensor:
+    tensors = [item if isinstance(item, Tensor) else torch.tensor([item]) for item in ahead]
+    return torch.cat([tensor.to(device) for tensor in tensors])

@@ -1,0 +1,185 @@
+"""Drafters: what proposes tokens. A strategy is a drafter and a stop rule; the loop belongs to nobody but `loop.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from decoding.dice import Dice, broken
+from decoding.events import Source, StopReason
+from decoding.runner import ModelRunner, align
+from decoding.verify import Verdict
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a round proposes."""
+
+    tokens: tuple[int, ...]
+    scores: Tensor  # [k, V], what each token was chosen from
+    lookahead: int  # how many were asked for
+    stop: StopReason
+    source: Source
+    passes: int
+    estimate: tuple[float, ...] = ()
+
+    @cached_property
+    def confidence(self) -> tuple[float, ...]:
+        """The draft's own probability of each of its tokens."""
+        if not self.tokens:
+            return ()
+        ids = torch.tensor(self.tokens, device=self.scores.device)[:, None]
+        return tuple(torch.softmax(self.scores.float(), -1).gather(1, ids)[:, 0].tolist())
+
+
+EMPTY = Draft((), torch.empty(0, 0), 0, "length", "none", 0)
+
+
+@dataclass(frozen=True)
+class DraftStep:
+    """One drafted token as a stop rule sees it. Looking at a value waits for the device."""
+
+    text: Sequence[int]  # what is committed
+    ahead: Sequence[int]  # the round's tokens before this one
+    token: int
+    scores: Tensor  # [V], what it was chosen from
+
+    @cached_property
+    def confidence(self) -> float:
+        scores = self.scores.float()
+        return float(torch.exp(scores[self.token] - torch.logsumexp(scores, -1)))
+
+
+class StopRule(Protocol):
+    """Decides how long a draft gets. It may remember all it has seen of drafts and verdicts; it may not see the dice
+    of a verdict that is still to come, unless it belongs to a bound."""
+
+    lookahead: int  # the most tokens this round may have
+    reads: bool  # whether `should_stop` looks at the tokens; if not, a draft is queued without waiting
+
+    def should_stop(self, step: DraftStep) -> bool:
+        """Asked after every drafted token. The token stays in the draft whatever the answer: dropping it because of
+        what it is would bias the output."""
+        ...
+
+    def observe(self, draft: Draft, verdict: Verdict) -> None: ...
+
+
+class Drafter(Protocol):
+    def prepare(self, text: Sequence[int]) -> None:
+        """Read the prompt, so that rounds begin warm."""
+        ...
+
+    def propose(self, text: Sequence[int], limit: int) -> Draft:
+        """Up to `limit` tokens to follow the text."""
+        ...
+
+    def anticipate(self, text: Sequence[int], draft: Draft) -> None:
+        """Called when the target is about to judge this draft. What can run beside the target starts here and
+        returns at once."""
+        ...
+
+    def observe(self, draft: Draft, verdict: Verdict) -> None: ...
+
+
+class NoDraft:
+    """Proposes nothing: verifying an empty draft is autoregressive decoding."""
+
+    def prepare(self, text: Sequence[int]) -> None:
+        pass
+
+    def propose(self, text: Sequence[int], limit: int) -> Draft:
+        return EMPTY
+
+    def anticipate(self, text: Sequence[int], draft: Draft) -> None:
+        pass
+
+    def observe(self, draft: Draft, verdict: Verdict) -> None:
+        pass
+
+
+@dataclass
+class ModelDrafter:
+    """Drafts with a model, one token after another, until the rule, an end token or the room says stop."""
+
+    runner: ModelRunner
+    rule: StopRule
+    dice: Dice
+    end_tokens: Collection[int] = field(default_factory=frozenset)
+
+    def prepare(self, text: Sequence[int]) -> None:
+        if len(text) <= self.runner.context:  # otherwise it never drafts, and the target goes on alone
+            read_prompt(self.runner, text)
+
+    def propose(self, text: Sequence[int], limit: int) -> Draft:
+        asked = self.rule.lookahead
+        room = min(asked, limit, self.runner.context - len(text))
+        if room <= 0:
+            return EMPTY
+        # On a CPU reading a token costs nothing; on a GPU it would stop the queue, so only those who must, read.
+        if self.rule.reads or self.dice.reads or self.runner.device.type == "cpu":
+            return self._step_by_step(text, asked, room)
+        return self._queued(text, asked, room)
+
+    def anticipate(self, text: Sequence[int], draft: Draft) -> None:
+        pass
+
+    def observe(self, draft: Draft, verdict: Verdict) -> None:
+        self.rule.observe(draft, verdict)
+
+    def _step_by_step(self, text: Sequence[int], asked: int, room: int) -> Draft:
+        tokens: list[int] = []
+        rows: list[Tensor] = []
+        fed = align(self.runner, text)
+        while True:
+            scores = self.dice.scores(self.runner.extend(fed), [tokens])
+            token = int(self.dice.draw(scores, [tokens]))
+            if token < 0:
+                raise broken()
+            step = DraftStep(text, tuple(tokens), token, scores[0])
+            tokens.append(token)
+            rows.append(scores)
+            stop = self._stop(step, asked, room)
+            if stop:
+                return Draft(tuple(tokens), torch.cat(rows), asked, stop, "fresh", len(tokens))
+            fed = [token]
+
+    def _stop(self, step: DraftStep, asked: int, room: int) -> StopReason | None:
+        if step.token in self.end_tokens:
+            return "eos"
+        if self.rule.should_stop(step):
+            return "rule"
+        if len(step.ahead) + 1 == room:
+            return "limit" if room == asked else "length"
+        return None
+
+    def _queued(self, text: Sequence[int], asked: int, room: int) -> Draft:
+        """The whole chain is launched before its first token is known. What follows an end token is cut: no text can
+        contain it."""
+        ids: list[Tensor] = []
+        rows: list[Tensor] = []
+        fed: Sequence[int] | Tensor = align(self.runner, text)
+        for _ in range(room):
+            scores = self.dice.scores(self.runner.extend(fed), [ids])
+            rows.append(scores)
+            ids.append(self.dice.draw(scores, [ids]))
+            fed = ids[-1].clamp(min=0)
+        tokens: list[int] = torch.cat(ids).tolist()
+        if min(tokens) < 0:
+            raise broken()
+        end = next((i for i, token in enumerate(tokens) if token in self.end_tokens), None)
+        stop: StopReason = "eos" if end is not None else "limit" if room == asked else "length"
+        kept = room if end is None else end + 1
+        return Draft(tuple(tokens[:kept]), torch.cat(rows)[:kept], asked, stop, "fresh", room)
+
+
+def read_prompt(runner: ModelRunner, text: Sequence[int]) -> None:
+    """Start a sample from nothing: what an earlier sample left in the cache must not make this one look faster."""
+    runner.rewind(0)
+    if len(text) > 1:
+        runner.extend(text[:-1])

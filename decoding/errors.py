@@ -1,0 +1,55 @@
+"""What can go wrong, each as a sentence that says what happened, why, and what to do.
+
+DrafthouseError
+├── BadPrompt            one prompt cannot be decoded
+├── BadPrompts           a prompt file cannot be read
+├── BadCheckpoint        a model folder cannot be loaded
+├── BadPair              target and draft do not fit together
+├── BadStrategy          an unknown strategy, or a parameter out of bounds
+├── BadSampling          sampling settings out of bounds
+├── BadDevice            a device or placement that this machine does not have
+├── BrokenModel          the model answered with something that is no distribution
+└── OutOfMemory          the device could not hold what was asked of it
+"""
+
+
+class DrafthouseError(Exception):
+    """Something a user can mend. `code` is its stable name for machines; the message is for people."""
+
+    code = "error"
+
+
+class BadPrompt(DrafthouseError):
+    code = "bad-prompt"
+
+
+class BadPrompts(DrafthouseError):
+    code = "bad-prompts"
+
+
+class BadCheckpoint(DrafthouseError):
+    code = "bad-checkpoint"
+
+
+class BadPair(DrafthouseError):
+    code = "bad-pair"
+
+
+class BadStrategy(DrafthouseError):
+    code = "bad-strategy"
+
+
+class BadSampling(DrafthouseError):
+    code = "bad-sampling"
+
+
+class BadDevice(DrafthouseError):
+    code = "bad-device"
+
+
+class BrokenModel(DrafthouseError):
+    code = "broken-model"
+
+
+class OutOfMemory(DrafthouseError):
+    code = "out-of-memory"

@@ -1,0 +1,148 @@
+"""What a run says about itself: one immutable event per phase of a round, in the past tense. Standard library only.
+
+Times are nanoseconds on one monotonic clock that starts with the sample. The sink numbers events: `seq` is dense and
+starts at 1, so a reader can tell a hole from the end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, TextIO
+
+TRACE_VERSION = 1
+
+StopReason = Literal["limit", "rule", "eos", "length"]  # lookahead used up | rule said stop | end token | no room left
+Source = Literal["none", "fresh", "hit", "miss"]  # no draft | drafted now | prepared ahead | prepared, but not this
+Outcome = Literal["bonus", "correction"]
+FinishReason = Literal["eos", "stop", "length", "context", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Both models have read the prompt; rounds begin now."""
+
+    kind: ClassVar[str] = "started"
+    prompt_tokens: int
+    prefill_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """The draft of one round is complete."""
+
+    kind: ClassVar[str] = "drafted"
+    round: int
+    position: int  # how many tokens the text had before this round
+    lookahead: int  # how many tokens were asked for
+    tokens: tuple[int, ...]
+    confidence: tuple[float, ...]  # the draft's own probability of each token
+    estimate: tuple[float, ...]  # the stop rule's estimate that each is accepted; empty where it makes none
+    stop: StopReason
+    source: Source
+    passes: int  # how often the draft model ran for it
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Anticipated:
+    """While the target verified, drafts for its likely outcomes were prepared."""
+
+    kind: ClassVar[str] = "anticipated"
+    round: int
+    branches: tuple[tuple[int, int, int], ...]  # (accepted count, the target's token, depth reached)
+    predicted_hit: float  # the probability given to all of them together
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The target has judged the draft and added a token of its own."""
+
+    kind: ClassVar[str] = "verified"
+    round: int
+    accepted: int
+    token: int
+    outcome: Outcome
+    wait_ns: int  # how long the target stood still before this verification
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The sample is complete."""
+
+    kind: ClassVar[str] = "finished"
+    reason: FinishReason
+    new_tokens: int
+    end_ns: int
+
+
+Event = Started | Drafted | Anticipated | Verified | Finished
+_KINDS: dict[str, type[Any]] = {t.kind: t for t in (Started, Drafted, Anticipated, Verified, Finished)}
+
+
+class EventSink(Protocol):
+    """Takes events from the loop. It must be cheap, and it must not raise."""
+
+    def emit(self, event: Event) -> None: ...
+
+
+class Recorder:
+    """A sink that keeps everything in memory."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def emit(self, event: Event) -> None:
+        self.events.append(event)
+
+
+class Silence:
+    """A sink that keeps nothing: what tracing costs is measured against it."""
+
+    def emit(self, event: Event) -> None:
+        pass
+
+
+def to_dict(event: Event, seq: int) -> dict[str, Any]:
+    return {"seq": seq, "event": event.kind, **dataclasses.asdict(event)}
+
+
+def from_dict(record: dict[str, Any]) -> Event:
+    """Read one event back. An unknown kind or field raises ValueError: a trace of another version must not pass."""
+    kind = _KINDS.get(record.get("event", ""))
+    if kind is None:
+        raise ValueError(f"unknown event {record.get('event')!r}")
+    fields = {name: _frozen(value) for name, value in record.items() if name not in ("seq", "event")}
+    try:
+        event: Event = kind(**fields)
+    except TypeError as error:
+        raise ValueError(f"a {kind.kind} event does not have these fields: {error}") from None
+    return event
+
+
+def write_jsonl(events: Iterable[Event], file: TextIO) -> None:
+    for seq, event in enumerate(events, start=1):
+        file.write(json.dumps(to_dict(event, seq), separators=(",", ":")) + "\n")
+
+
+def read_jsonl(lines: Iterable[str]) -> Iterator[Event]:
+    """Events in order. A hole, a repeat or a torn line raises ValueError with the line's number."""
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+            if record.get("seq") != number:
+                raise ValueError(f"seq is {record.get('seq')!r} where {number} was due")
+            yield from_dict(record)
+        except (ValueError, AttributeError) as error:
+            raise ValueError(f"line {number} of the trace: {error}") from None
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value

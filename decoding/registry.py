@@ -1,0 +1,47 @@
+"""Slug to drafter: the one place where a strategy's parameters become objects. `decoding.spec` has the same slugs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from decoding.dice import Dice
+from decoding.drafting import Drafter, ModelDrafter, NoDraft, StopRule
+from decoding.runner import ModelRunner
+from decoding.spec import Choice
+from decoding.stopping import AdaptiveThreshold, FixedLength, Heuristic, Oracle, Threshold
+from decoding.timing import Clock
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a builder may use: everything belongs to one sample except the runners."""
+
+    target: ModelRunner
+    draft: ModelRunner
+    dice: Dice
+    clock: Clock
+    end_tokens: Collection[int]
+
+    def drafter(self, rule: StopRule) -> Drafter:
+        return ModelDrafter(self.draft, rule, self.dice, self.end_tokens)
+
+
+def _threshold(parts: Parts, threshold: float, cap: int, adaptive: bool) -> Drafter:
+    return parts.drafter((AdaptiveThreshold if adaptive else Threshold)(cap, threshold))
+
+
+# Peers have no builder: they bring a loop of their own (decoding.peers).
+BUILDERS: dict[str, Callable[..., Drafter]] = {
+    "autoregressive": lambda parts: NoDraft(),
+    "static": lambda parts, lookahead: parts.drafter(FixedLength(lookahead)),
+    "heuristic": lambda parts, initial: parts.drafter(Heuristic(initial)),
+    "threshold": _threshold,
+    "oracle": lambda parts, cap: parts.drafter(Oracle(cap, parts.target, parts.dice, parts.clock)),
+}
+
+
+def build(choice: Choice, parts: Parts) -> Drafter:
+    params: dict[str, Any] = dict(choice.params)
+    return BUILDERS[choice.strategy](parts, **params)

@@ -1,0 +1,73 @@
+"""What the decode loop needs of a model: text in, logits out, and a cache that can be wound back.
+
+A runner knows the token ids its cache holds, so nobody else keeps lengths: `align` compares those ids with the text
+and says what is left to feed. A draft that is one token behind after a full acceptance simply catches up; a runner
+that nobody touched for three rounds is still right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+
+class Branches(Protocol):
+    """Several continuations of one runner's text, drafted side by side. Row b sees the first `lengths[b]` cached
+    tokens and its own chain, nothing else."""
+
+    def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
+        """Append one token to every row: ids [B] -> logits [B, V]."""
+        ...
+
+    def adopt(self, row: int) -> None:
+        """Make this row's chain the text of the runner that was forked, without running the model again."""
+        ...
+
+
+class ModelRunner(Protocol):
+    """One text at a time. Every call appends to, cuts, or branches from `tokens`."""
+
+    vocab_size: int
+    context: int  # the most tokens it can hold
+    device: torch.device
+
+    @property
+    def tokens(self) -> list[int]:
+        """The ids whose keys and values are cached, oldest first. Callers must not change the list."""
+        ...
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        """Append tokens and return the logits after each of the last `need` of them: [need, V].
+
+        A tensor of ids that is already on the device is taken as it is, without waiting for its values: a chain of
+        drafted tokens can be queued without one stop. `tokens` learns them when it is next asked.
+        """
+        ...
+
+    def rewind(self, length: int) -> None:
+        """Forget everything past the first `length` tokens."""
+        ...
+
+    def fork(self, lengths: Sequence[int]) -> Branches:
+        """Open one branch per entry, each starting after that many cached tokens. Extending or rewinding the runner
+        closes its branches."""
+        ...
+
+
+def align(runner: ModelRunner, text: Sequence[int], need: int = 1) -> Sequence[int]:
+    """Rewind `runner` to what it shares with `text`, and return what is left to feed (at least `need` tokens).
+
+    Comparing ids, not lengths: a runner that sat out a round may hold a text of the right length that is not ours.
+    """
+    cached = runner.tokens
+    limit = min(len(cached), len(text) - need)
+    if cached[:limit] == text[:limit]:
+        shared = limit
+    else:
+        shared = next(i for i in range(limit) if cached[i] != text[i])
+    if shared < len(cached):
+        runner.rewind(shared)
+    return text[shared:]

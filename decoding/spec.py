@@ -1,0 +1,281 @@
+"""The strategies and the sampling settings as data: what a form, the API and the command line offer and accept.
+
+Standard library only, so the web process can read it. `decoding.registry` holds the builders, one per slug here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from decoding.errors import BadSampling, BadStrategy
+
+Role = Literal[
+    "baseline",  # what everything is compared with
+    "ranked",  # a way of decoding one could deploy
+    "bound",  # knows what it could not know in earnest: drawn, never ranked
+    "peer",  # somebody else's implementation, run beside ours
+]
+Value = int | float | bool | str
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    name: str
+    kind: Literal["int", "float", "bool", "choice"]
+    default: Value
+    help: str
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[str, ...] = ()
+
+    def read(self, value: object) -> Value:
+        """Turn what a form, JSON or the command line gave into a value within bounds, or say what is wrong."""
+        try:
+            parsed = self._parse(value)
+        except ValueError:
+            raise BadStrategy(f"{self.name} is {value!r}, which is {self._wanted()}") from None
+        if isinstance(parsed, (int, float)) and not self.low <= parsed <= self.high:
+            raise BadStrategy(f"{self.name} is {value!r}, outside {self.low:g} to {self.high:g}")
+        return parsed
+
+    def _parse(self, value: object) -> Value:
+        if self.kind == "bool":
+            if isinstance(value, bool):
+                return value
+            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
+                _known(str(value).lower(), ("true", "yes", "1", "false", "no", "0"))
+            ]
+        if isinstance(value, bool):
+            raise ValueError
+        if self.kind == "choice":
+            return _known(str(value), self.choices)
+        if not isinstance(value, (int, float, str)):
+            raise ValueError
+        if self.kind == "int":
+            number = float(value)
+            if not number.is_integer():  # also true of infinities and NaN
+                raise ValueError
+            return int(number)
+        return float(value)
+
+    def _wanted(self) -> str:
+        match self.kind:
+            case "int":
+                return "not a whole number"
+            case "float":
+                return "not a number"
+            case "bool":
+                return "neither true nor false"
+            case _:
+                return "not one of " + ", ".join(self.choices)
+
+
+@dataclass(frozen=True, slots=True)
+class StrategySpec:
+    slug: str
+    title: str
+    summary: str
+    role: Role
+    params: tuple[Param, ...] = ()  # the first may be given on the command line without its name
+
+    def read(self, given: Mapping[str, object]) -> dict[str, Value]:
+        """All parameters with defaults filled in. An unknown name or a bad value raises BadStrategy."""
+        known = {param.name for param in self.params}
+        for name in given:
+            if name not in known:
+                offer = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
+                raise BadStrategy(f"{self.slug} has no parameter {name!r}; {offer}.")
+        try:
+            return {param.name: param.read(given.get(param.name, param.default)) for param in self.params}
+        except BadStrategy as error:
+            raise BadStrategy(f"{self.slug}: {error}.") from None
+
+
+_LOOKAHEAD = "how many tokens are drafted each round"
+_CAP = "the most tokens drafted in one round"
+
+STRATEGIES: dict[str, StrategySpec] = {
+    spec.slug: spec
+    for spec in (
+        StrategySpec(
+            "autoregressive",
+            "Autoregressive",
+            "The target alone, one token a pass: the baseline.",
+            "baseline",
+        ),
+        StrategySpec(
+            "static",
+            "Static lookahead",
+            "The same number of drafted tokens every round.",
+            "ranked",
+            (Param("lookahead", "int", 4, _LOOKAHEAD, 1, 64),),
+        ),
+        StrategySpec(
+            "heuristic",
+            "Heuristic",
+            "The transformers rule: two more after a round that was accepted whole, otherwise one fewer.",
+            "ranked",
+            (Param("initial", "int", 5, "the lookahead of a sample's first round", 1, 64),),
+        ),
+        StrategySpec(
+            "threshold",
+            "Threshold",
+            "Drafting stops after a token that the draft itself held less likely than the threshold.",
+            "ranked",
+            (
+                Param("threshold", "float", 0.4, "stop below this probability", 0.0, 1.0),
+                Param("cap", "int", 20, _CAP, 1, 64),
+                Param("adaptive", "bool", False, "refit the threshold after every round from the ROC curve so far"),
+            ),
+        ),
+        StrategySpec(
+            "oracle",
+            "Oracle",
+            "A bound, not a strategy: stops after the first token that the target will refuse.",
+            "bound",
+            (Param("cap", "int", 32, _CAP, 1, 64),),
+        ),
+        StrategySpec(
+            "assisted",
+            "Assisted (transformers)",
+            "generate(assistant_model=…) of the transformers library on the same weights.",
+            "peer",
+            (
+                Param("lookahead", "int", 20, "num_assistant_tokens", 1, 64),
+                Param("threshold", "float", 0.4, "assistant_confidence_threshold; 0 switches it off", 0.0, 1.0),
+                Param(
+                    "schedule", "choice", "constant", "num_assistant_tokens_schedule", choices=("constant", "heuristic")
+                ),
+            ),
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One strategy with all its parameters: a row of a comparison."""
+
+    strategy: str
+    params: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def spec(self) -> StrategySpec:
+        return STRATEGIES[self.strategy]
+
+    @property
+    def label(self) -> str:
+        """The shortest command-line spelling: `static:4`, `threshold:0.4,cap=10`."""
+        words = [
+            f"{value:g}" if isinstance(value, float) else str(value).lower()
+            for value in (self.params[param.name] for param in self.spec.params)
+        ]
+        if not words:
+            return self.strategy
+        rest = [
+            f"{param.name}={word}"
+            for param, word in zip(self.spec.params[1:], words[1:], strict=True)
+            if self.params[param.name] != param.default
+        ]
+        return f"{self.strategy}:" + ",".join([words[0], *rest])
+
+
+def choose(strategy: str, params: Mapping[str, object] | None = None) -> Choice:
+    """The one door through which a strategy enters, whoever asks."""
+    spec = STRATEGIES.get(strategy)
+    if spec is None:
+        raise BadStrategy(f"There is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}.")
+    return Choice(strategy, spec.read(params or {}))
+
+
+def parse_choices(text: str) -> list[Choice]:
+    """Read `autoregressive,static:4,threshold:0.4,cap=10`. A piece `name=value` belongs to the strategy before it."""
+    asked: list[tuple[str, dict[str, object]]] = []
+    for piece in filter(None, (piece.strip() for piece in text.split(","))):
+        head, colon, value = piece.partition(":")
+        if not colon and "=" in piece:
+            if not asked:
+                raise BadStrategy(f"{piece!r} stands before any strategy; write strategy:{piece}.")
+            value = piece
+        else:
+            asked.append((head, {}))
+        if value:
+            _add_setting(*asked[-1], value)
+    if not asked:
+        raise BadStrategy(f"No strategy is named; name some of {', '.join(STRATEGIES)}.")
+    choices = [choose(name, params) for name, params in asked]
+    for index, choice in enumerate(choices):
+        if choice in choices[:index]:
+            raise BadStrategy(f"{choice.label} is named twice; a comparison runs each strategy once per sample.")
+    return choices
+
+
+def _add_setting(strategy: str, params: dict[str, object], text: str) -> None:
+    name, value = _setting(strategy, text)
+    if name in params:
+        raise BadStrategy(f"{strategy} is given {name} twice; give it once.")
+    params[name] = value
+
+
+def _setting(strategy: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if equals:
+        return name.strip(), value.strip()
+    spec = STRATEGIES.get(strategy)
+    if spec is None or not spec.params:
+        raise BadStrategy(f"{strategy} takes no value, but was given {text!r}.")
+    return spec.params[0].name, text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How tokens are chosen from logits, and when a text ends. The same for every strategy of a comparison."""
+
+    temperature: float = 0.0
+    top_k: int = 0  # 0: all
+    top_p: float = 1.0
+    repetition_penalty: float = 1.0
+    dice: Literal["ratio", "shared"] = "shared"
+    seed: int = 0
+    max_new_tokens: int = 128
+    ignore_eos: bool = False
+    stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _within("temperature", self.temperature, 0.0, 10.0)
+        _within("top_k", self.top_k, 0, 1_000_000)
+        _within("top_p", self.top_p, 1e-6, 1.0)
+        _within("repetition_penalty", self.repetition_penalty, 0.1, 10.0)
+        _within("seed", self.seed, 0, 2**63 - 1)
+        _within("max_new_tokens", self.max_new_tokens, 1, 1_000_000)
+        if self.dice not in ("ratio", "shared"):
+            raise BadSampling(f"dice is {self.dice!r}; it can be ratio or shared.")
+        if any(not text for text in self.stop):
+            raise BadSampling("A stop string is empty, so it would end every text at once; leave it out.")
+
+    @property
+    def is_greedy(self) -> bool:
+        return self.temperature == 0.0
+
+    @property
+    def fixes_the_text(self) -> bool:
+        """Whether every strategy must give the very same tokens, so that texts can be compared."""
+        return self.is_greedy or self.dice == "shared"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**dataclasses.asdict(self), "stop": list(self.stop)}
+
+
+def _within(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:  # NaN fails too
+        raise BadSampling(f"{name} is {value}; it must lie between {low:g} and {high:g}.")
+
+
+def _known(value: str, allowed: Sequence[str]) -> str:
+    if value not in allowed:
+        raise ValueError
+    return value

@@ -1,0 +1,278 @@
+"""What runs add up to: one sample's numbers, paired speed-ups with their doubt, the verdict. Standard library only.
+
+Names follow vLLM's per-request metrics. DEFINITIONS says what each means; a change of meaning changes
+DEFINITIONS_VERSION, which every result carries.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from decoding.events import Drafted, Event, Finished, Started, Verified
+from decoding.spec import Choice
+
+DEFINITIONS_VERSION = 1
+DEFINITIONS = {
+    "tokens_per_s": "generated tokens per second of decoding, over all samples; reading the prompt is excluded",
+    "speedup": "per prompt, the ratio of tokens per second to autoregressive's on the same prompt in the same pass "
+    "(median over repeats); the median over prompts, with a 95 % percentile bootstrap interval over prompts",
+    "num_spec_steps": "target passes that verified at least one drafted token",
+    "num_draft_tokens": "drafted tokens that were verified",
+    "num_accepted_draft_tokens": "drafted tokens that the target accepted",
+    "mean_acceptance_length": "1 + num_accepted_draft_tokens / num_spec_steps; 1 without speculation",
+    "draft_acceptance_rate": "num_accepted_draft_tokens / num_draft_tokens",
+    "acceptance_histogram": "entry i: verifications that accepted exactly i drafted tokens",
+    "acceptance_by_position": "entry i: of the drafts with more than i tokens, the share whose token i was accepted",
+    "repeated_8grams": "share of the generated 8-grams that occurred before in the same generated text",
+    "draft_share": "drafting's part of the decoding time",
+    "verify_share": "verification's part of the decoding time",
+    "num_target_passes": "runs of the target model after reading the prompt",
+    "num_draft_passes": "runs of the draft model after reading the prompt",
+    "audit": "against autoregressive's tokens: identical; tie (the first difference lies within rounding); divergent; "
+    "not_compared (draws of another kind, where only the distribution is the same)",
+}
+
+Outcome = Literal["identical", "tie", "divergent", "not_compared"]
+AUDIT_OUTCOMES: tuple[Outcome, ...] = ("identical", "tie", "divergent", "not_compared")
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """How one sample's tokens compare with autoregressive's."""
+
+    outcome: Outcome
+    position: int | None = None  # of the first difference, in generated tokens
+    token: int | None = None
+    expected: int | None = None
+    gap: float | None = None  # between the two tokens' scores, in units of the number format's rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One prompt decoded once by one strategy."""
+
+    strategy: str  # the choice's label
+    prompt: str
+    category: str
+    repeat: int
+    prompt_tokens: int
+    tokens: tuple[int, ...]
+    text: str
+    reason: str
+    prefill_ns: int
+    decode_ns: int
+    timed_tokens: int  # how many tokens `decode_ns` bought: all, except for a peer whose first round hides the prefill
+    draft_ns: int
+    verify_ns: int
+    num_target_passes: int
+    num_draft_passes: int
+    num_spec_steps: int
+    num_draft_tokens: int
+    num_accepted_draft_tokens: int
+    acceptance_histogram: tuple[int, ...]
+    drafts_by_position: tuple[int, ...]  # entry i: drafts with more than i tokens
+    accepted_by_position: tuple[int, ...]  # entry i: of those, the ones whose token i was accepted
+    audit: Audit | None = None
+
+    @property
+    def tokens_per_s(self) -> float:
+        return self.timed_tokens * 1e9 / self.decode_ns if self.decode_ns else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        record = dataclasses.asdict(self)
+        record["tokens_per_s"] = self.tokens_per_s
+        return record
+
+
+def sample_from_events(
+    events: Iterable[Event],
+    *,
+    choice: Choice,
+    prompt: str,
+    category: str,
+    repeat: int,
+    tokens: Sequence[int],
+    text: str,
+) -> Sample:
+    """Fold a trace into its sample."""
+    started, finished = Started(0, 0), Finished("length", 0, 0)
+    drafts: dict[int, Drafted] = {}
+    verdicts: list[Verified] = []
+    for event in events:
+        match event:
+            case Started():
+                started = event
+            case Drafted():
+                drafts[event.round] = event
+            case Verified():
+                verdicts.append(event)
+            case Finished():
+                finished = event
+    judged = [(drafts[v.round], v.accepted) for v in verdicts if v.round in drafts]
+    timed = [v for v in verdicts if v.start_ns >= started.prefill_ns]
+    untimed_tokens = sum(v.accepted + 1 for v in verdicts if v.start_ns < started.prefill_ns)
+    longest = max((len(draft.tokens) for draft, _ in judged), default=0)
+    return Sample(
+        strategy=choice.label,
+        prompt=prompt,
+        category=category,
+        repeat=repeat,
+        prompt_tokens=started.prompt_tokens,
+        tokens=tuple(tokens),
+        text=text,
+        reason=finished.reason,
+        prefill_ns=started.prefill_ns,
+        decode_ns=finished.end_ns - started.prefill_ns,
+        timed_tokens=len(tokens) - untimed_tokens,
+        draft_ns=sum(drafts[v.round].end_ns - drafts[v.round].start_ns for v in timed if v.round in drafts),
+        verify_ns=sum(v.end_ns - v.start_ns for v in timed),
+        num_target_passes=len(verdicts),
+        num_draft_passes=sum(draft.passes for draft in drafts.values()),
+        num_spec_steps=len(judged),
+        num_draft_tokens=sum(len(draft.tokens) for draft, _ in judged),
+        num_accepted_draft_tokens=sum(accepted for _, accepted in judged),
+        acceptance_histogram=tuple(sum(a == i for _, a in judged) for i in range(longest + 1)) if judged else (),
+        drafts_by_position=tuple(sum(len(d.tokens) > i for d, _ in judged) for i in range(longest)),
+        accepted_by_position=tuple(sum(a > i for _, a in judged) for i in range(longest)),
+    )
+
+
+def repeated_8grams(tokens: Sequence[int]) -> float:
+    """How much of a text repeats itself. Loops flatter every strategy, so figures say how loopy their texts were."""
+    grams = [tuple(tokens[i : i + 8]) for i in range(len(tokens) - 7)]
+    return 1.0 - len(set(grams)) / len(grams) if grams else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Speedup:
+    median: float
+    low: float | None  # None where one prompt leaves nothing to resample
+    high: float | None
+    prompts: int
+
+
+BOOTSTRAP_RESAMPLES = 2000
+
+
+def speedup(samples: Sequence[Sample], baseline: Sequence[Sample]) -> Speedup | None:
+    """Paired by prompt and repeat. None where nothing can be paired."""
+    base = {(s.prompt, s.repeat): s.tokens_per_s for s in baseline if s.tokens_per_s}
+    ratios: dict[str, list[float]] = {}
+    for sample in samples:
+        reference = base.get((sample.prompt, sample.repeat))
+        if reference and sample.tokens_per_s:
+            ratios.setdefault(sample.prompt, []).append(sample.tokens_per_s / reference)
+    per_prompt = [statistics.median(values) for values in ratios.values()]
+    if not per_prompt:
+        return None
+    if len(per_prompt) == 1:
+        return Speedup(per_prompt[0], None, None, 1)
+    low, high = bootstrap_interval(per_prompt)
+    return Speedup(statistics.median(per_prompt), low, high, len(per_prompt))
+
+
+def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The middle 95 % of the medians of resampled prompts. The same values always give the same interval."""
+    dice = random.Random(0)
+    medians = sorted(statistics.median(dice.choices(values, k=len(values))) for _ in range(BOOTSTRAP_RESAMPLES))
+    edge = round(BOOTSTRAP_RESAMPLES * 0.025)
+    return medians[edge], medians[-edge - 1]
+
+
+def strategy_report(
+    choice: Choice, runner: str, samples: Sequence[Sample], baseline: Sequence[Sample]
+) -> dict[str, Any]:
+    """One row of a comparison, as it stands in the JSON document."""
+    decode_ns = sum(s.decode_ns for s in samples)
+    spec_steps = sum(s.num_spec_steps for s in samples)
+    drafted = sum(s.num_draft_tokens for s in samples)
+    accepted = sum(s.num_accepted_draft_tokens for s in samples)
+    gain = speedup(samples, baseline)
+    by_position = zip(
+        _added(s.accepted_by_position for s in samples), _added(s.drafts_by_position for s in samples), strict=True
+    )
+    return {
+        "strategy": choice.strategy,
+        "label": choice.label,
+        "params": dict(choice.params),
+        "role": choice.spec.role,
+        "runner": runner,
+        "tokens_per_s": sum(s.timed_tokens for s in samples) * 1e9 / decode_ns if decode_ns else 0.0,
+        "speedup": dataclasses.asdict(gain) if gain else None,
+        "mean_acceptance_length": 1 + accepted / spec_steps if spec_steps else 1.0,
+        "draft_acceptance_rate": accepted / drafted if drafted else None,
+        "num_spec_steps": spec_steps,
+        "num_draft_tokens": drafted,
+        "num_accepted_draft_tokens": accepted,
+        "num_target_passes": sum(s.num_target_passes for s in samples),
+        "num_draft_passes": sum(s.num_draft_passes for s in samples),
+        "acceptance_histogram": _added(s.acceptance_histogram for s in samples),
+        "acceptance_by_position": [a / d for a, d in by_position],
+        "draft_share": sum(s.draft_ns for s in samples) / decode_ns if decode_ns else None,
+        "verify_share": sum(s.verify_ns for s in samples) / decode_ns if decode_ns else None,
+        "repeated_8grams": statistics.mean(repeated_8grams(s.tokens) for s in samples) if samples else None,
+        "audit": {
+            outcome: sum(s.audit is not None and s.audit.outcome == outcome for s in samples)
+            for outcome in AUDIT_OUTCOMES
+        },
+        "samples": [s.to_dict() for s in samples],
+    }
+
+
+def report(choices: Sequence[Choice], runners: Mapping[str, str], samples: Sequence[Sample]) -> list[dict[str, Any]]:
+    """Every strategy's row, in the order of `choices`. `runners` names what ran each, by label."""
+    by_label = {choice.label: [s for s in samples if s.strategy == choice.label] for choice in choices}
+    baseline = [s for choice in choices if choice.spec.role == "baseline" for s in by_label[choice.label]]
+    return [strategy_report(c, runners[c.label], by_label[c.label], baseline) for c in choices]
+
+
+def verdict(strategies: Sequence[Mapping[str, Any]]) -> str:
+    """The comparison in one sentence: how much faster, how sure, and whether the text is still the target's."""
+    ranked = [s for s in strategies if s["role"] == "ranked" and s["speedup"]]
+    if not ranked:
+        return "Nothing to rank yet: no strategy has a finished sample beside autoregressive's."
+    best = max(ranked, key=lambda s: float(s["speedup"]["median"]))
+    gain = best["speedup"]
+    if gain["low"] is None:
+        return (
+            f"{best['label']} ran at {gain['median']:.2f} times autoregressive's speed on a single prompt, which says "
+            f"little; run more prompts. {_losslessness(best)}"
+        )
+    doubt = f"95 % interval {gain['low']:.2f} to {gain['high']:.2f}, {gain['prompts']} prompts"
+    if gain["low"] <= 1.0:
+        return (
+            f"No strategy is shown to be faster than autoregressive; {best['label']} comes closest at "
+            f"{gain['median']:.2f} times its speed ({doubt}). {_losslessness(best)}"
+        )
+    return f"{best['label']} is {gain['median']:.2f} times as fast as autoregressive ({doubt}). {_losslessness(best)}"
+
+
+def _losslessness(row: Mapping[str, Any]) -> str:
+    audit = row["audit"]
+    compared = audit["identical"] + audit["tie"] + audit["divergent"]
+    if not compared:
+        return (
+            "Its texts are draws of their own from the target's distribution, so they are not compared word for word."
+        )
+    if audit["identical"] == compared:
+        return f"Its text is exactly the target's on all {compared} samples."
+    words = f"Its text is exactly the target's on {audit['identical']} of {compared} samples"
+    if audit["tie"]:
+        words += f", differs by a numeric tie on {audit['tie']}"
+    if audit["divergent"]:
+        words += f", and really diverges on {audit['divergent']}: do not trust it"
+    return words + "."
+
+
+def _added(rows: Iterable[Sequence[int]]) -> list[int]:
+    total: list[int] = []
+    for row in rows:
+        total += [0] * (len(row) - len(total))
+        for i, count in enumerate(row):
+            total[i] += count
+    return total

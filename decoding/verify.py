@@ -1,0 +1,55 @@
+"""The two lossless rules of acceptance, as pure functions. Whoever drafted, and why, does not matter here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from decoding.events import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    accepted: int
+    token: int  # the one the target adds
+    outcome: Outcome
+
+
+def by_equality(own: Sequence[int], draft: Sequence[int]) -> Verdict:
+    """Keep the drafted tokens that are the target's own choices. Exact for any draft that does not peek: the text is
+    the target's, whether its choices are an argmax or drawn with noise that draft and target share."""
+    accepted = next((i for i, token in enumerate(draft) if token != own[i]), len(draft))
+    return Verdict(accepted, own[accepted], "bonus" if accepted == len(draft) else "correction")
+
+
+def by_ratio(
+    p: Tensor,  # [k + 1, V] the target's probabilities
+    q: Tensor,  # [k, V] what each drafted token was drawn from; one-hot for a token that was not drawn
+    draft: Sequence[int],
+    accept_u: Sequence[float],  # k numbers in [0, 1)
+    resample_u: Sequence[float],  # k + 1 numbers in [0, 1), one for each place where the target may add its token
+) -> Verdict:
+    """Accept each drafted token with probability min(1, p/q), and draw from what p has in excess of q after a
+    refusal. Exact for any q that the tokens were truly drawn from."""
+    k = len(draft)
+    ids = torch.tensor(draft, dtype=torch.int64, device=p.device)[:, None]
+    coins = torch.tensor(accept_u, dtype=torch.float64, device=p.device)
+    kept = coins * q.gather(1, ids)[:, 0].double() < p[:k].gather(1, ids)[:, 0].double()
+    accepted = next((i for i, keep in enumerate(kept.tolist()) if not keep), k)
+    if accepted == k:
+        return Verdict(k, int(choose(p[k], resample_u[k])), "bonus")
+    excess = (p[accepted].double() - q[accepted].double()).clamp(min=0.0)
+    if excess.sum() <= 0.0:  # only by rounding: a refusal means that p is smaller somewhere, so larger elsewhere
+        excess = p[accepted]
+    return Verdict(accepted, int(choose(excess, resample_u[accepted])), "correction")
+
+
+def choose(weights: Tensor, unit: float) -> Tensor:
+    """The token whose share of the (unnormalised) weights holds `unit`. In float64: a float32 running sum over a
+    large vocabulary would skew its tail."""
+    cumulated = weights.double().cumsum(-1)
+    index = torch.searchsorted(cumulated, (cumulated[-1] * unit).reshape(1), right=True)
+    return index.clamp(max=weights.shape[-1] - 1)

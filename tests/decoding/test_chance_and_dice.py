@@ -1,0 +1,142 @@
+import math
+
+import pytest
+import torch
+
+from decoding import chance
+from decoding.dice import Dice, dice_for
+from decoding.errors import BrokenModel
+from decoding.spec import Sampling
+
+CPU = torch.device("cpu")
+
+
+def dice(text: list[int] | None = None, vocab: int = 8, seed: int = 1, **settings: object) -> Dice:
+    made = dice_for(Sampling(**settings), vocab, seed)  # type: ignore[arg-type]
+    made.commit(text or [])
+    return made
+
+
+def test_the_splitmix_finaliser_is_the_published_one() -> None:
+    """The first outputs of splitmix64 seeded with 1234567, as its author lists them."""
+    state, outputs = 1234567, []
+    for _ in range(3):
+        state += 0x9E3779B97F4A7C15
+        outputs.append(chance.mix(state))
+    assert outputs == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+
+
+def test_a_digest_grows_with_its_text() -> None:
+    assert chance.digest([5, 6, 7]) == chance.digest([7], chance.digest([5, 6]))
+    assert len({chance.digest(text) for text in ([], [0], [0, 0], [1, 0], [0, 1])}) == 5
+
+
+def test_uniform_numbers_are_uniform_and_roles_do_not_share_them() -> None:
+    numbers = {
+        role: torch.tensor([chance.uniform(7, role, chance.digest([i])) for i in range(20_000)])
+        for role in ("draft", "accept", "resample")
+    }
+    for values in numbers.values():
+        counts = torch.histc(values, bins=20, min=0, max=1)
+        assert ((counts - 1000) ** 2 / 1000).sum() < 43.8  # chi-square, 19 degrees of freedom, 99.9 %
+    assert abs(torch.corrcoef(torch.stack([numbers["draft"], numbers["accept"]]))[0, 1]) < 0.025
+
+
+def test_gumbel_noise_has_the_gumbel_law() -> None:
+    noise = chance.gumbel(3, range(200), 500, CPU).flatten().double()
+    assert abs(noise.mean().item() - 0.5772157) < 0.02
+    assert abs(noise.var().item() - math.pi**2 / 6) < 0.03
+    for quantile in (0.01, 0.1, 0.5, 0.9, 0.99):
+        assert abs(torch.quantile(noise[::2], quantile).item() + math.log(-math.log(quantile))) < 0.12
+
+
+def test_the_best_of_scores_and_noise_is_a_sample_of_the_softmax() -> None:
+    logits = torch.tensor([1.0, 0.0, -1.0, 2.0, 0.5])
+    noise = chance.gumbel(11, range(20_000), 5, CPU)
+    counts = torch.bincount((logits + noise).argmax(-1), minlength=5).double()
+    expected = torch.softmax(logits.double(), -1) * 20_000
+    assert ((counts - expected) ** 2 / expected).sum() < 18.5  # 4 degrees of freedom, 99.9 %
+
+
+def test_noise_belongs_to_a_position_whoever_asks_for_how_many() -> None:
+    one, other = dice(temperature=1.0, vocab=6), dice(temperature=1.0, vocab=6)
+    rows = one.noise(range(28, 36), CPU)  # type: ignore[attr-defined]  # across a block's edge
+    for position, row in zip(range(28, 36), rows, strict=True):
+        assert torch.equal(row, other.noise([position], CPU)[0])  # type: ignore[attr-defined]
+
+
+def test_samples_of_a_comparison_have_dice_of_their_own() -> None:
+    assert len({chance.seed_for(0, prompt, repeat) for prompt in "abc" for repeat in range(3)}) == 9
+    assert chance.seed_for(1, "a", 0) != chance.seed_for(0, "a", 0)
+
+
+def test_greedy_takes_the_first_of_equal_bests() -> None:
+    assert dice().draw(torch.tensor([[1.0, 3.0, 3.0]]), [[]]).tolist() == [1]
+
+
+def test_top_k_keeps_the_k_likeliest() -> None:
+    scores = dice(vocab=4, temperature=1.0, top_k=2).scores(torch.tensor([[0.0, 3.0, 1.0, 2.0]]), [[]])
+    assert torch.isfinite(scores).tolist() == [[False, True, False, True]]
+
+
+def test_top_p_keeps_the_smallest_set_that_reaches_p() -> None:
+    logits = torch.log(torch.tensor([[0.1, 0.5, 0.15, 0.25]]))
+    kept = {
+        p: torch.isfinite(dice(vocab=4, temperature=1.0, top_p=p).scores(logits, [[]])).tolist()[0]
+        for p in (0.01, 0.6, 0.8)
+    }
+    assert kept[0.01] == [False, True, False, False]
+    assert kept[0.6] == [False, True, False, True]
+    assert kept[0.8] == [False, True, True, True]
+
+
+def test_scores_agree_with_the_processors_of_transformers() -> None:
+    from transformers import (
+        LogitsProcessorList,
+        RepetitionPenaltyLogitsProcessor,
+        TemperatureLogitsWarper,
+        TopKLogitsWarper,
+        TopPLogitsWarper,
+    )
+
+    text = [1, 5, 5, 30]
+    logits = torch.randn(1, 64, generator=torch.Generator().manual_seed(0)) * 3
+    theirs = LogitsProcessorList(
+        [
+            RepetitionPenaltyLogitsProcessor(1.3),
+            TemperatureLogitsWarper(0.7),
+            TopKLogitsWarper(20),
+            TopPLogitsWarper(0.8),
+        ]
+    )(torch.tensor([text]), logits.clone())
+    ours = dice(text, 64, temperature=0.7, top_k=20, top_p=0.8, repetition_penalty=1.3)
+    torch.testing.assert_close(ours.scores(logits, [[]]), theirs)
+
+
+def test_the_penalty_sees_the_text_and_what_is_ahead_of_it_and_no_more() -> None:
+    made = dice([1], repetition_penalty=2.0)
+    logits = torch.ones(2, 8)
+    rows = made.scores(logits, [[], [3, torch.tensor([4])]])  # type: ignore[list-item]
+    assert (rows < 1).nonzero().tolist() == [[0, 1], [1, 1], [1, 3], [1, 4]]
+    made.commit([6])
+    assert (made.scores(logits[:1], [[]]) < 1).nonzero()[:, 1].tolist() == [1, 6]
+
+
+def test_padding_beyond_the_shared_vocabulary_is_never_chosen() -> None:
+    logits = torch.zeros(1, 8)
+    logits[0, 7] = 9.0
+    assert dice(vocab=7).draw(dice(vocab=7).scores(logits, [[]]), [[]]).item() == 0
+
+
+class Proposal:
+    tokens = (2,)
+    scores = torch.zeros(1, 8)
+
+
+@pytest.mark.parametrize("settings", [{}, {"temperature": 1.0}, {"temperature": 1.0, "dice": "ratio"}])
+@pytest.mark.parametrize("damage", [math.nan, math.inf])
+def test_logits_that_are_no_numbers_are_refused_in_words(settings: dict[str, object], damage: float) -> None:
+    logits = torch.zeros(2, 8)
+    logits[1, 3] = damage
+    with pytest.raises(BrokenModel, match="NaN or infinite"):
+        dice(**settings).judge(logits, Proposal())

@@ -1,0 +1,204 @@
+import io
+import json
+import statistics
+from pathlib import Path
+
+import pytest
+
+from decoding.events import (
+    Anticipated,
+    Drafted,
+    Event,
+    Finished,
+    Started,
+    Verified,
+    read_jsonl,
+    to_dict,
+    write_jsonl,
+)
+from decoding.spec import choose
+from decoding.summary import (
+    DEFINITIONS,
+    Audit,
+    Sample,
+    bootstrap_interval,
+    repeated_8grams,
+    report,
+    sample_from_events,
+    speedup,
+    verdict,
+)
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "two_rounds.jsonl"
+TWO_ROUNDS: list[Event] = [
+    Started(5, 1_000),
+    Drafted(1, 5, 3, (7, 8, 9), (0.9, 0.8, 0.1), (), "limit", "fresh", 3, 1_000, 4_000),
+    Anticipated(1, ((3, 4, 2), (1, 6, 2)), 0.75, 4_000, 5_500),
+    Verified(1, 1, 6, "correction", 3_000, 4_000, 6_000),
+    Drafted(2, 7, 3, (4,), (0.3,), (0.25,), "rule", "hit", 0, 6_000, 6_500),
+    Verified(2, 1, 2, "bonus", 500, 6_500, 8_500),
+    Verified(3, 0, 0, "bonus", 0, 8_500, 10_000),
+    Finished("eos", 5, 11_000),
+]
+
+
+def test_a_trace_reads_back_as_it_was_written() -> None:
+    file = io.StringIO()
+    write_jsonl(TWO_ROUNDS, file)
+    assert list(read_jsonl(file.getvalue().splitlines())) == TWO_ROUNDS
+
+
+def test_the_golden_trace_still_means_the_same() -> None:
+    """Traces outlive versions: a change that breaks this file needs another TRACE_VERSION and a reader for both."""
+    assert list(read_jsonl(GOLDEN.read_text().splitlines())) == TWO_ROUNDS
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda r: r | {"event": "imagined"}, "line 2.*unknown event 'imagined'"),
+        (lambda r: r | {"seq": 7}, "line 2.*seq is 7 where 2 was due"),
+        (lambda r: {k: v for k, v in r.items() if k != "tokens"}, "line 2.*tokens"),
+        (lambda r: r | {"mood": "good"}, "line 2.*mood"),
+        (lambda r: [r], "line 2"),
+    ],
+)
+def test_a_trace_that_is_not_whole_is_refused_with_its_line(change, sentence) -> None:  # type: ignore[no-untyped-def]
+    lines = [json.dumps(to_dict(event, seq)) for seq, event in enumerate(TWO_ROUNDS, 1)]
+    lines[1] = json.dumps(change(json.loads(lines[1])))
+    with pytest.raises(ValueError, match=sentence):
+        list(read_jsonl(lines))
+
+
+def test_a_torn_line_is_refused_with_its_number() -> None:
+    with pytest.raises(ValueError, match="line 1"):
+        list(read_jsonl(['{"seq":1,"event":"star']))
+
+
+def folded() -> Sample:
+    return sample_from_events(
+        TWO_ROUNDS,
+        choice=choose("static", {"lookahead": 3}),
+        prompt="p",
+        category="c",
+        repeat=0,
+        tokens=[7, 6, 4, 2, 0],
+        text="",
+    )
+
+
+def test_a_trace_folds_into_vllms_numbers() -> None:
+    sample = folded()
+    assert (sample.num_target_passes, sample.num_spec_steps, sample.num_draft_passes) == (3, 2, 3)
+    assert (sample.num_draft_tokens, sample.num_accepted_draft_tokens) == (4, 2)
+    assert sample.acceptance_histogram == (0, 2, 0, 0)
+    assert (sample.drafts_by_position, sample.accepted_by_position) == ((2, 1, 1), (2, 0, 0))
+    assert (sample.draft_ns, sample.verify_ns, sample.decode_ns) == (3_500, 5_500, 10_000)
+    assert sample.tokens_per_s == pytest.approx(5 / 10e-6)
+
+
+def test_a_round_that_ended_within_the_prefill_is_not_timed() -> None:
+    """A peer reads the prompt in its first round: its tokens are real, its time is not comparable."""
+    events = [Started(5, 6_000), *TWO_ROUNDS[1:]]
+    sample = sample_from_events(
+        events, choice=choose("assisted"), prompt="p", category="c", repeat=0, tokens=[7, 6, 4, 2, 0], text=""
+    )
+    assert (sample.timed_tokens, sample.decode_ns, sample.draft_ns, sample.verify_ns) == (3, 5_000, 500, 3_500)
+    assert sample.num_spec_steps == 2
+
+
+def sample(strategy: str, prompt: str, speed: float, repeat: int = 0, outcome: str = "identical") -> Sample:
+    return Sample(
+        strategy, prompt, "c", repeat, 5, (1,) * 10, "", "length", 0, round(10e9 / speed), 10, 0, 0,
+        1, 1, 1, 1, 1, (0, 1), (1,), (1,), Audit(outcome),  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def test_a_speedup_is_paired_by_prompt_so_a_slow_prompt_does_not_weigh_more() -> None:
+    base = [sample("autoregressive", "a", 100), sample("autoregressive", "b", 10)]
+    fast = [sample("static:4", "a", 150), sample("static:4", "b", 20)]
+    assert speedup(fast, base).median == pytest.approx(1.75)  # type: ignore[union-attr]
+
+
+def test_repeats_of_a_prompt_count_once() -> None:
+    base = [sample("autoregressive", "a", 100, r) for r in range(3)] + [sample("autoregressive", "b", 100)]
+    fast = [sample("static:4", "a", v, r) for r, v in enumerate((100, 200, 900))] + [sample("static:4", "b", 400)]
+    gain = speedup(fast, base)
+    assert gain is not None and gain.prompts == 2
+    assert gain.median == pytest.approx(3.0)
+
+
+def test_one_prompt_gives_no_interval_and_no_pair_no_speedup() -> None:
+    gain = speedup([sample("static:4", "a", 200)], [sample("autoregressive", "a", 100)])
+    assert gain is not None and (gain.low, gain.high) == (None, None)
+    assert speedup([sample("static:4", "a", 200)], [sample("autoregressive", "z", 100)]) is None
+
+
+def test_the_interval_holds_the_true_median_about_as_often_as_it_says() -> None:
+    import random
+
+    dice = random.Random(4)
+    held = 0
+    for _ in range(100):
+        low, high = bootstrap_interval([dice.lognormvariate(0.5, 0.3) for _ in range(25)])
+        held += low <= 2.718281828**0.5 <= high
+    assert 88 <= held <= 100
+
+
+def rows(*samples: Sample, labels: str = "static:4") -> list[dict[str, object]]:
+    choices = [choose("autoregressive"), choose("static", {"lookahead": 4})]
+    return report(choices, {choice.label: "table" for choice in choices}, samples)
+
+
+def pairs(speeds: list[float], outcome: str = "identical") -> list[Sample]:
+    base = [sample("autoregressive", str(i), 100) for i in range(len(speeds))]
+    return base + [sample("static:4", str(i), speed, outcome=outcome) for i, speed in enumerate(speeds)]
+
+
+def test_the_verdict_says_how_much_how_sure_and_whether_the_text_is_the_targets() -> None:
+    words = verdict(rows(*pairs([180, 200, 210, 190, 200, 205])))
+    assert words.startswith("static:4 is 2.00 times as fast as autoregressive (95 % interval 1.8")
+    assert words.endswith("6 prompts). Its text is exactly the target's on all 6 samples.")
+
+
+def test_the_verdict_does_not_claim_what_is_not_shown() -> None:
+    assert verdict(rows(*pairs([90, 130, 80, 120, 95, 110]))).startswith("No strategy is shown to be faster")
+    assert "single prompt" in verdict(rows(*pairs([250])))
+    assert verdict(rows()).startswith("Nothing to rank yet")
+
+
+def test_the_verdict_warns_of_real_divergence() -> None:
+    assert "really diverges on 4: do not trust it" in verdict(rows(*pairs([200] * 4, "divergent")))
+    assert "differs by a numeric tie on 4" in verdict(rows(*pairs([200] * 4, "tie")))
+    assert "not compared word for word" in verdict(rows(*pairs([200] * 4, "not_compared")))
+
+
+def test_bounds_and_peers_are_never_ranked() -> None:
+    choices = [choose("autoregressive"), choose("oracle"), choose("static")]
+    samples = [
+        *pairs([120.0, 130, 125]),
+        *(sample("oracle:32", str(i), 900) for i in range(3)),
+    ]
+    assert verdict(report(choices, dict.fromkeys((c.label for c in choices), "table"), samples)).startswith("static:4")
+
+
+def test_a_row_adds_its_samples_up() -> None:
+    row = rows(*pairs([200, 200]))[1]
+    assert row["num_draft_tokens"] == 2
+    assert row["mean_acceptance_length"] == 2.0
+    assert row["draft_acceptance_rate"] == 1.0
+    assert row["acceptance_histogram"] == [0, 2]
+    assert row["tokens_per_s"] == pytest.approx(200)
+    assert row["audit"] == {"identical": 2, "tie": 0, "divergent": 0, "not_compared": 0}
+
+
+def test_every_number_of_a_row_that_needs_one_has_a_definition() -> None:
+    row = rows(*pairs([200, 200]))[1]
+    assert set(row) - {"strategy", "label", "params", "role", "runner", "samples"} == set(DEFINITIONS)
+
+
+def test_repetition_counts_what_was_said_before() -> None:
+    assert repeated_8grams(range(50)) == 0.0
+    assert repeated_8grams([1, 2] * 20) == pytest.approx(1 - 2 / 33)
+    assert repeated_8grams([1, 2, 3]) == 0.0
+    assert statistics.mean([repeated_8grams([5] * 100)]) > 0.98

@@ -1,0 +1,87 @@
+import math
+
+import pytest
+
+from decoding.errors import BadSampling, BadStrategy
+from decoding.registry import BUILDERS
+from decoding.spec import STRATEGIES, Sampling, choose, parse_choices
+
+
+def test_every_strategy_has_a_builder_except_peers_who_bring_their_own_loop() -> None:
+    assert set(BUILDERS) == {slug for slug, spec in STRATEGIES.items() if spec.role != "peer"}
+
+
+def test_a_list_of_strategies_is_read_as_it_is_written() -> None:
+    choices = parse_choices(
+        "autoregressive, static:6,threshold:0.3,cap=10,adaptive=true,assisted:lookahead=3,threshold=0"
+    )
+    assert [(c.strategy, dict(c.params)) for c in choices] == [
+        ("autoregressive", {}),
+        ("static", {"lookahead": 6}),
+        ("threshold", {"threshold": 0.3, "cap": 10, "adaptive": True}),
+        ("assisted", {"lookahead": 3, "threshold": 0.0, "schedule": "constant"}),
+    ]
+
+
+@pytest.mark.parametrize("slug", STRATEGIES)
+def test_a_label_reads_back_as_the_same_choice(slug: str) -> None:
+    choice = choose(slug)
+    assert parse_choices(choice.label) == [choice]
+
+
+def test_a_label_names_only_what_differs_from_the_default() -> None:
+    assert [c.label for c in parse_choices("static,threshold:0.25,adaptive=yes,oracle:9")] == [
+        "static:4",
+        "threshold:0.25,adaptive=true",
+        "oracle:9",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "No strategy is named"),
+        ("magic", "no strategy 'magic'"),
+        ("static:0", "outside 1 to 64"),
+        ("static:4.5", "not a whole number"),
+        ("static:nan", "not a whole number"),
+        ("static:1e400", "not a whole number"),
+        ("threshold:nan", "outside 0 to 1"),
+        ("threshold:high", "not a number"),
+        ("threshold:adaptive=maybe", "neither true nor false"),
+        ("assisted:schedule=sometimes", "not one of constant, heuristic"),
+        ("static:lookahead=4,depth=2", "no parameter 'depth'; it takes lookahead"),
+        ("autoregressive:3", "takes no value"),
+        ("cap=3", "before any strategy"),
+        ("static,static:4", "named twice"),
+        ("static:4,lookahead=5", "lookahead twice"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_words(text: str, sentence: str) -> None:
+    with pytest.raises(BadStrategy, match=sentence):
+        parse_choices(text)
+
+
+@pytest.mark.parametrize("value", [True, None, [], {}])
+def test_a_value_of_another_kind_is_refused(value: object) -> None:
+    with pytest.raises(BadStrategy, match="not a whole number"):
+        choose("static", {"lookahead": value})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"temperature": -0.1},
+        {"temperature": math.nan},
+        {"top_p": 0.0},
+        {"top_k": -1},
+        {"repetition_penalty": 0.0},
+        {"seed": -1},
+        {"max_new_tokens": 0},
+        {"dice": "loaded"},
+        {"stop": ("",)},
+    ],
+)
+def test_sampling_out_of_bounds_is_refused_in_words(settings: dict[str, object]) -> None:
+    with pytest.raises(BadSampling, match=next(iter(settings)) if "stop" not in settings else "stop string"):
+        Sampling(**settings)  # type: ignore[arg-type]

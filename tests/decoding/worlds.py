@@ -1,0 +1,66 @@
+"""Small exact worlds: a target and a draft as tables, decoded by the real loop. What follows a text depends on all of
+it, so a cache that forgot to forget gives another text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from decoding.dice import Dice, dice_for
+from decoding.drafting import Drafter, ModelDrafter, StopRule
+from decoding.ending import Ending
+from decoding.events import Recorder
+from decoding.loop import Decoded, Request, decode
+from decoding.registry import Parts, build
+from decoding.runner import ModelRunner
+from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.table_runner import TableRunner, hashed
+from decoding.timing import Clock
+
+RANKED = parse_choices("static:1,static:3,static:6,heuristic:2,threshold:0.4,threshold:0.3,adaptive=true,oracle:5")
+OURS = [choose("autoregressive"), *RANKED]
+
+
+STATES = 101
+state_of = hashed(STATES)
+
+
+def tables(vocab: int, seed: int = 0, sharpness: float = 1.5, noise: float = 0.8) -> tuple[torch.Tensor, torch.Tensor]:
+    """The target's logits in each state and a draft's that resemble them."""
+    dice = torch.Generator().manual_seed(seed)
+    target = sharpness * torch.randn(STATES, vocab, generator=dice, dtype=torch.float64)
+    return target, target + noise * torch.randn(STATES, vocab, generator=dice, dtype=torch.float64)
+
+
+@dataclass
+class World:
+    target: ModelRunner
+    draft: ModelRunner
+    end_tokens: frozenset[int] = frozenset()
+
+    @classmethod
+    def of_tables(cls, vocab: int, seed: int = 0, context: int = 4096, **shape: float) -> World:
+        target, draft = tables(vocab, seed, **shape)
+        return cls(TableRunner(target, context, state_of), TableRunner(draft, context, state_of))
+
+    def run(
+        self,
+        choice: Choice | Callable[[Parts], StopRule],
+        prompt: Sequence[int],
+        sampling: Sampling,
+        seed: int = 0,
+        ending: Ending | None = None,
+    ) -> tuple[Decoded, Recorder]:
+        dice: Dice = dice_for(sampling, min(self.target.vocab_size, self.draft.vocab_size), seed)
+        clock, recorder = Clock(), Recorder()
+        parts = Parts(self.target, self.draft, dice, clock, self.end_tokens)
+        drafter: Drafter = (
+            build(choice, parts)
+            if isinstance(choice, Choice)
+            else ModelDrafter(self.draft, choice(parts), dice, self.end_tokens)
+        )
+        request = Request(prompt, sampling.max_new_tokens, ending or Ending(self.end_tokens, sampling.stop))
+        with torch.inference_mode():
+            return decode(request, self.target, drafter, dice, recorder, clock), recorder
