@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.viewsets import ViewSetMixin
 
 from webapp.accounts import api as accounts
+from webapp.jobs import api as jobs
 
 READ = {"get": "retrieve"}
 LIST = {"get": "list"}
@@ -37,4 +38,12 @@ urlpatterns = [
     *noun("invitations", accounts.Invitations, many=LIST | CREATE, one=READ | DELETE),
     *noun("tokens", accounts.Tokens, many=LIST | CREATE, one=READ | DELETE),
     *noun("audit", accounts.Audit, many=LIST, one=READ),
+    *noun("jobs", jobs.JobsApi, many=LIST, one=READ, verbs=("retry",)),
+    path(
+        "jobs/<uuid:pk>/cancel/",
+        jobs.JobsApi.as_view({"post": "cancel", "get": "may_cancel"}, basename="jobs"),
+        name="jobs-cancel",
+    ),
+    path("jobs/<uuid:pk>/events/", jobs.JobsApi.as_view({"get": "events"}, basename="jobs"), name="jobs-events"),
+    path("workers/", jobs.Workers.as_view(LIST), name="workers-list"),
 ]

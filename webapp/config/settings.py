@@ -63,6 +63,7 @@ INSTALLED_APPS = [
     "csp",
     "webapp.core",
     "webapp.accounts",
+    "webapp.jobs",
 ]
 MIDDLEWARE = [
     "webapp.core.middleware.request_id",
@@ -109,6 +110,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # The broker. Without one nobody is woken: jobs wait in the database until a worker sweeps ----------------------------
 
 REDIS_URL = env.str("REDIS_URL", default="")
+BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)  # Celery's spelling of a Unix socket
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL

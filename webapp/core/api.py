@@ -113,7 +113,7 @@ class Nouns(viewsets.GenericViewSet[Any]):
         return response
 
     def address(self, thing: Any) -> str:
-        return self.reverse_action("detail", args=[thing.pk]) if hasattr(self, "basename") else ""
+        return str(self.reverse_action("detail", args=[thing.pk]))
 
     def check_match(self, thing: Any) -> None:
         """If-Match names the version the client has seen; another one must not be overwritten unseen."""

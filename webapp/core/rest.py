@@ -12,6 +12,7 @@ from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 
 from webapp.core import strict_json
+from webapp.core.cursor import Bound, number
 from webapp.core.problems import Invalid
 
 
@@ -32,18 +33,10 @@ class Pages(pagination.LimitOffsetPagination):
     furthest = 1_000_000
 
     def get_limit(self, request: Request) -> int:
-        return self._number(request, "limit", self.default_limit, 1, self.max_limit)
+        return number(request, Bound("limit", self.default_limit, 1, self.max_limit))
 
     def get_offset(self, request: Request) -> int:
-        return self._number(request, "offset", 0, 0, self.furthest)
-
-    def _number(self, request: Request, name: str, default: int, low: int, high: int) -> int:
-        text = request.query_params.get(name)
-        if text is None:
-            return default
-        if not (text.isascii() and text.isdigit()) or not low <= int(text[:12]) <= high:
-            raise Invalid(f"{name} is {text[:40]!r}; it must be a whole number from {low} to {high}.", field=name)
-        return int(text)
+        return number(request, Bound("offset", 0, 0, self.furthest))
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
         bounds = {"limit": (1, self.max_limit), "offset": (0, self.furthest)}

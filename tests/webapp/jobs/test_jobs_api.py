@@ -1,0 +1,65 @@
+"""Jobs over REST."""
+
+from __future__ import annotations
+
+from webapp.jobs import services
+from webapp.jobs.models import Kind, Queue
+
+
+def enqueue(world):
+    return services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title="one", by=world.actor(world.bob))
+
+
+def test_a_job_shows_its_place_and_why_it_waits(world):
+    job = enqueue(world)
+    shown = world.api(world.victor).get(f"/api/v1/jobs/{job.pk}/").json()
+    assert (shown["state"], shown["place"]["position"]) == ("queued", 1)
+    assert "No worker listens" in shown["place"]["reason"]
+
+
+def test_cancel_answers_202_with_the_job_and_409_once_it_is_over(world):
+    job = enqueue(world)
+    address = f"/api/v1/jobs/{job.pk}/cancel/"
+    client = world.api(world.bob)
+    assert client.get(address).json() == {"can_cancel": True, "state": "queued"}
+    answer = client.post(address)
+    assert (answer.status_code, answer.json()["state"]) == (202, "cancelled")
+    assert answer["Location"].endswith(f"/api/v1/jobs/{job.pk}/")
+    again = client.post(address)
+    assert (again.status_code, again.json()["code"], again.json()["state"]) == (409, "job-is-final", "cancelled")
+
+
+def test_events_are_read_from_a_cursor(world):
+    job = enqueue(world)
+    services.succeed(job=services.claim(worker="w1", queues=["cpu"]))
+    client = world.api(world.victor)
+    whole = client.get(f"/api/v1/jobs/{job.pk}/events/").json()
+    assert [event["seq"] for event in whole["events"]] == [1, 2, 3]
+    assert whole["is_finished"] and whole["last_seq"] == 3
+    rest = client.get(f"/api/v1/jobs/{job.pk}/events/", {"after": 2, "wait": 0}).json()
+    assert [event["seq"] for event in rest["events"]] == [3]
+
+
+def test_a_cursor_that_is_no_number_is_named_with_its_bounds(world):
+    answer = world.api(world.bob).get(f"/api/v1/jobs/{enqueue(world).pk}/events/", {"wait": "99"})
+    assert (answer.status_code, answer.json()["field"]) == (400, "wait")
+    assert "from 0 to 25" in answer.json()["detail"]
+
+
+def test_lists_filter_order_and_choose_fields(world):
+    for _ in range(3):
+        enqueue(world)
+    services.cancel(job=enqueue(world), by=world.actor(world.bob))
+    client = world.api(world.victor)
+    body = client.get("/api/v1/jobs/", {"state": "queued", "fields": "id,state", "limit": 2}).json()
+    assert body["count"] == 3 and len(body["results"]) == 2
+    assert set(body["results"][0]) == {"id", "state"}
+
+
+def test_misspelt_questions_are_refused_by_name(world):
+    client = world.api(world.victor)
+    for query, field in (({"stat": "x"}, "stat"), ({"state": "x"}, "state"), ({"fields": "x"}, "fields"),
+                         ({"ordering": "x"}, "ordering"), ({"limit": "0"}, "limit")):  # fmt: skip
+        enqueue(world)
+        answer = client.get("/api/v1/jobs/", query)
+        assert (answer.status_code, answer.json()["field"]) == (400, field)

@@ -1,0 +1,171 @@
+"""The queue in the database: who gets a job, who keeps it, and what happens when a worker goes silent."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from webapp.accounts import services as accounts
+from webapp.accounts.actor import of_user
+from webapp.accounts.models import User
+from webapp.core.problems import Conflict
+from webapp.jobs import services
+from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Queue, State, Worker
+
+
+def enqueue(world, title="one", **options):
+    return services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title=title, by=world.actor(world.bob), **options)
+
+
+def claim(worker="w1"):
+    return services.claim(worker=worker, queues=["cpu"])
+
+
+def lose_lease(job):
+    Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def test_jobs_are_claimed_by_priority_then_by_age(world):
+    for title, priority in (("first", 0), ("second", 0), ("urgent", 5)):
+        enqueue(world, title, priority=priority)
+    assert [claim().title for _ in range(3)] == ["urgent", "first", "second"]
+    assert claim() is None
+
+
+def test_a_worker_only_gets_jobs_of_its_queues(world):
+    enqueue(world)
+    assert services.claim(worker="w1", queues=["gpu"]) is None
+
+
+def test_a_job_runs_to_its_end_and_tells_its_history(world):
+    enqueue(world)
+    job = claim()
+    assert services.renew(job=job, done=3, total=8)
+    assert services.succeed(job=job)
+    job.refresh_from_db()
+    assert (job.state, job.done_count, job.total_count, job.lease_until) == ("succeeded", 3, 8, None)
+    told = [(event.seq, event.state) for event in JobEvent.objects.filter(job=job)]
+    assert told == [(1, "queued"), (2, "running"), (3, "succeeded")]
+
+
+def test_a_lost_lease_gives_the_job_to_another_and_the_late_writes_are_refused(world):
+    enqueue(world)
+    old = claim("w1")
+    lose_lease(old)
+    assert services.reap() == 1
+    new = claim("w2")
+    assert (new.pk, new.attempt) == (old.pk, 2)
+    assert not services.renew(job=old)
+    assert not services.succeed(job=old)
+    assert services.succeed(job=new)
+
+
+def test_the_same_worker_that_lost_and_regained_a_job_cannot_write_for_its_first_attempt(world):
+    enqueue(world)
+    old = claim("w1")
+    lose_lease(old)
+    services.reap()
+    claim("w1")
+    assert not services.fail(job=old, reason="late")
+
+
+def test_after_the_last_attempt_a_job_fails_and_says_why(world):
+    enqueue(world)
+    for _ in range(3):
+        lose_lease(claim())
+        services.reap()
+    job = Job.objects.get()
+    assert (job.state, job.reason) == ("failed", "w1 went silent. That was attempt 3 of 3.")
+
+
+def test_cancel_is_immediate_while_waiting_and_a_request_while_running(world):
+    waiting = enqueue(world)
+    assert services.cancel(job=waiting, by=world.actor(world.bob)).state == "cancelled"
+    enqueue(world)
+    running = claim()
+    services.cancel(job=running, by=world.actor(world.bob))
+    assert (running.state, services.is_cancel_asked(job=running)) == ("running", True)
+    assert services.stop(job=running)
+    with pytest.raises(Conflict, match="cancelled already"):
+        services.cancel(job=running, by=world.actor(world.bob))
+
+
+def test_a_cancelled_job_whose_worker_died_ends_cancelled(world):
+    enqueue(world)
+    job = claim()
+    services.cancel(job=job, by=world.actor(world.bob))
+    lose_lease(job)
+    services.reap()
+    assert Job.objects.get().state == "cancelled"
+
+
+def test_retry_starts_with_fresh_attempts(world):
+    enqueue(world)
+    services.fail(job=claim(), reason="It broke.")
+    job = services.retry(job=Job.objects.get(), by=world.actor(world.bob))
+    assert (job.state, job.attempt) == ("queued", 0)
+    with pytest.raises(Conflict, match="only a failed or cancelled"):
+        services.retry(job=job, by=world.actor(world.bob))
+
+
+def test_no_final_state_leads_anywhere_but_back_to_the_queue():
+    assert all(MOVES[state] <= {State.QUEUED} for state in FINAL)
+    assert set(MOVES) == set(State)
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        {"state": "paused"},
+        {"state": "running"},  # without a lease
+        {"state": "succeeded"},  # without an end
+        {"lease_until": timezone.now()},  # a lease on a job that waits
+        {"attempt": 4},
+        {"priority": 99},
+    ],
+)
+def test_the_database_itself_refuses_nonsense(world, nonsense):
+    job = enqueue(world)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Job.objects.filter(pk=job.pk).update(**nonsense)
+
+
+def test_why_it_waits_is_told_in_words(world):
+    job = enqueue(world)
+    assert "No worker listens on `cpu`" in services.place(job).reason
+    services.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={})
+    claim()
+    later = enqueue(world, "later")
+    assert services.place(later).reason == "1st in `cpu`; 1 of 1 workers busy."
+    Worker.objects.update(seen=timezone.now() - timedelta(minutes=1))
+    assert "No worker listens" in services.place(later).reason
+
+
+@pytest.mark.django_db(transaction=True)
+def test_racing_workers_never_get_the_same_job():
+    alice = User.objects.create(username="alice")
+    accounts.create_team(name="lab", by=alice)
+    for number in range(40):
+        services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title=str(number), by=of_user(alice))
+    claimed, errors = [], []
+
+    def work(name):
+        try:
+            while job := services.claim(worker=name, queues=["cpu"]):
+                claimed.append(job.title)
+        except Exception as error:
+            errors.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work, args=(f"w{n}",)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(claimed) >= 40 and len(set(claimed)) == len(claimed) == 40

@@ -1,0 +1,89 @@
+"""Jobs over REST: list, watch, cancel, retry; and who is there to run them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from uuid import UUID
+
+from django_filters import rest_framework as filters
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from webapp.accounts.rights import Right
+from webapp.core.api import Nouns
+from webapp.core.cursor import AFTER, WAIT, number
+from webapp.jobs import serializers, services
+from webapp.jobs.models import Job, JobEvent, Kind, Queue, State, Worker
+
+MOST_EVENTS = 500
+
+
+class JobFilter(filters.FilterSet):
+    state = filters.ChoiceFilter(choices=State.choices)
+    kind = filters.ChoiceFilter(choices=Kind.choices)
+    queue = filters.ChoiceFilter(choices=Queue.choices)
+
+
+class JobsApi(Nouns):
+    queryset = Job.objects.select_related("created_by")
+    filterset_class = JobFilter
+    ordering_fields = ("created", "finished", "state", "priority")
+    query_names = ("after", "wait")
+    needs = {"cancel": Right.SUBMIT}
+
+    def get_serializer_class(self) -> Any:
+        return serializers.JobRow if self.action == "list" else serializers.JobOut
+
+    @extend_schema(methods=["POST"], request=None, responses={202: serializers.JobOut})
+    def cancel(self, request: Request, pk: UUID) -> Response:
+        return self.shown(services.cancel(job=self.get_object(), by=request.auth), 202)
+
+    @extend_schema(responses=serializers.CanCancel)
+    def may_cancel(self, request: Request, pk: UUID) -> Response:
+        job = self.get_object()
+        return Response({"can_cancel": job.can_cancel, "state": job.state})
+
+    @extend_schema(request=None, responses={202: serializers.JobOut})
+    def retry(self, request: Request, pk: UUID) -> Response:
+        return self.shown(services.retry(job=self.get_object(), by=request.auth), 202)
+
+    @extend_schema(
+        responses=serializers.JobEventsOut,
+        parameters=[
+            OpenApiParameter("after", int, description="the last seq you have; 0 for all"),
+            OpenApiParameter("wait", int, description="wait up to this many seconds for something new; at most 25"),
+        ],
+    )
+    def events(self, request: Request, pk: UUID) -> Response:
+        """What happened to the job after a cursor, in order and without holes."""
+        job = self.get_object()
+        after, wait = number(request, AFTER), number(request, WAIT)
+        deadline = time.monotonic() + wait
+        while True:
+            job.refresh_from_db()  # the state first: if it is final, the events read next are all there are
+            events = list(JobEvent.objects.filter(job=job, seq__gt=after)[:MOST_EVENTS])
+            if events or job.is_final or time.monotonic() >= deadline:
+                break
+            time.sleep(0.5)
+        last = events[-1].seq if events else after
+        return Response(
+            {
+                "events": serializers.JobEventOut(events, many=True).data,
+                "last_seq": last,
+                "is_finished": job.is_final and len(events) < MOST_EVENTS,
+            }
+        )
+
+
+class Workers(Nouns):
+    """Workers serve all teams; whoever may read may see that they live."""
+
+    queryset = Worker.objects.all()
+    serializer_class = serializers.WorkerOut
+    ordering_fields = ("name", "seen")
+    ordering = ("name",)
+
+    def get_queryset(self) -> Any:
+        return Worker.objects.all()

@@ -1,0 +1,149 @@
+"""Work that takes a while, as data. This table is the queue; a message from the broker only says "look"."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from webapp.accounts.models import Owned, Team
+from webapp.core.models import Noun
+
+
+class State(models.TextChoices):
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+MOVES: dict[State, frozenset[State]] = {
+    State.QUEUED: frozenset({State.RUNNING, State.CANCELLED, State.FAILED}),
+    State.RUNNING: frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED, State.QUEUED}),  # queued: given back
+    State.SUCCEEDED: frozenset(),
+    State.FAILED: frozenset({State.QUEUED}),  # retried
+    State.CANCELLED: frozenset({State.QUEUED}),
+}
+FINAL = (State.SUCCEEDED, State.FAILED, State.CANCELLED)
+
+
+class Kind(models.TextChoices):
+    COMPARISON = "comparison"
+    TRAINING = "training"
+    CHECK_MODEL = "check-model"
+    FETCH_MODEL = "fetch-model"
+
+
+class Queue(models.TextChoices):
+    CPU = "cpu"
+    GPU = "gpu"
+
+
+class Jobs(Owned):
+    def waiting(self) -> Jobs:
+        """In the order in which they will be claimed."""
+        return self.filter(state=State.QUEUED).order_by("-priority", "created", "pk")
+
+    def lost(self) -> Jobs:
+        """Running, but nobody has said so for longer than a lease."""
+        return self.filter(state=State.RUNNING, lease_until__lt=timezone.now())
+
+
+class Job(Noun):
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="jobs")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    queue = models.CharField(max_length=10, choices=Queue.choices)
+    title = models.CharField(max_length=200)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    priority = models.SmallIntegerField(default=0)
+    attempt = models.PositiveSmallIntegerField(default=0)
+    attempt_limit = models.PositiveSmallIntegerField(default=3)
+    worker = models.CharField(max_length=120, blank=True)
+    lease_until = models.DateTimeField(null=True)
+    is_cancel_asked = models.BooleanField(default=False)
+    reason = models.TextField(blank=True)  # why it waits, or why it ended so, as a sentence
+    done_count = models.PositiveIntegerField(default=0)
+    total_count = models.PositiveIntegerField(default=0)
+    started = models.DateTimeField(null=True)
+    finished = models.DateTimeField(null=True)
+
+    objects = Jobs.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["queue", "-priority", "created"], condition=Q(state="queued"), name="jobs_waiting"),
+            models.Index(fields=["lease_until"], condition=Q(state="running"), name="jobs_leased"),
+            models.Index(fields=["team", "-created"], name="jobs_by_team"),
+        ]
+        constraints = [
+            models.CheckConstraint(condition=Q(state__in=State.values), name="job_state_is_known"),
+            models.CheckConstraint(condition=Q(kind__in=Kind.values), name="job_kind_is_known"),
+            models.CheckConstraint(condition=Q(queue__in=Queue.values), name="job_queue_is_known"),
+            models.CheckConstraint(
+                condition=Q(state="running", lease_until__isnull=False) | ~Q(state="running") & Q(lease_until=None),
+                name="job_has_a_lease_exactly_while_running",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=FINAL, finished__isnull=False) | ~Q(state__in=FINAL) & Q(finished=None),
+                name="job_has_an_end_exactly_when_final",
+            ),
+            models.CheckConstraint(condition=Q(priority__range=(-10, 10)), name="job_priority_is_bounded"),
+            models.CheckConstraint(condition=Q(attempt__lte=F("attempt_limit")), name="job_attempts_are_limited"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in FINAL
+
+    @property
+    def can_cancel(self) -> bool:
+        return not self.is_final and not self.is_cancel_asked
+
+    @property
+    def can_retry(self) -> bool:
+        return self.state in (State.FAILED, State.CANCELLED)
+
+
+class JobEvent(models.Model):
+    """One line of a job's history. `seq` is dense from 1, so a reader with a cursor misses nothing."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
+    seq = models.PositiveIntegerField()
+    at = models.DateTimeField(default=timezone.now)
+    state = models.CharField(max_length=10, choices=State.choices)
+    sentence = models.TextField()
+
+    class Meta:
+        ordering = ["seq"]
+        constraints = [models.UniqueConstraint(fields=["job", "seq"], name="one_job_event_per_seq")]
+
+
+class Workers(models.QuerySet["Worker"]):
+    def alive(self) -> Workers:
+        return self.filter(seen__gt=timezone.now() - Worker.SILENCE)
+
+
+class Worker(models.Model):
+    """A worker process as it last described itself."""
+
+    SILENCE = timedelta(seconds=20)  # longer, and it counts as gone
+
+    name = models.CharField(max_length=120, unique=True)
+    queues = models.JSONField(default=list)
+    devices = models.JSONField(default=list)
+    versions = models.JSONField(default=dict)
+    started = models.DateTimeField(default=timezone.now)
+    seen = models.DateTimeField(default=timezone.now)
+
+    objects = Workers.as_manager()
+
+    class Meta:
+        ordering = ["name"]

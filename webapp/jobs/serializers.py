@@ -1,0 +1,64 @@
+"""How jobs and workers are shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from webapp.accounts.serializers import UserOut
+from webapp.core.api import Output
+from webapp.jobs import services
+from webapp.jobs.models import Job, JobEvent, Worker
+
+
+class PlaceOut(serializers.Serializer[Any]):
+    position = serializers.IntegerField(help_text="1 is next; 0 when it does not wait")
+    reason = serializers.CharField(allow_blank=True)
+
+
+class JobOut(Output):
+    created_by = UserOut(allow_null=True)
+    place = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Job
+        fields = (
+            "id", "kind", "queue", "title", "state", "priority", "attempt", "attempt_limit", "worker", "reason",
+            "is_cancel_asked", "done_count", "total_count", "created", "created_by", "started", "finished", "place",
+        )  # fmt: skip
+
+    def get_place(self, job: Job) -> PlaceOut:  # type: ignore[override]
+        place = services.place(job)
+        return {"position": place.position, "reason": place.reason}  # type: ignore[return-value]
+
+
+class JobRow(Output):
+    """A job in a list: without its place, which would cost a query each."""
+
+    class Meta:
+        model = Job
+        fields = tuple(name for name in JobOut.Meta.fields if name not in ("place", "created_by"))
+
+
+class JobEventOut(Output):
+    class Meta:
+        model = JobEvent
+        fields = ("seq", "at", "state", "sentence")
+
+
+class JobEventsOut(serializers.Serializer[Any]):
+    events = JobEventOut(many=True)
+    last_seq = serializers.IntegerField()
+    is_finished = serializers.BooleanField(help_text="nothing will follow")
+
+
+class CanCancel(serializers.Serializer[Any]):
+    can_cancel = serializers.BooleanField()
+    state = serializers.CharField()
+
+
+class WorkerOut(Output):
+    class Meta:
+        model = Worker
+        fields = ("name", "queues", "devices", "versions", "started", "seen")

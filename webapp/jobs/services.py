@@ -1,0 +1,224 @@
+"""What happens to jobs. Every move is compare-and-set: of two who try, one succeeds and the other is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from webapp.accounts import audit
+from webapp.accounts.actor import Actor
+from webapp.accounts.rights import Right
+from webapp.core.problems import Conflict
+from webapp.jobs import queue as broker
+from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Queue, State, Worker
+
+LEASE = timedelta(seconds=20)
+MOST_WAITING = 1000  # per team
+
+
+# What people do ------------------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def enqueue(*, kind: Kind, queue: Queue, title: str, by: Actor, total: int = 0, priority: int = 0) -> Job:
+    by.require(Right.SUBMIT)
+    if Job.objects.filter(team=by.home, state=State.QUEUED).count() >= MOST_WAITING:
+        raise Conflict(
+            f"{MOST_WAITING} jobs of your team wait already.", hint="Cancel some, or wait.", code="queue-full"
+        )
+    job = Job.objects.create(
+        team=by.home,
+        created_by=by.user,
+        kind=kind,
+        queue=queue,
+        title=title[:200],
+        priority=priority,
+        total_count=total,
+    )
+    _tell(job, f"Submitted by {by.user}.")
+    transaction.on_commit(lambda: broker.nudge(queue))
+    return job
+
+
+@transaction.atomic
+def cancel(*, job: Job, by: Actor) -> Job:
+    """At once while it waits; while it runs, its worker is asked to stop."""
+    by.require(Right.SUBMIT)
+    if _move(job, State.QUEUED, State.CANCELLED, f"Cancelled by {by.user} before it began."):
+        audit.record(by, "cancelled", job)
+    elif Job.objects.filter(pk=job.pk, state=State.RUNNING).update(is_cancel_asked=True):
+        job.refresh_from_db()
+        _tell(job, f"{by.user} asks to cancel.")
+        audit.record(by, "asked to cancel", job)
+    else:
+        job.refresh_from_db()
+        raise Conflict(f"This job has {job.state} already.", code="job-is-final", state=job.state)
+    return job
+
+
+@transaction.atomic
+def retry(*, job: Job, by: Actor) -> Job:
+    """Queue it again with fresh attempts; what it has finished stays finished."""
+    by.require(Right.SUBMIT)
+    job.refresh_from_db()
+    if not job.can_retry or not _move(
+        job, State(job.state), State.QUEUED, f"Tried again by {by.user}.", attempt=0, is_cancel_asked=False, worker=""
+    ):
+        raise Conflict(
+            f"This job is {job.state}; only a failed or cancelled one can be tried again.",
+            code="job-is-not-over",
+            state=job.state,
+        )
+    audit.record(by, "retried", job)
+    transaction.on_commit(lambda: broker.nudge(job.queue))
+    return job
+
+
+# What workers do -----------------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def claim(*, worker: str, queues: Iterable[str]) -> Job | None:
+    """The next job for these queues, leased to this worker; None when nothing waits."""
+    waiting = Job.objects.waiting().filter(queue__in=list(queues))
+    if connection.features.has_select_for_update_skip_locked:
+        waiting = waiting.select_for_update(skip_locked=True)
+    job = waiting.first()
+    if job is None or not _move(
+        job,
+        State.QUEUED,
+        State.RUNNING,
+        f"Attempt {job.attempt + 1}, on {worker}.",
+        worker=worker,
+        attempt=job.attempt + 1,
+        lease_until=timezone.now() + LEASE,
+        started=job.started or timezone.now(),
+    ):
+        return None
+    return job
+
+
+def renew(*, job: Job, done: int | None = None, total: int | None = None) -> bool:
+    """Say that this attempt goes on, and how far it is. False: the job is no longer ours, stop."""
+    changes: dict[str, Any] = {"lease_until": timezone.now() + LEASE}
+    if done is not None:
+        changes["done_count"] = done
+    if total is not None:
+        changes["total_count"] = total
+    return bool(_ours(job).update(**changes))
+
+
+def is_cancel_asked(*, job: Job) -> bool:
+    return Job.objects.filter(pk=job.pk, is_cancel_asked=True).exists()
+
+
+@transaction.atomic
+def succeed(*, job: Job) -> bool:
+    return _end(job, State.SUCCEEDED, "Done.")
+
+
+@transaction.atomic
+def fail(*, job: Job, reason: str) -> bool:
+    return _end(job, State.FAILED, reason)
+
+
+@transaction.atomic
+def stop(*, job: Job) -> bool:
+    """The worker has done as was asked by `cancel`."""
+    return _end(job, State.CANCELLED, "Cancelled while it ran.")
+
+
+@transaction.atomic
+def give_back(*, job: Job, reason: str) -> bool:
+    """This worker cannot go on; another may. After the last attempt the job fails for this reason."""
+    if job.attempt >= job.attempt_limit:
+        return _end(job, State.FAILED, f"{reason} That was attempt {job.attempt} of {job.attempt_limit}.")
+    moved = _move(job, State.RUNNING, State.QUEUED, reason, attempt_now=job.attempt, worker="", lease_until=None)
+    if moved:
+        transaction.on_commit(lambda: broker.nudge(job.queue))
+    return moved
+
+
+def reap() -> int:
+    """Take back what workers have lost; how many jobs that were."""
+    count = 0
+    for job in Job.objects.lost():
+        with transaction.atomic():
+            if job.is_cancel_asked:
+                count += _end(job, State.CANCELLED, f"Cancelled; {job.worker} had gone silent.")
+            else:
+                count += give_back(job=job, reason=f"{job.worker} went silent.")
+    return count
+
+
+def announce(*, name: str, queues: list[str], devices: list[Any], versions: dict[str, str]) -> None:
+    """A worker says that it lives and what it can do."""
+    Worker.objects.update_or_create(
+        name=name, defaults={"queues": queues, "devices": devices, "versions": versions, "seen": timezone.now()}
+    )
+
+
+# What pages ask ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    position: int  # 1 is next; 0 when it does not wait
+    reason: str
+
+
+def place(job: Job) -> Place:
+    """Where a job stands in its queue, and why it waits, in words."""
+    if job.state != State.QUEUED:
+        return Place(0, job.reason)
+    waiting = list(Job.objects.waiting().filter(queue=job.queue).values_list("pk", flat=True))
+    position = waiting.index(job.pk) + 1 if job.pk in waiting else 1
+    alive = [worker for worker in Worker.objects.alive() if job.queue in worker.queues]
+    if not alive:
+        advice = f"No worker listens on `{job.queue}`; start one with `./drafthouse up`."
+        return Place(position, f"{job.reason} {advice}".strip())
+    busy = Job.objects.filter(state=State.RUNNING, queue=job.queue).count()
+    return Place(
+        position, f"{_ordinal(position)} in `{job.queue}`; {min(busy, len(alive))} of {len(alive)} workers busy."
+    )
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _ours(job: Job) -> Any:
+    """The row, if this very attempt still holds it: a worker that lost its lease must not write."""
+    return Job.objects.filter(pk=job.pk, state=State.RUNNING, attempt=job.attempt, worker=job.worker)
+
+
+def _end(job: Job, state: State, reason: str) -> bool:
+    return _move(job, State.RUNNING, state, reason, attempt_now=job.attempt, lease_until=None)
+
+
+def _move(
+    job: Job, expected: State, to: State, sentence: str, *, attempt_now: int | None = None, **changes: Any
+) -> bool:
+    if to not in MOVES[expected]:
+        raise ValueError(f"a job cannot go from {expected} to {to}")
+    row = Job.objects.filter(pk=job.pk, state=expected)
+    if attempt_now is not None:
+        row = row.filter(attempt=attempt_now)
+    finished = timezone.now() if to in FINAL else None
+    if not row.update(state=to, reason=sentence, finished=finished, **changes):
+        return False
+    job.refresh_from_db()
+    _tell(job, sentence)
+    return True
+
+
+def _tell(job: Job, sentence: str) -> None:
+    last = JobEvent.objects.filter(job=job).aggregate(last=Max("seq"))["last"] or 0
+    JobEvent.objects.create(job=job, seq=last + 1, state=job.state, sentence=sentence)
