@@ -36,3 +36,7 @@ def loaded_after_importing(modules: list[str], data: Path) -> set[str]:
 @pytest.mark.parametrize("module", light_modules())
 def test_what_the_web_may_see_of_decoding_loads_nothing_heavy(module: str, tmp_path: Path) -> None:
     assert not loaded_after_importing([module], tmp_path) & {*HEAVY, "django", "webapp", "worker"}
+
+
+def test_the_web_process_loads_no_model_code(tmp_path: Path) -> None:
+    assert not loaded_after_importing(["webapp.config.asgi"], tmp_path) & {*HEAVY, "worker"}
