@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
-from decoding.errors import BadPrompt
+from decoding.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
 
 StateOf = Callable[[Sequence[int]], int]  # a text -> the table's row that says what follows it
 
@@ -38,27 +38,20 @@ class TableRunner:
 
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
         new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
-        if not 1 <= need <= len(new):
-            raise ValueError(f"logits after {need} tokens were asked for, and {len(new)} tokens were given")
-        if len(self._tokens) + len(new) > self.context:
-            raise BadPrompt(
-                f"The text would be {len(self._tokens) + len(new)} tokens long and the model holds {self.context}. "
-                "Shorten the prompt or ask for fewer new tokens."
-            )
+        check_extend(len(self._tokens), len(new), need, self.context)
+        check_ids(new, self.vocab_size)
         self._close()
         self._tokens.extend(new)
         ends = range(len(self._tokens) - need + 1, len(self._tokens) + 1)
         return self.table[[self.state_of(self._tokens[:end]) for end in ends]]
 
     def rewind(self, length: int) -> None:
-        if not 0 <= length <= len(self._tokens):
-            raise ValueError(f"cannot rewind {len(self._tokens)} tokens to {length}")
+        check_rewind(len(self._tokens), length)
         self._close()
         del self._tokens[length:]
 
     def fork(self, lengths: Sequence[int]) -> TableBranches:
-        if not all(0 <= length <= len(self._tokens) for length in lengths):
-            raise ValueError(f"cannot branch from {len(self._tokens)} tokens at {list(lengths)}")
+        check_fork(len(self._tokens), lengths)
         self._close()
         self._branches = TableBranches(self, [self._tokens[:length] for length in lengths])
         return self._branches
@@ -77,18 +70,12 @@ class TableBranches:
 
     def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
         new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
-        self._check_open()
-        if len(new) != len(self._texts):
-            raise ValueError(f"{len(self._texts)} branches take one token each, and {len(new)} were given")
+        check_branches(self.is_open, [len(text) for text in self._texts], len(new), self._runner.context)
         for text, token in zip(self._texts, new, strict=True):
             text.append(token)
         return self._runner.table[[self._runner.state_of(text) for text in self._texts]]
 
     def adopt(self, row: int) -> None:
-        self._check_open()
+        check_open(self.is_open)
         self._runner._tokens[:] = self._texts[row]
         self._runner._close()
-
-    def _check_open(self) -> None:
-        if not self.is_open:
-            raise RuntimeError("these branches are closed: their runner has moved on")

@@ -1,0 +1,50 @@
+"""What every runner refuses, in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from decoding.errors import BadPrompt
+
+
+def check_extend(length: int, new: int, need: int, context: int) -> None:
+    if not 1 <= need <= new:
+        raise ValueError(f"logits after {need} tokens were asked for, and {new} tokens were given")
+    if length + new > context:
+        raise BadPrompt(
+            f"The text would be {length + new} tokens long and the model holds {context}. "
+            "Shorten the prompt or ask for fewer new tokens."
+        )
+
+
+def check_ids(ids: Sequence[int], vocab_size: int) -> None:
+    worst = next((extreme for extreme in (min(ids), max(ids)) if not 0 <= extreme < vocab_size), None)
+    if worst is not None:
+        raise BadPrompt(
+            f"Token {worst} is not in the model's vocabulary of {vocab_size}. "
+            "The text was cut into tokens by another model's tokenizer."
+        )
+
+
+def check_rewind(length: int, to: int) -> None:
+    if not 0 <= to <= length:
+        raise ValueError(f"cannot rewind {length} tokens to {to}")
+
+
+def check_fork(length: int, lengths: Sequence[int]) -> None:
+    if not lengths or not all(0 <= each <= length for each in lengths):
+        raise ValueError(f"cannot branch from {length} tokens at {list(lengths)}")
+
+
+def check_open(is_open: bool) -> None:
+    if not is_open:
+        raise RuntimeError("these branches are closed: their runner has moved on")
+
+
+def check_branches(is_open: bool, branches: Sequence[int], new: int, context: int) -> None:
+    """`branches` are the lengths they have reached."""
+    check_open(is_open)
+    if new != len(branches):
+        raise ValueError(f"{len(branches)} branches take one token each, and {new} were given")
+    if max(branches) >= context:
+        raise BadPrompt(f"A branch would be longer than the model holds, which is {context} tokens.")

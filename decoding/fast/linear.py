@@ -1,0 +1,120 @@
+"""Matrix products for a handful of rows, laid out once at load.
+
+An ordinary linear layer repacks its weights on every call when it is given two to eight rows, which is just what a
+verification gives it: on a CPU it then costs twice what one row costs. Three ways to lay weights out are known here;
+`fastest` times them on the model's own matrices, at the thread count in force, and keeps those that give the numbers
+of an ordinary linear layer.
+
+    half      float16 weights, float32 arithmetic (FBGEMM): only for weights that float16 holds
+    packed    oneDNN's own blocked layout, in float32 or bfloat16
+    plain     torch's linear; the only one on a GPU, where nothing is repacked
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+Apply = Callable[[Tensor], Tensor]
+Way = Literal["half", "packed", "plain"]
+
+# The packed layouts are reached through private or aging functions of torch. Where one is missing, `fastest` does not
+# find its way among the candidates, and nothing else changes.
+_pack_half: Any = getattr(torch, "fbgemm_pack_gemm_matrix_fp16", None)
+_apply_half: Any = getattr(torch, "fbgemm_linear_fp16_weight_fp32_activation", None)
+_mkldnn: Any = torch.ops.mkldnn
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the weights lie, and the dtype that rows come and go in."""
+
+    way: Way
+    dtype: torch.dtype
+
+
+def prepare(weight: Tensor, bias: Tensor | None, layout: Layout) -> Apply:
+    """A function from rows [n, in] to rows [n, out]. The weight [out, in] may be dropped afterwards."""
+    bias = None if bias is None else bias.to(layout.dtype)
+    if layout.way == "half":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch announces the function's end; the pin decides when that matters
+            half = _pack_half(weight.float())
+            _apply_half(weight[:1].float(), half, None)  # it warns once, now
+        return lambda rows: _apply_half(rows, half, bias)
+    weight = weight.to(layout.dtype)
+    if layout.way == "packed":
+        apply, blocked = _mkldnn._linear_pointwise.default, _mkldnn._reorder_linear_weight(weight, 8)
+        return lambda rows: apply(rows, blocked, bias, "none", [], "")
+    return lambda rows: F.linear(rows, weight, bias)
+
+
+def fits_half(weight: Tensor) -> bool:
+    """Whether float16 holds these weights: exactly, save values below 8e-6, which it holds to 3e-8.
+
+    True of nearly every bfloat16 checkpoint, and then float32 arithmetic costs half the memory traffic."""
+    if weight.dtype == torch.float16:
+        return True
+    whole = weight.float()
+    return bool((whole.half().float() - whole).abs().max() <= 2.0**-25)
+
+
+def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype]) -> Layout:
+    """Time every layout that works on a few of the model's matrices; the first dtype wins unless another is clearly
+    faster, so that a busy moment does not change the numbers a model gives."""
+    times = {
+        layout: cost
+        for dtype in dtypes
+        for layout in _candidates(samples, dtype)
+        if (cost := _cost(samples, layout)) is not None
+    }
+    best = {
+        dtype: min((layout for layout in times if layout.dtype == dtype), key=times.__getitem__) for dtype in dtypes
+    }
+    first, *others = best.values()
+    clearly_faster = [layout for layout in others if times[layout] < 0.7 * times[first]]
+    return min(clearly_faster, key=times.__getitem__, default=first)
+
+
+def _candidates(samples: Sequence[Tensor], dtype: torch.dtype) -> list[Layout]:
+    found: list[Way] = ["plain"]
+    if hasattr(_mkldnn, "_linear_pointwise"):
+        found.append("packed")
+    if dtype == torch.float32 and _pack_half and _apply_half and all(map(fits_half, samples)):
+        found.append("half")
+    return [Layout(way, dtype) for way in found]
+
+
+def _cost(samples: Sequence[Tensor], layout: Layout) -> float | None:
+    """Seconds for one row and five rows through all samples, or None if this machine cannot do it rightly."""
+    weights = [weight for weight in samples for _ in (1, 5)]
+    counts = [count for _ in samples for count in (1, 5)]
+    rows = [
+        torch.linspace(-1, 1, count * weight.shape[1]).to(layout.dtype).view(count, -1)
+        for weight, count in zip(weights, counts, strict=True)
+    ]
+    try:
+        applies = [prepare(weight, None, layout) for weight in weights]
+        results = [apply(row) for apply, row in zip(applies, rows, strict=True)]
+    except RuntimeError:
+        return None
+    expected = [F.linear(row.float(), weight.float()) for row, weight in zip(rows, weights, strict=True)]
+    tolerance = 0.03 if layout.dtype == torch.bfloat16 else 1e-4
+    if any(
+        (got - want).abs().max() > tolerance * want.abs().max() for got, want in zip(results, expected, strict=True)
+    ):
+        return None
+    rounds = []
+    for _ in range(5):
+        start = time.perf_counter()
+        for apply, row in zip(applies, rows, strict=True):
+            apply(row)
+        rounds.append(time.perf_counter() - start)
+    return min(rounds)

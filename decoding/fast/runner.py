@@ -1,0 +1,156 @@
+"""FastRunner: one text, its keys and values in static storage, and branches in the slots behind the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from decoding.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
+from decoding.fast.decoder import Decoder, cpu_layout
+from decoding.fast.kv import BranchMask, Rows, Storage, chain_mask
+from decoding.fast.linear import Layout
+from decoding.fast.shape import Shape
+from decoding.fast.weights import ModelWeights
+
+SCRATCH = 256  # slots for branches to begin with; more are made when they are needed
+PASS = 512  # rows of one pass: a long prompt is read in pieces, so that no mask is as large as its square
+
+
+class FastRunner:
+    """`dtype` is what rows travel in between the layers; scores and logits are float32 always. On a CPU, `auto` takes
+    bfloat16 where the checkpoint is no finer and it is clearly faster here, measured now."""
+
+    def __init__(
+        self,
+        shape: Shape,
+        weights: ModelWeights,
+        *,
+        dtype: str = "auto",
+        context: int | None = None,
+        device: torch.device | None = None,
+    ) -> None:
+        self.shape = shape
+        self.vocab_size = shape.vocab_size
+        self.context = min(context or shape.context, shape.context)
+        self.device = device or torch.device("cpu")
+        self.decoder = Decoder(shape, weights, _layout(weights, dtype, self.device), self.context, self.device)
+        self.storage = Storage(shape, self.context + SCRATCH, torch.float32, self.device)
+        self.windows = set(shape.windows)
+        self._length = 0
+        self._tokens: list[int] = []
+        self._unread: list[Tensor] = []  # ids that were fed as tensors and have not been looked at yet
+        self._branches: FastBranches | None = None
+
+    @property
+    def length(self) -> int:
+        return self._length
+
+    @property
+    def tokens(self) -> list[int]:
+        for ids in self._unread:
+            self._tokens.extend(ids.tolist())
+        self._unread.clear()
+        return self._tokens
+
+    @torch.inference_mode()
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        left = len(tokens)
+        check_extend(self._length, left, need, self.context)
+        self._close()
+        logits = []
+        for ids in torch.split(self._ids(tokens), PASS):
+            left -= len(ids)
+            needed = min(need - left, len(ids))
+            last = self._pass(ids, max(needed, 1))
+            if needed > 0:
+                logits.append(last)
+        return logits[0] if len(logits) == 1 else torch.cat(logits)
+
+    def rewind(self, length: int) -> None:
+        check_rewind(self._length, length)
+        self._close()
+        del self.tokens[length:]
+        self._length = length
+
+    def fork(self, lengths: Sequence[int]) -> FastBranches:
+        check_fork(self._length, lengths)
+        self._close()
+        self._branches = FastBranches(self, lengths)
+        return self._branches
+
+    def _ids(self, tokens: Sequence[int] | Tensor) -> Tensor:
+        """The ids as a tensor on the device; noted, or left to be noted when `tokens` is asked for."""
+        if isinstance(tokens, Tensor) and tokens.device.type != "cpu":
+            ids = tokens.clone()  # the caller may write the next ids over these
+            self._unread.append(ids)
+            return ids
+        listed = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
+        check_ids(listed, self.vocab_size)
+        self.tokens.extend(listed)
+        return torch.tensor(listed, device=self.device)
+
+    def _pass(self, ids: Tensor, need: int) -> Tensor:
+        start, count = self._length, len(ids)
+        masks = {window: chain_mask(start, count, window, self.shape.group) for window in self.windows}
+        rows = Rows(self.storage, self.shape, start, count, slice(start, start + count), masks)
+        logits = self.decoder(ids, rows, need)
+        self._length += count
+        return logits
+
+    def adopt(self, length: int, chain: list[int], slots: Tensor) -> None:
+        """Make `chain`, stored in `slots`, what follows the first `length` tokens."""
+        self.storage.move(slots, length)
+        self._close()
+        self.tokens[length:] = chain
+        self._length = length + len(chain)
+
+    def _close(self) -> None:
+        if self._branches is not None:
+            self._branches.is_open = False
+            self._branches = None
+
+
+class FastBranches:
+    """Branches take the slots behind the text: step s of row b lies at `length + s * rows + b`."""
+
+    def __init__(self, runner: FastRunner, lengths: Sequence[int]) -> None:
+        self.is_open = True
+        self._runner = runner
+        self._lengths = list(lengths)
+        self._positions = torch.tensor(self._lengths, device=runner.device)
+        self._length = runner.length
+        self._mask = BranchMask(self._length, self._lengths, runner.shape.group)
+        self._fed: list[Tensor] = []  # per step: ids [B]
+
+    @torch.inference_mode()
+    def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
+        runner, count, depth = self._runner, len(self._lengths), len(self._fed)
+        check_branches(self.is_open, [length + depth for length in self._lengths], len(tokens), runner.context)
+        ids = torch.as_tensor(tokens, device=runner.device)
+        start = self._length + depth * count
+        runner.storage.reserve(start + count)
+        masks = self._mask.step(runner.windows)
+        rows = Rows(runner.storage, runner.shape, start, count, self._positions + depth, masks)
+        logits = runner.decoder(ids, rows, count)
+        self._fed.append(ids.clone())
+        return logits
+
+    @torch.inference_mode()
+    def adopt(self, row: int) -> None:
+        check_open(self.is_open)
+        count = len(self._lengths)
+        chain = [int(ids[row]) for ids in self._fed]
+        slots = torch.arange(len(chain), device=self._runner.device) * count + self._length + row
+        self._runner.adopt(self._lengths[row], chain, slots)
+
+
+def _layout(weights: ModelWeights, dtype: str, device: torch.device) -> Layout:
+    """How the matrices will lie, and in which dtype rows travel between them."""
+    if device.type != "cpu":
+        return Layout("plain", torch.float32 if dtype == "float32" else torch.bfloat16)
+    stored = weights.embedding.dtype
+    if dtype == "auto" and stored != torch.float32:
+        return cpu_layout(weights, [torch.float32, torch.bfloat16])
+    return cpu_layout(weights, [torch.bfloat16 if dtype == "bfloat16" else torch.float32])

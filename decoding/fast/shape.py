@@ -1,0 +1,145 @@
+"""What a decoder of ours looks like, read from a config.json. Standard library only: the web asks as well.
+
+`shape_of` answers None for whatever this decoder does not do exactly; such a model is run by transformers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Config = Mapping[str, Any]
+ROPES = ("default", "linear", "dynamic", "llama3", "yarn")
+GELU_TANH = ("gelu_new", "gelu_pytorch_tanh", "gelu_fast")
+ACTIVATIONS = ("silu", "swish", "gelu", "relu", *GELU_TANH)
+
+
+@dataclass(frozen=True)
+class Shape:
+    family: str
+    vocab_size: int
+    context: int
+    layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    inner: int  # width of the feed-forward part
+    activation: str
+    norm_eps: float
+    tied: bool  # the output layer is the embedding
+    rope: Mapping[str, Any] | None  # None: positions are learned
+    windows: tuple[int | None, ...]  # per layer: how many tokens back it looks, itself included; None is all
+
+    @property
+    def group(self) -> int:
+        """How many query heads share one key head."""
+        return self.heads // self.kv_heads
+
+    @property
+    def kv_values_per_token(self) -> int:
+        return self.layers * 2 * self.kv_heads * self.head_dim
+
+
+def shape_of(config: Config) -> Shape | None:
+    """The shape of a model that the fast decoder runs exactly, or None."""
+    read = _FAMILIES.get(str(config.get("model_type")))
+    if read is None or config.get("quantization_config"):
+        return None
+    try:
+        shape = read(config)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        return None  # transformers says what is wrong with such a config
+    known = shape.activation in ACTIVATIONS and (shape.rope is None or shape.rope["rope_type"] in ROPES)
+    whole = shape.heads % shape.kv_heads == 0 and shape.head_dim % 2 == 0
+    return shape if known and whole else None
+
+
+def _llama_like(config: Config, layer_windows: Callable[[Config, int], tuple[int | None, ...]]) -> Shape:
+    heads = int(config["num_attention_heads"])
+    hidden = int(config["hidden_size"])
+    layers = int(config["num_hidden_layers"])
+    family = str(config["model_type"])
+    return Shape(
+        family=family,
+        vocab_size=int(config["vocab_size"]),
+        context=int(config["max_position_embeddings"]),
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=int(config.get("num_key_value_heads") or heads),
+        head_dim=int(config.get("head_dim") or (128 if family == "qwen3" else hidden // heads)),
+        inner=int(config["intermediate_size"]),
+        activation=str(config.get("hidden_act", "silu")),
+        norm_eps=float(config.get("rms_norm_eps", 1e-6)),
+        tied=bool(config.get("tie_word_embeddings", False)),
+        rope=_rope(config),
+        windows=layer_windows(config, layers),
+    )
+
+
+def _rope(config: Config) -> Mapping[str, Any]:
+    """Rope parameters in the spelling of transformers 5, whichever way the file spells them."""
+    rope = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
+    rope["rope_type"] = rope.get("rope_type") or rope.get("type") or "default"
+    rope["rope_theta"] = float(rope.get("rope_theta") or config.get("rope_theta") or 10000.0)
+    if rope["rope_type"] in ("llama3", "yarn"):
+        rope.setdefault("original_max_position_embeddings", config["max_position_embeddings"])
+        if config.get("original_max_position_embeddings"):
+            rope["original_max_position_embeddings"] = config["original_max_position_embeddings"]
+    partial = rope.get("partial_rotary_factor") or config.get("partial_rotary_factor") or 1.0
+    if partial != 1.0:
+        raise ValueError("only whole heads are turned")
+    return rope
+
+
+def _no_windows(config: Config, layers: int) -> tuple[int | None, ...]:
+    return (None,) * layers
+
+
+def _mistral_windows(config: Config, layers: int) -> tuple[int | None, ...]:
+    window = config.get("sliding_window", 4096)
+    return (int(window) if window else None,) * layers
+
+
+def _qwen_windows(config: Config, layers: int) -> tuple[int | None, ...]:
+    window = config.get("sliding_window") if config.get("use_sliding_window") else None
+    first = int(config.get("max_window_layers", 28))
+    kinds = config.get("layer_types") or [
+        "sliding_attention" if i >= first else "full_attention" for i in range(layers)
+    ]
+    return tuple(int(window) if window and kind == "sliding_attention" else None for kind in kinds)
+
+
+def _gpt2(config: Config) -> Shape:
+    if config.get("scale_attn_by_inverse_layer_idx") or not config.get("scale_attn_weights", True):
+        raise ValueError("only attention scaled by the head's width")
+    if config.get("add_cross_attention"):
+        raise ValueError("only decoders")
+    hidden, heads, layers = int(config["n_embd"]), int(config["n_head"]), int(config["n_layer"])
+    return Shape(
+        family="gpt2",
+        vocab_size=int(config["vocab_size"]),
+        context=int(config.get("n_positions", 1024)),
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=heads,
+        head_dim=hidden // heads,
+        inner=int(config.get("n_inner") or 4 * hidden),
+        activation=str(config.get("activation_function", "gelu_new")),
+        norm_eps=float(config.get("layer_norm_epsilon", 1e-5)),
+        tied=bool(config.get("tie_word_embeddings", True)),
+        rope=None,
+        windows=(None,) * layers,
+    )
+
+
+_FAMILIES: dict[str, Callable[[Config], Shape]] = {
+    "llama": lambda config: _llama_like(config, _no_windows),
+    "mistral": lambda config: _llama_like(config, _mistral_windows),
+    "qwen2": lambda config: _llama_like(config, _qwen_windows),
+    "qwen3": lambda config: _llama_like(config, _qwen_windows),
+    "gpt2": _gpt2,
+}

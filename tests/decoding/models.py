@@ -1,0 +1,45 @@
+"""Small random checkpoints, built with transformers' own configuration classes and saved as a user's files are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from decoding.fast.runner import FastRunner
+from decoding.fast.shape import shape_of
+from decoding.fast.weights import TensorFiles, weights_of
+
+LLAMA: dict[str, Any] = {
+    "vocab_size": 97,
+    "hidden_size": 48,
+    "intermediate_size": 80,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 128,
+}
+GPT2: dict[str, Any] = {"vocab_size": 97, "n_embd": 48, "n_layer": 3, "n_head": 6, "n_positions": 128}
+
+
+def save(folder: Path, model_type: str, *, seed: int = 0, dtype: torch.dtype = torch.float32, **config: Any) -> Path:
+    """A random model in `folder`. Weights are spread enough that logits differ and attention is not flat."""
+    torch.manual_seed(seed)
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(model_type, **config)).to(dtype)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.normal_(std=0.15)
+            else:
+                parameter.add_(torch.randn_like(parameter), alpha=0.2)
+    model.save_pretrained(folder)
+    return folder
+
+
+def fast_runner(folder: Path, **options: Any) -> FastRunner:
+    shape = shape_of(json.loads((folder / "config.json").read_text()))
+    assert shape is not None
+    return FastRunner(shape, weights_of(shape, TensorFiles(sorted(folder.glob("*.safetensors")))), **options)

@@ -1,0 +1,40 @@
+"""The runners that take the contract suite. To join it: one line in `MAKERS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from decoding.runner import ModelRunner
+from decoding.table_runner import TableRunner, hashed
+from tests.decoding.models import GPT2, LLAMA, fast_runner, save
+
+Maker = Callable[[Path], ModelRunner]
+
+
+def _table(rows: int) -> torch.Tensor:
+    return torch.randn(rows, 97, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+MAKERS: dict[str, Maker] = {
+    "table": lambda folder: TableRunner(_table(97), context=128),
+    "table of whole texts": lambda folder: TableRunner(_table(11), context=128, state_of=hashed(11)),
+    "fast llama": lambda folder: fast_runner(save(folder, "llama", **LLAMA)),
+    "fast llama, bfloat16 file": lambda folder: fast_runner(save(folder, "llama", dtype=torch.bfloat16, **LLAMA)),
+    "fast mistral, window 9": lambda folder: fast_runner(save(folder, "mistral", sliding_window=9, **LLAMA)),
+    "fast gpt2": lambda folder: fast_runner(save(folder, "gpt2", **GPT2)),
+}
+
+
+@pytest.fixture(scope="session", params=list(MAKERS))
+def shared_runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ModelRunner:
+    return MAKERS[request.param](tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture
+def runner(shared_runner: ModelRunner) -> ModelRunner:
+    shared_runner.rewind(0)
+    return shared_runner

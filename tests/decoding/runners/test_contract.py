@@ -1,0 +1,186 @@
+"""What every runner promises, asked of each of them.
+
+"Fresh" logits are those of the same weights reading the whole text at once, from nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from decoding.errors import BadPrompt
+from decoding.runner import ModelRunner, align
+
+TEXT = torch.randint(0, 97, (60,), generator=torch.Generator().manual_seed(5)).tolist()
+
+
+def fresh(runner: ModelRunner, text: Sequence[int], need: int = 1) -> Tensor:
+    """Costs the runner its text."""
+    runner.rewind(0)
+    return runner.extend(text, need).clone()
+
+
+def assert_close(got: Tensor, want: Tensor) -> None:
+    assert got.shape == want.shape
+    torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-5)
+
+
+def test_it_answers_for_as_many_tokens_as_asked(runner: ModelRunner) -> None:
+    assert runner.extend(TEXT, 7).shape == (7, runner.vocab_size)
+    assert runner.tokens == TEXT
+
+
+@pytest.mark.parametrize("pieces", [(1,) * 12, (5, 1, 6), (3, 9), (11, 1), (2, 2, 8)])
+def test_feeding_in_pieces_is_feeding_whole(runner: ModelRunner, pieces: tuple[int, ...]) -> None:
+    want = fresh(runner, TEXT[:12], 12)
+    runner.rewind(0)
+    got = [runner.extend(TEXT[sum(pieces[:i]) :][:size], size).clone() for i, size in enumerate(pieces)]
+    assert_close(torch.cat(got), want)
+
+
+def test_rewinding_then_extending_is_fresh(runner: ModelRunner) -> None:
+    other = [*TEXT[:9], *reversed(TEXT[:20])]
+    want = fresh(runner, other, 20)
+    fresh(runner, TEXT)
+    runner.rewind(9)
+    assert runner.tokens == TEXT[:9]
+    assert_close(runner.extend(other[9:], 20), want)
+    assert runner.tokens == other
+
+
+def test_a_branch_answers_as_a_fresh_runner_would(runner: ModelRunner) -> None:
+    lengths, steps = (20, 20, 17, 3, 24), torch.tensor([[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12, 13, 14, 15]])
+    want = [fresh(runner, [*TEXT[:n], *steps[:, row].tolist()], 3) for row, n in enumerate(lengths)]
+    fresh(runner, TEXT[:24])
+    branches = runner.fork(lengths)
+    got = [branches.extend(step).clone() for step in steps]
+    for row, rows_want in enumerate(want):
+        assert_close(torch.stack([logits[row] for logits in got]), rows_want)
+
+
+def test_branching_leaves_the_text_alone(runner: ModelRunner) -> None:
+    want = fresh(runner, TEXT, 30)
+    fresh(runner, TEXT[:30])
+    branches = runner.fork([30, 10, 29])
+    for step in range(4):
+        branches.extend([step] * 3)
+    assert runner.tokens == TEXT[:30]
+    assert_close(runner.extend(TEXT[30:], 30), want)
+
+
+@pytest.mark.parametrize("row", [0, 1, 2, 3])
+def test_an_adopted_branch_is_the_text(runner: ModelRunner, row: int) -> None:
+    lengths, steps = (20, 16, 19, 20), [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
+    text = [*TEXT[: lengths[row]], *(step[row] for step in steps)]
+    want = fresh(runner, [*text, *TEXT[:8]], 8)
+    fresh(runner, TEXT[:20])
+    branches = runner.fork(lengths)
+    for step in steps:
+        branches.extend(step)
+    branches.adopt(row)
+    assert runner.tokens == text
+    assert_close(runner.extend(TEXT[:8], 8), want)
+
+
+def test_an_adopted_branch_of_no_steps_is_its_prefix(runner: ModelRunner) -> None:
+    fresh(runner, TEXT[:20])
+    runner.fork([20, 12]).adopt(1)
+    assert runner.tokens == TEXT[:12]
+
+
+@pytest.mark.parametrize("move", ["extend", "rewind", "fork", "adopt"])
+def test_moving_on_closes_branches(runner: ModelRunner, move: str) -> None:
+    fresh(runner, TEXT[:5])
+    branches = runner.fork([5, 4])
+    moves: dict[str, Any] = {
+        "extend": lambda: runner.extend([1]),
+        "rewind": lambda: runner.rewind(4),
+        "fork": lambda: runner.fork([3]),
+        "adopt": lambda: branches.adopt(0),
+    }
+    moves[move]()
+    with pytest.raises(RuntimeError, match="closed"):
+        branches.extend([1, 2])
+
+
+def test_a_runner_left_out_for_a_round_is_still_right(runner: ModelRunner) -> None:
+    text = TEXT[:20]
+    want = fresh(runner, [*text[:12], 3, 4, *text], 5)
+    fresh(runner, text)
+    text = [*text[:12], 3, 4, *text]  # of which it has seen 12
+    assert_close(runner.extend(align(runner, text, need=5), 5), want)
+    assert runner.tokens == text
+
+
+def test_a_tensor_of_ids_is_taken(runner: ModelRunner) -> None:
+    want = fresh(runner, TEXT[:9], 3)
+    runner.rewind(0)
+    runner.extend(TEXT[:4])
+    ids = torch.tensor(TEXT[4:9])
+    assert_close(runner.extend(ids, 3), want)
+    ids.zero_()
+    assert runner.tokens == TEXT[:9]
+
+
+def test_a_text_past_the_context_is_refused_in_a_sentence(runner: ModelRunner) -> None:
+    runner.extend([1] * runner.context)
+    for refused in (lambda: runner.extend([1]), lambda: runner.fork([runner.context]).extend([1])):
+        with pytest.raises(BadPrompt, match="the model holds"):
+            refused()
+    assert len(runner.tokens) == runner.context
+
+
+def test_what_makes_no_sense_is_refused(runner: ModelRunner) -> None:
+    runner.extend(TEXT[:5])
+    with pytest.raises(ValueError, match="asked for"):
+        runner.extend([1, 2], need=3)
+    with pytest.raises(ValueError, match="rewind"):
+        runner.rewind(6)
+    with pytest.raises(ValueError, match="branch"):
+        runner.fork([6])
+    with pytest.raises(ValueError, match="one token each"):
+        runner.fork([5, 5]).extend([1])
+    assert runner.tokens == TEXT[:5]
+
+
+MOVES = st.one_of(
+    st.tuples(st.just("extend"), st.lists(st.integers(0, 96), min_size=1, max_size=6)),
+    st.tuples(st.just("rewind"), st.floats(0, 1)),
+    st.tuples(st.just("branch"), st.lists(st.floats(0, 1), min_size=1, max_size=4), st.integers(0, 3), st.booleans()),
+)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(moves=st.lists(MOVES, min_size=1, max_size=8))
+def test_any_sequence_of_moves_ends_where_a_fresh_runner_is(runner: ModelRunner, moves: list[Any]) -> None:
+    runner.rewind(0)
+    runner.extend(TEXT[:4])
+    text = TEXT[:4]
+    for kind, what, *how in moves:
+        if kind == "extend":
+            runner.extend(what)
+            text = [*text, *what]
+        elif kind == "rewind":
+            text = text[: round(what * len(text))]
+            runner.rewind(len(text))
+        else:
+            text = branch_out(runner, text, [round(share * len(text)) for share in what], *how)
+        assert runner.tokens == text
+    got = runner.extend([7, 8], 2).clone()
+    assert_close(got, fresh(runner, [*text, 7, 8], 2))
+
+
+def branch_out(runner: ModelRunner, text: list[int], lengths: list[int], depth: int, is_adopted: bool) -> list[int]:
+    branches = runner.fork(lengths)
+    for step in range(depth):
+        branches.extend([(step + row) % 97 for row in range(len(lengths))])
+    if not is_adopted:
+        return text
+    branches.adopt(len(lengths) - 1)
+    return [*text[: lengths[-1]], *((step + len(lengths) - 1) % 97 for step in range(depth))]
