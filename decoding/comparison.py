@@ -103,7 +103,7 @@ class Comparison:
         for choice in self.choices:
             self._decode(Key(choice, self.prompts[0], 0), short, Recorder(), Clock())
 
-    def keys(self) -> Iterator[list[Key]]:
+    def schedule(self) -> Iterator[list[Key]]:
         """Every sample, one list per prompt and repeat, in the order in which they run."""
         for repeat in range(self.repeats):
             for number, prompt in enumerate(self.prompts):
@@ -112,7 +112,7 @@ class Comparison:
 
     def run(self, done: Callable[[Sample], None] = lambda sample: None) -> Iterator[list[Sample]]:
         """Decode everything, yielding the audited samples of one prompt at a time. `done` is told of each at once."""
-        for group in self.keys():
+        for group in self.schedule():
             samples = []
             for key in group:
                 if self.cancelled():

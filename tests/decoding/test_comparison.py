@@ -1,0 +1,140 @@
+"""One fair run over small exact worlds: order, pairing, audit, and what it says when something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+from torch import Tensor
+
+from decoding.comparison import Comparison, Key, Pair
+from decoding.errors import BadPrompt
+from decoding.events import Event, EventSink, Finished, Recorder
+from decoding.prompts import Prompt
+from decoding.spec import Sampling, parse_choices
+from decoding.summary import Sample
+from decoding.table_runner import TableRunner
+from tests.decoding.worlds import state_of, tables
+
+LETTERS = "abcdefghijkl"
+CHOICES = parse_choices("autoregressive,static:3,threshold:0.4,oracle")
+PROMPTS = [Prompt("one", "ab", "x"), Prompt("two", "c", "y"), Prompt("three", "dd", "x")]
+
+
+class Letters:
+    def encode(self, text: str) -> list[int]:
+        return [LETTERS.index(letter) for letter in text]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return "".join(LETTERS[token] for token in tokens)
+
+
+def pair(target: TableRunner | None = None, context: int = 4096) -> Pair:
+    own, draft = tables(len(LETTERS), 7)
+    return Pair(
+        target=target or TableRunner(own, context, state_of),
+        draft=TableRunner(draft, context, state_of),
+        tokenizer=Letters(),
+        end_tokens=frozenset(),
+        dtype=torch.float64,
+    )
+
+
+def comparison(sampling: Sampling | None = None, **settings: object) -> Comparison:
+    settings = {"pair": pair(), "prompts": PROMPTS, "choices": CHOICES} | settings
+    return Comparison(sampling=sampling or Sampling(max_new_tokens=12), **settings)  # type: ignore[arg-type]
+
+
+def test_strategies_are_interleaved_prompt_by_prompt_in_rotated_order() -> None:
+    order = [[key.choice.strategy[0] for key in group] for group in comparison(repeats=2).schedule()]
+    assert ["".join(group) for group in order] == ["asto", "stoa", "toas", "stoa", "toas", "oast"]
+
+
+def test_every_sample_is_there_once_and_audited() -> None:
+    told: list[Sample] = []
+    groups = list(comparison(repeats=2).run(told.append))
+    assert [len(group) for group in groups] == [4] * 6
+    assert len({(s.strategy, s.prompt, s.repeat) for group in groups for s in group}) == len(told) == 24
+    for group in groups:
+        assert {s.audit.outcome for s in group if s.audit} == {"identical"}
+        assert len({s.text for s in group}) == 1
+
+
+@pytest.mark.parametrize(("dice", "outcome"), [("shared", "identical"), ("ratio", "not_compared")])
+def test_sampled_texts_are_compared_only_where_the_dice_fix_them(dice: str, outcome: str) -> None:
+    sampling = Sampling(temperature=1.0, dice=dice, max_new_tokens=12)  # type: ignore[arg-type]
+    samples = [s for group in comparison(sampling).run() for s in group]
+    assert {s.audit.outcome for s in samples if s.audit} == {outcome}
+
+
+def test_each_prompt_and_repeat_has_luck_of_its_own_and_a_second_run_the_same() -> None:
+    sampling = Sampling(temperature=1.0, max_new_tokens=12)
+    same_prompt = [Prompt(name, "ab") for name in "xyz"]
+    runs = [
+        {
+            (s.prompt, s.repeat): s.text
+            for group in comparison(sampling, prompts=same_prompt, repeats=2).run()
+            for s in group
+        }
+        for _ in range(2)
+    ]
+    assert runs[0] == runs[1]
+    assert len(set(runs[0].values())) == 6
+
+
+def test_the_sink_of_a_sample_gets_its_whole_trace_and_the_warm_up_gets_none() -> None:
+    sinks: dict[tuple[str, str], Recorder] = {}
+
+    def sink_for(key: Key) -> EventSink:
+        return sinks.setdefault((key.choice.label, key.prompt.id), Recorder())
+
+    made = comparison(sink_for=sink_for)
+    made.warm_up()
+    assert not sinks
+    samples = [s for group in made.run() for s in group]
+    for sample in samples:
+        events: list[Event] = sinks[sample.strategy, sample.prompt].events
+        assert isinstance(events[-1], Finished)
+        assert sum(isinstance(event, Finished) for event in events) == 1
+
+
+def test_cancelling_stops_at_once_and_keeps_what_is_done() -> None:
+    told: list[Sample] = []
+    made = comparison(cancelled=lambda: len(told) >= 6)
+    groups = list(made.run(told.append))
+    assert (len(groups), len(told)) == (1, 6)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "sentence"),
+    [(Prompt("hollow", ""), "Prompt hollow is empty"), (Prompt("vast", "ab" * 8), "Prompt vast has 16 tokens")],
+)
+def test_a_prompt_that_cannot_be_decoded_is_named(prompt: Prompt, sentence: str) -> None:
+    with pytest.raises(BadPrompt, match=sentence):
+        list(comparison(pair=pair(context=16), prompts=[prompt]).run())
+
+
+class RoundsDifferently(TableRunner):
+    """A target whose pass over several rows does not quite repeat its pass over one, like any on real hardware."""
+
+    def __init__(self, table: Tensor, error: float) -> None:
+        super().__init__(table, 4096, state_of)
+        self.error = error
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        logits = super().extend(tokens, need)
+        return logits if need == 1 else logits + self.error * torch.arange(self.vocab_size)
+
+
+@pytest.mark.parametrize(("tie", "error", "outcome"), [(1e-15, 1e-14, "tie"), (0.5, 1.0, "divergent")])
+def test_a_difference_within_rounding_is_a_tie_and_any_other_is_real(tie: float, error: float, outcome: str) -> None:
+    own, _ = tables(len(LETTERS), 7)
+    best = own.argmax(-1, keepdim=True)
+    own = own.scatter(1, (best + 1) % len(LETTERS), own.gather(1, best) - tie)  # every row's best two lie this close
+    made = comparison(pair=pair(RoundsDifferently(own, error)), choices=parse_choices("autoregressive,static:3"))
+    audits = [s.audit for group in made.run() for s in group if s.strategy == "static:3" and s.audit]
+    assert {a.outcome for a in audits} == {outcome}
+    for found in audits:
+        assert found.position is not None and found.token != found.expected
+        assert found.gap is not None and found.gap >= 0
