@@ -8,6 +8,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from webapp.accounts import api as accounts
 from webapp.jobs import api as jobs
+from webapp.uploads import api as uploads
 
 READ = {"get": "retrieve"}
 LIST = {"get": "list"}
@@ -45,5 +46,7 @@ urlpatterns = [
         name="jobs-cancel",
     ),
     path("jobs/<uuid:pk>/events/", jobs.JobsApi.as_view({"get": "events"}, basename="jobs"), name="jobs-events"),
+    *noun("uploads", uploads.Uploads, many=LIST | CREATE, one=READ | DELETE, verbs=("complete",)),
+    path("uploads/<uuid:pk>/chunks/<str:sha256>/", uploads.Chunks.as_view({"put": "update"}), name="uploads-chunk"),
     path("workers/", jobs.Workers.as_view(LIST), name="workers-list"),
 ]

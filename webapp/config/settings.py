@@ -64,6 +64,7 @@ INSTALLED_APPS = [
     "webapp.core",
     "webapp.accounts",
     "webapp.jobs",
+    "webapp.uploads",
 ]
 MIDDLEWARE = [
     "webapp.core.middleware.request_id",

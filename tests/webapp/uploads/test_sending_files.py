@@ -1,0 +1,156 @@
+"""Manifest, missing, put, complete: resumed without sending a byte twice, and nothing left behind."""
+
+from __future__ import annotations
+
+import hashlib
+import resource
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from webapp.uploads import services
+from webapp.uploads.models import Chunk, Upload, UploadedFile
+from webapp.uploads.reading import FileReader
+
+CHUNK = 8 * 1024 * 1024
+
+
+def pieces(content: bytes) -> list[bytes]:
+    return [content[at : at + CHUNK] for at in range(0, len(content), CHUNK)]
+
+
+def sha(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def manifest(**files: bytes) -> dict:
+    listed = [{"path": p.replace("__", "/").replace("_", "."), "size": len(c), "chunks": [sha(x) for x in pieces(c)]}
+              for p, c in files.items()]  # fmt: skip
+    return {"name": "a folder", "files": listed}
+
+
+def put(client, upload_id, content: bytes, name: str | None = None):
+    return client.put(
+        f"/api/v1/uploads/{upload_id}/chunks/{name or sha(content)}/", content, content_type="application/octet-stream"
+    )
+
+
+def files_on_disk(settings) -> list[Path]:
+    return [path for path in (settings.DATA_DIR / "chunks").rglob("*") if path.is_file()]
+
+
+def test_a_folder_is_sent_interrupted_and_resumed(world, settings):
+    big = bytes(CHUNK) + b"tail"
+    client = world.script("submit")
+    body = manifest(model_safetensors=big, config_json=b"{}")
+    made = client.post("/api/v1/uploads/", body).json()
+    assert len(made["missing"]) == 3 and made["chunk_bytes"] == CHUNK
+    assert put(client, made["id"], bytes(CHUNK)).status_code == 204
+
+    resumed = world.script("submit").get(f"/api/v1/uploads/{made['id']}/").json()  # a new program, days later
+    assert resumed["missing"] == [sha(b"{}"), sha(b"tail")]
+    early = client.post(f"/api/v1/uploads/{made['id']}/complete/")
+    assert (early.status_code, early.json()["code"]) == (409, "chunks-missing")
+    for content in (b"tail", b"{}"):
+        put(client, made["id"], content)
+    done = client.post(f"/api/v1/uploads/{made['id']}/complete/").json()
+    assert (done["state"], done["missing"]) == ("complete", [])
+    file = UploadedFile.objects.get(path="model.safetensors")
+    reader = FileReader(file, world.team.pk)
+    assert reader.read() == big
+    reader.seek(CHUNK - 2)
+    assert reader.read(4) == b"\0\0ta"
+
+
+def test_what_the_team_has_is_not_asked_for_again_but_another_teams_is(world):
+    first = world.api(world.alice).post("/api/v1/uploads/", manifest(a_json=b"{}")).json()
+    put(world.api(world.alice), first["id"], b"{}")
+    assert world.api(world.bob).post("/api/v1/uploads/", manifest(b_json=b"{}")).json()["missing"] == []
+    assert world.api(world.charlie).post("/api/v1/uploads/", manifest(c_json=b"{}")).json()["missing"] == [sha(b"{}")]
+
+
+@pytest.mark.parametrize("sent", [b"other", b"", b"{}x", bytes(CHUNK)])
+def test_a_chunk_that_is_not_what_its_name_says_leaves_nothing(world, settings, sent):
+    made = world.api(world.bob).post("/api/v1/uploads/", manifest(a_json=b"{}")).json()
+    answer = put(world.api(world.bob), made["id"], sent, sha(b"{}"))
+    assert (answer.status_code, answer.json()["code"]) == (400, "chunk-mismatch")
+    assert files_on_disk(settings) == [] and not Chunk.objects.exists()
+
+
+def test_a_chunk_nobody_listed_is_refused(world):
+    made = world.api(world.bob).post("/api/v1/uploads/", manifest(a_json=b"{}")).json()
+    assert put(world.api(world.bob), made["id"], b"stray").status_code == 404
+    assert put(world.api(world.bob), made["id"], b"x", "..%2f..%2fetc").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../x", "/etc/passwd", "a/../b", "a//b", "C:\\x", "a\\b", "a\0b", "a\nb", "", " a", "a ", "con.", "a/" * 9 + "b",
+     "x" * 256, "./a", "~/../x/.."],
+)  # fmt: skip
+def test_tricks_with_file_names_are_refused(world, path):
+    body = {"name": "x", "files": [{"path": path, "size": 2, "chunks": [sha(b"{}")]}]}
+    answer = world.api(world.bob).post("/api/v1/uploads/", body)
+    assert answer.status_code == 400
+    assert not Upload.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        {"path": "a", "size": 2, "chunks": []},
+        {"path": "a", "size": 0, "chunks": ["0" * 64]},
+        {"path": "a", "size": 2, "chunks": ["xyz"]},
+        {"path": "a", "size": -1, "chunks": []},
+        {"path": "a", "size": 1 << 50, "chunks": []},
+        {"path": "a", "size": 2},
+        {"path": "a", "size": CHUNK + 1, "chunks": ["0" * 64, "0" * 64]},
+    ],
+)
+def test_a_manifest_that_does_not_add_up_is_refused(world, file):
+    answer = world.api(world.bob).post("/api/v1/uploads/", {"name": "x", "files": [file]})
+    assert (answer.status_code, answer.json()["field"].startswith("files")) == (400, True)
+
+
+def test_one_name_twice_in_any_case_is_refused(world):
+    files = [{"path": name, "size": 0, "chunks": []} for name in ("a.json", "A.json")]
+    assert world.api(world.bob).post("/api/v1/uploads/", {"name": "x", "files": files}).status_code == 400
+
+
+def test_the_quota_is_checked_before_a_byte_is_sent(world, settings):
+    settings.TEAM_QUOTA_BYTES = 10
+    answer = world.api(world.bob).post("/api/v1/uploads/", manifest(a_json=b"x" * 11))
+    assert (answer.status_code, answer.json()["code"]) == (413, "quota-exceeded")
+    assert "operator" in answer.json()["hint"]
+
+
+def test_a_complete_upload_takes_no_more(world):
+    made = world.api(world.bob).post("/api/v1/uploads/", manifest(a_json=b"{}")).json()
+    put(world.api(world.bob), made["id"], b"{}")
+    world.api(world.bob).post(f"/api/v1/uploads/{made['id']}/complete/")
+    assert put(world.api(world.bob), made["id"], b"{}").status_code == 409
+
+
+def test_the_sweep_removes_what_nobody_uses_and_only_that(world, settings):
+    kept = services.keep(team=world.team, name="new", files=[("a.txt", b"kept")], by=world.actor(world.bob))
+    old = services.keep(team=world.team, name="old", files=[("b.txt", b"old"), ("c.txt", b"kept")],
+                        by=world.actor(world.bob))  # fmt: skip
+    Upload.objects.filter(pk=old.pk).update(created=timezone.now() - timedelta(days=8))
+    Chunk.objects.update(created=timezone.now() - timedelta(days=8))
+    assert services.sweep() == (1, 1)
+    assert [path.name for path in files_on_disk(settings)] == [sha(b"kept")]
+    assert services.missing(kept) == []
+
+
+def test_memory_stays_flat_while_chunks_are_taken_in(world):
+    contents = [bytes([number]) * CHUNK for number in range(6)]
+    made = world.api(world.bob).post("/api/v1/uploads/", manifest(big_bin=b"".join(contents))).json()
+    client = world.api(world.bob)
+    put(client, made["id"], contents[0])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for content in contents[1:]:
+        put(client, made["id"], content)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 20 * 1024  # KiB: less than three chunks, though five came

@@ -1,0 +1,67 @@
+"""Uploads over REST: the same for browser, command line and scripts."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from webapp.core.api import Nouns, once
+from webapp.uploads import serializers, services
+from webapp.uploads.models import Upload
+
+
+class Bytes(BaseParser):
+    """The body as a stream, so that no chunk is in memory whole."""
+
+    media_type = "application/octet-stream"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        return {"stream": stream}
+
+
+class Uploads(Nouns):
+    queryset = Upload.objects.all()
+    ordering_fields = ("created", "name", "state")
+
+    def get_serializer_class(self) -> Any:
+        return serializers.UploadRow if self.action == "list" else serializers.UploadOut
+
+    @extend_schema(request=serializers.Manifest, responses={201: serializers.UploadOut})
+    @once
+    def create(self, request: Request) -> Response:
+        """Say what is coming; the answer lists the chunks that are not here yet."""
+        return self.shown(services.begin(by=request.auth, **self.read(serializers.Manifest)), 201)
+
+    @extend_schema(request=None, responses=serializers.UploadOut)
+    def complete(self, request: Request, pk: UUID) -> Response:
+        """Everything is sent. A single zip or tar is unpacked."""
+        return self.shown(services.complete(upload=self.get_object(), by=request.auth))
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: UUID) -> Response:
+        services.discard(upload=self.get_object(), by=request.auth)
+        return Response(status=204)
+
+
+class Chunks(Nouns):
+    queryset = Upload.objects.all()
+    serializer_class = serializers.UploadOut
+    parser_classes = (Bytes,)
+
+    @extend_schema(
+        request={"application/octet-stream": OpenApiTypes.BINARY},
+        responses={204: None},
+        parameters=[OpenApiParameter("sha256", {"type": "string", "pattern": "^[0-9a-f]{64}$"}, OpenApiParameter.PATH)],
+    )
+    def update(self, request: Request, pk: UUID, sha256: str) -> Response:
+        """One chunk, under the name of its SHA-256. Sending it again does no harm."""
+        stream = request.data.get("stream") or io.BytesIO()  # an empty body is not parsed
+        services.receive(upload=self.get_object(), sha256=sha256, stream=stream, by=request.auth)
+        return Response(status=204)

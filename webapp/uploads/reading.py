@@ -1,0 +1,69 @@
+"""An uploaded file as a file: seekable, read from its chunks, never whole in memory."""
+
+from __future__ import annotations
+
+import io
+from uuid import UUID
+
+from django.conf import settings
+
+from webapp.core.problems import Invalid
+from webapp.uploads import store
+from webapp.uploads.models import UploadedFile
+
+LONGEST_READ = 64 * 1024 * 1024  # a parser that asks for more at once was told a lie by the file's header
+
+
+class TooMuchAtOnce(Exception):
+    pass
+
+
+class FileReader(io.RawIOBase):
+    def __init__(self, file: UploadedFile, team_id: UUID) -> None:
+        self.size = file.size
+        self._chunks: list[str] = file.chunks
+        self._team_id = team_id
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size}[whence]
+        self._at = max(0, start + offset)
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        wanted = max(0, self.size - self._at) if size < 0 else min(size, max(0, self.size - self._at))
+        if wanted > LONGEST_READ:
+            raise TooMuchAtOnce(f"{wanted} bytes at once")
+        pieces = []
+        while wanted:
+            index, offset = divmod(self._at, settings.CHUNK_BYTES)
+            with store.path(self._team_id, self._chunks[index]).open("rb") as chunk:
+                chunk.seek(offset)
+                piece = chunk.read(wanted)
+            if not piece:
+                raise OSError(f"the chunk {self._chunks[index]} is shorter than its manifest says")
+            pieces.append(piece)
+            self._at += len(piece)
+            wanted -= len(piece)
+        return b"".join(pieces)
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        piece = self.read(min(len(buffer), LONGEST_READ))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def whole(file: UploadedFile, team_id: UUID, *, longest: int) -> bytes:
+    """A small file at once, with a bound."""
+    if file.size > longest:
+        raise Invalid(f"{file.path} has {file.size} bytes; such a file may have at most {longest}.")
+    return FileReader(file, team_id).read()
