@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from decoding.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
+from decoding.devices import facts_of
 from decoding.fast.decoder import Decoder, cpu_layout
 from decoding.fast.kv import BranchMask, Rows, Storage, chain_mask
 from decoding.fast.linear import Layout
@@ -36,6 +37,8 @@ class FastRunner:
         self.context = min(context or shape.context, shape.context)
         self.device = device or torch.device("cpu")
         self.decoder = Decoder(shape, weights, _layout(weights, dtype, self.device), self.context, self.device)
+        layout = self.decoder.layout
+        self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context)
         self.storage = Storage(shape, self.context + SCRATCH, torch.float32, self.device)
         self.windows = set(shape.windows)
         self._length = 0

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from decoding.fast.runner import FastRunner
 from decoding.fast.shape import shape_of
@@ -25,8 +28,17 @@ LLAMA: dict[str, Any] = {
 GPT2: dict[str, Any] = {"vocab_size": 97, "n_embd": 48, "n_layer": 3, "n_head": 6, "n_positions": 128}
 
 
-def save(folder: Path, model_type: str, *, seed: int = 0, dtype: torch.dtype = torch.float32, **config: Any) -> Path:
-    """A random model in `folder`. Weights are spread enough that logits differ and attention is not flat."""
+def save(
+    folder: Path,
+    model_type: str,
+    *,
+    seed: int = 0,
+    dtype: torch.dtype = torch.float32,
+    shard: str = "1GB",
+    **config: Any,
+) -> Path:
+    """A random model and a tokenizer in `folder`. Weights are spread enough that logits differ and attention is not
+    flat."""
     torch.manual_seed(seed)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(model_type, **config)).to(dtype)
     with torch.no_grad():
@@ -35,8 +47,16 @@ def save(folder: Path, model_type: str, *, seed: int = 0, dtype: torch.dtype = t
                 parameter.normal_(std=0.15)
             else:
                 parameter.add_(torch.randn_like(parameter), alpha=0.2)
-    model.save_pretrained(folder)
+    model.save_pretrained(folder, max_shard_size=shard)
+    save_tokenizer(folder, int(model.config.get_text_config().vocab_size))
     return folder
+
+
+def save_tokenizer(folder: Path, size: int) -> None:
+    """Words w0 … and an end token, as a tokenizer.json."""
+    words = Tokenizer(WordLevel({"<end>": 0} | {f"w{i}": i for i in range(1, size)}, unk_token="<end>"))
+    words.pre_tokenizer = WhitespaceSplit()
+    PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<end>").save_pretrained(folder)
 
 
 def fast_runner(folder: Path, **options: Any) -> FastRunner:

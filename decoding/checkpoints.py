@@ -1,0 +1,150 @@
+"""A model folder becomes a runner and a tokenizer. Code that comes with a model is never run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from safetensors import SafetensorError
+
+from decoding.devices import free_bytes
+from decoding.errors import BadCheckpoint, OutOfMemory
+from decoding.fast.runner import FastRunner
+from decoding.fast.weights import TensorFiles, weights_of
+from decoding.model_folder import ModelFolder, inspect
+from decoding.transformers_runner import TransformersRunner
+
+GIB = 1024**3
+LEAST_CONTEXT = 512  # with less room than this a model is no use, and out of memory is the honest answer
+
+
+class Tokenizer:
+    """Text to ids and back, adding and hiding nothing: what is decoded is what the ids say."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def encode(self, text: str) -> list[int]:
+        ids: list[int] = self.inner.encode(text, add_special_tokens=False)
+        return ids
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        text: str = self.inner.decode(list(tokens), clean_up_tokenization_spaces=False)
+        return text
+
+
+@dataclass(frozen=True)
+class Loaded:
+    folder: ModelFolder
+    runner: FastRunner | TransformersRunner
+    tokenizer: Tokenizer
+
+    @property
+    def end_tokens(self) -> frozenset[int]:
+        return self.folder.end_tokens
+
+
+def load(
+    folder: Path | str,
+    *,
+    dtype: str = "auto",
+    device: torch.device | None = None,
+    context: int | None = None,
+    runner: str = "auto",
+) -> Loaded:
+    """`dtype` is auto, float32 or bfloat16. `context` caps the text; without it, as much as the model was made for and
+    memory holds. `runner` is auto, or transformers for a model that the fast decoder would run."""
+    facts = inspect(folder)
+    device = device or torch.device("cpu")
+    context = _context_that_fits(facts, dtype, device, context)
+    try:
+        with _quiet():
+            tokenizer = _tokenizer(facts)
+            if facts.shape is not None and runner == "auto":
+                weights = weights_of(facts.shape, TensorFiles(facts.files))
+                return Loaded(
+                    facts, FastRunner(facts.shape, weights, dtype=dtype, context=context, device=device), tokenizer
+                )
+            return Loaded(facts, TransformersRunner(_model(facts, dtype, device), context), tokenizer)
+    except SafetensorError as error:
+        raise BadCheckpoint(f"The weights of {facts.path} cannot be read ({error}). Copy them again.") from None
+    except torch.OutOfMemoryError as error:
+        raise OutOfMemory(f"{device} could not hold {facts.path}: {error}. Use a smaller model or context.") from None
+
+
+def _tokenizer(facts: ModelFolder) -> Tokenizer:
+    try:
+        return Tokenizer(
+            transformers.AutoTokenizer.from_pretrained(facts.path, trust_remote_code=False, local_files_only=True)
+        )
+    except (ValueError, OSError, KeyError, TypeError, ImportError) as error:
+        raise BadCheckpoint(
+            f"The tokenizer of {facts.path} cannot be loaded: {_first_line(error)} "
+            "A tokenizer.json beside the weights is what works everywhere."
+        ) from None
+
+
+def _model(facts: ModelFolder, dtype: str, device: torch.device) -> Any:
+    try:
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            facts.path,
+            dtype=_dtype(facts, dtype, device),
+            use_safetensors=True,
+            trust_remote_code=False,
+            local_files_only=True,
+        )
+    except (ValueError, OSError, KeyError, TypeError, AttributeError, ImportError, RuntimeError) as error:
+        raise BadCheckpoint(
+            f"transformers {transformers.__version__} cannot load {facts.path}, a {facts.family}: {_first_line(error)} "
+            "Only architectures that transformers itself knows are run, never code that comes with a model."
+        ) from None
+    return model.to(device).eval()
+
+
+def _dtype(facts: ModelFolder, asked: str, device: torch.device) -> torch.dtype:
+    if asked == "auto":
+        asked = "float32" if device.type == "cpu" else facts.dtype
+    return torch.float16 if asked == "float16" else torch.bfloat16 if asked == "bfloat16" else torch.float32
+
+
+def _context_that_fits(facts: ModelFolder, dtype: str, device: torch.device, asked: int | None) -> int | None:
+    """How long a text may be so that weights and cache fit into what is free now."""
+    free = free_bytes(device)
+    is_narrow = device.type != "cpu" or (facts.shape is not None and facts.dtype != "float32")
+    weights = facts.parameters * (2 if is_narrow and dtype != "float32" else 4)
+    width = 4 if device.type == "cpu" else 2
+    per_token = (facts.kv_values_per_token or 0) * width
+    made_for = facts.context or asked
+    wanted = min(asked or LEAST_CONTEXT, made_for or LEAST_CONTEXT)
+    if weights + per_token * wanted > free:
+        raise OutOfMemory(
+            f"{facts.path} needs {weights / GIB:.1f} GiB for its weights and {per_token * wanted / GIB:.1f} GiB for a "
+            f"text of {wanted} tokens; {device} has {free / GIB:.1f} GiB free. Use a smaller model, dtype or context."
+        )
+    if asked or not per_token or not made_for:
+        return asked
+    half_of_the_rest = (free - weights) // 2  # the other half is for a second model, and for the work itself
+    return max(min(made_for, half_of_the_rest // per_token), wanted)
+
+
+def _first_line(error: Exception) -> str:
+    line = str(error).strip().partition("\n")[0]
+    return line if line.endswith(".") else f"{line}."
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without transformers' progress bars: who loads a model draws its own."""
+    logging = transformers.utils.logging
+    was_shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was_shown:
+            logging.enable_progress_bar()

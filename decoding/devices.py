@@ -1,0 +1,97 @@
+"""The one module that knows devices: what is there, what it is called, how much it holds, how many threads work."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from decoding.errors import BadDevice
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a runner runs on, for people and for results."""
+
+    runner: str  # fast | transformers | table
+    device: str
+    device_name: str
+    dtype: str  # of the rows between the layers
+    weights: str  # how the matrices lie: half | packed | plain (decoding.fast.linear)
+    threads: int
+    context: int
+
+
+def facts_of(runner: str, device: torch.device, dtype: torch.dtype, weights: str, context: int) -> Facts:
+    return Facts(
+        runner,
+        str(device),
+        name_of(device),
+        str(dtype).removeprefix("torch."),
+        weights,
+        torch.get_num_threads(),
+        context,
+    )
+
+
+def device_called(name: str) -> torch.device:
+    """`cpu`, `cuda`, `cuda:1`, or `auto`: a GPU if there is one."""
+    gpus = torch.cuda.device_count()
+    if name == "auto":
+        return torch.device("cuda:0" if gpus else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise BadDevice(f"There is no device called {name!r}. Devices are cpu, cuda:0, cuda:1 and so on.") from None
+    if device.type not in ("cpu", "cuda"):
+        raise BadDevice(f"{name} is not supported. Devices are cpu, cuda:0, cuda:1 and so on.")
+    if device.type == "cuda" and (device.index or 0) >= gpus:
+        there = f"{gpus} CUDA device{'s' if gpus > 1 else ''}" if gpus else "no CUDA device that torch can use"
+        raise BadDevice(f"{name} was asked for, but this machine has {there}. Choose another device.")
+    return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
+
+
+def name_of(device: torch.device) -> str:
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = (line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line)
+        return next(names, platform.machine())
+    return platform.processor() or platform.machine()
+
+
+def free_bytes(device: torch.device) -> int:
+    """What could be allocated now, as far as the system says."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        sizes = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
+        free = int(sizes["MemAvailable"].split()[0]) * 1024
+    return min(free, _left_in_container(free))
+
+
+def set_threads(count: int) -> None:
+    """How many cores one matrix product may use, in the whole process."""
+    cores = os.cpu_count() or 1
+    if not 1 <= count <= cores:
+        raise BadDevice(f"{count} threads were asked for, but this machine has {cores} cores. Choose 1 to {cores}.")
+    torch.set_num_threads(count)
+
+
+def wait_for(device: torch.device) -> None:
+    """Until everything launched on the device is done. Never inside a round."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def _left_in_container(otherwise: int) -> int:
+    limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+    if not limit.exists() or not used.exists() or limit.read_text().strip() == "max":
+        return otherwise
+    return max(int(limit.read_text()) - int(used.read_text()), 0)

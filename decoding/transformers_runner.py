@@ -1,0 +1,192 @@
+"""Whatever `AutoModelForCausalLM` loads: slower than our own decoder, but no pair is refused for its architecture.
+
+A cache that can be cut and continued is used; one that cannot (a recurrent state) is not kept at all: the whole text is
+read again each time. Which of the two it is, is tried at load with the model itself, not looked up in a list.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from transformers import DynamicCache
+
+from decoding.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
+from decoding.devices import facts_of
+
+DEFAULT_CONTEXT = 4096  # for the few models that name none
+
+
+class Reader(Protocol):
+    """A model that has read one text."""
+
+    def read(self, ids: Tensor, need: int) -> Tensor:
+        """Ids [n] -> logits [need, V]"""
+        ...
+
+    def cut(self, length: int) -> None: ...
+    def copy(self) -> Reader: ...
+
+
+class CachingReader:
+    """Keeps every layer's keys and values, also those that a sliding window no longer sees: the model's own mask hides
+    them, and so the cache can always be cut."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._cache = DynamicCache()
+        self._length = 0
+        self._keeps = {"logits_to_keep"} & set(inspect.signature(model.forward).parameters)
+
+    def read(self, ids: Tensor, need: int) -> Tensor:
+        output = self._model(
+            input_ids=ids.unsqueeze(0), past_key_values=self._cache, use_cache=True, **dict.fromkeys(self._keeps, need)
+        )
+        self._length += len(ids)
+        return _last(output, need)
+
+    def cut(self, length: int) -> None:
+        self._cache.crop(length - self._length)
+        self._length = length
+
+    def copy(self) -> CachingReader:
+        """Shares the tensors, which are replaced and never written to when the cache grows or is cut."""
+        twin = copy.copy(self)
+        twin._cache = copy.copy(self._cache)
+        twin._cache.layers = [copy.copy(layer) for layer in self._cache.layers]
+        return twin
+
+
+class RereadingReader:
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._ids = torch.empty(0, dtype=torch.long, device=model.device)
+
+    def read(self, ids: Tensor, need: int) -> Tensor:
+        self._ids = torch.cat((self._ids, ids))
+        return _last(self._model(input_ids=self._ids.unsqueeze(0), use_cache=False), need)
+
+    def cut(self, length: int) -> None:
+        self._ids = self._ids[:length]
+
+    def copy(self) -> RereadingReader:
+        return copy.copy(self)
+
+
+class TransformersRunner:
+    """`model` is loaded, in eval mode, and on its device."""
+
+    def __init__(self, model: Any, context: int | None = None) -> None:
+        config = model.config.get_text_config()
+        made_for = getattr(config, "max_position_embeddings", None) or DEFAULT_CONTEXT
+        self.vocab_size = int(model.get_output_embeddings().weight.shape[0])
+        self.context = min(context or made_for, made_for)
+        self.device: torch.device = model.device
+        self.facts = facts_of("transformers", self.device, model.dtype, "plain", self.context)
+        self._new_reader = CachingReader if _can_be_cut(model, self.context) else RereadingReader
+        self._model = model
+        self._reader: Reader = self._new_reader(model)
+        self._tokens: list[int] = []
+        self._branches: TransformersBranches | None = None
+
+    @property
+    def rereads(self) -> bool:
+        return self._new_reader is RereadingReader
+
+    @property
+    def tokens(self) -> list[int]:
+        return self._tokens
+
+    @torch.inference_mode()
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
+        check_extend(len(self._tokens), len(new), need, self.context)
+        check_ids(new, self.vocab_size)
+        self._close()
+        self._tokens.extend(new)
+        return self._reader.read(torch.tensor(new, device=self.device), need)
+
+    @torch.inference_mode()
+    def rewind(self, length: int) -> None:
+        check_rewind(len(self._tokens), length)
+        self._close()
+        del self._tokens[length:]
+        if length:
+            self._reader.cut(length)
+        else:
+            self._reader = self._new_reader(self._model)
+
+    @torch.inference_mode()
+    def fork(self, lengths: Sequence[int]) -> TransformersBranches:
+        check_fork(len(self._tokens), lengths)
+        self._close()
+        readers = []
+        for length in lengths:
+            reader = self._reader.copy() if length else self._new_reader(self._model)
+            if length:
+                reader.cut(length)
+            readers.append(reader)
+        self._branches = TransformersBranches(self, [self._tokens[:length] for length in lengths], readers)
+        return self._branches
+
+    def adopt(self, text: list[int], reader: Reader) -> None:
+        self._close()
+        self._tokens, self._reader = text, reader
+
+    def _close(self) -> None:
+        if self._branches is not None:
+            self._branches.is_open = False
+            self._branches = None
+
+
+class TransformersBranches:
+    """A reader for each branch, one after the other: simple, and right for any architecture."""
+
+    def __init__(self, runner: TransformersRunner, texts: list[list[int]], readers: list[Reader]) -> None:
+        self.is_open = True
+        self._runner = runner
+        self._texts = texts
+        self._readers = readers
+
+    @torch.inference_mode()
+    def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
+        new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
+        check_branches(self.is_open, [len(text) for text in self._texts], len(new), self._runner.context)
+        check_ids(new, self._runner.vocab_size)
+        logits = []
+        for text, reader, token in zip(self._texts, self._readers, new, strict=True):
+            text.append(token)
+            logits.append(reader.read(torch.tensor([token], device=self._runner.device), 1))
+        return torch.cat(logits)
+
+    def adopt(self, row: int) -> None:
+        check_open(self.is_open)
+        self._runner.adopt(self._texts[row], self._readers[row])
+
+
+def _last(output: Any, need: int) -> Tensor:
+    logits: Tensor = output.logits[0, -need:].float()
+    return logits
+
+
+@torch.inference_mode()
+def _can_be_cut(model: Any, context: int) -> bool:
+    """Read, cut, read on: are these the logits of the same text read at once?"""
+    vocab_size = model.get_output_embeddings().weight.shape[0]
+    length = min(24, context)
+    text = (torch.arange(length, device=model.device) * 7 + 3) % vocab_size
+    half = length // 2
+    try:
+        reader = CachingReader(model)
+        reader.read(text, 1)
+        reader.cut(half)
+        got = reader.read(text[half:], length - half)
+    except (TypeError, ValueError, AttributeError, RuntimeError, IndexError, NotImplementedError):
+        return False  # it takes no such cache, or cannot cut it
+    want = RereadingReader(model).read(text, length - half)
+    tolerance = 1e-3 if model.dtype == torch.float32 else 0.1
+    return bool((got - want).abs().max() <= tolerance * want.abs().max())

@@ -1,0 +1,183 @@
+"""The fast decoder against transformers, in float32, on checkpoints saved and loaded as a user's files are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM
+
+from decoding.checkpoints import load
+from decoding.fast.runner import FastRunner
+from tests.decoding.models import GPT2, LLAMA, fast_runner, save
+
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+YARN = {"rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0, "original_max_position_embeddings": 32}
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "llama": ("llama", LLAMA),
+    "llama, every head its own keys": ("llama", LLAMA | {"num_key_value_heads": 6}),
+    "llama, one key head": ("llama", LLAMA | {"num_key_value_heads": 1}),
+    "llama, tied": ("llama", LLAMA | {"tie_word_embeddings": True}),
+    "llama, biases": ("llama", LLAMA | {"attention_bias": True, "mlp_bias": True}),
+    "llama, wide heads": ("llama", LLAMA | {"head_dim": 16}),
+    "llama, gelu": ("llama", LLAMA | {"hidden_act": "gelu_pytorch_tanh"}),
+    "llama, rope linear": (
+        "llama",
+        LLAMA | {"rope_parameters": {"rope_type": "linear", "factor": 4.0, "rope_theta": 5e3}},
+    ),
+    "llama, rope dynamic": (
+        "llama",
+        LLAMA | {"rope_parameters": {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 1e4}},
+    ),
+    "llama, rope llama3": (
+        "llama",
+        LLAMA | {"rope_parameters": LLAMA3 | {"rope_theta": 5e5, "original_max_position_embeddings": 16}},
+    ),
+    "llama, rope yarn": ("llama", LLAMA | {"rope_parameters": YARN}),
+    "llama, rope yarn, factors": (
+        "llama",
+        LLAMA
+        | {"rope_parameters": YARN | {"attention_factor": 1.3, "beta_fast": 8, "beta_slow": 2, "truncate": False}},
+    ),
+    "llama, rope yarn, mscale": ("llama", LLAMA | {"rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.1}}),
+    "mistral": ("mistral", LLAMA | {"sliding_window": None}),
+    "mistral, window": ("mistral", LLAMA | {"sliding_window": 11}),
+    "qwen2": ("qwen2", LLAMA),
+    "qwen2, tied": ("qwen2", LLAMA | {"tie_word_embeddings": True}),
+    "qwen2, window in some layers": (
+        "qwen2",
+        LLAMA | {"use_sliding_window": True, "sliding_window": 7, "max_window_layers": 1},
+    ),
+    "qwen3": ("qwen3", LLAMA | {"head_dim": 16}),
+    "qwen3, biases": ("qwen3", LLAMA | {"attention_bias": True}),
+    "gpt2": ("gpt2", GPT2),
+    "gpt2, inner": ("gpt2", GPT2 | {"n_inner": 100, "activation_function": "relu"}),
+    "gpt2, untied": ("gpt2", GPT2 | {"tie_word_embeddings": False}),
+}
+TEXT = torch.randint(0, 97, (100,), generator=torch.Generator().manual_seed(2)).tolist()
+
+
+class Reference:
+    def __init__(self, folder: Path) -> None:
+        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+
+    @torch.inference_mode()
+    def __call__(self, text: Sequence[int], need: int) -> Tensor:
+        logits: Tensor = self.model(torch.tensor([list(text)])).logits[0, -need:]
+        return logits
+
+
+@pytest.fixture(scope="module", params=list(CASES))
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[FastRunner, Reference]:
+    model_type, config = CASES[request.param]
+    folder = save(tmp_path_factory.mktemp("model"), model_type, **config)
+    return fast_runner(folder, dtype="float32"), Reference(folder)
+
+
+def assert_same(got: Tensor, want: Tensor) -> None:
+    assert got.shape == want.shape
+    assert (got - want).abs().max() <= 1e-4
+
+
+def test_it_reads_a_text_as_transformers_does(both: tuple[FastRunner, Reference]) -> None:
+    runner, reference = both
+    runner.rewind(0)
+    assert_same(runner.extend(TEXT, len(TEXT)), reference(TEXT, len(TEXT)))
+
+
+def test_one_token_several_tokens_and_a_rewind(both: tuple[FastRunner, Reference]) -> None:
+    runner, reference = both
+    runner.rewind(0)
+    runner.extend(TEXT[:30])
+    got = [runner.extend(TEXT[30:31]), runner.extend(TEXT[31:38], 7)]
+    runner.rewind(34)
+    got.append(runner.extend(TEXT[34:36], 1))
+    want = reference(TEXT[:38], 8)
+    assert_same(torch.cat(got), torch.cat((want, want[5:6])))
+
+
+def test_the_rows_of_a_tree(both: tuple[FastRunner, Reference]) -> None:
+    runner, reference = both
+    lengths, steps = (40, 40, 37, 22, 39, 8), [[1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12], [13, 14, 15, 16, 17, 18]]
+    runner.rewind(0)
+    runner.extend(TEXT[:40])
+    branches = runner.fork(lengths)
+    got = torch.stack([branches.extend(step) for step in steps], 1)
+    for row, length in enumerate(lengths):
+        assert_same(got[row], reference([*TEXT[:length], *(step[row] for step in steps)], 3))
+    branches.adopt(3)
+    text = [*TEXT[:22], *(step[3] for step in steps), 5, 6]
+    assert_same(runner.extend([5, 6], 2), reference(text, 2))
+
+
+def test_a_prompt_longer_than_one_pass(tmp_path: Path) -> None:
+    folder = save(tmp_path, "llama", **LLAMA | {"max_position_embeddings": 1300})
+    text = torch.randint(0, 97, (1200,), generator=torch.Generator().manual_seed(2)).tolist()
+    assert_same(fast_runner(folder).extend(text, 600), Reference(folder)(text, 600))
+
+
+@pytest.mark.parametrize("model_type", ["llama", "gpt2"])
+def test_many_branches_find_room(tmp_path: Path, model_type: str) -> None:
+    folder = save(tmp_path, model_type, **(GPT2 if model_type == "gpt2" else LLAMA))
+    runner = fast_runner(folder)
+    runner.extend(TEXT)
+    branches = runner.fork([100] * 40)
+    for step in range(12):
+        got = branches.extend([step] * 40)
+    assert_same(got[39:], Reference(folder)([*TEXT, *range(12)], 1))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_narrow_checkpoint_is_run_in_float32_exactly(tmp_path: Path, dtype: torch.dtype) -> None:
+    folder = save(tmp_path, "llama", dtype=dtype, **LLAMA)
+    assert_same(fast_runner(folder, dtype="float32").extend(TEXT, 100), Reference(folder)(TEXT, 100))
+
+
+def test_bfloat16_is_near(tmp_path: Path) -> None:
+    folder = save(tmp_path, "llama", dtype=torch.bfloat16, **LLAMA)
+    runner, want = fast_runner(folder, dtype="bfloat16"), Reference(folder)(TEXT, 100)
+    assert runner.facts.dtype == "bfloat16"
+    assert (runner.extend(TEXT, 100) - want).abs().mean() <= 0.02 * want.abs().max()
+
+
+def test_shards_are_read_through_their_index(tmp_path: Path) -> None:
+    folder = save(tmp_path, "llama", shard="20KB", **LLAMA)
+    assert len(list(folder.glob("model-*.safetensors"))) > 3
+    assert_same(load(folder).runner.extend(TEXT, 9), Reference(folder)(TEXT, 9))
+
+
+OLD_SPELLINGS: dict[str, dict[str, Any]] = {
+    "theta": {"rope_theta": 5000.0},
+    "linear": {"rope_theta": 10000.0, "rope_scaling": {"type": "linear", "factor": 2.0}},
+    "llama3": {
+        "rope_theta": 500000.0,
+        "rope_scaling": LLAMA3 | {"original_max_position_embeddings": 32},
+    },
+}
+
+
+@pytest.mark.parametrize("spelling", list(OLD_SPELLINGS))
+def test_ropes_as_older_config_files_spell_them(tmp_path: Path, spelling: str) -> None:
+    folder = save(tmp_path, "llama", **LLAMA)
+    file = folder / "config.json"
+    config = json.loads(file.read_text())
+    del config["rope_parameters"]
+    file.write_text(json.dumps(config | OLD_SPELLINGS[spelling]))
+    assert_same(fast_runner(folder).extend(TEXT, 100), Reference(folder)(TEXT, 100))
+
+
+def test_gpt2_without_the_prefix_as_the_first_checkpoints_were_saved(tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = save(tmp_path, "gpt2", **GPT2)
+    want = Reference(folder)(TEXT, 9)
+    tensors = load_file(folder / "model.safetensors")
+    save_file(
+        {name.removeprefix("transformer."): tensor for name, tensor in tensors.items()}, folder / "model.safetensors"
+    )
+    assert_same(load(folder).runner.extend(TEXT, 9), want)
