@@ -62,6 +62,10 @@ class Asked:
     json: Path | None
     remarks: tuple[str, ...]  # what was decided without being asked
 
+    @property
+    def sample_count(self) -> int:
+        return len(self.prompts) * len(self.choices) * self.repeats
+
 
 def read_arguments(argv: Sequence[str]) -> Asked:
     given = _parser().parse_args(argv)
@@ -115,10 +119,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_sampling(parser.add_argument_group("how tokens are chosen"))
     machine = parser.add_argument_group("where it runs")
     machine.add_argument("--device", default="auto", help="auto (the default), cpu, cuda:0, …")
-    machine.add_argument("--dtype", default="auto", choices=("auto", "float32", "bfloat16", "float16"))
+    machine.add_argument("--dtype", default="auto", choices=("auto", "float32", "bfloat16"))
     machine.add_argument("--threads", type=_count, metavar="N", help="processor threads for both models")
     machine.add_argument(
-        "--runner", default="auto", choices=("auto", "fast", "transformers"), help="auto: fast where it can"
+        "--runner", default="auto", choices=("auto", "transformers"), help="auto: our own where it knows the family"
     )
     output = parser.add_argument_group("what is kept")
     output.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")

@@ -1,0 +1,69 @@
+"""The result as a program reads it: docs/compare-json.md says what is in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+from decoding.chance import CHANCE_VERSION
+from decoding.comparison import WARM_UP_TOKENS
+from decoding.prompts import Prompt
+from decoding.summary import DEFINITIONS, DEFINITIONS_VERSION, Sample, report, verdict
+from worker.terminal.arguments import ROOT, Asked
+
+FORMAT = "drafthouse.compare/1"
+
+
+def document(
+    asked: Asked,
+    samples: Sequence[Sample],
+    *,
+    complete: bool,
+    pair: Mapping[str, Any],
+    hardware: Mapping[str, Any],
+    runners: Mapping[str, str],
+) -> dict[str, Any]:
+    strategies = report(asked.choices, runners, samples)
+    return {
+        "format": FORMAT,
+        "drafthouse": version(),
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "verdict": verdict(strategies),
+        "complete": complete,
+        "hardware": hardware,
+        "pair": pair,
+        "sampling": {**asked.sampling.to_dict(), "chance_version": CHANCE_VERSION},
+        "prompts": {
+            "file": str(asked.material.prompts),
+            "split": asked.material.split,
+            "count": len(asked.prompts),
+            "repeats": asked.repeats,
+            "sha256": fingerprint(asked.prompts),
+        },
+        "warm_up_tokens": min(WARM_UP_TOKENS, asked.sampling.max_new_tokens),
+        "definitions_version": DEFINITIONS_VERSION,
+        "definitions": DEFINITIONS,
+        "strategies": strategies,
+    }
+
+
+def write_document(result: Mapping[str, Any], file: TextIO) -> None:
+    json.dump(result, file, indent=1, ensure_ascii=False, allow_nan=False)
+    file.write("\n")
+
+
+def fingerprint(prompts: Iterable[Prompt]) -> str:
+    """Tells whether two comparisons had the same prompts."""
+    digest = hashlib.sha256()
+    for prompt in prompts:
+        digest.update(prompt.text.encode() + b"\0")
+    return digest.hexdigest()
+
+
+def version() -> str:
+    """The first heading of the changelog: `## 0.1.0 (unreleased)`."""
+    lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
+    return next(line.split()[1] for line in lines if line.startswith("## "))

@@ -1,0 +1,35 @@
+"""Files that appear under their name only when they are whole."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from decoding.errors import DrafthouseError
+
+
+class BadOutput(DrafthouseError):
+    code = "bad-output"
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[TextIO]:
+    """Opened at once under another name, so that a folder that cannot be written is told before the work and not after
+    it; renamed at the end; gone after an error."""
+    path = path.resolve()  # a link stays a link
+    beside = path.with_name(path.name + ".part")
+    try:
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "it is no regular file")  # a rename would put a file in a device's place
+        file = beside.open("w", encoding="utf-8")
+    except OSError as error:
+        raise BadOutput(f"{path} cannot be written: {error.strerror}. Give a path in a folder of yours.") from None
+    try:
+        with file:
+            yield file
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

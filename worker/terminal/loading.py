@@ -1,0 +1,86 @@
+"""Two model folders become a pair that is ready to run, and what there is to say about it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import transformers
+
+from decoding.checkpoints import Loaded, load
+from decoding.comparison import Pair
+from decoding.devices import device_called, set_threads
+from decoding.spec import Choice
+from worker.terminal.arguments import Asked
+
+
+@dataclass(frozen=True)
+class LoadedPair:
+    name: str
+    pair: Pair
+    target: Loaded
+    draft: Loaded
+
+    def runner_of(self, choice: Choice) -> str:
+        """What runs the models under one strategy."""
+        if choice.spec.role == "peer":
+            return "transformers"
+        runners = [self.target.runner.facts.runner]
+        if choice.spec.role != "baseline":
+            runners.append(self.draft.runner.facts.runner)
+        return " and ".join(dict.fromkeys(runners))
+
+    def about(self) -> dict[str, Any]:
+        """The two models, for the JSON document."""
+        return {"name": self.name, "target": _about(self.target), "draft": _about(self.draft)}
+
+    def hardware(self) -> dict[str, Any]:
+        facts = self.target.runner.facts
+        return {
+            "device": facts.device,
+            "device_name": facts.device_name,
+            "cores": os.cpu_count(),
+            "threads": facts.threads,
+            "system": platform.platform(),
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+        }
+
+
+def load_pair(asked: Asked) -> LoadedPair:
+    transformers.utils.logging.disable_progress_bar()  # we draw our own
+    transformers.utils.logging.set_verbosity_error()
+    device = device_called(asked.device)
+    if asked.threads:
+        set_threads(asked.threads)
+    target, draft = (
+        load(folder, dtype=asked.dtype, device=device, runner=asked.runner)
+        for folder in (asked.material.target, asked.material.draft)
+    )
+    pair = Pair(
+        target=target.runner,
+        draft=draft.runner,
+        tokenizer=target.tokenizer,
+        end_tokens=target.folder.end_tokens,
+        dtype=getattr(torch, target.runner.facts.dtype),
+        target_folder=target.folder.path,
+        draft_folder=draft.folder.path,
+    )
+    return LoadedPair(asked.material.name, pair, target, draft)
+
+
+def _about(model: Loaded) -> Mapping[str, Any]:
+    return {
+        "folder": str(model.folder.path),
+        "family": model.folder.family,
+        "parameters": model.folder.parameters,
+        "stored_as": model.folder.dtype,
+        "fingerprint": model.folder.fingerprint,
+        **dataclasses.asdict(model.runner.facts),
+    }

@@ -1,0 +1,94 @@
+"""A comparison from loading to the table."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import ExitStack, suppress
+
+from decoding.comparison import WARM_UP_TOKENS, Comparison, no_sink
+from decoding.summary import Sample
+from worker.terminal.arguments import Asked
+from worker.terminal.document import document, write_document
+from worker.terminal.files import whole_file
+from worker.terminal.interrupt import Interrupt
+from worker.terminal.loading import LoadedPair, load_pair
+from worker.terminal.palette import palette_for
+from worker.terminal.progress import Progress
+from worker.terminal.table import result
+from worker.terminal.trace import Trace
+
+
+def run(asked: Asked) -> bool:
+    """Whether it came to its end. Where Ctrl-C ended it, what was done until then is shown and written all the same."""
+    with ExitStack() as outputs:
+        json_file = outputs.enter_context(whole_file(asked.json)) if asked.json else None
+        trace = Trace(outputs.enter_context(whole_file(asked.trace))) if asked.trace else None
+        loaded = load_pair(asked)
+        interrupt = Interrupt()
+        comparison = Comparison(
+            loaded.pair,
+            asked.prompts,
+            asked.choices,
+            asked.sampling,
+            asked.repeats,
+            sink_for=trace.sink_for if trace else no_sink,
+            cancelled=interrupt,
+        )
+        for prompt in asked.prompts:
+            comparison.tokens(prompt)  # one that cannot be decoded is told now, not after an hour
+        announce(asked, loaded)
+        comparison.warm_up()
+        with interrupt:
+            samples = decode_all(comparison, asked.sample_count, trace)
+        if not samples:
+            raise KeyboardInterrupt  # before the first prompt was done: there is nothing to show
+        complete = len(samples) == asked.sample_count
+        outcome = document(
+            asked,
+            samples,
+            complete=complete,
+            pair=loaded.about(),
+            hardware=loaded.hardware(),
+            runners={choice.label: loaded.runner_of(choice) for choice in asked.choices},
+        )
+        if json_file:
+            write_document(outcome, json_file)
+    if not complete:
+        say(f"Stopped after {len(samples)} of {asked.sample_count} samples; only whole prompts count.")
+    print(result(outcome, palette_for(sys.stdout, os.environ)))
+    return complete
+
+
+def announce(asked: Asked, loaded: LoadedPair) -> None:
+    """What is about to run, before it takes its time."""
+    facts = loaded.target.runner.facts
+    prompts = asked.material.prompts.name + (f", {asked.material.split} split" if asked.material.split else "")
+    repeats = f" × {asked.repeats} repeats" if asked.repeats > 1 else ""
+    sizes = [f"{model.folder.parameters / 1e6:.1f}M" for model in (loaded.target, loaded.draft)]
+    say(f"{asked.material.name}: target {sizes[0]}, draft {sizes[1]} parameters")
+    say(f"{facts.device_name}, {facts.threads} threads, {facts.runner} runner, {facts.dtype}")
+    say(f"{len(asked.prompts)} prompts of {prompts} × {len(asked.choices)} strategies{repeats}")
+    for remark in asked.remarks:
+        say(remark)
+    say(f"Warming up: the first {WARM_UP_TOKENS} tokens of each strategy do not count.\n")
+
+
+def decode_all(comparison: Comparison, due: int, trace: Trace | None) -> list[Sample]:
+    """The samples of every prompt that all strategies have finished."""
+    progress = Progress(due, sys.stderr)
+    samples: list[Sample] = []
+    with suppress(KeyboardInterrupt):
+        for group in comparison.run(lambda sample: progress.sample(sample.strategy, len(sample.tokens))):
+            if any(sample.reason == "cancelled" for sample in group):
+                break
+            samples += group
+            if trace:
+                trace.prompt_done()
+    progress.close()
+    return samples
+
+
+def say(words: str) -> None:
+    """To people, aside from the result."""
+    print(words, file=sys.stderr, flush=True)
