@@ -63,3 +63,34 @@ def fast_runner(folder: Path, **options: Any) -> FastRunner:
     shape = shape_of(json.loads((folder / "config.json").read_text()))
     assert shape is not None
     return FastRunner(shape, weights_of(shape, TensorFiles(sorted(folder.glob("*.safetensors")))), **options)
+
+
+# Families that only transformers runs, as small as they go.
+_SIZES = {
+    "vocab_size": 97,
+    "hidden_size": 48,
+    "intermediate_size": 80,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+}
+OTHERS: dict[str, dict[str, Any]] = {
+    "gpt_neox": _SIZES | {"max_position_embeddings": 128},
+    "opt": {
+        "vocab_size": 97,
+        "hidden_size": 48,
+        "ffn_dim": 80,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "max_position_embeddings": 128,
+        "word_embed_proj_dim": 48,
+    },
+    "gpt_bigcode": {"vocab_size": 97, "n_embd": 48, "n_layer": 2, "n_head": 4, "n_positions": 128},
+    "starcoder2": _SIZES | {"num_key_value_heads": 2, "max_position_embeddings": 128, "sliding_window": 9},
+    "gemma": _SIZES | {"num_key_value_heads": 1, "head_dim": 16, "max_position_embeddings": 128},
+    "phi": _SIZES | {"max_position_embeddings": 128},
+    "falcon": _SIZES | {"max_position_embeddings": 128},
+    # alternates full and sliding attention
+    "gemma2": _SIZES | {"num_key_value_heads": 2, "head_dim": 16, "max_position_embeddings": 128, "sliding_window": 9},
+    # a recurrent state, which cannot be cut
+    "mamba": {"vocab_size": 97, "hidden_size": 48, "num_hidden_layers": 2, "state_size": 8},
+}

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from decoding.checkpoints import load
 from decoding.runner import ModelRunner
 from decoding.table_runner import TableRunner, hashed
-from tests.decoding.models import GPT2, LLAMA, fast_runner, save
+from tests.decoding.models import GPT2, LLAMA, OTHERS, fast_runner, save
 
 Maker = Callable[[Path], ModelRunner]
 
 
 def _table(rows: int) -> torch.Tensor:
     return torch.randn(rows, 97, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+def _by_transformers(folder: Path, model_type: str, config: dict[str, Any]) -> ModelRunner:
+    return load(save(folder, model_type, **config), runner="transformers", context=128).runner
 
 
 MAKERS: dict[str, Maker] = {
@@ -26,6 +32,10 @@ MAKERS: dict[str, Maker] = {
     "fast llama, bfloat16 file": lambda folder: fast_runner(save(folder, "llama", dtype=torch.bfloat16, **LLAMA)),
     "fast mistral, window 9": lambda folder: fast_runner(save(folder, "mistral", sliding_window=9, **LLAMA)),
     "fast gpt2": lambda folder: fast_runner(save(folder, "gpt2", **GPT2)),
+    "transformers llama": lambda folder: _by_transformers(folder, "llama", LLAMA),
+    "transformers mistral, window 9": lambda folder: _by_transformers(folder, "mistral", LLAMA | {"sliding_window": 9}),
+    "transformers gemma2": lambda folder: _by_transformers(folder, "gemma2", OTHERS["gemma2"]),
+    "transformers mamba": lambda folder: _by_transformers(folder, "mamba", OTHERS["mamba"]),
 }
 
 

@@ -1,0 +1,46 @@
+"""Families that only transformers runs: loaded from a folder, wound back, branched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from decoding.checkpoints import load
+from decoding.transformers_runner import TransformersRunner
+from tests.decoding.models import LLAMA, OTHERS, save
+
+TEXT = torch.randint(0, 97, (40,), generator=torch.Generator().manual_seed(2)).tolist()
+
+
+@pytest.mark.parametrize("model_type", list(OTHERS))
+def test_a_family_that_only_transformers_runs(tmp_path: Path, model_type: str) -> None:
+    folder = save(tmp_path, model_type, **OTHERS[model_type])
+    runner = load(folder).runner
+    assert isinstance(runner, TransformersRunner)
+    assert runner.rereads is (model_type == "mamba")
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+
+    def fresh(text: list[int]) -> torch.Tensor:
+        with torch.inference_mode():
+            logits: torch.Tensor = model(torch.tensor([text]), use_cache=False).logits[0, -1:]
+        return logits
+
+    runner.extend(TEXT[:30])
+    runner.extend(TEXT[30:38], 8)
+    runner.rewind(33)
+    torch.testing.assert_close(runner.extend([5, 6]), fresh([*TEXT[:33], 5, 6]), atol=1e-4, rtol=1e-4)
+    branches = runner.fork([35, 20])
+    branches.extend([7, 8])
+    got = branches.extend([9, 10])
+    torch.testing.assert_close(got[1:], fresh([*TEXT[:20], 8, 10]), atol=1e-4, rtol=1e-4)
+    branches.adopt(0)
+    torch.testing.assert_close(runner.extend([1]), fresh([*TEXT[:33], 5, 6, 7, 9, 1]), atol=1e-4, rtol=1e-4)
+
+
+def test_what_the_fast_decoder_does_not_do_exactly_goes_to_transformers(tmp_path: Path) -> None:
+    odd = {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0] * 4, "long_factor": [2.0] * 4}
+    rope = odd | {"original_max_position_embeddings": 64}
+    assert load(save(tmp_path, "llama", **LLAMA | {"rope_parameters": rope})).folder.runner == "transformers"
