@@ -61,7 +61,7 @@ def load(
     memory holds. `runner` is auto, or transformers for a model that the fast decoder would run."""
     facts = inspect(folder)
     device = device or torch.device("cpu")
-    context = _context_that_fits(facts, dtype, device, context)
+    context = context_that_fits(facts, dtype, device, context)
     try:
         with _quiet():
             tokenizer = _tokenizer(facts)
@@ -112,7 +112,7 @@ def _dtype(facts: ModelFolder, asked: str, device: torch.device) -> torch.dtype:
     return torch.float16 if asked == "float16" else torch.bfloat16 if asked == "bfloat16" else torch.float32
 
 
-def _context_that_fits(facts: ModelFolder, dtype: str, device: torch.device, asked: int | None) -> int | None:
+def context_that_fits(facts: ModelFolder, dtype: str, device: torch.device, asked: int | None) -> int | None:
     """How long a text may be so that weights and cache fit into what is free now."""
     free = free_bytes(device)
     is_narrow = device.type != "cpu" or (facts.shape is not None and facts.dtype != "float32")

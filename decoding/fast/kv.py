@@ -20,18 +20,18 @@ HIDDEN = float("-inf")
 
 class Storage:
     def __init__(self, shape: Shape, slots: int, dtype: torch.dtype, device: torch.device) -> None:
-        # Zeros: a masked slot still meets a weight of zero, and zero times what memory held before may be NaN.
-        self.values = torch.zeros(shape.layers, 2, shape.kv_heads, slots, shape.head_dim, dtype=dtype, device=device)
+        # Not cleared: rows see only slots that were written, and memory that no text reaches is never touched.
+        self.values = torch.empty(shape.layers, 2, shape.kv_heads, slots, shape.head_dim, dtype=dtype, device=device)
 
     @property
     def slots(self) -> int:
         return self.values.shape[3]
 
-    def reserve(self, slots: int) -> None:
-        """Have at least so many slots; what is stored moves along."""
+    def reserve(self, slots: int, used: int) -> None:
+        """Have at least so many slots; the first `used` keep what they hold."""
         if slots > self.slots:
-            wider = self.values.new_zeros(*self.values.shape[:3], max(slots, self.slots * 5 // 4), self.values.shape[4])
-            wider[:, :, :, : self.slots] = self.values
+            wider = self.values.new_empty(*self.values.shape[:3], max(slots, used * 5 // 4), self.values.shape[4])
+            wider[:, :, :, :used] = self.values[:, :, :, :used]
             self.values = wider
 
     def move(self, slots: Tensor, to: int) -> None:

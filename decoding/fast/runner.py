@@ -133,7 +133,7 @@ class FastBranches:
         check_branches(self.is_open, [length + depth for length in self._lengths], len(tokens), runner.context)
         ids = torch.as_tensor(tokens, device=runner.device)
         start = self._length + depth * count
-        runner.storage.reserve(start + count)
+        runner.storage.reserve(start + count, used=start)
         masks = self._mask.step(runner.windows)
         rows = Rows(runner.storage, runner.shape, start, count, self._positions + depth, masks)
         logits = runner.decoder(ids, rows, count)

@@ -1,0 +1,191 @@
+"""A model folder that cannot be used is refused in one sentence: what is wrong, and what to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from decoding.checkpoints import context_that_fits, load
+from decoding.errors import BadCheckpoint, DrafthouseError, OutOfMemory
+from decoding.fast.runner import FastRunner
+from decoding.model_folder import inspect
+from tests.decoding.models import LLAMA, save
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save(tmp_path_factory.mktemp("saved"), "llama", dtype=torch.bfloat16, **LLAMA)
+
+
+@pytest.fixture
+def folder(saved: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(saved, tmp_path / "model"))
+
+
+def test_facts_are_read_without_loading_anything(folder: Path) -> None:
+    facts = inspect(folder)
+    assert (facts.family, facts.runner, facts.dtype, facts.vocab_size, facts.context) == (
+        "llama",
+        "fast",
+        "bfloat16",
+        97,
+        128,
+    )
+    weights = load_file(folder / "model.safetensors").values()
+    assert facts.parameters == sum(tensor.numel() for tensor in weights)
+    assert facts.weight_bytes == 2 * facts.parameters
+    assert facts.kv_values_per_token == 3 * 2 * 2 * 8
+
+
+def test_a_folder_becomes_a_runner_and_a_tokenizer(folder: Path) -> None:
+    loaded = load(folder)
+    assert isinstance(loaded.runner, FastRunner)
+    assert loaded.runner.facts.context == 128
+    assert loaded.tokenizer.encode("w5 w6") == [5, 6]
+    assert loaded.tokenizer.decode([5, 6]) == "w5 w6"
+
+
+def test_judging_a_folder_needs_no_torch(folder: Path) -> None:
+    code = (
+        "import sys; from decoding.model_folder import inspect; inspect(sys.argv[1]).fingerprint;"
+        "print([m for m in ('torch', 'numpy', 'transformers', 'safetensors') if m in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_end_tokens_are_those_of_the_generation_config(folder: Path) -> None:
+    (folder / "generation_config.json").write_text('{"eos_token_id": [3, 5]}')
+    assert inspect(folder).end_tokens == {3, 5}
+    (folder / "generation_config.json").unlink()
+    set_config(folder, eos_token_id=7)
+    assert inspect(folder).end_tokens == {7}
+
+
+def test_a_fingerprint_is_that_of_the_weights(folder: Path, tmp_path: Path) -> None:
+    first = inspect(folder).fingerprint
+    elsewhere = Path(shutil.copytree(folder, tmp_path / "elsewhere"))
+    assert inspect(elsewhere).fingerprint == first
+    save(elsewhere, "llama", seed=1, dtype=torch.bfloat16, **LLAMA)
+    assert inspect(elsewhere).fingerprint != first
+
+
+def set_config(folder: Path, **values: object) -> None:
+    file = folder / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | values))
+
+
+def torn(folder: Path) -> None:
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def headless(folder: Path) -> None:
+    (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 17\n")
+
+
+def greedy_header(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", 2**62) + b"{}" + bytes(100))
+
+
+def lying_header(folder: Path) -> None:
+    header = json.dumps({"x": {"dtype": "F32", "shape": [4, 4], "data_offsets": [0, 4]}}).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
+
+
+def without_a_tensor(folder: Path) -> None:
+    file = folder / "model.safetensors"
+    tensors = load_file(file)
+    del tensors["model.layers.1.mlp.up_proj.weight"]
+    save_file(tensors, file)
+
+
+def without_a_shard(folder: Path) -> None:
+    save(folder, "llama", shard="20KB", **LLAMA)
+    (folder / "model.safetensors").unlink(missing_ok=True)
+    next(folder.glob("model-00002*")).unlink()
+
+
+def index_that_points_outside(folder: Path) -> None:
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": {"x": "../x.safetensors"}}')
+
+
+def as_a_pickle(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def without_tokenizer(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+
+
+REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no folder": (lambda folder: shutil.rmtree(folder), "not a folder"),
+    "no config": (lambda folder: (folder / "config.json").unlink(), "no config.json"),
+    "broken config": (lambda folder: (folder / "config.json").write_text("{"), "not JSON"),
+    "a config of another kind": (lambda folder: (folder / "config.json").write_text("[]"), "no JSON object"),
+    "deep config": (lambda folder: (folder / "config.json").write_text("[" * 100_000), "not JSON"),
+    "no model type": (lambda folder: set_config(folder, model_type=None), "no model_type"),
+    "unknown architecture": (lambda folder: set_config(folder, model_type="warp9"), "cannot load .* a warp9"),
+    "remote code": (
+        lambda folder: set_config(folder, model_type="warp9", auto_map={"AutoModelForCausalLM": "warp.Warp"}),
+        "never code that comes with a model",
+    ),
+    "an encoder": (
+        lambda folder: set_config(folder, model_type="bert", architectures=["BertModel"]),
+        "BertModel, which continues no text",
+    ),
+    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
+    "pickle": (as_a_pickle, "pickle.*save_pretrained"),
+    "torn weights": (torn, "torn: its header describes"),
+    "weights left behind by git": (headless, "git lfs pull"),
+    "a header larger than its file": (greedy_header, "no header that fits"),
+    "a header that lies": (lying_header, "damaged"),
+    "missing tensor": (without_a_tensor, r"lacks 1 of .*layers\.1\.mlp\.up_proj\.weight"),
+    "missing shard": (without_a_shard, r"lacks 1 of the .*model-00002"),
+    "an index that points outside": (index_that_points_outside, "outside the folder"),
+    "other shape": (lambda folder: set_config(folder, hidden_size=96, head_dim=8), "by config.json"),
+    "no tokenizer": (without_tokenizer, "no tokenizer"),
+    "broken tokenizer": (
+        lambda folder: (folder / "tokenizer.json").write_text("{}"),
+        "tokenizer of .* cannot be loaded",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", list(REFUSED))
+def test_a_folder_is_refused_in_a_sentence(folder: Path, case: str) -> None:
+    spoil, says = REFUSED[case]
+    spoil(folder)
+    with pytest.raises(BadCheckpoint, match=says) as refusal:
+        load(folder)
+    assert "\n" not in str(refusal.value)
+    assert str(refusal.value).endswith(".")
+
+
+def test_a_model_too_large_for_the_machine_is_refused_before_it_is_read(folder: Path) -> None:
+    set_config(folder, max_position_embeddings=2**40)
+    with pytest.raises(OutOfMemory, match=r"needs .* GiB .* has .* GiB free"):
+        load(folder, context=2**40)
+
+
+def test_a_context_is_chosen_that_fits(folder: Path) -> None:
+    def chosen() -> int | None:
+        return context_that_fits(inspect(folder), "auto", torch.device("cpu"), None)
+
+    assert chosen() == 128
+    set_config(folder, max_position_embeddings=2**40)
+    assert 2**16 < (chosen() or 0) < 2**40
+
+
+def test_every_refusal_is_of_the_house(folder: Path) -> None:
+    assert issubclass(BadCheckpoint, DrafthouseError)
+    assert issubclass(OutOfMemory, DrafthouseError)
