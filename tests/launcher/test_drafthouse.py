@@ -113,6 +113,12 @@ def test_an_unknown_command_names_those_there_are(box: Box) -> None:
     assert "compare" in err and "test" in err
 
 
+def test_bench_names_the_benchmarks_there_are(box: Box) -> None:
+    (box.folder / "benchmarks").mkdir()
+    (box.folder / "benchmarks" / "engine.py").write_text("")
+    assert box.run("bench") == (2, "", "Name a benchmark, one of: engine.\n")
+
+
 def test_an_old_python_is_told_that_it_is_too_old() -> None:
     pretend = "import sys, runpy; sys.version_info = (3, 9, 18, 'final', 0); runpy.run_path(sys.argv[1])"
     done = subprocess.run([sys.executable, "-c", pretend, LAUNCHER], capture_output=True, text=True, check=False)

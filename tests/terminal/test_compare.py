@@ -1,0 +1,273 @@
+"""`./drafthouse compare` on small random models, saved as a user's files are."""
+
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tests.decoding.models import LLAMA, save
+from worker.terminal.compare import main
+from worker.terminal.document import version
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A target, a draft and eight prompts."""
+    folder = tmp_path_factory.mktemp("box")
+    save(folder / "target", "llama", **LLAMA)
+    save(folder / "draft", "llama", **{**LLAMA, "num_hidden_layers": 1})
+    prompts = [{"id": f"p{n}", "text": f"w{n} w{n + 9} w3", "category": "words"} for n in range(8)]
+    (folder / "prompts.jsonl").write_text("".join(json.dumps(prompt) + "\n" for prompt in prompts))
+    return folder
+
+
+def arguments(box: Path, *more: str) -> list[str]:
+    return [
+        *("--target", str(box / "target"), "--draft", str(box / "draft"), "--prompts", str(box / "prompts.jsonl")),
+        *("--max-new-tokens", "12"),
+        *more,
+    ]
+
+
+@pytest.fixture(scope="module")
+def compared(box: Path) -> dict[str, Any]:
+    """One comparison of every strategy, and the files it left."""
+    strategies = "static:3,heuristic,threshold:0.2,oracle,assisted:3"
+    files = ("--json", str(box / "result.json"), "--trace", str(box / "trace.jsonl"))
+    assert main(arguments(box, "--strategies", strategies, "--repeats", "2", *files)) == 0
+    result: dict[str, Any] = json.loads((box / "result.json").read_text())
+    return result
+
+
+def test_the_document_is_as_its_schema_says(compared: dict[str, Any]) -> None:
+    schema = json.loads((ROOT / "docs" / "compare.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(compared)
+
+
+def test_the_document_says_what_ran(compared: dict[str, Any]) -> None:
+    labels = [row["label"] for row in compared["strategies"]]
+    assert labels == ["autoregressive", "static:3", "heuristic:5", "threshold:0.2", "oracle:32", "assisted:3"]
+    assert compared["complete"] is True
+    assert compared["drafthouse"] == version()
+    assert compared["prompts"]["count"] == 8
+    assert [len(row["samples"]) for row in compared["strategies"]] == [16] * 6
+    assert [row["runner"] for row in compared["strategies"]] == ["fast"] * 5 + ["transformers"]
+
+
+def test_greedy_text_is_the_targets_under_every_strategy(compared: dict[str, Any]) -> None:
+    assert {row["label"]: row["audit"]["identical"] for row in compared["strategies"]} == {
+        row["label"]: 16 for row in compared["strategies"]
+    }
+
+
+def test_the_trace_adds_up_to_the_document(box: Path, compared: dict[str, Any]) -> None:
+    events = [json.loads(line) for line in (box / "trace.jsonl").read_text().splitlines()]
+    for row in compared["strategies"]:
+        own = [event for event in events if event["strategy"] == row["label"]]
+        verified = [event for event in own if event["event"] == "verified"]
+        drafted = [event for event in own if event["event"] == "drafted"]
+        assert len(verified) == row["num_target_passes"]
+        assert sum(len(event["tokens"]) for event in drafted) == row["num_draft_tokens"]
+        assert sum(event["event"] == "finished" for event in own) == 16
+
+
+def test_the_verdict_is_the_first_line_and_everything_else_is_aside(
+    box: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments(box, "--strategies", "static:2", "--limit", "2")) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert "static:2" in lines[0] and "2 prompts" in lines[0]
+    assert lines[2].split() == ["strategy", "tokens/s", "speed-up", "accepted", "rate", "draft", "verify", "audit"]
+    assert [line.split()[1] for line in lines[3:5]] == ["autoregressive", "static:2"]
+    assert "target 0.1M, draft 0.0M parameters" in err
+    assert "Warming up" in err
+    assert err.splitlines()[-1].startswith("4/4 samples")
+
+
+def test_ctrl_c_shows_and_writes_what_is_done(box: Path, tmp_path: Path) -> None:
+    terminal, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "worker.terminal.compare"),
+            *arguments(box, "--strategies", "static:2", "--repeats", "1000", "--json", str(tmp_path / "result.json")),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        cwd=ROOT,
+        text=True,
+    )
+    os.close(theirs)
+    shown = b""
+    while b" 4/16000 samples" not in shown:
+        shown += os.read(terminal, 4096)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    os.close(terminal)
+
+    assert process.returncode == 130
+    assert out.splitlines()[3].split()[:2] == ["●", "autoregressive"]
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["complete"] is False
+    assert len({len(row["samples"]) for row in result["strategies"]}) == 1
+
+
+def no_weights(model: Path) -> None:
+    (model / "model.safetensors").unlink()
+
+
+def torn_weights(model: Path) -> None:
+    whole = (model / "model.safetensors").read_bytes()
+    (model / "model.safetensors").write_bytes(whole[:-100])
+
+
+def pickled_weights(model: Path) -> None:
+    no_weights(model)
+    (model / "pytorch_model.bin").write_bytes(b"\x80\x04.")
+
+
+def unknown_architecture(model: Path) -> None:
+    config = json.loads((model / "config.json").read_text())
+    config |= {"model_type": "perpetuum", "architectures": ["PerpetuumForCausalLM"]}
+    (model / "config.json").write_text(json.dumps(config))
+
+
+def no_tokenizer(model: Path) -> None:
+    for file in model.glob("token*"):
+        file.unlink()
+
+
+def another_vocabulary(model: Path) -> None:
+    save(model, "llama", **{**LLAMA, "vocab_size": 50})
+
+
+def another_order_of_words(model: Path) -> None:
+    tokenizer = json.loads((model / "tokenizer.json").read_text())
+    words = tokenizer["model"]["vocab"]
+    words["w5"], words["w6"] = words["w6"], words["w5"]
+    (model / "tokenizer.json").write_text(json.dumps(tokenizer))
+
+
+def weights_that_are_no_numbers(model: Path) -> None:
+    weights = load_file(model / "model.safetensors")
+    weights["model.norm.weight"][:] = torch.nan
+    save_file(weights, model / "model.safetensors", metadata={"format": "pt"})
+
+
+def more_than_fits(model: Path) -> None:
+    """A checkpoint of a terabyte, all holes."""
+    config = json.loads((model / "config.json").read_text())
+    inner = 2**31
+    config["intermediate_size"] = inner
+    (model / "config.json").write_text(json.dumps(config))
+    shapes = {name: list(weight.shape) for name, weight in load_file(model / "model.safetensors").items()}
+    header: dict[str, Any] = {}
+    end = 0
+    for name, shape in shapes.items():
+        grown = [inner if size == LLAMA["intermediate_size"] else size for size in shape]
+        start, end = end, end + 4 * torch.Size(grown).numel()
+        header[name] = {"dtype": "F32", "shape": grown, "data_offsets": [start, end]}
+    text = json.dumps(header).encode()
+    with (model / "model.safetensors").open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        file.truncate(8 + len(text) + end)
+
+
+@pytest.mark.parametrize(
+    ("model", "damage", "words"),
+    [
+        ("target", no_weights, "has no weights"),
+        ("draft", torn_weights, "is torn"),
+        ("target", pickled_weights, "pickle"),
+        ("target", unknown_architecture, "perpetuum"),
+        ("target", no_tokenizer, "tokenizer"),
+        ("draft", another_vocabulary, "vocabular"),
+        ("draft", another_order_of_words, "tokenizer"),
+        ("target", weights_that_are_no_numbers, "NaN"),
+        ("draft", weights_that_are_no_numbers, "NaN"),
+        ("target", more_than_fits, "GiB"),
+    ],
+)
+def test_a_model_that_will_not_do_is_told_in_one_sentence(
+    box: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    model: str,
+    damage: Callable[[Path], None],
+    words: str,
+) -> None:
+    for name in ("target", "draft"):
+        shutil.copytree(box / name, tmp_path / name)
+    shutil.copy(box / "prompts.jsonl", tmp_path)
+    damage(tmp_path / model)
+    files = ("--json", str(tmp_path / "result.json"), "--trace", str(tmp_path / "trace.jsonl"))
+    assert main(arguments(tmp_path, *files)) == 2
+    told = capsys.readouterr()
+    assert words in told.err
+    assert told.out == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["draft", "prompts.jsonl", "target"]
+
+
+def test_a_missing_model_is_told(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--target", "gone", "--draft", str(box / "draft"), "--prompts", str(box / "prompts.jsonl")]) == 2
+    assert capsys.readouterr().err.startswith("gone is not a folder.")
+
+
+@pytest.mark.parametrize(
+    ("prompts", "words"),
+    [
+        ("", "is empty"),
+        ('{"text": "w1"}\n{"text": "  "}\n', "line 2 is broken: its text is empty"),
+        ('{"text": "w1"}\n\nw2\n', "line 3 is broken: not JSON"),
+        (json.dumps({"id": "novel", "text": "w1 " * 200}) + "\n", "Prompt novel has 200 tokens"),
+        (json.dumps({"id": "brim", "text": "w1 " * 128}) + "\n", "leaves no room"),
+    ],
+)
+def test_prompts_that_will_not_do_are_told_before_anything_runs(
+    box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], prompts: str, words: str
+) -> None:
+    (tmp_path / "prompts.jsonl").write_text(prompts)
+    models = ("--target", str(box / "target"), "--draft", str(box / "draft"))
+    assert main([*models, "--prompts", str(tmp_path / "prompts.jsonl")]) == 2
+    told = capsys.readouterr()
+    assert words in told.err
+    assert told.out == "" and "samples" not in told.err
+
+
+def test_a_file_that_cannot_be_written_is_told_before_anything_runs(
+    box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments(box, "--json", str(tmp_path / "gone" / "result.json"))) == 2
+    assert "cannot be written: No such file or directory." in capsys.readouterr().err
+    assert main(arguments(box, "--json", "/dev/null")) == 2
+    assert "no regular file" in capsys.readouterr().err
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_slip_is_told_without_loading_torch(box: Path) -> None:
+    code = (
+        "import sys; from worker.terminal.compare import main; "
+        "code = main(sys.argv[1:]); sys.exit(99 if 'torch' in sys.modules else code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments(box, "--strategies", "static:0")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (2, "static: lookahead is '0', outside 1 to 64.\n")
