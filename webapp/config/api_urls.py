@@ -8,6 +8,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from webapp.accounts import api as accounts
 from webapp.jobs import api as jobs
+from webapp.registry import api as registry
 from webapp.uploads import api as uploads
 
 READ = {"get": "retrieve"}
@@ -48,5 +49,12 @@ urlpatterns = [
     path("jobs/<uuid:pk>/events/", jobs.JobsApi.as_view({"get": "events"}, basename="jobs"), name="jobs-events"),
     *noun("uploads", uploads.Uploads, many=LIST | CREATE, one=READ | DELETE, verbs=("complete",)),
     path("uploads/<uuid:pk>/chunks/<str:sha256>/", uploads.Chunks.as_view({"put": "update"}), name="uploads-chunk"),
+    *noun("models", registry.Models, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
+    *noun("pairs", registry.Pairs, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
+    path("pairs/check/", registry.Pairs.as_view({"post": "check"}), name="pairs-check"),
+    *noun("datasets", registry.Datasets, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
+    path("datasets/preview/", registry.Datasets.as_view({"post": "preview"}), name="datasets-preview"),
+    path("datasets/<uuid:pk>/prompts/", registry.Prompts.as_view(LIST), name="datasets-prompts"),
+    *noun("classifiers", registry.Classifiers, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     path("workers/", jobs.Workers.as_view(LIST), name="workers-list"),
 ]

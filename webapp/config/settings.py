@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "webapp.accounts",
     "webapp.jobs",
     "webapp.uploads",
+    "webapp.registry",
 ]
 MIDDLEWARE = [
     "webapp.core.middleware.request_id",
@@ -201,6 +202,11 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "COMPONENT_NO_READ_ONLY_REQUIRED": True,  # `?fields=` may leave any of them out
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "ENUM_NAME_OVERRIDES": {
+        "JobState": "webapp.jobs.models.State",
+        "Readiness": "webapp.registry.models.Readiness",
+        "UploadState": "webapp.uploads.models.Upload.State",
+    },
     "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "webapp.core.schema.add_problem"],
 }
 

@@ -40,6 +40,21 @@ class Input(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
+class Visible(serializers.PrimaryKeyRelatedField[Any]):
+    """Another thing, by its id; what the actor may not see is not there."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(pk_field=serializers.UUIDField(), **options)
+
+    def get_queryset(self) -> Any:
+        rows = super().get_queryset()
+        actor = self.context.get("actor")
+        return rows.visible_to(actor).kept() if actor else rows.none()
+
+    def display_value(self, instance: Any) -> str:
+        return str(instance)
+
+
 # Output --------------------------------------------------------------------------------------------------------------
 
 
@@ -81,15 +96,19 @@ class Nouns(viewsets.GenericViewSet[Any]):
         return super().get_queryset().visible_to(self.request.auth)
 
     def get_object(self) -> Any:
-        found = self.get_queryset().filter(pk=self.kwargs["pk"]).first()
+        return self.parent(self.get_queryset(), self.kwargs["pk"])
+
+    def parent(self, rows: Any, pk: Any) -> Any:
+        """One row of what the actor may see."""
+        found = rows.filter(pk=pk).first()
         if found is None:
-            noun = self.queryset.model._meta.verbose_name
-            raise NotFound(f"There is no {noun} {self.kwargs['pk']} that you may see.")
+            raise NotFound(f"There is no {rows.model._meta.verbose_name} {pk} that you may see.")
         return found
 
     def get_serializer_context(self) -> dict[str, Any]:
         only = self.request.query_params.get("fields", "") if self.request and self.request.method == "GET" else ""
-        return {**super().get_serializer_context(), "only": [name for name in only.split(",") if name]}
+        actor = getattr(self.request, "auth", None)
+        return {**super().get_serializer_context(), "actor": actor, "only": [name for name in only.split(",") if name]}
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))

@@ -31,10 +31,10 @@ def _check(value: Any, deepest: int) -> None:
     for _ in range(deepest + 1):
         for item in layer:
             if isinstance(item, str):
-                _check_text(item)
+                check_text(item)
             elif isinstance(item, dict):
                 for key in item:
-                    _check_text(key)
+                    check_text(key)
         layer = [inner for item in layer for inner in _inside(item)]
         if not layer:
             return
@@ -47,8 +47,8 @@ def _inside(item: Any) -> Any:
     return item if isinstance(item, list) else ()
 
 
-def _check_text(text: str) -> None:
+def check_text(text: str) -> None:
     if "\0" in text:
-        raise ValueError("The JSON holds a NUL character (\\u0000); leave it out.")
+        raise ValueError("The text holds a NUL character (\\u0000); leave it out.")
     if any("\ud800" <= char <= "\udfff" for char in text):
-        raise ValueError("The JSON holds half a surrogate pair; write the whole character.")
+        raise ValueError("The text holds half a surrogate pair; write the whole character.")

@@ -1,0 +1,200 @@
+"""Models: looked at without being loaded; what could run or does not add up is refused with the reason."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.webapp import make
+from webapp.core.problems import Invalid
+from webapp.jobs.models import Job
+from webapp.registry import checkpoints
+from webapp.registry.models import LanguageModel
+
+
+def examine(world, files: dict[str, bytes]):
+    upload = make.upload(world.actor(world.bob), files)
+    return checkpoints.examine(upload.files.all(), upload.team_id)
+
+
+def spoilt(**changes):
+    return json.dumps({**make.CONFIG, **changes}).encode()
+
+
+def test_a_sound_folder_gives_its_facts(world):
+    facts = examine(world, {f"tiny/{name}": content for name, content in make.checkpoint().items()})
+    assert (facts.architecture, facts.vocab_size, facts.layer_count) == ("LlamaForCausalLM", 32, 2)
+    assert facts.parameter_count == 32 * 8 + 2 * 64
+    assert facts.dtypes == ("F32",)
+
+
+def test_registering_it_asks_a_worker_to_look(world):
+    upload = make.upload(world.actor(world.bob), make.checkpoint())
+    answer = world.api(world.bob).post("/api/v1/models/", {"name": "tiny", "upload": str(upload.pk)})
+    assert (answer.status_code, answer.json()["state"]) == (202, "checking")
+    assert answer.json()["facts"]["vocab_size"] == 32
+    assert Job.objects.get().kind == "check-model"
+    assert answer["Location"].endswith(f"/api/v1/models/{answer.json()['id']}/")
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "x.ckpt", "x.pkl", "sub/optimizer.pth"])
+def test_pickles_are_refused_with_the_reason(world, name):
+    with pytest.raises(Invalid, match="is a pickle, which can run any code"):
+        examine(world, make.checkpoint(**{name: b"\x80\x04."}))
+
+
+@pytest.mark.parametrize("name", ["vocab.txt", "extra.json", "tokenizer.model", "model-2.safetensors"])
+def test_a_pickle_under_another_name_is_refused(world, name):
+    with pytest.raises(Invalid):
+        examine(world, make.checkpoint(**{name: b"\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00."}))
+
+
+@pytest.mark.parametrize("name", ["modeling_x.py", "lib.so", "run.sh"])
+def test_code_is_refused(world, name):
+    with pytest.raises(Invalid, match="code of strangers is never run"):
+        examine(world, make.checkpoint(**{name: b"print()"}))
+
+
+def test_a_config_that_asks_for_remote_code_is_refused(world):
+    config = spoilt(auto_map={"AutoModelForCausalLM": "modeling_x.X"})
+    with pytest.raises(Invalid, match="remote code"):
+        examine(world, make.checkpoint(**{"config.json": config}))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000, b'{"a":NaN}', spoilt(vocab_size=-1), spoilt(vocab_size="32"),
+     spoilt(architectures=[]), spoilt(vocab_size=1 << 40), spoilt(model_type=None), b" " * (1 << 20) + b"{}"],
+)  # fmt: skip
+def test_a_config_that_cannot_be_read_is_refused(world, config):
+    with pytest.raises(Invalid, match=r"config\.json"):
+        examine(world, make.checkpoint(**{"config.json": config}))
+
+
+GOOD = make.safetensors({"a": [2, 2], "b": [3]})
+TORN = {
+    "empty": b"",
+    "seven bytes": b"1234567",
+    "header longer than the file": (1 << 40).to_bytes(8, "little") + b"{}",
+    "header of nothing": (0).to_bytes(8, "little"),
+    "header that is no JSON": (4).to_bytes(8, "little") + b"abcd",
+    "header that is a list": (2).to_bytes(8, "little") + b"[]",
+    "deep header": (60).to_bytes(8, "little") + b"[" * 60,
+    "cut short": GOOD[:-1],
+    "too long": GOOD + b"x",
+    "unknown format": make.safetensors({}, a={"dtype": "PICKLE", "shape": [], "data_offsets": [0, 0]}),
+    "negative shape": make.safetensors({}, a={"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}),
+    "huge shape": make.safetensors({}, a={"dtype": "F32", "shape": [1 << 60, 1 << 60], "data_offsets": [0, 4]}),
+    "shape of truth values": make.safetensors(
+        {}, a={"dtype": "F32", "shape": [True], "data_offsets": [0, 4]}, tail=b"1234"
+    ),
+    "overlap": make.safetensors({"a": [1]}, b={"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}),
+    "hole": make.safetensors({"a": [1]}, b={"dtype": "F32", "shape": [1], "data_offsets": [8, 12]}, tail=bytes(8)),
+    "place that does not fit": make.safetensors(
+        {}, a={"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}, tail=bytes(4)
+    ),
+    "a NUL in a name": make.safetensors({"a\0": [1]}),
+    "a zip in disguise": b"PK\x03\x04" + bytes(100),
+}
+
+
+@pytest.mark.parametrize("content", TORN.values(), ids=TORN)
+def test_weights_that_do_not_add_up_are_refused(world, content):
+    with pytest.raises(Invalid, match=r"model\.safetensors"):
+        examine(world, make.checkpoint(**{"model.safetensors": content}))
+
+
+def test_missing_parts_are_named(world):
+    for part in ("config.json", "tokenizer.json", "model.safetensors"):
+        files = make.checkpoint()
+        del files[part]
+        with pytest.raises(Invalid, match=r"There is no"):
+            examine(world, files)
+
+
+def test_an_index_that_names_a_missing_shard_is_refused(world):
+    index = json.dumps({"weight_map": {"embed": "model-00002-of-00002.safetensors"}}).encode()
+    with pytest.raises(Invalid, match="where it is not"):
+        examine(world, make.checkpoint(**{"model.safetensors.index.json": index}))
+
+
+@pytest.mark.parametrize(
+    "hub_id",
+    ["http://169.254.169.254/x", "https://evil.example/a/b", "../../etc", "a/b/c", "a", "/a/b", "a/..", "file:///a",
+     "a/b?x", "a/b#x", "-a/b", "user@host/b", "a b/c"],
+)  # fmt: skip
+def test_only_an_id_of_the_hub_is_taken_never_an_address(world, hub_id):
+    answer = world.api(world.bob).post("/api/v1/models/", {"name": "x", "hub_id": hub_id})
+    assert (answer.status_code, answer.json()["field"]) == (400, "hub_id")
+    assert not Job.objects.exists()
+
+
+def test_a_hub_model_waits_for_a_worker_to_fetch_it(world):
+    answer = world.api(world.bob).post(
+        "/api/v1/models/", {"name": "x", "hub_id": "Qwen/Qwen3-0.6B", "revision": "main"}
+    )
+    assert (answer.status_code, Job.objects.get().kind) == (202, "fetch-model")
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc", "/models", "/models/../etc", "/models/a/../../etc", "models/a", "/modelsx/a", "~/x"]
+)
+def test_only_paths_below_the_operators_folders_are_taken(world, settings, path):
+    settings.MODEL_ROOTS = ["/models"]
+    answer = world.api(world.bob).post("/api/v1/models/", {"name": "x", "path": path})
+    assert (answer.status_code, answer.json()["field"]) == (400, "path")
+    assert world.api(world.bob).post("/api/v1/models/", {"name": "x", "path": "/models/a"}).status_code == 202
+
+
+def test_exactly_one_source_is_given(world):
+    for body in ({"name": "x"}, {"name": "x", "path": "/a", "hub_id": "a/b"}):
+        answer = world.api(world.bob).post("/api/v1/models/", body)
+        assert (answer.status_code, "exactly one" in answer.json()["detail"]) == (400, True)
+
+
+def test_another_teams_upload_is_not_there(world):
+    upload = make.upload(world.actor(world.charlie), make.checkpoint())
+    answer = world.api(world.bob).post("/api/v1/models/", {"name": "x", "upload": str(upload.pk)})
+    assert (answer.status_code, answer.json()["field"]) == (400, "upload")
+
+
+def test_the_bin_hides_and_gives_back(world):
+    model = make.model(world.actor(world.bob))
+    client = world.api(world.bob)
+    assert client.delete(f"/api/v1/models/{model.pk}/").status_code == 204
+    assert client.get("/api/v1/models/").json()["count"] == 0
+    assert client.get("/api/v1/models/", {"binned": "true"}).json()["count"] == 1
+    assert client.post(f"/api/v1/models/{model.pk}/restore/").status_code == 200
+    assert client.get("/api/v1/models/").json()["count"] == 1
+
+
+def test_a_name_changes_until_a_comparison_points_at_it(world):
+    from webapp.registry import services
+
+    model = make.model(world.actor(world.bob))
+    client = world.api(world.bob)
+    assert client.patch(f"/api/v1/models/{model.pk}/", {"name": "new"}).json()["name"] == "new"
+    services.freeze(model)
+    answer = client.patch(f"/api/v1/models/{model.pk}/", {"name": "newer"})
+    assert (answer.status_code, answer.json()["code"]) == (409, "in-use")
+    assert LanguageModel.objects.get().name == "new"
+
+
+def test_a_change_meant_for_an_older_version_is_refused(world):
+    model = make.model(world.actor(world.bob))
+    client = world.api(world.bob)
+    seen = client.get(f"/api/v1/models/{model.pk}/")["ETag"]
+    first = client.patch(f"/api/v1/models/{model.pk}/", {"name": "one"}, headers={"If-Match": seen})
+    second = client.patch(f"/api/v1/models/{model.pk}/", {"name": "two"}, headers={"If-Match": seen})
+    assert (first.status_code, second.status_code, second.json()["code"]) == (200, 412, "stale")
+
+
+def test_asking_twice_with_one_idempotency_key_registers_once(world):
+    upload = make.upload(world.actor(world.bob), make.checkpoint())
+    client, body = world.api(world.bob), {"name": "tiny", "upload": str(upload.pk)}
+    answers = [client.post("/api/v1/models/", body, headers={"Idempotency-Key": "k1"}) for _ in range(2)]
+    assert answers[0].json() == answers[1].json() and answers[1]["Idempotent-Replay"] == "true"
+    assert [answer.status_code for answer in answers] == [202, 202] and LanguageModel.objects.count() == 1
+    other = client.post("/api/v1/models/", {**body, "name": "x"}, headers={"Idempotency-Key": "k1"})
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency-key-reused")

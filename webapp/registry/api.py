@@ -1,0 +1,153 @@
+"""The registry over REST: models, pairs, prompt sets, classifiers."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django_filters import rest_framework as filters
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from webapp.accounts.rights import Right
+from webapp.core.api import Nouns, once
+from webapp.registry import serializers, services
+from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt, Readiness
+
+
+class EntryFilter(filters.FilterSet):
+    name = filters.CharFilter(lookup_expr="icontains", max_length=200)
+    binned = filters.BooleanFilter(field_name="binned", lookup_expr="isnull", exclude=True)
+
+
+class ModelFilter(EntryFilter):
+    state = filters.ChoiceFilter(choices=Readiness.choices)
+    source = filters.ChoiceFilter(choices=LanguageModel.Source.choices)
+
+
+class Entries(Nouns):
+    """What all registered things can do: be renamed until they are used, go to the bin, and come back."""
+
+    filterset_class = EntryFilter
+    ordering_fields = ("created", "name")
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        found = super().filter_queryset(queryset)
+        return found if "binned" in self.request.query_params else found.kept()
+
+    @extend_schema(request=serializers.NewName)
+    def partial_update(self, request: Request, pk: UUID) -> Response:
+        entry = self.get_object()
+        self.check_match(entry)
+        services.rename(entry=entry, by=request.auth, **self.read(serializers.NewName))
+        return self.shown(entry)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: UUID) -> Response:
+        """Into the bin; `restore` brings it back."""
+        services.bin(entry=self.get_object(), by=request.auth)
+        return Response(status=204)
+
+    @extend_schema(request=None)
+    def restore(self, request: Request, pk: UUID) -> Response:
+        entry = self.get_object()
+        services.restore(entry=entry, by=request.auth)
+        return self.shown(entry)
+
+
+class Models(Entries):
+    queryset = LanguageModel.objects.all()
+    serializer_class = serializers.ModelOut
+    filterset_class = ModelFilter
+
+    @extend_schema(request=serializers.NewModel, responses={202: serializers.ModelOut})
+    @once
+    def create(self, request: Request) -> Response:
+        """Registered at once; ready when a worker has looked at it."""
+        asked = self.read(serializers.NewModel)
+        return self.shown(add_model(asked, request.auth), 202)
+
+
+class Pairs(Entries):
+    queryset = Pair.objects.select_related("target", "draft")
+    serializer_class = serializers.PairOut
+    needs = {"check": Right.READ}
+
+    @extend_schema(request=serializers.NewPair, responses={201: serializers.PairOut})
+    @once
+    def create(self, request: Request) -> Response:
+        return self.shown(services.add_pair(by=request.auth, **self.read(serializers.NewPair)), 201)
+
+    @extend_schema(request=serializers.PairQuestion, responses=serializers.PairAnswer)
+    def check(self, request: Request) -> Response:
+        """Whether two models fit together, without making a pair of them."""
+        return Response({"findings": services.check_pair(**self.read(serializers.PairQuestion))})
+
+
+class Datasets(Entries):
+    queryset = Dataset.objects.all()
+    serializer_class = serializers.DatasetOut
+    needs = {"preview": Right.READ}
+
+    @extend_schema(request=serializers.NewDataset, responses={201: serializers.DatasetOut})
+    @once
+    def create(self, request: Request) -> Response:
+        return self.shown(add_dataset(self.read(serializers.NewDataset), request.auth), 201)
+
+    @extend_schema(request=serializers.PromptFile, responses=serializers.PreviewOut)
+    def preview(self, request: Request) -> Response:
+        """What would become of a prompt file: columns, counts, the first prompts."""
+        found = services.preview(**serializers.read_prompt_file(self.read(serializers.PromptFile)))
+        return Response(serializers.PreviewOut(found).data)
+
+
+class PromptFilter(filters.FilterSet):
+    split = filters.CharFilter(max_length=20)
+    category = filters.CharFilter(max_length=200)
+
+
+class Prompts(Nouns):
+    """The prompts of one set."""
+
+    queryset = Prompt.objects.all()
+    serializer_class = serializers.PromptOut
+    filterset_class = PromptFilter
+    ordering_fields = ("number",)
+    ordering = ("number",)
+
+    def get_queryset(self) -> Any:
+        if getattr(self, "swagger_fake_view", False):
+            return Prompt.objects.none()
+        sets = Dataset.objects.visible_to(self.request.auth)
+        return Prompt.objects.filter(dataset=self.parent(sets, self.kwargs["pk"]))
+
+    @extend_schema(parameters=[OpenApiParameter("id", UUID, OpenApiParameter.PATH)])
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().list(request, *args, **kwargs)
+
+
+class Classifiers(Entries):
+    queryset = Classifier.objects.all()
+    serializer_class = serializers.ClassifierOut
+
+    @extend_schema(request=serializers.NewClassifier, responses={201: serializers.ClassifierOut})
+    @once
+    def create(self, request: Request) -> Response:
+        return self.shown(services.add_classifier(by=request.auth, **self.read(serializers.NewClassifier)), 201)
+
+
+def add_model(asked: dict[str, Any], by: Any) -> LanguageModel:
+    """The one of three services that the body means; the page's form means the same."""
+    if upload := asked.get("upload"):
+        return services.add_uploaded_model(name=asked["name"], upload=upload, by=by)
+    if hub_id := asked.get("hub_id"):
+        return services.add_hub_model(name=asked["name"], hub_id=hub_id, revision=asked["revision"], by=by)
+    return services.add_path_model(name=asked["name"], path=asked["path"], by=by)
+
+
+def add_dataset(asked: dict[str, Any], by: Any) -> Dataset:
+    if asked.get("upload"):
+        asked = {name: value for name, value in asked.items() if name not in ("text", "file_name")}
+        return services.add_dataset(by=by, **asked)
+    return services.add_pasted_dataset(by=by, **{name: value for name, value in asked.items() if name != "upload"})

@@ -1,0 +1,124 @@
+"""What comparisons are made of: models, pairs, prompt sets, classifiers. Content never changes once it is here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from webapp.accounts.models import Owned, Team
+from webapp.core.models import Noun
+from webapp.jobs.models import Job
+from webapp.uploads.models import Upload
+
+
+class Kept(Owned):
+    def kept(self) -> Kept:
+        """Not in the bin."""
+        return self.filter(binned=None)
+
+
+class Entry(Noun):
+    """A named thing of a team. `frozen` since a comparison points at it; `binned` while it is in the bin."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="%(class)ss")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    name = models.CharField(max_length=200)
+    frozen = models.DateTimeField(null=True, editable=False)
+    binned = models.DateTimeField(null=True, editable=False)
+
+    objects = Kept.as_manager()
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Readiness(models.TextChoices):
+    CHECKING = "checking"  # a worker has yet to look at it
+    READY = "ready"
+    REFUSED = "refused"
+
+
+class LanguageModel(Entry):
+    class Source(models.TextChoices):
+        UPLOAD = "upload"
+        HUB = "hub"
+        PATH = "path"
+
+    source = models.CharField(max_length=10, choices=Source.choices)
+    upload = models.ForeignKey(Upload, null=True, on_delete=models.PROTECT, related_name="+")
+    location = models.CharField(max_length=300, blank=True)  # the hub's id, or a path on the worker
+    revision = models.CharField(max_length=100, blank=True)
+    state = models.CharField(max_length=10, choices=Readiness.choices, default=Readiness.CHECKING)
+    reason = models.TextField(blank=True)
+    facts = models.JSONField(default=dict)
+    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
+
+    class Meta:
+        verbose_name = "model"
+        indexes = [models.Index(fields=["team", "-created"], name="models_by_team")]
+        constraints = [
+            models.CheckConstraint(condition=Q(state__in=Readiness.values), name="model_state_is_known"),
+            models.CheckConstraint(
+                condition=Q(source="upload", upload__isnull=False, location="")
+                | Q(source__in=["hub", "path"], upload=None) & ~Q(location=""),
+                name="model_has_exactly_one_source",
+            ),
+        ]
+
+    def fact(self, name: str) -> Any:
+        return self.facts.get(name)
+
+
+class Pair(Entry):
+    target = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pairs_as_target")
+    draft = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pairs_as_draft")
+    findings = models.JSONField(default=list)  # what was found when the two were put together, as sentences
+
+    class Meta:
+        indexes = [models.Index(fields=["team", "-created"], name="pairs_by_team")]
+
+
+class Dataset(Entry):
+    upload = models.ForeignKey(Upload, on_delete=models.PROTECT, related_name="+")
+    file_name = models.CharField(max_length=255)
+    form = models.CharField(max_length=40, blank=True)
+    template = models.TextField(blank=True)
+    mapping = models.JSONField(default=dict)
+    prompt_count = models.PositiveIntegerField()
+    splits = models.JSONField(default=dict)  # split → how many prompts
+    categories = models.JSONField(default=dict)
+
+    class Meta:
+        verbose_name = "prompt set"
+        indexes = [models.Index(fields=["team", "-created"], name="datasets_by_team")]
+
+
+class Prompt(models.Model):
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="prompts")
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=200)  # its id in the file
+    text = models.TextField()
+    category = models.CharField(max_length=200, blank=True)
+    split = models.CharField(max_length=20, blank=True)
+    reference = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [models.UniqueConstraint(fields=["dataset", "number"], name="one_prompt_per_number")]
+
+
+class Classifier(Entry):
+    """A trained stop rule for one pair: DISCO's."""
+
+    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="classifiers")
+    upload = models.ForeignKey(Upload, on_delete=models.PROTECT, related_name="+")
+    metrics = models.JSONField(default=dict)
+
+    class Meta:
+        indexes = [models.Index(fields=["team", "-created"], name="classifiers_by_team")]

@@ -1,0 +1,199 @@
+"""What the registry takes and shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.validators import RegexValidator
+from rest_framework import serializers
+
+from decoding.prompts import FORMS
+from webapp.accounts.serializers import Name
+from webapp.core.api import Input, Output, Visible
+from webapp.registry import services
+from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt
+from webapp.uploads.models import Upload
+
+HUB_ID = RegexValidator(
+    r"^[A-Za-z0-9](?!.*(\.\.|--))[A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}\Z",
+    "This is no id of the Hugging Face hub; it looks like owner/name, without any address before it.",
+)
+REVISION = RegexValidator(r"^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._/-]{0,99}\Z", "This is no branch, tag or commit.")
+FORM_CHOICES = [("", "recognise it")] + [(form.slug, form.title) for form in FORMS.values()]
+
+
+# Input ---------------------------------------------------------------------------------------------------------------
+
+
+class Uploaded(Visible):
+    """Uploads have no bin."""
+
+    def get_queryset(self) -> Any:
+        actor = self.context.get("actor")
+        return Upload.objects.visible_to(actor) if actor else Upload.objects.none()
+
+
+class NewModel(Input):
+    """One of the three: an upload, an id of the hub with its revision, or a path on the worker."""
+
+    name = Name(max_length=200)
+    upload = Uploaded(queryset=Upload.objects.all(), required=False)
+    hub_id = serializers.CharField(
+        max_length=200,
+        required=False,
+        validators=[HUB_ID],
+        label="Hugging Face id",
+        help_text="owner/name; a worker fetches it",
+    )
+    revision = serializers.CharField(max_length=100, required=False, default="main", validators=[REVISION])
+    path = serializers.CharField(
+        max_length=300, required=False, label="Path on the worker", help_text="below a folder that the operator allows"
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        given = [name for name in ("upload", "hub_id", "path") if attrs.get(name)]
+        if len(given) != 1:
+            told = " and ".join(given) or "none of them"
+            raise serializers.ValidationError(f"Give exactly one of upload, hub_id and path; {told} was given.")
+        return attrs
+
+
+class NewName(Input):
+    name = Name(max_length=200)
+
+
+class NewPair(Input):
+    name = Name(max_length=200)
+    target = Visible(queryset=LanguageModel.objects.all(), help_text="the model whose text you want")
+    draft = Visible(queryset=LanguageModel.objects.all(), help_text="the small one that guesses ahead")
+
+
+class PairQuestion(Input):
+    target = Visible(queryset=LanguageModel.objects.all())
+    draft = Visible(queryset=LanguageModel.objects.all())
+
+
+class Mapping(Input):
+    id = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    category = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    split = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    reference = serializers.CharField(max_length=100, required=False, allow_blank=True)
+
+
+class PromptFile(Input):
+    """A prompt file: an upload, or its text pasted under a file name."""
+
+    upload = Uploaded(queryset=Upload.objects.all(), required=False)
+    text = serializers.CharField(
+        max_length=4_000_000, required=False, trim_whitespace=False, style={"as": "textarea"}, label="Prompts",
+        help_text="one a line, or JSON lines, CSV, TSV",
+    )  # fmt: skip
+    file_name = serializers.RegexField(
+        r"^[^/\\\0]{1,200}\.(txt|md|jsonl|ndjson|json|csv|tsv)\Z", max_length=220, default="prompts.txt",
+        label="File name", help_text="its ending says how the text is read: .txt, .jsonl, .json, .csv, .tsv",
+        error_messages={"invalid": "The ending must be .txt, .md, .jsonl, .ndjson, .json, .csv or .tsv."},
+    )  # fmt: skip
+    form = serializers.ChoiceField(
+        choices=FORM_CHOICES, required=False, default="", help_text="the published data set whose columns it has"
+    )
+    template = serializers.CharField(
+        max_length=10_000, required=False, default="", allow_blank=True, trim_whitespace=False,
+        help_text="what the target continues, with {column} for a column; leave empty for the form's own",
+    )  # fmt: skip
+    mapping = Mapping(required=False, help_text="which columns hold id, category, split, reference")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("upload" in attrs) == bool(attrs.get("text")):
+            raise serializers.ValidationError("Give either an upload or a text.")
+        if attrs.get("mapping") and not attrs["template"]:
+            raise serializers.ValidationError({"mapping": "A mapping needs a template; without one the form decides."})
+        return attrs
+
+
+class NewDataset(PromptFile):
+    name = Name(max_length=200)
+
+
+class NewClassifier(Input):
+    name = Name(max_length=200)
+    pair = Visible(queryset=Pair.objects.all())
+    upload = Uploaded(queryset=Upload.objects.all())
+
+
+# Output --------------------------------------------------------------------------------------------------------------
+
+COMMON = ("id", "name", "created", "frozen", "binned")
+
+
+class ModelOut(Output):
+    class Meta:
+        model = LanguageModel
+        fields = (*COMMON, "source", "location", "revision", "state", "reason", "facts", "job")
+
+
+class ModelName(Output):
+    class Meta:
+        model = LanguageModel
+        fields = ("id", "name", "state")
+
+
+class FindingOut(serializers.Serializer[Any]):
+    level = serializers.ChoiceField(choices=["ok", "mind"])
+    sentence = serializers.CharField()
+
+
+class PairOut(Output):
+    target = ModelName()
+    draft = ModelName()
+    findings = FindingOut(many=True)
+
+    class Meta:
+        model = Pair
+        fields = (*COMMON, "target", "draft", "findings")
+
+
+class PairAnswer(serializers.Serializer[Any]):
+    findings = FindingOut(many=True)
+
+
+class DatasetOut(Output):
+    class Meta:
+        model = Dataset
+        fields = (*COMMON, "file_name", "form", "template", "mapping", "prompt_count", "splits", "categories")
+
+
+class PromptOut(Output):
+    id = serializers.CharField(source="name")
+
+    class Meta:
+        model = Prompt
+        fields = ("number", "id", "text", "category", "split", "reference")
+
+
+class PreviewPrompt(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    text = serializers.CharField()
+    category = serializers.CharField()
+    split = serializers.CharField()
+    reference = serializers.CharField()
+
+
+class PreviewOut(serializers.Serializer[Any]):
+    columns = serializers.ListField(child=serializers.CharField())
+    prompt_count = serializers.IntegerField()
+    splits = serializers.DictField(child=serializers.IntegerField())
+    categories = serializers.DictField(child=serializers.IntegerField())
+    first = PreviewPrompt(many=True)
+
+
+class ClassifierOut(Output):
+    class Meta:
+        model = Classifier
+        fields = (*COMMON, "pair", "metrics")
+
+
+def read_prompt_file(asked: dict[str, Any]) -> dict[str, Any]:
+    """The validated body as what `services.preview` takes."""
+    if upload := asked.pop("upload", None):
+        asked["file_name"], asked["text"] = services.text_of(upload)
+    return asked

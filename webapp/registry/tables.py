@@ -1,0 +1,89 @@
+"""Prompt files whose columns we do not know: what is in them, and prompts by a mapping and a template of one's own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from decoding import prompts
+from decoding.errors import BadPrompts
+from decoding.prompts import Prompt
+from webapp.core import strict_json
+from webapp.core.problems import Invalid
+
+ROLES = ("id", "category", "split", "reference")  # which columns can be mapped, besides those the template names
+_PLACE = re.compile(r"\{([^{}]{1,100})\}")
+MOST_COLUMNS = 200
+
+
+def columns(text: str, name: str) -> list[str]:
+    """The columns of the first row; a plain text has one, `text`."""
+    return list(next(_rows(text, name), {}))[:MOST_COLUMNS]
+
+
+def read(
+    text: str, name: str, *, form: str = "", template: str = "", mapping: Mapping[str, str] | None = None
+) -> list[Prompt]:
+    """Prompts in the form that is recognised or named; or, given a template, made of any columns."""
+    try:
+        found = _read(text, name, form, template, mapping or {})
+    except BadPrompts as error:
+        raise Invalid(str(error), code=error.code) from None
+    for prompt in found:
+        try:
+            for word in (prompt.id, prompt.text, prompt.category, prompt.reference):
+                strict_json.check_text(word)
+        except ValueError as error:
+            raise Invalid(f"{name}, prompt {prompt.id[:40]!r}: {error}", code="bad-prompts") from None
+    return found
+
+
+def _read(text: str, name: str, form: str, template: str, mapping: Mapping[str, str]) -> list[Prompt]:
+    if not template:
+        return prompts.read_prompts(text, name, form=form or None)
+    rows = (_mapped(row, number, template, mapping) for number, row in enumerate(_rows(text, name), 1))
+    return prompts.from_rows(rows, name, form="plain")
+
+
+def _rows(text: str, name: str) -> Iterator[dict[str, Any]]:
+    ending = PurePath(name).suffix.lower()
+    if ending in (".csv", ".tsv"):
+        csv.field_size_limit(prompts.LONGEST)
+        delimiter = "," if ending == ".csv" else "\t"
+        try:
+            yield from csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        except csv.Error as error:
+            raise BadPrompts(f"{name} is not a table ({error}). Mend it and load it again.") from None
+    elif ending in (".jsonl", ".ndjson", ".json"):
+        yield from _json_rows(text, name)
+    else:
+        yield from ({"text": prompt.text} for prompt in prompts.read_prompts(text, name))
+
+
+def _json_rows(text: str, name: str) -> Iterator[dict[str, Any]]:
+    try:
+        whole = json.loads(text) if text.lstrip().startswith("[") else None
+        rows = whole if whole is not None else (json.loads(line) for line in text.split("\n") if line.strip())
+        for number, row in enumerate(rows, 1):
+            if not isinstance(row, dict):
+                raise BadPrompts(f"{name}, row {number} is no JSON object. Mend it and load the file again.")
+            yield row
+    except (ValueError, RecursionError) as error:
+        raise BadPrompts(f"{name} is no JSON ({error}). Mend it and load it again.") from None
+
+
+def _mapped(row: Mapping[str, Any], number: int, template: str, mapping: Mapping[str, str]) -> dict[str, str]:
+    def cell(column: str) -> str:
+        if column not in row:
+            there = ", ".join(str(name) for name in list(row)[:20])
+            raise BadPrompts(f"Row {number} has no column {column!r}; it has {there}.")
+        value = row[column]
+        return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+
+    text = _PLACE.sub(lambda match: cell(match[1]), template)
+    return {"text": text, **{role: cell(column) for role, column in mapping.items() if column}}
