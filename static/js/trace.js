@@ -1,0 +1,131 @@
+// What a sample's events add up to. Pure: no page, no clock, no network. Live, late, replayed and tested differ only in
+// who calls `fold`.
+
+/**
+ * One round as it is drawn. `drafted` is what the draft proposed; the target kept the first `accepted` of it and then
+ * said `token`.
+ * @typedef {{number: number, start: number, lookahead: number, drafted: number[], confidence: number[],
+ *   estimate: number[], stop: string, source: string, passes: number, draftStart: number, draftEnd: number,
+ *   branches: number[][], predictedHit: number, anticipateStart: number, anticipateEnd: number,
+ *   accepted: number, token: number, outcome: string, wait: number, verifyStart: number, verifyEnd: number}} Round
+ *
+ * `fate` is `accepted`, `correction`, `bonus`, or `own` where the target spoke without a draft.
+ * @typedef {{id: number, round: number, fate: string}} Token
+ *
+ * @typedef {{seq: number, promptTokens: number, prefillNs: number, pending: Partial<Round>, rounds: Round[],
+ *   tokens: Token[], nowNs: number, reason: string | null}} State
+ */
+
+const NOTHING_DRAFTED = {
+  lookahead: 0, drafted: [], confidence: [], estimate: [], stop: "", source: "none", passes: 0,
+  draftStart: 0, draftEnd: 0, branches: [], predictedHit: 0, anticipateStart: 0, anticipateEnd: 0,
+};
+
+export class Hole extends Error {}
+
+/** @returns {State} */
+export function begin() {
+  return { seq: 0, promptTokens: 0, prefillNs: 0, pending: {}, rounds: [], tokens: [], nowNs: 0, reason: null };
+}
+
+/**
+ * The state after one more event. A repeat changes nothing; an event that is not the next one throws.
+ * @param {State} state
+ * @returns {State}
+ */
+export function fold(state, event) {
+  if (event.seq <= state.seq) return state;
+  if (event.seq !== state.seq + 1) throw new Hole(`event ${event.seq} came where ${state.seq + 1} was due`);
+  const step = STEPS[event.event];
+  if (!step) throw new Error(`an event of an unknown kind: ${event.event}`);
+  return { ...step(state, event), seq: event.seq };
+}
+
+export const foldAll = (events, state = begin()) => events.reduce(fold, state);
+
+/** When an event was over, on the sample's own clock. */
+export const timeOf = (event) => (event.event === "started" ? event.prefill_ns : event.end_ns);
+
+const STEPS = {
+  started: (state, event) => ({
+    ...state, promptTokens: event.prompt_tokens, prefillNs: event.prefill_ns, nowNs: event.prefill_ns,
+  }),
+
+  drafted: (state, event) => ({
+    ...state,
+    nowNs: Math.max(state.nowNs, event.end_ns),
+    pending: {
+      ...state.pending, lookahead: event.lookahead, drafted: event.tokens, confidence: event.confidence,
+      estimate: event.estimate, stop: event.stop, source: event.source, passes: event.passes,
+      draftStart: event.start_ns, draftEnd: event.end_ns,
+    },
+  }),
+
+  anticipated: (state, event) => ({
+    ...state,
+    pending: {
+      ...state.pending, branches: event.branches, predictedHit: event.predicted_hit,
+      anticipateStart: event.start_ns, anticipateEnd: event.end_ns,
+    },
+  }),
+
+  verified: (state, event) => {
+    const round = {
+      ...NOTHING_DRAFTED, ...state.pending, number: event.round, start: state.tokens.length,
+      accepted: event.accepted, token: event.token, outcome: event.outcome, wait: event.wait_ns,
+      verifyStart: event.start_ns, verifyEnd: event.end_ns,
+    };
+    const kept = round.drafted.slice(0, round.accepted).map((id) => ({ id, round: round.number, fate: "accepted" }));
+    const fate = round.drafted.length ? round.outcome : "own";
+    return {
+      ...state, pending: {}, nowNs: event.end_ns, rounds: [...state.rounds, round],
+      tokens: [...state.tokens, ...kept, { id: round.token, round: round.number, fate }],
+    };
+  },
+
+  // The text may end inside a round, at an end token or a stop string: what lies behind is not part of it.
+  finished: (state, event) => ({
+    ...state, nowNs: event.end_ns, reason: event.reason, tokens: state.tokens.slice(0, event.new_tokens),
+  }),
+};
+
+// ---- what the pictures ask for
+
+/** Decoding time so far; reading the prompt is excluded, as in every speed that is reported. */
+export const decodeNs = (state) => Math.max(0, state.nowNs - state.prefillNs);
+
+export const tokensPerSecond = (state) => (decodeNs(state) ? (state.tokens.length * 1e9) / decodeNs(state) : 0);
+
+/** Points of "tokens over time": after each round, milliseconds of decoding and tokens in the text. */
+export function progress(state) {
+  const points = [[0, 0]];
+  for (const round of state.rounds) {
+    const tokens = Math.min(round.start + round.accepted + 1, state.tokens.length);
+    points.push([(round.verifyEnd - state.prefillNs) / 1e6, tokens]);
+  }
+  return points;
+}
+
+/** How often exactly i drafted tokens were accepted, over rounds that drafted any. */
+export function acceptanceHistogram(states) {
+  const counts = [];
+  for (const round of draftedRounds(states)) {
+    while (counts.length <= Math.max(round.drafted.length, round.accepted)) counts.push(0);
+    counts[round.accepted] += 1;
+  }
+  return counts;
+}
+
+/** Of the drafts with more than i tokens, how many there were and how often token i was accepted. */
+export function acceptanceByPosition(states) {
+  const drafts = [], accepted = [];
+  for (const round of draftedRounds(states)) {
+    round.drafted.forEach((_, i) => {
+      drafts[i] = (drafts[i] ?? 0) + 1;
+      accepted[i] = (accepted[i] ?? 0) + (round.accepted > i ? 1 : 0);
+    });
+  }
+  return drafts.map((count, i) => ({ drafts: count, accepted: accepted[i] }));
+}
+
+const draftedRounds = (states) => states.flatMap((state) => state.rounds).filter((round) => round.drafted.length);

@@ -1,0 +1,56 @@
+"""Record golden traces: what the real loop says in small exact worlds, and what Python folds it to.
+
+Run `python -m tests.golden.record` after a change of the events. Times differ from one recording to the next; nothing
+else does.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from decoding.ending import Ending
+from decoding.events import Event, write_jsonl
+from decoding.spec import Sampling, parse_choices
+from decoding.summary import Sample, sample_from_events
+from tests.decoding.worlds import World
+
+FOLDER = Path(__file__).parent / "worlds"
+CHOICES = parse_choices("autoregressive,static:4,heuristic:5,threshold:0.4,oracle:8")
+FACTS = (
+    "strategy", "prompt_tokens", "tokens", "reason", "prefill_ns", "decode_ns", "num_spec_steps", "num_draft_tokens",
+    "num_accepted_draft_tokens", "acceptance_histogram", "drafts_by_position", "accepted_by_position",
+)  # fmt: skip
+
+
+def name_of(label: str) -> str:
+    return label.replace(":", "-")
+
+
+def facts(sample: Sample) -> dict[str, object]:
+    """What a page must find as well when it folds the same events."""
+    whole = json.loads(json.dumps(sample.to_dict()))
+    return {name: whole[name] for name in FACTS}
+
+
+def summed(events: list[Event], label: str, tokens: list[int]) -> Sample:
+    return sample_from_events(
+        events, choice=parse_choices(label)[0], prompt="1", category="", repeat=0, tokens=tokens, text=""
+    )
+
+
+def record() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    world = World.of_tables(24, seed=8, sharpness=2.0, noise=0.5)
+    expected = {}
+    for choice in CHOICES:
+        ending = Ending(frozenset({0}))  # it ends inside a round of some strategies
+        decoded, recorder = world.run(choice, [1, 2, 3], Sampling(max_new_tokens=64), ending=ending)
+        with (FOLDER / f"{name_of(choice.label)}.jsonl").open("w") as file:
+            write_jsonl(recorder.events, file)
+        expected[name_of(choice.label)] = facts(summed(recorder.events, choice.label, decoded.tokens))
+    (FOLDER / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    record()

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  Hole, acceptanceByPosition, acceptanceHistogram, begin, decodeNs, fold, foldAll, progress, tokensPerSecond,
+} from "../../static/js/trace.js";
+import { expected, traces, twoRounds } from "./golden.js";
+
+for (const [name, events] of Object.entries(traces)) {
+  const facts = expected[name];
+
+  test(`${name} folds to the facts that Python folds it to`, () => {
+    const state = foldAll(events);
+    assert.deepEqual(state.tokens.map((token) => token.id), facts.tokens);
+    assert.equal(state.promptTokens, facts.prompt_tokens);
+    assert.equal(state.reason, facts.reason);
+    assert.equal(decodeNs(state), facts.decode_ns);
+    assert.deepEqual(acceptanceHistogram([state]), facts.acceptance_histogram);
+    assert.deepEqual(acceptanceByPosition([state]).map((place) => place.drafts), facts.drafts_by_position);
+    assert.deepEqual(acceptanceByPosition([state]).map((place) => place.accepted), facts.accepted_by_position);
+  });
+
+  test(`${name} folds to the same in pieces that overlap`, () => {
+    const half = events.slice(0, 4);
+    assert.deepEqual(foldAll(events.slice(1), foldAll(half)), foldAll(events));
+  });
+
+  test(`${name} never moves an older state`, () => {
+    let state = deepFreeze(begin());
+    for (const event of events) state = deepFreeze(fold(state, deepFreeze(event)));
+    assert.equal(state.seq, events.length);
+  });
+
+  test(`${name} gains tokens as time passes, up to all of them`, () => {
+    const points = progress(foldAll(events));
+    assert.deepEqual(points[0], [0, 0]);
+    for (let i = 1; i < points.length; i++) {
+      assert.ok(points[i][0] > points[i - 1][0] && points[i][1] > points[i - 1][1]);
+    }
+    assert.equal(points.at(-1)[1], facts.tokens.length);
+  });
+}
+
+test("a hole is refused", () => {
+  const [first, , third] = traces["static-4"];
+  assert.throws(() => foldAll([first, third]), Hole);
+});
+
+test("an event of another version is refused", () => {
+  assert.throws(() => fold(begin(), { seq: 1, event: "guessed" }), /unknown kind: guessed/);
+});
+
+test("a token knows its fate", () => {
+  const fates = foldAll(twoRounds).tokens.map((token) => token.fate);
+  assert.equal(fates[0], "accepted");
+  assert.equal(fates[1], "correction");
+  const alone = foldAll(traces.autoregressive).tokens;
+  assert.ok(alone.every((token) => token.fate === "own"));
+});
+
+test("what was prepared ahead belongs to its round", () => {
+  const [first, second] = foldAll(twoRounds).rounds;
+  assert.deepEqual(first.branches, [[3, 4, 2], [1, 6, 2]]);
+  assert.equal(second.source, "hit");
+  assert.deepEqual(second.branches, []);
+});
+
+test("a sample that has not begun has no speed", () => {
+  assert.equal(tokensPerSecond(begin()), 0);
+});
+
+function deepFreeze(value) {
+  if (value && typeof value === "object" && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(deepFreeze);
+  }
+  return value;
+}
