@@ -27,7 +27,7 @@ class Material:
     draft: Path
     prompts: Path
     split: str | None = None
-    settings: Path | None = None  # JSON: sampling, as far as nobody asks for anything else
+    settings: Path | None = None  # JSON: how to sample, as far as nobody asks for anything else
 
 
 STARTER = ROOT / "starter"
@@ -185,7 +185,10 @@ def _with_baseline(choices: list[Choice]) -> tuple[list[Choice], tuple[str, ...]
 
 def _sampling(given: argparse.Namespace, material: Material) -> Sampling:
     """What was asked for; else what suits the pair; else the defaults."""
-    settings: dict[str, Any] = json.loads(material.settings.read_text()) if material.settings else {}
+    settings: dict[str, Any] = {}
+    if material.settings:
+        suited = json.loads(material.settings.read_text())
+        settings = {**suited["sampling"], "max_new_tokens": suited["max_new_tokens"]}
     for name in Sampling.__dataclass_fields__:
         if getattr(given, name) is not None:
             settings[name] = getattr(given, name)

@@ -15,6 +15,7 @@ import transformers
 from decoding.checkpoints import Loaded, load
 from decoding.comparison import Pair
 from decoding.devices import device_called, set_threads
+from decoding.pairs import check_pair
 from decoding.spec import Choice
 from worker.terminal.arguments import Asked
 
@@ -22,6 +23,7 @@ from worker.terminal.arguments import Asked
 @dataclass(frozen=True)
 class LoadedPair:
     name: str
+    remarks: tuple[str, ...]  # what fits, but not quite
     pair: Pair
     target: Loaded
     draft: Loaded
@@ -56,6 +58,8 @@ class LoadedPair:
 def load_pair(asked: Asked) -> LoadedPair:
     transformers.utils.logging.disable_progress_bar()  # we draw our own
     transformers.utils.logging.set_verbosity_error()
+    report = check_pair(asked.material.target, asked.material.draft)
+    report.require()
     device = device_called(asked.device)
     if asked.threads:
         set_threads(asked.threads)
@@ -72,7 +76,8 @@ def load_pair(asked: Asked) -> LoadedPair:
         target_folder=target.folder.path,
         draft_folder=draft.folder.path,
     )
-    return LoadedPair(asked.material.name, pair, target, draft)
+    remarks = tuple(finding.sentence for finding in report.findings if finding.level == "remark")
+    return LoadedPair(asked.material.name, remarks, pair, target, draft)
 
 
 def _about(model: Loaded) -> Mapping[str, Any]:

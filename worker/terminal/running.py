@@ -65,13 +65,18 @@ def announce(asked: Asked, loaded: LoadedPair) -> None:
     facts = loaded.target.runner.facts
     prompts = asked.material.prompts.name + (f", {asked.material.split} split" if asked.material.split else "")
     repeats = f" × {asked.repeats} repeats" if asked.repeats > 1 else ""
-    sizes = [f"{model.folder.parameters / 1e6:.1f}M" for model in (loaded.target, loaded.draft)]
-    say(f"{asked.material.name}: target {sizes[0]}, draft {sizes[1]} parameters")
-    say(f"{facts.device_name}, {facts.threads} threads, {facts.runner} runner, {facts.dtype}")
+    target, draft = (size(model.folder.parameters) for model in (loaded.target, loaded.draft))
+    threads = f"{facts.threads} thread" + ("s" if facts.threads > 1 else "")
+    say(f"{asked.material.name}: target {target}, draft {draft} parameters")
+    say(f"{facts.device_name}, {threads}, {facts.runner} runner, {facts.dtype}")
     say(f"{len(asked.prompts)} prompts of {prompts} × {len(asked.choices)} strategies{repeats}")
-    for remark in asked.remarks:
+    for remark in (*loaded.remarks, *asked.remarks):
         say(remark)
     say(f"Warming up: the first {WARM_UP_TOKENS} tokens of each strategy do not count.\n")
+
+
+def size(parameters: int) -> str:
+    return f"{parameters / 1e9:.1f}B" if parameters >= 1e9 else f"{parameters / 1e6:.1f}M"
 
 
 def decode_all(comparison: Comparison, due: int, trace: Trace | None) -> list[Sample]:
