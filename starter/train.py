@@ -1,0 +1,380 @@
+"""From nothing to the starter pair, in one command: `python -m starter.train`.
+
+Corpus, tokenizer, prompts, target, the target's own text, draft, measurements, model card. Each part is kept in the
+work folder as soon as it is done, so the same command goes on where it was stopped.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from platform import python_version
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from tokenizers import Tokenizer
+from torch import Tensor
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from decoding.errors import DrafthouseError
+from starter.card import machine, write_card
+from starter.corpus import BYTES_PER_PACKAGE, PYTHON_LICENCE, SHARES, SOURCES, Source, read_corpus
+from starter.distil import Turns, divergence, own_texts
+from starter.loop import Batches, Plan, Progress, Stopped, Training, Windows
+from starter.measure import NEW_TOKENS, PROMPTS, measure
+from starter.prompt_sets import prompt_sets, write_prompts
+from starter.tokenizer import CONTEXT, VOCABULARY, encode, save_tokenizer, train_tokenizer
+
+COMMAND = "python -m starter.train"
+DEFAULTS = Path(__file__).with_name("defaults.json")
+
+Say = Callable[[str], None]
+Shape = dict[str, int]
+Loss = Callable[[LlamaForCausalLM, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides what comes out, but for the corpus.
+
+    The target begins `young`, with fewer layers, because the first tokens teach a small model as much as a large one
+    and cost half; then it grows to its full depth.
+    """
+
+    young: Shape
+    target: Shape
+    draft: Shape
+    young_plan: Plan
+    target_plan: Plan
+    draft_plan: Plan
+    vocabulary: int = VOCABULARY
+    own_tokens: int = 600_000  # of the target's own text
+    seed: int = 0
+
+
+def starter_recipe(minutes: float, steps: int | None, seed: int) -> Recipe:
+    """Most of the time for the target: its text is what people read, and the draft only follows it."""
+
+    def plan(share: float, fall: float) -> Plan:
+        return Plan(steps=steps and round(steps * share), minutes=minutes * share, fall=fall)
+
+    return Recipe(
+        young=shape(hidden=384, inner=1024, layers=6, heads=6, key_heads=2),
+        target=shape(hidden=384, inner=1024, layers=10, heads=6, key_heads=2),
+        draft=shape(hidden=192, inner=1024, layers=1, heads=3, key_heads=1),
+        young_plan=plan(0.40, fall=0.0),
+        target_plan=plan(0.38, fall=0.5),
+        draft_plan=plan(0.22, fall=0.4),
+        seed=seed,
+    )
+
+
+def shape(hidden: int, inner: int, layers: int, heads: int, key_heads: int) -> Shape:
+    return {
+        "hidden_size": hidden,
+        "intermediate_size": inner,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": key_heads,
+        "head_dim": 64,
+    }
+
+
+class Workshop:
+    """The work folder of one recipe, and its parts in the order in which they are made."""
+
+    def __init__(self, recipe: Recipe, folder: Path, say: Say):
+        self.recipe = recipe
+        self.folder = folder
+        self.say = say
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        # Compiled, a step takes three quarters of the time here; tiny models would only wait for the compiler.
+        self.is_compiling = shutil.which("c++") is not None and recipe.target["hidden_size"] >= 256
+
+    def make_corpus(self, corpus_folder: Path | None, prompts_folder: Path) -> None:
+        """Read the sources; leave their tokens, the tokenizer and the prompts."""
+        if (self.folder / "corpus.npz").exists():
+            return
+        self.say("reading the sources")
+        sources = read_corpus(corpus_folder)
+        corpus, held_out = (
+            [text for source in sources if source.split == split for text in source.documents]
+            for split in ("corpus", "validation")
+        )
+        tokenizer = train_tokenizer(corpus, self.recipe.vocabulary)
+        tokenizer.save(str(self.folder / "tokenizer.json"))
+        prompts_folder.mkdir(parents=True, exist_ok=True)
+        for kind, prompts in prompt_sets(sources, tokenizer).items():
+            write_prompts(prompts, prompts_folder / f"{kind}.jsonl")
+            self.say(f"{len(prompts)} {kind} prompts from files that neither model will see")
+        write_json(self.folder / "sources.json", told_sources(sources))
+        tokens = {"corpus": encode(tokenizer, corpus), "held_out": encode(tokenizer, held_out or corpus[:1])}
+        part = self.folder / "corpus.part.npz"
+        np.savez(part, **tokens)
+        part.replace(self.folder / "corpus.npz")
+        self.say(f"{len(tokens['corpus']):,} tokens to train on, {len(tokens['held_out']):,} held out")
+
+    def tokenizer(self) -> Tokenizer:
+        return Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+
+    def tokens(self, part: str) -> np.ndarray:
+        return np.load(self.folder / "corpus.npz")[part]
+
+    def train_target(self, folder: Path) -> None:
+        windows = Windows(self.tokens("corpus"), self.recipe.seed)
+        young = self._new(self.recipe.young)
+        self._train(
+            "young", Training(young, self.recipe.young_plan, self.folder / "young.pt"), windows, next_token_loss
+        )
+        target = grown(young, self._new(self.recipe.target))
+        plan = self.recipe.target_plan
+        self._train("target", Training(target, plan, self.folder / "target.pt"), windows, next_token_loss)
+        self._keep(target, folder)
+
+    def write_own_texts(self, target_folder: Path) -> None:
+        if (self.folder / "own.npy").exists():
+            return
+        target = self._load(target_folder)
+        texts = own_texts(target, self.tokens("corpus"), self.recipe.own_tokens, self.recipe.seed, self.say)
+        part = self.folder / "own.part.npy"
+        np.save(part, texts)
+        part.replace(self.folder / "own.npy")
+
+    def train_draft(self, target_folder: Path, folder: Path) -> None:
+        target = self._load(target_folder)
+        if self.is_compiling:
+            target.model.compile(dynamic=False)
+        draft = self._new(self.recipe.draft)
+        seed = self.recipe.seed
+        batches = Turns(Windows(self.tokens("corpus"), seed), Windows(np.load(self.folder / "own.npy"), seed))
+        training = Training(draft, self.recipe.draft_plan, self.folder / "draft.pt")
+        self._train("draft", training, batches, partial(divergence, target))
+        self._keep(draft, folder)
+
+    def _new(self, its_shape: Shape) -> LlamaForCausalLM:
+        return build_model(its_shape, self.tokenizer().get_vocab_size(), self.recipe.seed).to(self.device)
+
+    def records(self) -> dict[str, Any]:
+        """Return what was written down on the way: the sources and the held-out losses."""
+        return {
+            "sources": json.loads((self.folder / "sources.json").read_text("utf-8")),
+            "losses": {name: self._progress(name).losses for name in ("young", "target", "draft")},
+        }
+
+    def facts(self, pair: Path) -> dict[str, Any]:
+        """Return the single facts of the model card."""
+        recipe, held_out = self.recipe, self.tokens("held_out")
+        facts: dict[str, Any] = {
+            "command": COMMAND,
+            "machine": machine(),
+            "vocabulary": self.tokenizer().get_vocab_size(),
+            "context": CONTEXT,
+            "tokens_per_step": recipe.target_plan.tokens_per_step,
+            "young_layers": recipe.young["num_hidden_layers"],
+            "prompts": PROMPTS,
+            "new_tokens": NEW_TOKENS,
+            "package_megabytes": BYTES_PER_PACKAGE / 1e6,
+            "held_out": max(SHARES.values()),
+        }
+        for name, its_shape in (("target", recipe.target), ("draft", recipe.draft)):
+            model = self._load(pair / name)
+            facts |= {
+                f"{name}_millions": model.num_parameters() / 1e6,
+                f"{name}_shape": told_shape(its_shape),
+                f"{name}_loss": held_out_loss(model, held_out),
+            }
+        for name in ("young", "target", "draft"):
+            progress = self._progress(name)
+            facts |= {f"{name}_steps": progress.step, f"{name}_minutes": progress.seconds / 60}
+        return facts
+
+    def _progress(self, name: str) -> Progress:
+        return Progress(**torch.load(self.folder / f"{name}.pt", weights_only=True)["progress"])
+
+    def _train(self, name: str, training: Training, batches: Batches, loss_of: Loss) -> None:
+        if training.resume():
+            self.say(f"the {name} goes on from step {training.progress.step}")
+        if self.is_compiling:
+            training.model.model.compile(dynamic=False)
+        held_out = self.tokens("held_out")
+        training.run(
+            batches,
+            partial(loss_of, training.model),
+            lambda: held_out_loss(training.model, held_out),
+            lambda line: self.say(f"{name}: {line}"),
+        )
+
+    def _keep(self, model: LlamaForCausalLM, folder: Path) -> None:
+        """Write an ordinary checkpoint, with the tokenizer in it."""
+        plain = LlamaForCausalLM(model.config)
+        plain.load_state_dict(model.state_dict())
+        plain.to(torch.bfloat16).save_pretrained(folder)
+        save_tokenizer(self.tokenizer(), folder)
+
+    def _load(self, folder: Path) -> LlamaForCausalLM:
+        return LlamaForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).to(self.device).eval()
+
+
+def build_model(shape: Shape, vocabulary: int, seed: int) -> LlamaForCausalLM:
+    """Make an untrained Llama. Each layer starts as the identity: its last matrices are zero."""
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        **shape,
+        vocab_size=vocabulary,
+        max_position_embeddings=CONTEXT,
+        tie_word_embeddings=True,
+        bos_token_id=0,
+        eos_token_id=0,
+        pad_token_id=0,
+        attn_implementation="sdpa",
+    )
+    model = LlamaForCausalLM(config)
+    for layer in model.model.layers:
+        torch.nn.init.zeros_(layer.self_attn.o_proj.weight)
+        torch.nn.init.zeros_(layer.mlp.down_proj.weight)
+    return model
+
+
+@torch.no_grad()
+def grown(young: LlamaForCausalLM, grown_up: LlamaForCausalLM) -> LlamaForCausalLM:
+    """Carry a model over into one of more layers that says the same: what is added begins as the identity.
+
+    The new layers stand between the old ones, away from both ends, and look at what the layer below looks at.
+    """
+    old = young.model.layers
+    extra = len(grown_up.model.layers) - len(old)
+    followed = set(range((len(old) - extra) // 2, (len(old) - extra) // 2 + extra))  # old layers with a new one above
+    grown_up.load_state_dict({**grown_up.state_dict(), **without_layers(young)})
+    above = iter(grown_up.model.layers)
+    for number, layer in enumerate(old):
+        next(above).load_state_dict(layer.state_dict())
+        if number in followed:
+            added = next(above)
+            added.load_state_dict(layer.state_dict())
+            added.self_attn.o_proj.weight.zero_()
+            added.mlp.down_proj.weight.zero_()
+    return grown_up
+
+
+def without_layers(model: LlamaForCausalLM) -> dict[str, Tensor]:
+    return {name: weight for name, weight in model.state_dict().items() if ".layers." not in name}
+
+
+def next_token_loss(model: LlamaForCausalLM, batch: Tensor) -> Tensor:
+    """Cross entropy of every next token, in bf16 where it costs no precision that matters."""
+    with torch.autocast(batch.device.type, torch.bfloat16):
+        logits = model(input_ids=batch[:, :-1], use_cache=False).logits
+    return F.cross_entropy(logits.flatten(0, 1).float(), batch[:, 1:].flatten())
+
+
+@torch.no_grad()
+def held_out_loss(model: LlamaForCausalLM, tokens: np.ndarray) -> float:
+    """Return the mean loss per token on 64 held-out windows, always the same ones."""
+    length = min(512, len(tokens) - 1)
+    windows = Windows(tokens, seed=0)
+    losses = [next_token_loss(model, windows.batch(i, 8, length).to(model.device)) for i in range(8)]
+    return float(torch.stack(losses).mean())
+
+
+def told_shape(its: Shape) -> str:
+    heads, key_heads = its["num_attention_heads"], its["num_key_value_heads"]
+    return f"{its['hidden_size']}, {its['num_hidden_layers']}, {heads} ({key_heads})"
+
+
+def told_sources(sources: list[Source]) -> list[dict[str, str | int]]:
+    """Say what the corpus is made of: one row per package."""
+    rows: dict[str, dict[str, str | int]] = {}
+    for source in sources:
+        package = source.name.split("/")[0]
+        if package not in rows:
+            version, licence = told_package(package)
+            rows[package] = {"package": package, "version": version, "licence": licence, "files": 0, "characters": 0}
+        rows[package]["files"] += 1
+        rows[package]["characters"] += sum(map(len, source.documents))
+    return list(rows.values())
+
+
+def told_package(package: str) -> tuple[str, str]:
+    if package == "python":
+        return python_version(), PYTHON_LICENCE
+    if package in SOURCES:
+        return metadata.version(package), SOURCES[package]
+    return "", "not known: a folder of one's own"
+
+
+def write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, indent=1) + "\n", "utf-8")
+
+
+def make_pair(recipe: Recipe, out: Path, work: Path, corpus: Path | None, say: Say) -> None:
+    """Make whatever is not made yet."""
+    work.mkdir(parents=True, exist_ok=True)
+    begun_with(work, recipe, corpus)
+    workshop = Workshop(recipe, work, say)
+    pair = out / "pair"
+    workshop.make_corpus(corpus, out / "prompts")
+    workshop.train_target(pair / "target")
+    workshop.write_own_texts(pair / "target")
+    workshop.train_draft(pair / "target", pair / "draft")
+    sampling = json.loads(DEFAULTS.read_text("utf-8"))["sampling"]
+    torch.set_num_threads(1)  # a pair of models shares a machine: the card tells what one core does
+    measured = measure(pair, out / "prompts", sampling, say)
+    facts = {"made": workshop.facts(pair), "measured": measured, "sampling": sampling}
+    facts |= workshop.records()
+    write_card(pair / "README.md", facts)
+    say(f"the pair is in {pair}; its card is {pair / 'README.md'}")
+
+
+def begun_with(work: Path, recipe: Recipe, corpus: Path | None) -> None:
+    """A work folder belongs to one seed and one corpus; go on in it only with the same."""
+    mine = {"seed": recipe.seed, "corpus": str(corpus or "installed packages")}
+    path = work / "begun.json"
+    if not path.exists():
+        write_json(path, mine)
+    elif (theirs := json.loads(path.read_text("utf-8"))) != mine:
+        raise DrafthouseError(
+            f"{work} was begun with seed {theirs['seed']} and the corpus {theirs['corpus']}; now it is seed "
+            f"{mine['seed']} and {mine['corpus']}. Ask for the same again, or name another --work folder."
+        )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    here = Path(__file__).parent
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("--out", type=Path, default=here, help="gets pair/ and prompts/ (%(default)s)")
+    parser.add_argument("--work", type=Path, default=here / "training", help="what a later call goes on from")
+    parser.add_argument("--corpus", type=Path, help="a folder of sources instead of the installed packages")
+    parser.add_argument("--minutes", type=float, default=70, help="of training, both models together (%(default)s)")
+    parser.add_argument("--steps", type=int, help="of training, instead of minutes")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    recipe = starter_recipe(options.minutes, options.steps, options.seed)
+    return told(lambda: make_pair(recipe, options.out, options.work, options.corpus, say))
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def told(work: Callable[[], None]) -> int:
+    """Do it, and turn what a person can mend into a sentence and an exit code."""
+    try:
+        work()
+    except Stopped as stopped:
+        say(str(stopped))
+        return 130
+    except DrafthouseError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

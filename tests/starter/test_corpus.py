@@ -1,0 +1,124 @@
+"""The corpus is the same everywhere, holds only what may be used, and splits by source file."""
+
+from pathlib import Path
+
+import pytest
+
+from decoding.errors import DrafthouseError
+from starter.corpus import SHARES, SOURCES, Source, read_corpus
+from starter.prompt_sets import LONGEST, PER_FILE, SHORTEST, is_fit, prompt_sets
+from starter.tokenizer import END, encode, train_tokenizer
+
+PERMISSIVE = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "MIT"}
+MODULE = '''"""Doubling of numbers of the kind {number}, for those who cannot do it in their heads, written out at
+length so that this docstring is long enough to be worth reading. It goes on for a while, and then for another while,
+without saying very much. That is what docstrings of this length are often like, and nobody minds it at all.
+
+A second paragraph follows, since real docstrings have one. It explains why the number {number} was chosen, namely
+because the test needs files that differ, and what would happen with another number, namely the very same thing.
+"""
+
+
+def double_{number}(value, times={number}, *, carefully=True, loudly=False):
+    """Return the value multiplied by two, {number} times over, carefully if that is wanted and loudly if not."""
+    for _ in range(times):
+        value = value * 2
+    return value
+'''
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    place = tmp_path / "mine"
+    place.mkdir()
+    for number in range(120):
+        (place / f"double_{number}.py").write_text(MODULE.format(number=number))
+    return place
+
+
+def test_the_same_files_give_the_same_corpus(folder):
+    assert read_corpus(folder) == read_corpus(folder)
+
+
+def test_a_file_belongs_to_one_split_by_its_name_alone(folder):
+    before = {source.name: source.split for source in read_corpus(folder)}
+    (folder / "double_0.py").write_text(MODULE.format(number=777))
+    assert {source.name: source.split for source in read_corpus(folder)} == before
+    assert set(before.values()) <= {"corpus", *SHARES}
+    assert Source("python/abc.py", "", ()).split == Source("python/abc.py", "pass", ("x",)).split
+
+
+def test_tests_tables_copies_and_broken_files_are_left_out(folder):
+    (folder / "tests").mkdir()
+    (folder / "tests" / "test_double.py").write_text(MODULE.format(number=900))
+    (folder / "table.py").write_text("TABLE = [\n" + "    123456, 654321, 987654,\n" * 50 + "]\n")
+    (folder / "copy.py").write_text(MODULE.format(number=1))
+    (folder / "python2.py").write_text("print 'no'\n" * 50)
+    (folder / "latin.py").write_bytes(b"# gr\xfcn\n" * 50)
+    names = {source.name for source in read_corpus(folder)}
+    assert "mine/double_2.py" in names
+    assert not {"mine/tests/test_double.py", "mine/table.py", "mine/python2.py", "mine/latin.py"} & names
+    assert ("mine/copy.py" in names) + ("mine/double_1.py" in names) == 1
+
+
+def test_the_licence_comment_is_dropped_and_the_docstrings_are_prose_too(folder):
+    (folder / "licensed.py").write_text(
+        "#!/usr/bin/env python\n# Copyright\n# All rights granted\n" + MODULE.format(number=999)
+    )
+    licensed = next(source for source in read_corpus(folder) if source.name == "mine/licensed.py")
+    assert licensed.code.startswith('"""Doubling')
+    assert licensed.prose[0].startswith("Doubling")
+
+
+def test_documentation_is_prose(folder):
+    (folder / "guide.rst").write_text("A guide to doubling.\n\n" + "Read it slowly, please.\n" * 20)
+    guide = next(source for source in read_corpus(folder) if source.name == "mine/guide.rst")
+    assert guide.code == ""
+    assert guide.documents[0].startswith("A guide")
+
+
+def test_every_source_has_a_permissive_licence():
+    assert {part for licence in SOURCES.values() for part in licence.split(" OR ")} <= PERMISSIVE
+
+
+def test_a_folder_without_usable_files_is_refused_in_a_sentence(tmp_path):
+    (tmp_path / "short.py").write_text("x = 1\n")
+    with pytest.raises(DrafthouseError, match=r"holds no usable file\. A corpus needs \.py"):
+        read_corpus(tmp_path)
+    with pytest.raises(DrafthouseError, match="There is no folder"):
+        read_corpus(tmp_path / "nowhere")
+
+
+def test_the_tokenizer_loses_nothing_and_takes_the_end_token_for_letters():
+    text = f"def f():\n    return '{END} ☃'\n"
+    tokenizer = train_tokenizer([text * 5], vocabulary=300)
+    ids = encode(tokenizer, [text])
+    assert ids[0] == 0 and 0 not in ids[1:]
+    assert tokenizer.decode(ids[1:].tolist()) == text
+
+
+def test_prompts_come_from_held_out_files_and_are_as_long_as_promised(folder):
+    sources = read_corpus(folder)
+    tokenizer = train_tokenizer([source.code for source in sources], vocabulary=600)
+    splits = {source.name: source.split for source in sources}
+    sets = prompt_sets(sources, tokenizer)
+    assert sets == prompt_sets(sources, tokenizer)
+    for prompt in sets["prose"]:
+        assert splits[prompt.source] == prompt.split != "corpus"
+        assert SHORTEST <= len(tokenizer.encode(prompt.text).ids) <= LONGEST
+
+
+def test_a_prompt_that_quotes_the_corpus_is_left_out():
+    tokenizer = train_tokenizer(["some letters"], vocabulary=300)
+    text = "a line that stands in the corpus\nanother line that stands there too\n"
+    assert is_fit(text, set(), tokenizer)
+    assert not is_fit(text, set(text.splitlines()), tokenizer)
+
+
+def test_no_file_gives_more_than_its_share_of_prompts(tmp_path):
+    many = "\n\n".join(MODULE.format(number=number).split('"""\n\n\n')[1] for number in range(20))
+    sources = [Source(f"p/{number}.py", many.replace("value", f"value{number}"), ()) for number in range(200)]
+    tokenizer = train_tokenizer([many], vocabulary=500)
+    prompts = prompt_sets(sources, tokenizer)["code"]
+    from_files = [prompt.source for prompt in prompts]
+    assert from_files == [] or max(map(from_files.count, from_files)) <= PER_FILE

@@ -1,0 +1,41 @@
+"""Muon's updates are nearly orthogonal, whatever the gradient's shape, and it learns."""
+
+import pytest
+import torch
+
+from starter.muon import Muon, orthogonalised
+
+
+@pytest.mark.parametrize("shape", [(2, 24, 24), (1, 64, 16), (3, 16, 64)])
+def test_singular_values_come_near_to_one(shape):
+    torch.manual_seed(0)
+    values = torch.linalg.svdvals(orthogonalised(torch.randn(shape) * 1e-3).float())
+    assert 0.6 < values.median() < 1.3
+    assert values.max() < 1.3
+    assert values.min() > 0.1  # the gradient's own were a thousandth of that
+
+
+def test_directions_are_kept():
+    torch.manual_seed(0)
+    u, _, v = torch.linalg.svd(torch.randn(16, 16))
+    turned = orthogonalised((u @ torch.diag(torch.linspace(0.5, 2, 16)) @ v)[None])[0].float()
+    assert torch.nn.functional.cosine_similarity(turned.flatten(), (u @ v).flatten(), dim=0) > 0.97
+
+
+def test_matrices_of_one_shape_do_not_mix():
+    torch.manual_seed(0)
+    first, second = torch.randn(8, 8), torch.randn(8, 8)
+    both = orthogonalised(torch.stack([first, second]))
+    assert torch.allclose(both[0], orthogonalised(first[None])[0], atol=0.02)
+
+
+def test_it_solves_a_linear_problem():
+    torch.manual_seed(0)
+    wanted = torch.randn(12, 8)
+    matrix = torch.nn.Parameter(torch.zeros(12, 8))
+    optimizer = Muon([matrix], lr=0.05, weight_decay=0.0)
+    for _ in range(200):
+        ((matrix - wanted) ** 2).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    assert (matrix - wanted).abs().mean() < 0.1
