@@ -1,0 +1,189 @@
+// How news of a comparison reaches the page: a socket, or long-polling where sockets are blocked. Both bring the same
+// frames, and both ask from the same cursors, so nothing is missed or told twice when one takes over from the other.
+
+export const SILENCE_MS = 40_000; // the server's heart beats every 15 s; longer than this and the socket is dead
+export const RETRY_MS = [500, 1000, 2000, 4000, 8000, 15_000];
+export const FAILURES_BEFORE_POLLING = 2;
+export const SOCKET_AGAIN_MS = 60_000; // while polling, how often a socket is tried again
+
+/** What the browser provides; a test gives its own. */
+const browser = {
+  socket: (url) => new WebSocket(url),
+  fetch: (url, options) => fetch(url, options),
+  after: (ms, call) => setTimeout(call, ms),
+  cancel: (timer) => clearTimeout(timer),
+};
+
+/**
+ * `mode` is `live`, `reconnecting`, `polling`, `finished` or `refused`.
+ *
+ * @param {{socketUrl: string, pollUrl: string, onFrame: (frame: any) => void,
+ *   onMode: (mode: string, sentence: string) => void, since?: string}} to
+ */
+export class Feed {
+  constructor(to, world = browser) {
+    this.to = to;
+    this.world = world;
+    this.cursors = new Map(); // sample → the last seq that arrived
+    this.since = to.since ?? "";
+    this.failures = 0;
+    this.mode = "";
+    this.socket = null;
+    this.timers = {};
+    this.polling = null; // the request under way
+    this.isCatchingUp = false;
+  }
+
+  start() {
+    this.#connect();
+  }
+
+  /** Also tell of these samples, each from the seq given. */
+  follow(samples) {
+    const fresh = Object.entries(samples).filter(([id]) => !this.cursors.has(id));
+    if (!fresh.length) return;
+    for (const [id, seq] of fresh) this.cursors.set(id, seq);
+    if (this.mode === "live") this.socket.send(JSON.stringify({ t: "follow", after: Object.fromEntries(fresh) }));
+    else if (this.mode === "finished") this.#catchUp();
+    else if (this.polling) this.polling.abort(); // the poll loop asks again at once, with the longer list
+  }
+
+  stop() {
+    for (const timer of Object.values(this.timers)) this.world.cancel(timer);
+    this.polling?.abort();
+    this.#drop();
+  }
+
+  // ---- the socket
+
+  #connect() {
+    this.#drop();
+    const socket = this.world.socket(this.to.socketUrl);
+    this.socket = socket;
+    let isOpen = false;
+    socket.onopen = () => {
+      isOpen = true;
+      this.failures = 0;
+      this.polling?.abort();
+      this.#say("live", "Live");
+      socket.send(JSON.stringify({ t: "follow", since: this.since, after: Object.fromEntries(this.cursors) }));
+      this.#listen();
+    };
+    socket.onmessage = (message) => {
+      this.#listen();
+      this.#hear(JSON.parse(message.data));
+    };
+    socket.onclose = (event) => {
+      if (this.socket !== socket) return;
+      this.socket = null;
+      this.world.cancel(this.timers.silence);
+      if (this.mode === "finished") return;
+      if (event.code >= 4000 && event.code < 4100) return this.#say("refused", event.reason || "The server refused.");
+      this.failures += isOpen ? 0 : 1;
+      this.#lost();
+    };
+  }
+
+  #lost() {
+    if (this.failures >= FAILURES_BEFORE_POLLING) {
+      this.#plan("socket", SOCKET_AGAIN_MS, () => this.#connect());
+      if (this.mode !== "polling") this.#poll();
+      return;
+    }
+    this.#say("reconnecting", "Reconnecting");
+    this.#plan("socket", RETRY_MS[Math.min(this.failures, RETRY_MS.length - 1)], () => this.#connect());
+  }
+
+  #listen() {
+    this.#plan("silence", SILENCE_MS, () => {
+      const socket = this.socket;
+      this.#drop();
+      socket?.close();
+      this.#lost();
+    });
+  }
+
+  #drop() {
+    const socket = this.socket;
+    this.socket = null;
+    this.world.cancel(this.timers.silence);
+    if (socket) {
+      socket.onopen = socket.onmessage = socket.onclose = null;
+      socket.close();
+    }
+  }
+
+  // ---- long-polling
+
+  async #poll() {
+    this.#say("polling", "Polling");
+    for (let tries = 0; this.mode === "polling"; ) {
+      const answer = await this.#ask(25);
+      if (answer === "again") continue;
+      if (answer === "failed") {
+        await this.#pause(RETRY_MS[Math.min(tries++, RETRY_MS.length - 1)]);
+      } else {
+        tries = 0;
+      }
+    }
+  }
+
+  /** After the end: fetch what is followed until all of it is here. */
+  async #catchUp() {
+    if (this.isCatchingUp) return this.polling?.abort(); // the loop below asks again, with the longer list
+    this.isCatchingUp = true;
+    while (this.cursors.size && (await this.#ask(0)) !== "failed");
+    this.isCatchingUp = false;
+  }
+
+  /** @returns `heard`, `failed`, or `again` when the request was called off because there is more to ask for. */
+  async #ask(wait) {
+    const query = new URLSearchParams({ wait: String(wait) });
+    if (this.since) query.set("since", this.since);
+    if (this.cursors.size) query.set("after", [...this.cursors].map(([id, seq]) => `${id}:${seq}`).join(","));
+    const request = new AbortController();
+    this.polling = request;
+    try {
+      const response = await this.world.fetch(`${this.to.pollUrl}?${query}`, { signal: request.signal });
+      if (response.status >= 400 && response.status < 500) {
+        this.#say("refused", (await response.json()).detail ?? "The server refused.");
+        return "failed";
+      }
+      if (!response.ok) return "failed";
+      for (const frame of (await response.json()).frames) this.#hear(frame);
+      return "heard";
+    } catch {
+      return request.signal.aborted ? "again" : "failed";
+    } finally {
+      if (this.polling === request) this.polling = null;
+    }
+  }
+
+  #pause(ms) {
+    return new Promise((resolve) => this.#plan("pause", ms, resolve));
+  }
+
+  // ---- both
+
+  #hear(frame) {
+    if (frame.t === "events") this.cursors.set(frame.sample, frame.events.at(-1).seq);
+    if (frame.t === "complete") this.cursors.delete(frame.sample);
+    if (frame.t === "samples" && frame.since) this.since = frame.since;
+    this.to.onFrame(frame);
+    if (frame.t === "finished") {
+      this.world.cancel(this.timers.socket);
+      this.#say("finished", "Finished");
+    }
+  }
+
+  #say(mode, sentence) {
+    if (this.mode === mode) return;
+    this.mode = mode;
+    this.to.onMode(mode, sentence);
+  }
+
+  #plan(name, ms, call) {
+    this.world.cancel(this.timers[name]);
+    this.timers[name] = this.world.after(ms, call);
+  }
+}
