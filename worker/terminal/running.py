@@ -68,7 +68,7 @@ def announce(asked: Asked, loaded: LoadedPair) -> None:
     target, draft = (size(model.folder.parameters) for model in (loaded.target, loaded.draft))
     threads = f"{facts.threads} thread" + ("s" if facts.threads > 1 else "")
     say(f"{asked.material.name}: target {target}, draft {draft} parameters")
-    say(f"{facts.device_name}, {threads}, {facts.runner} runner, {facts.dtype}")
+    say(f"{facts.device_name}, {threads}, {facts.runner} runner, {facts.dtype} on {facts.weights} weights")
     say(f"{len(asked.prompts)} prompts of {prompts} × {len(asked.choices)} strategies{repeats}")
     for remark in (*loaded.remarks, *asked.remarks):
         say(remark)

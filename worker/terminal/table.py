@@ -25,9 +25,9 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
 def notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
     """What a reader must know to read the table right."""
     return [
-        "accepted: mean acceptance length, tokens per verification · rate: drafted tokens that were accepted · "
-        "draft, verify: shares of the time",
         "speed-up: median over prompts, paired with autoregressive, and its 95 % bootstrap interval",
+        "accepted: mean acceptance length, tokens per verification · rate: drafted tokens that were accepted",
+        "draft, verify: shares of the decoding time",
         *(f"{row['label']} {NOTES[row['role']]}" for row in strategies if row["role"] in NOTES),
     ]
 
