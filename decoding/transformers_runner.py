@@ -88,7 +88,7 @@ class TransformersRunner:
         self.device: torch.device = model.device
         self.facts = facts_of("transformers", self.device, model.dtype, "plain", self.context)
         self._new_reader = CachingReader if _can_be_cut(model, self.context) else RereadingReader
-        self._model = model
+        self.model = model
         self._reader: Reader = self._new_reader(model)
         self._tokens: list[int] = []
         self._branches: TransformersBranches | None = None
@@ -118,7 +118,7 @@ class TransformersRunner:
         if length:
             self._reader.cut(length)
         else:
-            self._reader = self._new_reader(self._model)
+            self._reader = self._new_reader(self.model)
 
     @torch.inference_mode()
     def fork(self, lengths: Sequence[int]) -> TransformersBranches:
@@ -126,7 +126,7 @@ class TransformersRunner:
         self._close()
         readers = []
         for length in lengths:
-            reader = self._reader.copy() if length else self._new_reader(self._model)
+            reader = self._reader.copy() if length else self._new_reader(self.model)
             if length:
                 reader.cut(length)
             readers.append(reader)
