@@ -6,9 +6,15 @@ import json
 import math
 from typing import Any
 
+from decoding import events, summary
 from webapp.accounts.actor import Actor
+from webapp.comparisons import services as comparisons
+from webapp.comparisons import trace
+from webapp.comparisons.models import Comparison, Run, Sample
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
 from webapp.registry import services
-from webapp.registry.models import Dataset, LanguageModel, Pair
+from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
 
@@ -63,3 +69,60 @@ def dataset(by: Actor, count: int = 3, name: str = "prompts") -> Dataset:
         json.dumps({"text": f"prompt {n}", "split": "test", "category": "abc"[n % 3]}) + "\n" for n in range(count)
     )
     return services.add_pasted_dataset(name=name, file_name="prompts.jsonl", text=text, by=by)
+
+
+def body(made_of: Pair, dataset: Dataset, **changes: Any) -> dict[str, Any]:
+    return {
+        "pair": str(made_of.pk),
+        "dataset": str(dataset.pk),
+        "strategies": [{"strategy": "autoregressive"}, {"strategy": "static", "params": {"lookahead": 4}}],
+        "sampling": {"max_new_tokens": 8},
+        **changes,
+    }
+
+
+def comparison(by: Actor, **changes: Any) -> Comparison:
+    made_of = {"pair": pair(by), "dataset": dataset(by)}
+    strategies = [{"strategy": "static", "params": {"lookahead": 4}}]
+    spec = comparisons.specify(**{**made_of, "strategies": strategies, "sampling": {"max_new_tokens": 8}, **changes})
+    return comparisons.launch(name="one", spec=spec, by=by)
+
+
+def decode_all(comparison: Comparison, worker: str = "w1") -> None:
+    """What a worker does, with made-up numbers instead of models."""
+    job = jobs.claim(worker=worker, queues=["cpu"])
+    assert job is not None
+    for prompt, repeat, runs in comparisons.remaining(comparison=comparison):
+        for run in runs:
+            decode_one(job, run, prompt, repeat)
+    jobs.succeed(job=job)
+
+
+def decode_one(job: Job, run: Run, prompt: Prompt, repeat: int) -> Sample:
+    sample = comparisons.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
+    lookahead = run.params.get("lookahead", 0)
+    told = trace_of(lookahead)
+    records = [events.to_dict(event, seq) for seq, event in enumerate(told, 1)]
+    trace.append(sample=sample, first_seq=1, events=records[:2])
+    trace.append(sample=sample, first_seq=3, events=records[2:])
+    numbers = summary.sample_from_events(
+        told,
+        choice=run.choice,
+        prompt=prompt.name,
+        category=prompt.category,
+        repeat=repeat,
+        tokens=(5, 6, 7),
+        text="abc",
+    )
+    comparisons.finish_sample(job=job, sample=sample, last_seq=len(records), numbers=numbers.to_dict())
+    return sample
+
+
+def trace_of(lookahead: int) -> list[Any]:
+    """One round that accepted two tokens, or three rounds without a draft."""
+    if lookahead:
+        drafted = events.Drafted(1, 3, lookahead, (5, 6), (0.9, 0.8), (), "limit", "fresh", 2, 1000, 1500)
+        rounds = [drafted, events.Verified(1, 2, 7, "bonus", 500, 1500, 2500)]
+    else:
+        rounds = [events.Verified(n, 0, 4 + n, "bonus", 0, n * 1000, n * 1000 + 1000) for n in (1, 2, 3)]
+    return [events.Started(3, 1000), *rounds, events.Finished("length", 3, rounds[-1].end_ns)]

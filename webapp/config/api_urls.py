@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.viewsets import ViewSetMixin
 
 from webapp.accounts import api as accounts
+from webapp.comparisons import api as comparisons
 from webapp.jobs import api as jobs
 from webapp.registry import api as registry
 from webapp.uploads import api as uploads
@@ -56,5 +57,22 @@ urlpatterns = [
     path("datasets/preview/", registry.Datasets.as_view({"post": "preview"}), name="datasets-preview"),
     path("datasets/<uuid:pk>/prompts/", registry.Prompts.as_view(LIST), name="datasets-prompts"),
     *noun("classifiers", registry.Classifiers, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
+    path("strategies/", comparisons.StrategiesView.as_view(), name="strategies"),
+    *noun(
+        "comparisons",
+        comparisons.Comparisons,
+        many=LIST | CREATE,
+        one=READ | DELETE,
+        verbs=("cancel", "retry", "clone", "restore"),
+    ),
+    path(
+        "comparisons/<uuid:pk>/report/", comparisons.Comparisons.as_view({"get": "report"}), name="comparisons-report"
+    ),
+    path(
+        "comparisons/<uuid:pk>/samples.csv", comparisons.Comparisons.as_view({"get": "table"}), name="comparisons-csv"
+    ),
+    *noun("runs", comparisons.Runs, many=LIST, one=READ),
+    *noun("samples", comparisons.Samples, many=LIST, one=READ),
+    path("samples/<uuid:pk>/trace/", comparisons.Samples.as_view({"get": "trace"}), name="samples-trace"),
     path("workers/", jobs.Workers.as_view(LIST), name="workers-list"),
 ]

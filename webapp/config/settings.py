@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "webapp.jobs",
     "webapp.uploads",
     "webapp.registry",
+    "webapp.comparisons",
 ]
 MIDDLEWARE = [
     "webapp.core.middleware.request_id",
@@ -118,6 +119,14 @@ CACHES = {
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
+
+# The channel layer only nudges: what watchers are told they read from the database. A layer of its own kind, because
+# the core one drops messages of a slow reader after a hundred, silently.
+CHANNEL_LAYERS = (
+    {"default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}}
+    if REDIS_URL
+    else {}
+)
 
 # People --------------------------------------------------------------------------------------------------------------
 
@@ -203,6 +212,8 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_NO_READ_ONLY_REQUIRED": True,  # `?fields=` may leave any of them out
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {
+        "Role": "webapp.accounts.models.Role",
+        "JobKind": "webapp.jobs.models.Kind",
         "JobState": "webapp.jobs.models.State",
         "Readiness": "webapp.registry.models.Readiness",
         "UploadState": "webapp.uploads.models.Upload.State",

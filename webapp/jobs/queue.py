@@ -11,6 +11,7 @@ from webapp.core.broker import app
 
 logger = logging.getLogger("drafthouse.queue")
 LOOK = "drafthouse.look"  # the one task there is: "look into the database"; the worker declares it by this name
+EXPIRES = 30  # s; while a worker is busy, no pile of nudges grows up
 
 
 def nudge(queue: str) -> None:
@@ -18,6 +19,6 @@ def nudge(queue: str) -> None:
     if not settings.BROKER_URL:
         return
     try:
-        app.send_task(LOOK, queue=queue, ignore_result=True, retry=False)
+        app.send_task(LOOK, queue=queue, ignore_result=True, retry=False, expires=EXPIRES)
     except OperationalError as error:
         logger.warning("the broker does not answer (%s); jobs wait until a worker sweeps", error)

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Max
+from django.db.models import F, Max
 from django.utils import timezone
 
 from webapp.accounts import audit
@@ -19,6 +19,7 @@ from webapp.jobs import queue as broker
 from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Queue, State, Worker
 
 LEASE = timedelta(seconds=20)
+TRIES = 3  # attempts in a row that may get nowhere
 MOST_WAITING = 1000  # per team
 
 
@@ -114,6 +115,19 @@ def renew(*, job: Job, done: int | None = None, total: int | None = None) -> boo
     return bool(_ours(job).update(**changes))
 
 
+@transaction.atomic
+def progressed(*, job: Job, done: int) -> bool:
+    """A lasting part of the work is done, so the tries begin anew: only attempts that get nowhere are counted."""
+    return bool(_ours(job).update(done_count=done, attempt_limit=job.attempt + TRIES))
+
+
+@transaction.atomic
+def note(*, job: Job, sentence: str) -> None:
+    """A line in the job's history, from the worker that holds it."""
+    if _ours(job).select_for_update().exists():
+        _tell(job, sentence)
+
+
 def is_cancel_asked(*, job: Job) -> bool:
     return Job.objects.filter(pk=job.pk, is_cancel_asked=True).exists()
 
@@ -145,16 +159,36 @@ def give_back(*, job: Job, reason: str) -> bool:
     return moved
 
 
+@transaction.atomic
+def release(*, job: Job) -> bool:
+    """The worker goes home as it was told to; that is nobody's failure and costs no attempt."""
+    Job.objects.filter(pk=job.pk, attempt=job.attempt).update(attempt_limit=F("attempt") + TRIES)
+    job.refresh_from_db(fields=["attempt_limit"])
+    return give_back(job=job, reason=f"{job.worker} was stopped; what it had finished is kept.")
+
+
 def reap() -> int:
     """Take back what workers have lost; how many jobs that were."""
-    count = 0
-    for job in Job.objects.lost():
-        with transaction.atomic():
-            if job.is_cancel_asked:
-                count += _end(job, State.CANCELLED, f"Cancelled; {job.worker} had gone silent.")
-            else:
-                count += give_back(job=job, reason=f"{job.worker} went silent.")
-    return count
+    return sum(_take_back(job, f"{job.worker} went silent.") for job in Job.objects.lost())
+
+
+def take_back(*, worker: str) -> int:
+    """What a worker of this name held when it was killed; it asks for this when it starts again."""
+    held = Job.objects.filter(state=State.RUNNING, worker=worker)
+    return sum(_take_back(job, f"{worker} was killed and has started again.") for job in held)
+
+
+@transaction.atomic
+def _take_back(job: Job, reason: str) -> bool:
+    if job.is_cancel_asked:
+        return _end(job, State.CANCELLED, f"Cancelled. {reason}")
+    return give_back(job=job, reason=reason)
+
+
+def wake_workers() -> None:
+    """Tell every queue in which something waits: for nudges that were lost, and for a broker that was flushed."""
+    for queue in Job.objects.filter(state=State.QUEUED).order_by().values_list("queue", flat=True).distinct():
+        broker.nudge(queue)
 
 
 def announce(*, name: str, queues: list[str], devices: list[Any], versions: dict[str, str]) -> None:

@@ -169,3 +169,43 @@ def test_racing_workers_never_get_the_same_job():
         thread.join()
     assert errors == []
     assert len(claimed) >= 40 and len(set(claimed)) == len(claimed) == 40
+
+
+def test_attempts_that_get_somewhere_are_not_counted(world):
+    enqueue(world)
+    for done in range(1, 6):
+        job = claim()
+        assert services.progressed(job=job, done=done)
+        lose_lease(job)
+        services.reap()
+    job = Job.objects.get()
+    assert (job.state, job.attempt, job.done_count) == ("queued", 5, 5)
+
+
+def test_a_worker_that_is_told_to_stop_gives_its_job_back_at_no_cost(world):
+    enqueue(world)
+    for _ in range(4):
+        assert services.release(job=claim())
+    assert Job.objects.get().state == "queued"
+
+
+def test_a_worker_that_starts_again_takes_back_what_it_held(world):
+    enqueue(world, "mine")
+    enqueue(world, "theirs")
+    claim("w1")
+    claim("w2")
+    assert services.take_back(worker="w1") == 1
+    assert dict(Job.objects.values_list("title", "state")) == {"mine": "queued", "theirs": "running"}
+    assert claim("w1").title == "mine"
+
+
+def test_only_the_holder_writes_into_a_job_s_history(world):
+    enqueue(world)
+    old = claim("w1")
+    lose_lease(old)
+    services.reap()
+    services.note(job=old, sentence="late")
+    new = claim("w2")
+    services.note(job=new, sentence="in time")
+    told = list(JobEvent.objects.values_list("sentence", flat=True))
+    assert "late" not in told and told[-1] == "in time"

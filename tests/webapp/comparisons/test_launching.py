@@ -1,0 +1,164 @@
+"""Asking for a comparison: checked, planned, enqueued; and nothing else happens in the web process."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from decoding.spec import STRATEGIES, Sampling
+from tests.webapp import make
+from webapp.comparisons.models import Comparison
+from webapp.comparisons.serializers import SamplingInput
+from webapp.jobs.models import Job
+from webapp.registry.models import Dataset, Pair
+
+
+@pytest.fixture
+def ready(world):
+    by = world.actor(world.bob)
+    return make.pair(by), make.dataset(by)
+
+
+def post(world, body, **options):
+    return world.script("submit").post("/api/v1/comparisons/", body, **options)
+
+
+def test_it_is_enqueued_and_says_where_it_waits(world, ready):
+    answer = post(world, make.body(*ready))
+    shown = answer.json()
+    assert answer.status_code == 202
+    assert answer["Location"].endswith(f"/api/v1/comparisons/{shown['id']}/")
+    assert [run["label"] for run in shown["runs"]] == ["autoregressive", "static:4"]
+    assert (shown["job"]["state"], shown["job"]["kind"], shown["job"]["total_count"]) == ("queued", "comparison", 6)
+    assert shown["job"]["place"]["reason"].endswith("start one with `./drafthouse up`.")
+    assert shown["sampling"]["temperature"] == 0.0
+
+
+def test_the_baseline_is_added_and_comes_first(world, ready):
+    body = make.body(*ready, strategies=[{"strategy": "static"}])
+    assert [run["label"] for run in post(world, body).json()["runs"]] == ["autoregressive", "static:4"]
+
+
+def test_a_dry_run_answers_the_plan_and_leaves_nothing(world, ready):
+    jobs = Job.objects.count()
+    answer = world.script("submit").post("/api/v1/comparisons/?dry_run=true", make.body(*ready))
+    plan = answer.json()
+    assert answer.status_code == 200
+    assert (plan["run_count"], plan["prompt_count"], plan["sample_count"]) == (2, 3, 6)
+    assert plan["minutes"] is None and plan["disk_bytes"] > 0
+    assert any("time is a guess" in note for note in plan["notes"])
+    assert not Comparison.objects.exists() and Job.objects.count() == jobs
+    assert Pair.objects.get().frozen is None
+
+
+def test_once_measured_the_plan_knows_the_time(world, ready):
+    comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1])
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    make.decode_all(comparison)
+    plan = world.script("submit").post("/api/v1/comparisons/?dry_run=1", make.body(*ready)).json()
+    assert plan["minutes"] is not None
+
+
+def test_what_it_points_at_is_frozen(world, ready):
+    post(world, make.body(*ready))
+    assert Pair.objects.get().frozen and Dataset.objects.get().frozen and Pair.objects.get().target.frozen
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "told"),
+    [
+        ({"strategies": []}, "strategies", ""),
+        ({"strategies": [{"strategy": "magic"}]}, "strategies.0.strategy", "magic"),
+        ({"strategies": [{"strategy": "static", "params": {"lookahead": 65}}]}, "strategies.0", "outside 1 to 64"),
+        ({"strategies": [{"strategy": "static", "params": {"lookahead": "x"}}]}, "strategies.0", "not a whole number"),
+        ({"strategies": [{"strategy": "static", "params": {"gamma": 4}}]}, "strategies.0", "it takes lookahead"),
+        ({"strategies": [{"strategy": "static"}, {"strategy": "static"}]}, "strategies.1", "twice"),
+        ({"strategies": [{"strategy": "static", "params": [1]}]}, "strategies.0.params", ""),
+        ({"strategies": [{"strategy": "static"}] * 33}, "strategies", ""),
+        ({"strategies": "static"}, "strategies", ""),
+        ({"sampling": {"temperature": 11}}, "sampling.temperature", "10"),
+        ({"sampling": {"dice": "loaded"}}, "sampling.dice", "loaded"),
+        ({"sampling": {"seed": -1}}, "sampling.seed", "0"),
+        ({"sampling": {"seed": 2**63}}, "sampling.seed", ""),
+        ({"sampling": {"stop": [""]}}, "sampling.stop", ""),
+        ({"sampling": {"temprature": 1}}, "sampling.temprature", "known"),
+        ({"split": "train"}, "split", "it has test"),
+        ({"limit": 0}, "limit", "1"),
+        ({"repeats": 101}, "repeats", "100"),
+        ({"queue": "tpu"}, "queue", "tpu"),
+        ({"pair": "not-a-uuid"}, "pair", ""),
+        ({"pair": "00000000-0000-0000-0000-000000000000"}, "pair", ""),
+        ({"strategy": []}, "strategy", "known"),
+    ],
+)  # fmt: skip
+def test_what_is_out_of_bounds_is_named_and_leaves_nothing(world, ready, changes, field, told):
+    answer = post(world, make.body(*ready, **changes))
+    assert answer.status_code == 400
+    assert answer.json()["field"].startswith(field)
+    assert told in answer.json()["detail"]
+    assert not Comparison.objects.exists()
+
+
+def test_too_many_samples_are_refused_with_the_sum(world, ready, monkeypatch):
+    monkeypatch.setattr("webapp.comparisons.services.MOST_SAMPLES", 5)
+    answer = post(world, make.body(*ready))
+    assert "2 strategies × 3 prompts × 1 repeats are 6;" in answer.json()["detail"]
+
+
+def test_another_teams_pair_cannot_be_used(world, ready):
+    theirs = make.pair(world.actor(world.charlie))
+    assert post(world, make.body(theirs, ready[1])).json()["field"] == "pair"
+
+
+def test_the_sampling_bounds_are_those_of_the_engine():
+    """The serializer repeats bounds of decoding.spec.Sampling; here they are held together."""
+    fields = SamplingInput().fields
+    assert set(fields) == set(Sampling().to_dict())
+    for name, field in fields.items():
+        if (low := getattr(field, "min_value", None)) is not None:
+            Sampling(**{name: low})
+            Sampling(**{name: field.max_value})
+            beyond = -1 if low == 0 else low / 2 if isinstance(low, float) else low - 1
+            for value in (beyond, field.max_value * 2 + 1, math.nan):
+                with pytest.raises(Exception, match=name):
+                    Sampling(**{name: value})
+        assert list(Sampling().stop) == [] if name == "stop" else field.default == getattr(Sampling(), name)
+
+
+def test_strategies_are_offered_as_the_engine_has_them(world):
+    offered = world.api(world.victor).get("/api/v1/strategies/").json()
+    assert [entry["slug"] for entry in offered] == list(STRATEGIES)
+    lookahead = next(e for e in offered if e["slug"] == "static")["params"][0]
+    assert (lookahead["low"], lookahead["high"], lookahead["default"]) == (1, 64, 4)
+
+
+def test_cloning_changes_what_is_given_and_keeps_the_rest(world, ready):
+    first = post(world, make.body(*ready, repeats=2)).json()
+    answer = world.script("submit").post(f"/api/v1/comparisons/{first['id']}/clone/", {"repeats": 3, "name": "again"})
+    second = answer.json()
+    assert (answer.status_code, second["repeats"], second["name"]) == (202, 3, "again")
+    assert second["cloned_from"] == first["id"] and second["sampling"] == first["sampling"]
+    assert [run["label"] for run in second["runs"]] == [run["label"] for run in first["runs"]]
+
+
+def test_cancel_and_retry(world, ready):
+    address = f"/api/v1/comparisons/{post(world, make.body(*ready)).json()['id']}/"
+    client = world.script("submit")
+    assert client.post(f"{address}retry/").status_code == 409
+    assert client.post(f"{address}cancel/").json()["job"]["state"] == "cancelled"
+    assert client.post(f"{address}retry/").json()["job"]["state"] == "queued"
+
+
+def test_one_idempotency_key_launches_once(world, ready):
+    answers = [post(world, make.body(*ready), headers={"Idempotency-Key": "x"}) for _ in range(3)]
+    assert {answer.json()["id"] for answer in answers} == {str(Comparison.objects.get().pk)}
+
+
+def test_the_bin_hides_and_gives_back(world, ready):
+    address = f"/api/v1/comparisons/{post(world, make.body(*ready)).json()['id']}/"
+    client = world.script("submit")
+    client.delete(address)
+    assert client.get("/api/v1/comparisons/").json()["count"] == 0
+    client.post(f"{address}restore/")
+    assert client.get("/api/v1/comparisons/", {"strategy": "static", "state": "queued"}).json()["count"] == 1

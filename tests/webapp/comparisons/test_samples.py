@@ -1,0 +1,129 @@
+"""What workers leave behind: samples that are whole or not there, and traces read from a cursor."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.webapp import make
+from webapp.comparisons import services, trace
+from webapp.comparisons.models import Comparison, Sample, TraceChunk
+from webapp.comparisons.report import report
+from webapp.core.problems import Conflict
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+
+
+@pytest.fixture
+def comparison(world) -> Comparison:
+    comparison = make.comparison(world.actor(world.bob))
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    return comparison
+
+
+def test_strategies_take_turns_at_going_first(comparison):
+    order = [[run.number for run in runs] for _, _, runs in services.remaining(comparison=comparison)]
+    assert order == [[1, 2], [2, 1], [1, 2]]
+
+
+def test_after_a_crash_only_what_is_missing_is_done_again(comparison):
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    make.decode_one(job, runs[0], prompt, repeat)
+    torn = services.begin_sample(job=job, run=runs[1], prompt=prompt, repeat=repeat, device="cpu")
+    trace.append(sample=torn, first_seq=1, events=[{"seq": 1}])
+    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    jobs.reap()
+
+    comparison = Comparison.objects.get()
+    assert next(services.remaining(comparison=comparison))[2] == [runs[1]]
+    make.decode_all(comparison, "w2")
+    assert Sample.objects.finished().count() == Sample.objects.count() == 6
+    again = Sample.objects.get(run=runs[1], prompt=prompt)
+    assert (again.attempt, again.worker) == (2, "w2")
+    assert [event["seq"] for event in trace.read(sample=again, after=0, limit=99).events] == [1, 2, 3, 4]
+
+
+def test_a_worker_that_lost_its_lease_cannot_write(comparison):
+    old = jobs.claim(worker="w1", queues=["cpu"])
+    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    sample = services.begin_sample(job=old, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
+    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    jobs.reap()
+    jobs.claim(worker="w2", queues=["cpu"])
+    with pytest.raises(Conflict, match="lease"):
+        services.begin_sample(job=old, run=runs[1], prompt=prompt, repeat=repeat, device="cpu")
+    with pytest.raises(Conflict, match="lease"):
+        services.finish_sample(job=old, sample=sample, last_seq=1, numbers={"tokens": [], "tokens_per_s": 0})
+
+
+def test_no_sample_is_counted_twice(comparison):
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    sample = make.decode_one(job, runs[0], prompt, repeat)
+    with pytest.raises(Conflict, match="finished already"):
+        services.finish_sample(job=job, sample=sample, last_seq=9, numbers={"tokens": [], "tokens_per_s": 0})
+
+
+def test_a_hole_in_the_trace_is_waited_for_and_a_repeat_does_no_harm(comparison):
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
+
+    def seqs(after=0, limit=99):
+        return [event["seq"] for event in trace.read(sample=sample, after=after, limit=limit).events]
+
+    trace.append(sample=sample, first_seq=1, events=[{"seq": 1}, {"seq": 2}])
+    trace.append(sample=sample, first_seq=5, events=[{"seq": 5}])
+    assert seqs() == [1, 2]
+    trace.append(sample=sample, first_seq=3, events=[{"seq": 3}, {"seq": 4}])
+    trace.append(sample=sample, first_seq=3, events=[{"seq": 3}, {"seq": 4}])
+    assert seqs() == [1, 2, 3, 4, 5]
+    assert (seqs(after=1), seqs(after=3, limit=1), seqs(after=9)) == ([2, 3, 4, 5], [4], [])
+    assert TraceChunk.objects.count() == 3
+
+
+def test_the_trace_over_rest_says_when_it_is_whole(world, comparison):
+    make.decode_all(comparison)
+    client = world.api(world.victor)
+    listed = client.get("/api/v1/samples/", {"comparison": str(comparison.pk), "limit": 1}).json()
+    assert listed["count"] == 6
+    address = f"/api/v1/samples/{listed['results'][0]['id']}/trace/"
+    first = client.get(address, {"limit": 2}).json()
+    assert (first["last_seq"], first["is_finished"]) == (2, False)
+    rest = client.get(address, {"after": 2, "wait": 5}).json()
+    assert rest["is_finished"] and rest["events"][-1]["event"] == "finished"
+
+
+def test_the_report_is_made_of_the_samples(comparison):
+    make.decode_all(comparison)
+    shown = report(comparison)
+    assert [row["label"] for row in shown["strategies"]] == ["autoregressive", "static:4"]
+    assert "static:4 is 2.00 times as fast" in shown["verdict"]
+    assert shown["strategies"][1]["sample_count"] == 3
+
+
+def test_a_report_without_samples_says_so(comparison):
+    assert report(comparison)["verdict"].startswith("Nothing to rank yet")
+
+
+def test_the_table_runs_no_formula_in_a_spreadsheet(world, comparison):
+    make.decode_all(comparison)
+    for number, name in enumerate(("=1+1", "@x", " -2"), 1):
+        comparison.dataset.prompts.filter(number=number).update(name=name)
+    answer = world.api(world.victor).get(f"/api/v1/comparisons/{comparison.pk}/samples.csv")
+    lines = b"".join(answer.streaming_content).decode().splitlines()
+    assert len(lines) == 7 and answer["Content-Type"].startswith("text/csv")
+    assert answer["Content-Disposition"].startswith("attachment")
+    cells = [line.split(",")[1] for line in lines[1:]]
+    assert cells[:2] == ["'=1+1", "'=1+1"] and "'@x" in cells and "' -2" in cells
+
+
+def test_the_database_refuses_half_a_sample(comparison):
+    from django.db import IntegrityError, transaction
+
+    make.decode_all(comparison)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Sample.objects.update(last_seq=None)

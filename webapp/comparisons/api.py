@@ -1,0 +1,177 @@
+"""Comparisons, runs, samples and traces over REST."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from uuid import UUID
+
+from django.http import StreamingHttpResponse
+from django_filters import rest_framework as filters
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from decoding.spec import STRATEGIES
+from webapp.comparisons import export, report, serializers, services, trace
+from webapp.comparisons.models import Comparison, Run, Sample
+from webapp.core.api import Nouns, once
+from webapp.core.cursor import AFTER, WAIT, Bound, number
+from webapp.core.problems import Invalid
+from webapp.jobs import services as jobs
+from webapp.jobs.models import State
+from webapp.registry import services as registry
+
+EVENTS = Bound("limit", 1000, 1, 5000)
+
+
+class StrategiesView(APIView):
+    @extend_schema(responses=serializers.StrategyOut(many=True))
+    def get(self, request: Request) -> Response:
+        """The strategies, their parameters and bounds: what forms, command line and API are made from."""
+        return Response(serializers.shown_strategies())
+
+
+class ComparisonFilter(filters.FilterSet):
+    name = filters.CharFilter(lookup_expr="icontains", max_length=200)
+    state = filters.ChoiceFilter(field_name="job__state", choices=State.choices)
+    pair = filters.UUIDFilter(field_name="pair_id")
+    dataset = filters.UUIDFilter(field_name="dataset_id")
+    strategy = filters.ChoiceFilter(
+        field_name="runs__strategy", choices=[(slug, slug) for slug in STRATEGIES], distinct=True
+    )
+    binned = filters.BooleanFilter(field_name="binned", lookup_expr="isnull", exclude=True)
+
+
+class Comparisons(Nouns):
+    queryset = Comparison.objects.select_related("pair", "dataset", "job", "job__created_by").prefetch_related("runs")
+    filterset_class = ComparisonFilter
+    ordering_fields = ("created", "name")
+    query_names = ("dry_run",)
+
+    def get_serializer_class(self) -> Any:
+        return serializers.ComparisonRow if self.action == "list" else serializers.ComparisonOut
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        found = super().filter_queryset(queryset)
+        return found if "binned" in self.request.query_params else found.kept()
+
+    @extend_schema(
+        request=serializers.NewComparison,
+        responses={202: serializers.ComparisonOut, 200: serializers.PlanOut},
+        parameters=[OpenApiParameter("dry_run", bool, description="only say what it would cost: answers a plan")],
+    )
+    @once
+    def create(self, request: Request) -> Response:
+        """Put a comparison in the queue, or with `?dry_run=true` say what it would cost."""
+        return self._launch(self.read(serializers.NewComparison))
+
+    @extend_schema(
+        request=serializers.Changes,
+        responses={202: serializers.ComparisonOut, 200: serializers.PlanOut},
+        parameters=[OpenApiParameter("dry_run", bool)],
+    )
+    @once
+    def clone(self, request: Request, pk: UUID) -> Response:
+        """The same again, with what the body changes."""
+        original = self.get_object()
+        return self._launch({**services.asked_for(original), **self.read(serializers.Changes)}, original)
+
+    @extend_schema(request=None, responses={202: serializers.ComparisonOut})
+    def cancel(self, request: Request, pk: UUID) -> Response:
+        comparison = self.get_object()
+        jobs.cancel(job=comparison.job, by=request.auth)
+        return self.shown(self.get_object(), 202)
+
+    @extend_schema(request=None, responses={202: serializers.ComparisonOut})
+    def retry(self, request: Request, pk: UUID) -> Response:
+        """Queue it again; samples that are finished stay."""
+        comparison = self.get_object()
+        jobs.retry(job=comparison.job, by=request.auth)
+        return self.shown(self.get_object(), 202)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: UUID) -> Response:
+        """Into the bin; `restore` brings it back."""
+        registry.bin(entry=self.get_object(), by=request.auth)
+        return Response(status=204)
+
+    @extend_schema(request=None, responses=serializers.ComparisonOut)
+    def restore(self, request: Request, pk: UUID) -> Response:
+        registry.restore(entry=self.get_object(), by=request.auth)
+        return self.shown(self.get_object())
+
+    @extend_schema(responses=serializers.ReportOut)
+    def report(self, request: Request, pk: UUID) -> Response:
+        """The verdict, and a row per strategy, from the samples finished so far."""
+        return Response(serializers.ReportOut(report.report(self.get_object())).data)
+
+    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
+    def table(self, request: Request, pk: UUID) -> StreamingHttpResponse:
+        """Every finished sample as a line of CSV."""
+        comparison = self.get_object()
+        answer = StreamingHttpResponse(export.as_csv(comparison), content_type="text/csv; charset=utf-8")
+        answer["Content-Disposition"] = f'attachment; filename="comparison-{comparison.pk}.csv"'
+        return answer
+
+    def _launch(self, asked: dict[str, Any], original: Comparison | None = None) -> Response:
+        name = asked.pop("name", "") or f"{asked['pair'].name} on {asked['dataset'].name}"[:200]
+        spec = services.specify(**asked)
+        dry_run = self.request.query_params.get("dry_run", "false")
+        if dry_run not in ("true", "false", "1", "0"):
+            raise Invalid(f"dry_run is {dry_run[:40]!r}; it can be true or false.", field="dry_run")
+        if dry_run in ("true", "1"):
+            return Response(serializers.PlanOut(services.plan(spec=spec)).data)
+        comparison = services.launch(name=name, spec=spec, by=self.request.auth, cloned_from=original)
+        return self.shown(comparison, 202)
+
+
+class RunFilter(filters.FilterSet):
+    comparison = filters.UUIDFilter(field_name="comparison_id")
+    strategy = filters.ChoiceFilter(choices=[(slug, slug) for slug in STRATEGIES])
+
+
+class Runs(Nouns):
+    queryset = Run.objects.all()
+    serializer_class = serializers.RunOut
+    filterset_class = RunFilter
+    ordering_fields = ("created", "number", "strategy")
+
+
+class SampleFilter(filters.FilterSet):
+    run = filters.UUIDFilter(field_name="run_id")
+    comparison = filters.UUIDFilter(field_name="run__comparison_id")
+
+
+class Samples(Nouns):
+    queryset = Sample.objects.select_related("prompt")
+    serializer_class = serializers.SampleOut
+    filterset_class = SampleFilter
+    ordering_fields = ("created", "tokens_per_s", "new_tokens")
+    query_names = ("after", "wait", "limit")
+
+    @extend_schema(
+        responses=serializers.TraceOut,
+        parameters=[
+            OpenApiParameter("after", {"type": "integer", "minimum": AFTER.low, "maximum": AFTER.high}),
+            OpenApiParameter("wait", {"type": "integer", "minimum": WAIT.low, "maximum": WAIT.high}),
+            OpenApiParameter("limit", {"type": "integer", "minimum": EVENTS.low, "maximum": EVENTS.high}),
+        ],
+    )
+    def trace(self, request: Request, pk: UUID) -> Response:
+        """The sample's events after a cursor, in order and without holes; `wait` holds the answer for something new."""
+        sample = self.get_object()
+        after, wait, limit = number(request, AFTER), number(request, WAIT), number(request, EVENTS)
+        deadline = time.monotonic() + wait
+        while True:
+            sample.refresh_from_db(fields=["last_seq"])  # first: once it is set, the trace read next is whole
+            part = trace.read(sample=sample, after=after, limit=limit)
+            last = part.events[-1]["seq"] if part.events else after
+            is_finished = sample.last_seq is not None and last >= sample.last_seq
+            if part.events or is_finished or time.monotonic() >= deadline:
+                return Response(
+                    {"events": part.events, "words": part.words, "last_seq": last, "is_finished": is_finished}
+                )
+            time.sleep(0.25)

@@ -1,0 +1,40 @@
+"""Samples as a table for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.comparisons.models import Comparison, Sample
+
+COLUMNS = ("strategy", "prompt", "category", "repeat", "attempt", "device", "new_tokens", "tokens_per_s")
+NUMBERS = (
+    "prompt_tokens", "reason", "prefill_ns", "decode_ns", "draft_ns", "verify_ns", "num_target_passes",
+    "num_draft_passes", "num_spec_steps", "num_draft_tokens", "num_accepted_draft_tokens",
+)  # fmt: skip
+
+
+class _Echo:
+    def write(self, line: str) -> str:
+        return line
+
+
+def as_csv(comparison: Comparison) -> Iterator[str]:
+    """One line a finished sample, made as it is sent."""
+    writer = csv.writer(_Echo())
+    yield writer.writerow((*COLUMNS, *NUMBERS))
+    samples = Sample.objects.filter(run__comparison=comparison).finished().select_related("run", "prompt")
+    for sample in samples.order_by("repeat", "prompt__number", "run__number").iterator(500):
+        cells = (
+            sample.run.label, sample.prompt.name, sample.prompt.category, sample.repeat, sample.attempt,
+            sample.device, sample.new_tokens, sample.tokens_per_s,
+        )  # fmt: skip
+        yield writer.writerow([safe(cell) for cell in (*cells, *(sample.numbers.get(name, "") for name in NUMBERS))])
+
+
+def safe(cell: Any) -> Any:
+    """Text that a spreadsheet would run as a formula is kept as text."""
+    if (isinstance(cell, str) and cell.lstrip().startswith(("=", "+", "-", "@"))) or str(cell).startswith(("\t", "\r")):
+        return f"'{cell}"
+    return cell

@@ -1,0 +1,123 @@
+"""Comparisons as data: a comparison is one job; a run is one strategy in it; a sample is one prompt decoded once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from decoding.spec import STRATEGIES, Choice
+from webapp.core.models import Noun
+from webapp.jobs.models import Job
+from webapp.registry.models import Dataset, Entry, Pair, Prompt
+
+
+class Comparison(Entry):
+    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="comparisons")
+    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="comparisons")
+    split = models.CharField(max_length=20, blank=True)
+    sampling = models.JSONField()
+    limit = models.PositiveIntegerField()  # how many prompts, after the split was taken
+    repeats = models.PositiveSmallIntegerField(default=1)
+    job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="comparison")
+    cloned_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="clones")
+
+    class Meta:
+        indexes = [models.Index(fields=["team", "-created"], name="comparisons_by_team")]
+        constraints = [
+            models.CheckConstraint(condition=Q(limit__gte=1), name="comparison_has_prompts"),
+            models.CheckConstraint(condition=Q(repeats__range=(1, 100)), name="comparison_repeats_are_bounded"),
+        ]
+
+    @property
+    def prompts(self) -> models.QuerySet[Prompt]:
+        chosen = self.dataset.prompts.filter(split=self.split) if self.split else self.dataset.prompts.all()
+        return chosen.order_by("number")[: self.limit]
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    def visible_to(self, actor: Any) -> RunQuerySet:
+        return self.filter(comparison__team_id=actor.team_id) if actor.right else self.none()
+
+
+class Run(Noun):
+    comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="runs")
+    number = models.PositiveSmallIntegerField()
+    strategy = models.CharField(max_length=40)
+    params = models.JSONField(default=dict)
+    label = models.CharField(max_length=200)
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["comparison", "number"], name="one_run_per_number"),
+            models.UniqueConstraint(fields=["comparison", "label"], name="one_run_per_strategy_and_params"),
+        ]
+
+    @property
+    def choice(self) -> Choice:
+        return Choice(self.strategy, self.params)
+
+    @property
+    def title(self) -> str:
+        return STRATEGIES[self.strategy].title
+
+
+class SampleQuerySet(models.QuerySet["Sample"]):
+    def visible_to(self, actor: Any) -> SampleQuerySet:
+        return self.filter(run__comparison__team_id=actor.team_id) if actor.right else self.none()
+
+    def finished(self) -> SampleQuerySet:
+        return self.exclude(finished=None)
+
+
+class Sample(Noun):
+    """A row is here from the moment its decoding begins; after a crash it is redone from its start."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="samples")
+    prompt = models.ForeignKey(Prompt, on_delete=models.PROTECT, related_name="+")
+    repeat = models.PositiveSmallIntegerField()
+    attempt = models.PositiveSmallIntegerField()
+    worker = models.CharField(max_length=120)
+    device = models.CharField(max_length=200)
+    finished = models.DateTimeField(null=True)
+    last_seq = models.PositiveIntegerField(null=True)  # how many events its trace has, once it is finished
+    new_tokens = models.PositiveIntegerField(null=True)
+    tokens_per_s = models.FloatField(null=True)
+    numbers = models.JSONField(default=dict)  # decoding.summary.Sample
+
+    objects = SampleQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "prompt", "repeat"], name="one_sample_per_run_prompt_and_repeat"),
+            models.CheckConstraint(
+                condition=Q(finished=None, last_seq=None, tokens_per_s=None, new_tokens=None)
+                | Q(finished__isnull=False, last_seq__isnull=False, tokens_per_s__gte=0, new_tokens__gte=0),
+                name="sample_has_numbers_exactly_when_finished",
+            ),
+        ]
+
+
+class TraceChunk(models.Model):
+    """Some consecutive events of one sample. The trace is the truth; a socket only says that it grew."""
+
+    sample = models.ForeignKey(Sample, on_delete=models.CASCADE, related_name="chunks")
+    first_seq = models.PositiveIntegerField()
+    last_seq = models.PositiveIntegerField()
+    events = models.JSONField()
+    words = models.JSONField(default=dict)  # token id → its text, for tokens that no earlier chunk of the sample had
+    written = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["first_seq"]
+        constraints = [
+            models.UniqueConstraint(fields=["sample", "first_seq"], name="one_chunk_per_first_seq"),
+            models.CheckConstraint(
+                condition=Q(first_seq__gte=1, last_seq__gte=F("first_seq")), name="chunk_is_ordered"
+            ),
+        ]

@@ -1,0 +1,37 @@
+"""What a comparison has shown so far: the verdict and a row per strategy, by decoding.summary and nobody else."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from decoding import summary
+from webapp.comparisons.models import Comparison, Sample
+
+
+def report(comparison: Comparison) -> dict[str, Any]:
+    """Made from the finished samples each time it is asked for, so it can never be out of date."""
+    runs = list(comparison.runs.all())
+    rows = Sample.objects.filter(run__in=runs).finished().order_by("run__number", "prompt__number", "repeat")
+    samples = [_sample(numbers) for numbers in rows.values_list("numbers", flat=True)]
+    devices = sorted(set(rows.order_by().values_list("device", flat=True).distinct()))
+    runner = ", ".join(devices)
+    strategies = summary.report([run.choice for run in runs], {run.label: runner for run in runs}, samples)
+    for strategy in strategies:
+        strategy["sample_count"] = len(strategy.pop("samples"))
+    return {
+        "verdict": summary.verdict(strategies),
+        "definitions_version": summary.DEFINITIONS_VERSION,
+        "is_mixed": len(devices) > 1,  # samples from several devices are not one fair run
+        "strategies": strategies,
+    }
+
+
+_FIELDS = {field.name for field in dataclasses.fields(summary.Sample)}
+
+
+def _sample(numbers: dict[str, Any]) -> summary.Sample:
+    known = {name: value for name, value in numbers.items() if name in _FIELDS}
+    if known.get("audit"):
+        known["audit"] = summary.Audit(**known["audit"])
+    return summary.Sample(**known)

@@ -1,0 +1,233 @@
+"""What comparisons take and show. Strategies and their parameters are those of decoding.spec, whatever it holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from decoding.spec import STRATEGIES, Param
+from webapp.accounts.serializers import Name
+from webapp.comparisons import services
+from webapp.comparisons.models import Comparison, Run, Sample
+from webapp.core.api import Input, Output, Visible
+from webapp.jobs.models import Queue
+from webapp.jobs.serializers import JobOut, JobRow
+from webapp.registry.models import Dataset, Pair
+
+# Input ---------------------------------------------------------------------------------------------------------------
+
+
+class ParamsField(serializers.DictField):
+    """Parameters by name; which there are, and their bounds, is what /strategies/ says."""
+
+    child = serializers.JSONField()
+
+
+class Strategy(Input):
+    strategy = serializers.ChoiceField(choices=[(slug, spec.title) for slug, spec in STRATEGIES.items()])
+    params = ParamsField(required=False)
+
+
+class SamplingInput(Input):
+    """The same for every strategy of a comparison. The bounds are those of decoding.spec.Sampling."""
+
+    temperature = serializers.FloatField(
+        min_value=0.0, max_value=10.0, required=False, default=0.0, help_text="0: greedy"
+    )
+    top_k = serializers.IntegerField(min_value=0, max_value=1_000_000, required=False, default=0, help_text="0: all")
+    top_p = serializers.FloatField(min_value=1e-6, max_value=1.0, required=False, default=1.0)
+    repetition_penalty = serializers.FloatField(min_value=0.1, max_value=10.0, required=False, default=1.0)
+    dice = serializers.ChoiceField(
+        choices=["shared", "ratio"], required=False, default="shared",
+        help_text="shared: every strategy gives the very same text; ratio: the same distribution",
+    )  # fmt: skip
+    seed = serializers.IntegerField(min_value=0, max_value=2**63 - 1, required=False, default=0)
+    max_new_tokens = serializers.IntegerField(min_value=1, max_value=1_000_000, required=False, default=128)
+    ignore_eos = serializers.BooleanField(required=False, default=False, help_text="go on past the end token")
+    stop = serializers.ListField(
+        child=serializers.CharField(max_length=200, trim_whitespace=False), max_length=16, required=False, default=list
+    )
+
+
+class NewComparison(Input):
+    name = Name(max_length=200, required=False)
+    pair = Visible(queryset=Pair.objects.select_related("target", "draft"))
+    dataset = Visible(queryset=Dataset.objects.all(), label="Prompts")
+    split = serializers.CharField(max_length=20, required=False, default="", allow_blank=True)
+    strategies = Strategy(many=True, allow_empty=False, max_length=services.MOST_STRATEGIES)
+    sampling = SamplingInput(required=False)
+    limit = serializers.IntegerField(
+        min_value=1,
+        max_value=100_000,
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="prompts to take; all if empty",
+    )
+    repeats = serializers.IntegerField(min_value=1, max_value=100, required=False, default=1)
+    queue = serializers.ChoiceField(choices=Queue.choices, required=False, default=Queue.CPU)
+
+    def validate_queue(self, value: str) -> Queue:
+        return Queue(value)
+
+
+class Changes(NewComparison):
+    """A clone: what is not given stays as it was."""
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        fields = super().get_fields()
+        for field in fields.values():
+            field.required = False
+            field.default = serializers.empty
+        return fields
+
+
+# Output --------------------------------------------------------------------------------------------------------------
+
+
+class RunOut(Output):
+    class Meta:
+        model = Run
+        fields = ("id", "comparison", "number", "strategy", "params", "label")
+
+
+class RunInside(Output):
+    class Meta:
+        model = Run
+        fields = ("id", "number", "strategy", "params", "label")
+
+
+class Named(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+
+
+class ComparisonRow(Output):
+    pair = Named()
+    dataset = Named()
+    job = JobRow()
+
+    class Meta:
+        model = Comparison
+        fields = ("id", "name", "created", "binned", "pair", "dataset", "split", "limit", "repeats", "job")
+
+
+class ComparisonOut(Output):
+    pair = Named()
+    dataset = Named()
+    job = JobOut()
+    runs = RunInside(many=True)
+
+    class Meta:
+        model = Comparison
+        fields = (
+            "id", "name", "created", "binned", "pair", "dataset", "split", "sampling", "limit", "repeats",
+            "cloned_from", "runs", "job",
+        )  # fmt: skip
+
+
+class PlanOut(serializers.Serializer[Any]):
+    run_count = serializers.IntegerField()
+    prompt_count = serializers.IntegerField()
+    sample_count = serializers.IntegerField()
+    most_tokens = serializers.IntegerField()
+    minutes = serializers.FloatField(allow_null=True, help_text="null: nothing was ever measured with this pair")
+    disk_bytes = serializers.IntegerField()
+    labels = serializers.ListField(child=serializers.CharField())
+    notes = serializers.ListField(child=serializers.CharField())
+
+
+class StrategyReport(serializers.Serializer[Any]):
+    """The names are vLLM's; /definitions of the report says what each means."""
+
+    strategy = serializers.CharField()
+    label = serializers.CharField()
+    params = serializers.DictField()
+    role = serializers.CharField()
+    runner = serializers.CharField(allow_blank=True)
+    sample_count = serializers.IntegerField()
+    tokens_per_s = serializers.FloatField()
+    speedup = serializers.DictField(allow_null=True, help_text="median, low and high of a 95 % interval, prompts")
+    mean_acceptance_length = serializers.FloatField()
+    draft_acceptance_rate = serializers.FloatField(allow_null=True)
+    num_spec_steps = serializers.IntegerField()
+    num_draft_tokens = serializers.IntegerField()
+    num_accepted_draft_tokens = serializers.IntegerField()
+    num_target_passes = serializers.IntegerField()
+    num_draft_passes = serializers.IntegerField()
+    acceptance_histogram = serializers.ListField(child=serializers.IntegerField())
+    acceptance_by_position = serializers.ListField(child=serializers.FloatField())
+    draft_share = serializers.FloatField(allow_null=True)
+    verify_share = serializers.FloatField(allow_null=True)
+    repeated_8grams = serializers.FloatField(allow_null=True)
+    audit = serializers.DictField(child=serializers.IntegerField())
+
+
+class ReportOut(serializers.Serializer[Any]):
+    verdict = serializers.CharField()
+    definitions_version = serializers.IntegerField()
+    is_mixed = serializers.BooleanField(help_text="samples come from several devices: no one fair run")
+    strategies = StrategyReport(many=True)
+
+
+class SampleOut(Output):
+    prompt = serializers.IntegerField(source="prompt.number")
+
+    class Meta:
+        model = Sample
+        fields = (
+            "id", "run", "prompt", "repeat", "attempt", "worker", "device", "created", "finished", "last_seq",
+            "new_tokens", "tokens_per_s", "numbers",
+        )  # fmt: skip
+
+
+class TraceOut(serializers.Serializer[Any]):
+    events = serializers.ListField(child=serializers.DictField())
+    words = serializers.DictField(child=serializers.CharField(), help_text="texts of the tokens that are new here")
+    last_seq = serializers.IntegerField()
+    is_finished = serializers.BooleanField(help_text="nothing will follow")
+
+
+class ParamOut(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    kind = serializers.ChoiceField(choices=["int", "float", "bool", "choice"])
+    default = serializers.JSONField()
+    help = serializers.CharField()
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    choices = serializers.ListField(child=serializers.CharField())
+
+
+class StrategyOut(serializers.Serializer[Any]):
+    slug = serializers.CharField()
+    title = serializers.CharField()
+    summary = serializers.CharField()
+    role = serializers.ChoiceField(choices=["baseline", "ranked", "bound", "peer"])
+    params = ParamOut(many=True)
+
+
+def shown_param(param: Param) -> dict[str, Any]:
+    bounded = param.kind in ("int", "float")
+    return {
+        "name": param.name,
+        "kind": param.kind,
+        "default": param.default,
+        "help": param.help,
+        "low": param.low if bounded else None,
+        "high": param.high if bounded else None,
+        "choices": list(param.choices),
+    }
+
+
+def shown_strategies() -> list[dict[str, Any]]:
+    return [
+        {
+            "slug": spec.slug,
+            "title": spec.title,
+            "summary": spec.summary,
+            "role": spec.role,
+            "params": [shown_param(param) for param in spec.params],
+        }
+        for spec in STRATEGIES.values()
+    ]

@@ -1,0 +1,278 @@
+"""What happens to comparisons: planned, launched, cloned by people; filled with samples by a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Avg, Count
+from django.utils import timezone
+
+from decoding.errors import BadSampling, BadStrategy
+from decoding.spec import STRATEGIES, Choice, Sampling, choose
+from webapp.accounts import audit
+from webapp.accounts.actor import Actor
+from webapp.accounts.rights import Right
+from webapp.comparisons.models import Comparison, Run, Sample
+from webapp.core.problems import Conflict, Invalid
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job, Kind, Queue, State
+from webapp.registry import services as registry
+from webapp.registry.models import Dataset, Pair, Prompt, Readiness
+
+MOST_STRATEGIES = 32
+MOST_SAMPLES = 100_000
+TRACE_BYTES_PER_TOKEN = 300  # two events a round, some 180 bytes each, one to two tokens a round
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What somebody asks for, checked: every part exists, fits the others, and lies within bounds."""
+
+    pair: Pair
+    dataset: Dataset
+    split: str
+    choices: tuple[Choice, ...]
+    sampling: Sampling
+    limit: int
+    repeats: int
+    queue: Queue
+
+    @property
+    def sample_count(self) -> int:
+        return len(self.choices) * self.limit * self.repeats
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a comparison will cost, said before it starts."""
+
+    run_count: int
+    prompt_count: int
+    sample_count: int
+    most_tokens: int
+    minutes: float | None  # None: nothing was ever measured with this pair
+    disk_bytes: int
+    labels: list[str]
+    notes: list[str]
+
+
+# What people do ------------------------------------------------------------------------------------------------------
+
+
+def specify(
+    *,
+    pair: Pair,
+    dataset: Dataset,
+    strategies: Sequence[Mapping[str, Any]],
+    sampling: Mapping[str, Any] | None = None,
+    split: str = "",
+    limit: int | None = None,
+    repeats: int = 1,
+    queue: Queue = Queue.CPU,
+) -> Spec:
+    for role, model in (("target", pair.target), ("draft", pair.draft)):
+        if model.state == Readiness.REFUSED:
+            raise Invalid(
+                f"The {role}, {model.name}, was refused: {model.reason}", field="pair", hint="Choose another."
+            )
+    there = dataset.splits.get(split, 0) if split else dataset.prompt_count
+    if not there:
+        has = ", ".join(name or "(none)" for name in dataset.splits)
+        raise Invalid(f"{dataset.name} has no split {split!r}; it has {has}.", field="split")
+    spec = Spec(
+        pair=pair,
+        dataset=dataset,
+        split=split,
+        choices=_choices(strategies),
+        sampling=_sampling(sampling or {}),
+        limit=min(limit or there, there),
+        repeats=repeats,
+        queue=queue,
+    )
+    if spec.sample_count > MOST_SAMPLES:
+        raise Invalid(
+            f"{len(spec.choices)} strategies × {spec.limit} prompts × {repeats} repeats are {spec.sample_count};"
+            f" the most is {MOST_SAMPLES}.",
+            field="limit",
+            hint="Take fewer prompts, repeats or strategies.",
+        )
+    return spec
+
+
+def plan(*, spec: Spec) -> Plan:
+    most_tokens = spec.sample_count * spec.sampling.max_new_tokens
+    seconds, unmeasured = _seconds(spec)
+    notes = [f"{model.name} is still being checked." for model in (spec.pair.target, spec.pair.draft)
+             if model.state == Readiness.CHECKING]  # fmt: skip
+    notes += [finding["sentence"] for finding in spec.pair.findings if finding["level"] == "mind"]
+    if unmeasured:
+        notes.append(f"Nothing was measured yet for {', '.join(unmeasured)} with this pair, so the time is a guess.")
+    return Plan(
+        run_count=len(spec.choices),
+        prompt_count=spec.limit,
+        sample_count=spec.sample_count,
+        most_tokens=most_tokens,
+        minutes=round(seconds / 60, 1) if seconds is not None else None,
+        disk_bytes=most_tokens * TRACE_BYTES_PER_TOKEN,
+        labels=[choice.label for choice in spec.choices],
+        notes=notes,
+    )
+
+
+@transaction.atomic
+def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None = None) -> Comparison:
+    """Put it in the queue. Nothing is decoded here."""
+    by.require(Right.SUBMIT)
+    job = jobs.enqueue(kind=Kind.COMPARISON, queue=spec.queue, title=name, by=by, total=spec.sample_count)
+    comparison = Comparison.objects.create(
+        team=by.home,
+        created_by=by.user,
+        name=name,
+        pair=spec.pair,
+        dataset=spec.dataset,
+        split=spec.split,
+        sampling=spec.sampling.to_dict(),
+        limit=spec.limit,
+        repeats=spec.repeats,
+        job=job,
+        cloned_from=cloned_from,
+    )
+    Run.objects.bulk_create(
+        Run(
+            comparison=comparison,
+            number=number,
+            strategy=choice.strategy,
+            params=dict(choice.params),
+            label=choice.label,
+        )
+        for number, choice in enumerate(spec.choices, 1)
+    )
+    registry.freeze(spec.pair, spec.pair.target, spec.pair.draft, spec.dataset)
+    audit.record(by, "launched", comparison, sample_count=spec.sample_count)
+    return comparison
+
+
+def asked_for(comparison: Comparison) -> dict[str, Any]:
+    """The body that asks for this comparison again: what cloning starts from."""
+    return {
+        "name": comparison.name,
+        "pair": comparison.pair,
+        "dataset": comparison.dataset,
+        "split": comparison.split,
+        "strategies": [{"strategy": run.strategy, "params": run.params} for run in comparison.runs.all()],
+        "sampling": comparison.sampling,
+        "limit": comparison.limit,
+        "repeats": comparison.repeats,
+        "queue": Queue(comparison.job.queue),
+    }
+
+
+def _choices(strategies: Sequence[Mapping[str, Any]]) -> tuple[Choice, ...]:
+    """In the order asked for; the baseline comes first and is added where nobody asked for it."""
+    found: list[Choice] = []
+    for index, asked in enumerate(strategies):
+        try:
+            choice = choose(asked["strategy"], asked.get("params") or {})
+        except BadStrategy as error:
+            raise Invalid(str(error), field=f"strategies.{index}", code=error.code) from None
+        if choice in found:
+            raise Invalid(f"{choice.label} is named twice.", field=f"strategies.{index}", hint="Once is enough.")
+        found.append(choice)
+    baselines = [choice for choice in found if choice.spec.role == "baseline"]
+    if not baselines:
+        baselines = [choose(next(slug for slug, spec in STRATEGIES.items() if spec.role == "baseline"))]
+    return (*baselines, *(choice for choice in found if choice not in baselines))
+
+
+def _sampling(asked: Mapping[str, Any]) -> Sampling:
+    try:
+        return Sampling(**{**asked, "stop": tuple(asked.get("stop", ()))})
+    except BadSampling as error:
+        name = str(error).split()[0]
+        raise Invalid(str(error), field=f"sampling.{name}", code=error.code) from None
+
+
+def _seconds(spec: Spec) -> tuple[float | None, list[str]]:
+    """From speeds measured with this pair before; a strategy never measured is guessed to be as fast as the others."""
+    labels = [choice.label for choice in spec.choices]
+    measured = dict(
+        Sample.objects.filter(run__comparison__pair=spec.pair, run__label__in=labels, tokens_per_s__gt=0)
+        .values_list("run__label")
+        .annotate(Avg("tokens_per_s"))
+    )
+    unmeasured = [label for label in labels if label not in measured]
+    if not measured:
+        return None, unmeasured
+    usual = sum(measured.values()) / len(measured)
+    tokens = spec.limit * spec.repeats * spec.sampling.max_new_tokens
+    return sum(tokens / measured.get(label, usual) for label in labels), unmeasured
+
+
+# What workers do -----------------------------------------------------------------------------------------------------
+
+
+def remaining(*, comparison: Comparison) -> Iterator[tuple[Prompt, int, list[Run]]]:
+    """What is still to be decoded: prompt by prompt, the strategies in an order that rotates with each, so that
+    whatever drifts on the machine hits all alike."""
+    runs = list(comparison.runs.all())
+    done = set(
+        Sample.objects.filter(run__comparison=comparison).finished().values_list("run_id", "prompt_id", "repeat")
+    )
+    turn = 0
+    for repeat in range(1, comparison.repeats + 1):
+        for prompt in comparison.prompts:
+            order = runs[turn % len(runs) :] + runs[: turn % len(runs)]
+            turn += 1
+            if missing := [run for run in order if (run.pk, prompt.pk, repeat) not in done]:
+                yield prompt, repeat, missing
+
+
+@transaction.atomic
+def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str) -> Sample:
+    """A fresh start. What an earlier attempt left unfinished is thrown away, never stitched."""
+    _require_lease(job)
+    Sample.objects.filter(run=run, prompt=prompt, repeat=repeat, finished=None).delete()
+    return Sample.objects.create(
+        run=run, prompt=prompt, repeat=repeat, attempt=job.attempt, worker=job.worker, device=device
+    )
+
+
+@transaction.atomic
+def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[str, Any]) -> None:
+    """Its trace is written whole; here are its numbers, as decoding.summary.Sample gives them."""
+    _require_lease(job)
+    written = Sample.objects.filter(pk=sample.pk, finished=None).update(
+        finished=timezone.now(),
+        last_seq=last_seq,
+        new_tokens=len(numbers["tokens"]),
+        tokens_per_s=numbers["tokens_per_s"],
+        numbers=dict(numbers),
+    )
+    if not written:
+        raise Conflict("This sample is finished already, or was begun anew by another attempt.", code="sample-is-over")
+
+
+def _require_lease(job: Job) -> None:
+    """A worker that lost its lease must not write: another may be at the same samples."""
+    held = Job.objects.select_for_update().filter(
+        pk=job.pk, state=State.RUNNING, attempt=job.attempt, worker=job.worker
+    )
+    if not held.exists():
+        raise Conflict("The lease on this job is lost; stop.", code="lease-lost")
+
+
+# What pages ask ------------------------------------------------------------------------------------------------------
+
+
+def progress(comparisons: Sequence[Comparison]) -> dict[Any, int]:
+    """How many samples each has finished."""
+    counted = (
+        Sample.objects.filter(run__comparison__in=[comparison.pk for comparison in comparisons])
+        .finished()
+        .values_list("run__comparison_id")
+        .annotate(Count("pk"))
+    )
+    return dict(counted)

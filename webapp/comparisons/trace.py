@@ -1,0 +1,73 @@
+"""The only door to traces. Live page, late joiner, replay, export and API read here, each from a cursor of its own.
+
+The log in the database is the truth. A nudge on the channel layer only says that there is something new to read: one
+that is lost costs a moment, never an event.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
+from redis.exceptions import RedisError
+
+from webapp.comparisons.models import Sample, TraceChunk
+
+logger = logging.getLogger("drafthouse.trace")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Consecutive events, and the texts of the tokens in them that were new to the trace."""
+
+    events: list[dict[str, Any]] = field(default_factory=list)
+    words: dict[str, str] = field(default_factory=dict)
+
+
+def append(
+    *, sample: Sample, first_seq: int, events: list[dict[str, Any]], words: Mapping[int, str] | None = None
+) -> None:
+    """Write consecutive events. Writing them again does no harm."""
+    chunk = TraceChunk(
+        sample=sample,
+        first_seq=first_seq,
+        last_seq=first_seq + len(events) - 1,
+        events=events,
+        words={str(token): text for token, text in (words or {}).items()},
+    )
+    TraceChunk.objects.bulk_create([chunk], ignore_conflicts=True)
+
+
+def read(*, sample: Sample, after: int, limit: int) -> Part:
+    """Events after the cursor, in order and without holes: where a chunk is still missing, reading stops before it."""
+    part = Part()
+    cursor = after
+    for chunk in TraceChunk.objects.filter(sample=sample, last_seq__gt=after).order_by("first_seq").iterator(20):
+        if chunk.first_seq > cursor + 1 or len(part.events) >= limit:
+            break
+        part.events.extend(chunk.events[cursor + 1 - chunk.first_seq :])
+        part.words.update(chunk.words)
+        cursor = max(cursor, chunk.last_seq)
+    del part.events[limit:]
+    return part
+
+
+def group(comparison: UUID) -> str:
+    """Whom a nudge wakes: the watchers of this comparison and nobody else's."""
+    return f"comparison.{comparison.hex}"
+
+
+def nudge(comparison: UUID) -> None:
+    """Say that something of this comparison changed: its trace, a sample, its job."""
+    layer = get_channel_layer()
+    if layer is None:
+        return
+    try:
+        async_to_sync(layer.group_send)(group(comparison), {"type": "comparison.changed"})
+    except (RedisError, OSError) as error:
+        logger.warning("the channel layer does not answer (%s); watchers look again on their own", error)
