@@ -69,7 +69,14 @@ def retry(*, job: Job, by: Actor) -> Job:
     by.require(Right.SUBMIT)
     job.refresh_from_db()
     if not job.can_retry or not _move(
-        job, State(job.state), State.QUEUED, f"Tried again by {by.user}.", attempt=0, is_cancel_asked=False, worker=""
+        job,
+        State(job.state),
+        State.QUEUED,
+        f"Tried again by {by.user}.",
+        attempt=0,
+        attempt_limit=TRIES,
+        is_cancel_asked=False,
+        worker="",
     ):
         raise Conflict(
             f"This job is {job.state}; only a failed or cancelled one can be tried again.",
