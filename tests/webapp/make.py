@@ -24,7 +24,25 @@ CONFIG = {
     "vocab_size": 32,
     "num_hidden_layers": 2,
     "hidden_size": 8,
+    "intermediate_size": 16,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "hidden_act": "silu",
+    "rms_norm_eps": 1e-6,
+    "rope_theta": 10000.0,
+    "tie_word_embeddings": True,
     "max_position_embeddings": 64,
+}
+LAYER = {
+    "self_attn.q_proj": [8, 8],
+    "self_attn.k_proj": [8, 8],
+    "self_attn.v_proj": [8, 8],
+    "self_attn.o_proj": [8, 8],
+    "mlp.gate_proj": [16, 8],
+    "mlp.up_proj": [16, 8],
+    "mlp.down_proj": [8, 16],
+    "input_layernorm": [8],
+    "post_attention_layernorm": [8],
 }
 
 
@@ -39,15 +57,21 @@ def safetensors(shapes: dict[str, list[int]], *, dtype: str = "F32", tail: bytes
     return len(text).to_bytes(8, "little") + text + bytes(at) + tail
 
 
-def checkpoint(
-    *, layers: int = 2, vocab: int = 32, tokenizer: bytes = b'{"model": {}}', **extra: bytes
-) -> dict[str, bytes]:
+def tokenizer(vocab: int = 32, first: str = "a") -> bytes:
+    words = {first if number == 0 else f"w{number}": number for number in range(vocab)}
+    return json.dumps({"model": {"type": "BPE", "vocab": words, "merges": []}}).encode()
+
+
+def checkpoint(*, layers: int = 2, vocab: int = 32, first: str = "a", **extra: bytes) -> dict[str, bytes]:
+    """A whole model folder, as small as one can be."""
     config = {**CONFIG, "num_hidden_layers": layers, "vocab_size": vocab}
-    weights = {"embed": [vocab, 8], **{f"layer.{number}": [8, 8] for number in range(layers)}}
+    weights = {"model.embed_tokens.weight": [vocab, 8], "model.norm.weight": [8]}
+    for number in range(layers):
+        weights |= {f"model.layers.{number}.{name}.weight": shape for name, shape in LAYER.items()}
     return {
         "config.json": json.dumps(config).encode(),
         "model.safetensors": safetensors(weights),
-        "tokenizer.json": tokenizer,
+        "tokenizer.json": tokenizer(vocab, first),
         **extra,
     }
 

@@ -5,18 +5,25 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from django.core.cache import cache
+
 from decoding import summary
+from webapp.comparisons.losses import losses
 from webapp.comparisons.models import Comparison, Sample
+
+KEPT_SECONDS = 3600
 
 
 def report(comparison: Comparison) -> dict[str, Any]:
     """Made from the finished samples each time it is asked for, so it can never be out of date."""
     runs = list(comparison.runs.all())
     rows = Sample.objects.filter(run__in=runs).finished().order_by("run__number", "prompt__number", "repeat")
-    samples = [_sample(numbers) for numbers in rows.values_list("numbers", flat=True)]
+    samples = [sample_of(numbers) for numbers in rows.values_list("numbers", flat=True)]
     devices = sorted(set(rows.order_by().values_list("device", flat=True).distinct()))
     runner = ", ".join(devices)
     strategies = summary.report([run.choice for run in runs], {run.label: runner for run in runs}, samples)
+    for strategy in strategies:
+        strategy["losses"] = losses(strategy, strategies)
     for strategy in strategies:
         strategy["sample_count"] = len(strategy.pop("samples"))
     return {
@@ -27,10 +34,20 @@ def report(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+def so_far(comparison: Comparison) -> dict[str, Any]:
+    """The report as watchers see it: made anew when every strategy has finished one more prompt, once for all of them.
+    `samples` says how many it rests on."""
+    count = Sample.objects.filter(run__comparison=comparison).finished().count()
+    if not comparison.job.is_final:
+        count -= count % comparison.runs.count()
+    key = f"report:{comparison.pk}:{comparison.job.attempt}:{comparison.job.state}:{count}"
+    return cache.get_or_set(key, lambda: {"samples": count, **report(comparison)}, KEPT_SECONDS)  # type: ignore[return-value]
+
+
 _FIELDS = {field.name for field in dataclasses.fields(summary.Sample)}
 
 
-def _sample(numbers: dict[str, Any]) -> summary.Sample:
+def sample_of(numbers: dict[str, Any]) -> summary.Sample:
     known = {name: value for name, value in numbers.items() if name in _FIELDS}
     if known.get("audit"):
         known["audit"] = summary.Audit(**known["audit"])

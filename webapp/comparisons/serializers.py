@@ -162,6 +162,7 @@ class StrategyReport(serializers.Serializer[Any]):
     verify_share = serializers.FloatField(allow_null=True)
     repeated_8grams = serializers.FloatField(allow_null=True)
     audit = serializers.DictField(child=serializers.IntegerField())
+    losses = serializers.DictField(allow_null=True, help_text="from the speed-up acceptance allows to the measured one")
 
 
 class ReportOut(serializers.Serializer[Any]):

@@ -107,7 +107,7 @@ def plan(*, spec: Spec) -> Plan:
     seconds, unmeasured = _seconds(spec)
     notes = [f"{model.name} is still being checked." for model in (spec.pair.target, spec.pair.draft)
              if model.state == Readiness.CHECKING]  # fmt: skip
-    notes += [finding["sentence"] for finding in spec.pair.findings if finding["level"] == "mind"]
+    notes += [finding["sentence"] for finding in spec.pair.findings if finding["level"] == "remark"]
     if unmeasured:
         notes.append(f"Nothing was measured yet for {', '.join(unmeasured)} with this pair, so the time is a guess.")
     return Plan(

@@ -47,7 +47,7 @@ class Facts:
 
 def examine(files: Iterable[UploadedFile], team_id: UUID) -> Facts:
     """The facts, or Invalid naming the file, what is wrong with it, and what to do."""
-    by_name = _in_one_folder(list(files))
+    by_name = in_one_folder(list(files))
     for name, file in by_name.items():
         _check_kind(name, file, team_id)
     config = _config(by_name, team_id)
@@ -117,7 +117,7 @@ def _all_counts(value: Any) -> bool:
     return isinstance(value, list) and all(type(item) is int and 0 <= item < 1 << 48 for item in value)
 
 
-def _in_one_folder(files: list[UploadedFile]) -> dict[str, UploadedFile]:
+def in_one_folder(files: list[UploadedFile]) -> dict[str, UploadedFile]:
     """Files by name, below the one folder that holds config.json."""
     folders = [file.path.removesuffix("config.json") for file in files if file.path.rsplit("/")[-1] == "config.json"]
     if not folders:

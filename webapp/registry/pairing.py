@@ -2,62 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+import tempfile
+from pathlib import Path
 
+from decoding.errors import BadCheckpoint, BadPair
+from decoding.pairs import check_pair
 from webapp.core.problems import Invalid
 from webapp.registry.models import LanguageModel, Readiness
+from webapp.registry.sketches import sketch
 
-MOST_PADDING = 0.02  # vocabularies that differ by more than this differ in words, not in padding
+Finding = dict[str, str]  # level: fits | remark; topic; sentence
 
 
-def findings(target: LanguageModel, draft: LanguageModel) -> list[dict[str, str]]:
-    """Sentences, each `ok` or `mind`. What makes the pair impossible raises Invalid."""
+def findings(target: LanguageModel, draft: LanguageModel) -> list[Finding]:
+    """What is known of the two together. What makes the pair impossible raises Invalid."""
     for role, model in (("target", target), ("draft", draft)):
         if model.state == Readiness.REFUSED:
             raise Invalid(f"{model.name} was refused: {model.reason}", field=role, hint="Choose another model.")
-    if not target.facts or not draft.facts:
-        return [_mind("The models are still being checked; whether they fit is told when a worker has looked.")]
-    return [_vocabulary(target, draft), _tokenizer(target, draft), _size(target, draft), _context(target, draft)]
+    if target.upload is None or draft.upload is None:
+        sentence = "Only a worker can open these models; whether they fit is told before the first run."
+        return [{"level": "remark", "topic": "models", "sentence": sentence}]
+    with tempfile.TemporaryDirectory(prefix="drafthouse-pair-") as folder:
+        return _judge(sketch(target.upload, Path(folder) / "target"), sketch(draft.upload, Path(folder) / "draft"))
 
 
-def _vocabulary(target: LanguageModel, draft: LanguageModel) -> dict[str, str]:
-    wide, narrow = (target.fact("vocab_size"), draft.fact("vocab_size"))
-    if wide == narrow:
-        return _ok(f"Both have a vocabulary of {wide:,} tokens.")
-    shared = min(wide, narrow)
-    if abs(wide - narrow) <= MOST_PADDING * shared:
-        return _mind(f"The vocabularies have {wide:,} and {narrow:,} tokens; the shared {shared:,} are used.")
-    raise Invalid(
-        f"The target has {wide:,} tokens and the draft {narrow:,}; these are different vocabularies.",
-        field="draft",
-        code="bad-pair",
-        hint="Choose a draft of the target's own family, with the same tokenizer.",
-    )
-
-
-def _tokenizer(target: LanguageModel, draft: LanguageModel) -> dict[str, str]:
-    if target.fact("tokenizer_sha256") == draft.fact("tokenizer_sha256"):
-        return _ok("Both have the same tokenizer file.")
-    return _mind("The tokenizer files differ; the worker compares their vocabularies before the first run.")
-
-
-def _size(target: LanguageModel, draft: LanguageModel) -> dict[str, str]:
-    large, small = target.fact("parameter_count"), draft.fact("parameter_count")
-    if small >= large:
-        return _mind(
-            f"The draft is no smaller than the target ({small:,} and {large:,} parameters); expect no speed-up."
-        )
-    return _ok(f"The draft has {small:,} parameters, 1/{large / small:.3g} of the target's {large:,}.")
-
-
-def _context(target: LanguageModel, draft: LanguageModel) -> dict[str, str]:
-    shared = min(target.fact("context_length"), draft.fact("context_length"))
-    return _ok(f"Prompt and answer together may have {shared:,} tokens.")
-
-
-def _ok(sentence: str) -> dict[str, str]:
-    return {"level": "ok", "sentence": sentence}
-
-
-def _mind(sentence: str) -> dict[str, Any]:
-    return {"level": "mind", "sentence": sentence}
+def _judge(target: Path, draft: Path) -> list[Finding]:
+    try:
+        report = check_pair(target, draft)
+        report.require()
+    except (BadCheckpoint, BadPair) as error:
+        sentence = str(error).replace(f"{target.parent}/", "")
+        raise Invalid(sentence, field="draft", code=error.code) from None
+    return [{"level": found.level, "topic": found.topic, "sentence": found.sentence} for found in report.findings]

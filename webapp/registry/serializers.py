@@ -138,7 +138,8 @@ class ModelName(Output):
 
 
 class FindingOut(serializers.Serializer[Any]):
-    level = serializers.ChoiceField(choices=["ok", "mind"])
+    level = serializers.ChoiceField(choices=["fits", "remark"])
+    topic = serializers.CharField()
     sentence = serializers.CharField()
 
 

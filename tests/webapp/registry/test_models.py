@@ -25,7 +25,7 @@ def spoilt(**changes):
 def test_a_sound_folder_gives_its_facts(world):
     facts = examine(world, {f"tiny/{name}": content for name, content in make.checkpoint().items()})
     assert (facts.architecture, facts.vocab_size, facts.layer_count) == ("LlamaForCausalLM", 32, 2)
-    assert facts.parameter_count == 32 * 8 + 2 * 64
+    assert facts.parameter_count == 32 * 8 + 8 + 2 * (4 * 64 + 3 * 128 + 16)
     assert facts.dtypes == ("F32",)
 
 
@@ -114,7 +114,7 @@ def test_missing_parts_are_named(world):
 
 
 def test_an_index_that_names_a_missing_shard_is_refused(world):
-    index = json.dumps({"weight_map": {"embed": "model-00002-of-00002.safetensors"}}).encode()
+    index = json.dumps({"weight_map": {"model.norm.weight": "model-00002-of-00002.safetensors"}}).encode()
     with pytest.raises(Invalid, match="where it is not"):
         examine(world, make.checkpoint(**{"model.safetensors.index.json": index}))
 

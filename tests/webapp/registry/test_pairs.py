@@ -18,21 +18,31 @@ def add(world, **options):
 def test_a_good_pair_says_why_it_is_good(world):
     answer = add(world)
     assert answer.status_code == 201
-    assert {finding["level"] for finding in answer.json()["findings"]} == {"ok"}
-    assert "Both have the same tokenizer file." in [finding["sentence"] for finding in answer.json()["findings"]]
+    assert "Both have the same 32 tokens." in [finding["sentence"] for finding in answer.json()["findings"]]
 
 
-def test_other_vocabularies_are_refused_with_both_numbers_and_a_way_out(world):
-    answer = add(world, vocab=48)
+def test_tokenizers_that_differ_are_refused_with_an_example_and_a_way_out(world):
+    answer = add(world, first="b")
     assert (answer.status_code, answer.json()["field"], answer.json()["code"]) == (400, "draft", "bad-pair")
-    assert "32" in answer.json()["detail"] and "48" in answer.json()["detail"]
-    assert "same tokenizer" in answer.json()["hint"]
+    assert "0 is 'a' to the target and 'b' to the draft" in answer.json()["detail"]
+    assert "target's own family" in answer.json()["detail"]
     assert not Pair.objects.exists()
 
 
-def test_another_tokenizer_file_or_a_large_draft_is_told_but_allowed(world):
-    levels = [f["level"] for f in add(world, tokenizer=b"{}", layers=4).json()["findings"]]
-    assert levels == ["ok", "mind", "mind", "ok"]
+def test_no_path_of_the_server_is_told(world):
+    by = world.actor(world.bob)
+    broken = make.upload(by, make.checkpoint(**{"tokenizer.json": b"{"}))
+    draft = services.add_uploaded_model(name="draft", upload=broken, by=by)
+    body = {"target": str(make.model(by).pk), "draft": str(draft.pk)}
+    answer = world.api(world.bob).post("/api/v1/pairs/check/", body)
+    assert answer.status_code == 400
+    assert "/tmp" not in answer.content.decode() and "drafthouse-pair" not in answer.content.decode()
+
+
+def test_a_draft_as_large_as_the_target_is_remarked_on_but_allowed(world):
+    answer = add(world, layers=4)
+    assert answer.status_code == 201
+    assert "remark" in {finding["level"] for finding in answer.json()["findings"]}
 
 
 def test_a_refused_model_makes_no_pair(world):
@@ -42,6 +52,14 @@ def test_a_refused_model_makes_no_pair(world):
     body = {"target": str(target.pk), "draft": str(draft.pk)}
     answer = world.api(world.bob).post("/api/v1/pairs/check/", body)
     assert (answer.status_code, "Its tokenizer cannot be loaded." in answer.json()["detail"]) == (400, True)
+
+
+def test_models_that_only_a_worker_can_open_are_paired_with_a_remark(world):
+    by = world.actor(world.bob)
+    hub = services.add_hub_model(name="hub", hub_id="a/b", revision="main", by=by)
+    body = {"name": "p", "target": str(make.model(by).pk), "draft": str(hub.pk)}
+    answer = world.api(world.bob).post("/api/v1/pairs/", body)
+    assert (answer.status_code, answer.json()["findings"][0]["level"]) == (201, "remark")
 
 
 def test_another_teams_model_is_not_there(world):
