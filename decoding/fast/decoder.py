@@ -19,7 +19,8 @@ from decoding.fast.weights import LayerWeights, ModelWeights, Part
 class Memory(Protocol):
     """Where one pass writes its keys and values, and what its rows see."""
 
-    positions: slice | Tensor
+    @property
+    def positions(self) -> slice | Tensor: ...
 
     def write(self, layer: int, keys_and_values: Tensor) -> None: ...
 

@@ -30,7 +30,8 @@ class Storage:
     def reserve(self, slots: int, used: int) -> None:
         """Have at least so many slots; the first `used` keep what they hold."""
         if slots > self.slots:
-            wider = self.values.new_empty(*self.values.shape[:3], max(slots, used * 5 // 4), self.values.shape[4])
+            wanted = -(-max(slots, used * 5 // 4) // 64) * 64
+            wider = self.values.new_zeros(*self.values.shape[:3], wanted, self.values.shape[4])
             wider[:, :, :, :used] = self.values[:, :, :, :used]
             self.values = wider
 
@@ -85,20 +86,19 @@ def chain_mask(start: int, count: int, window: int | None, group: int) -> Tensor
     hidden = keys > rows
     if window is not None:
         hidden |= keys <= rows - window
-    return torch.zeros(hidden.shape).masked_fill_(hidden, HIDDEN)
+    return torch.zeros(hidden.shape, device=hidden.device).masked_fill_(hidden, HIDDEN)
 
 
 class BranchMask:
     """What branches see: each the text up to its own length, then its own chain. One step longer each time."""
 
-    def __init__(self, length: int, lengths: Sequence[int], group: int) -> None:
-        starts = torch.tensor(lengths).repeat_interleave(group).unsqueeze(1)
-        branch = torch.arange(len(lengths)).repeat_interleave(group).unsqueeze(1)
-        self._others = _hide(torch.arange(len(lengths)) != branch)
-        self._mask = _hide(torch.arange(length) >= starts)
-        self._first = starts
-        self._starts = torch.tensor(lengths)
-        self._keys = torch.arange(length)  # positions of what is seen
+    def __init__(self, length: int, lengths: Sequence[int], group: int, device: torch.device) -> None:
+        self._starts = torch.tensor(lengths, device=device)
+        self._first = self._starts.repeat_interleave(group).unsqueeze(1)
+        rows = torch.arange(len(lengths), device=device)
+        self._keys = torch.arange(length, device=device)  # positions of what is seen
+        self._others = _hide(rows != rows.repeat_interleave(group).unsqueeze(1))
+        self._mask = _hide(self._keys >= self._first)
         self._depth = 0
 
     def step(self, windows: set[int | None]) -> dict[int | None, Tensor | None]:
@@ -114,4 +114,4 @@ class BranchMask:
 
 
 def _hide(hidden: Tensor) -> Tensor:
-    return torch.zeros(hidden.shape).masked_fill_(hidden, HIDDEN)
+    return torch.zeros(hidden.shape, device=hidden.device).masked_fill_(hidden, HIDDEN)

@@ -10,8 +10,9 @@ from torch import Tensor
 from decoding.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
 from decoding.devices import facts_of
 from decoding.fast.decoder import Decoder, cpu_layout
-from decoding.fast.kv import BranchMask, Rows, Storage, chain_mask
+from decoding.fast.kv import BranchMask, Storage
 from decoding.fast.linear import Layout
+from decoding.fast.passes import Passes, SlicedPasses, StaticPasses
 from decoding.fast.shape import Shape
 from decoding.fast.weights import ModelWeights
 
@@ -31,7 +32,9 @@ class FastRunner:
         dtype: str = "auto",
         context: int | None = None,
         device: torch.device | None = None,
+        static: bool | None = None,
     ) -> None:
+        """`static` chooses the GPU's layout of passes; by default, where there is a GPU."""
         self.shape = shape
         self.vocab_size = shape.vocab_size
         self.context = min(context or shape.context, shape.context)
@@ -39,7 +42,7 @@ class FastRunner:
         self.decoder = Decoder(shape, weights, _layout(weights, dtype, self.device), self.context, self.device)
         layout = self.decoder.layout
         self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context)
-        self.storage = Storage(shape, self.context + SCRATCH, torch.float32, self.device)
+        self.storage, self.passes = self._memory(self.device.type == "cuda" if static is None else static)
         self.windows = set(shape.windows)
         self._length = 0
         self._tokens: list[int] = []
@@ -83,6 +86,15 @@ class FastRunner:
         self._branches = FastBranches(self, lengths)
         return self._branches
 
+    def _memory(self, is_static: bool) -> tuple[Storage, Passes]:
+        if not is_static:
+            storage = Storage(self.shape, self.context + SCRATCH, torch.float32, self.device)
+            return storage, SlicedPasses(self.decoder, storage)
+        slots = -(-(self.context + SCRATCH) // 64) * 64  # masks are read fastest in whole blocks
+        storage = Storage(self.shape, slots, self.decoder.layout.dtype, self.device)
+        storage.values.zero_()  # hidden slots are read too, and zero times what memory held before may be NaN
+        return storage, StaticPasses(self.decoder, storage)
+
     def _ids(self, tokens: Sequence[int] | Tensor) -> Tensor:
         """The ids as a tensor on the device; noted, or left to be noted when `tokens` is asked for."""
         if isinstance(tokens, Tensor) and tokens.device.type != "cpu":
@@ -92,13 +104,14 @@ class FastRunner:
         listed = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
         check_ids(listed, self.vocab_size)
         self.tokens.extend(listed)
-        return torch.tensor(listed, device=self.device)
+        if self.device.type == "cpu":
+            return torch.tensor(listed)
+        # From pinned memory, or the copy would wait for everything launched before it.
+        return torch.tensor(listed, pin_memory=True).to(self.device, non_blocking=True)
 
     def _pass(self, ids: Tensor, need: int) -> Tensor:
         start, count = self._length, len(ids)
-        masks = {window: chain_mask(start, count, window, self.shape.group) for window in self.windows}
-        rows = Rows(self.storage, self.shape, start, count, slice(start, start + count), masks)
-        logits = self.decoder(ids, rows, need)
+        logits = self.passes.chain(ids, start, need)
         self._length += count
         return logits
 
@@ -124,7 +137,7 @@ class FastBranches:
         self._lengths = list(lengths)
         self._positions = torch.tensor(self._lengths, device=runner.device)
         self._length = runner.length
-        self._mask = BranchMask(self._length, self._lengths, runner.shape.group)
+        self._mask = BranchMask(self._length, self._lengths, runner.shape.group, runner.device)
         self._fed: list[Tensor] = []  # per step: ids [B]
 
     @torch.inference_mode()
@@ -135,8 +148,7 @@ class FastBranches:
         start = self._length + depth * count
         runner.storage.reserve(start + count, used=start)
         masks = self._mask.step(runner.windows)
-        rows = Rows(runner.storage, runner.shape, start, count, self._positions + depth, masks)
-        logits = runner.decoder(ids, rows, count)
+        logits = runner.passes.tree(ids, start, self._positions + depth, masks)
         self._fed.append(ids.clone())
         return logits
 

@@ -31,6 +31,11 @@ MAKERS: dict[str, Maker] = {
     "fast llama": lambda folder: fast_runner(save(folder, "llama", **LLAMA)),
     "fast llama, bfloat16 file": lambda folder: fast_runner(save(folder, "llama", dtype=torch.bfloat16, **LLAMA)),
     "fast mistral, window 9": lambda folder: fast_runner(save(folder, "mistral", sliding_window=9, **LLAMA)),
+    "fast llama, static": lambda folder: fast_runner(save(folder, "llama", **LLAMA), static=True),
+    "fast mistral, window 9, static": lambda folder: fast_runner(
+        save(folder, "mistral", sliding_window=9, **LLAMA), static=True
+    ),
+    "fast gpt2, static": lambda folder: fast_runner(save(folder, "gpt2", **GPT2), static=True),
     "fast gpt2": lambda folder: fast_runner(save(folder, "gpt2", **GPT2)),
     "transformers llama": lambda folder: _by_transformers(folder, "llama", LLAMA),
     "transformers mistral, window 9": lambda folder: _by_transformers(folder, "mistral", LLAMA | {"sliding_window": 9}),
