@@ -17,7 +17,8 @@ from decoding.fast.runner import FastRunner
 from tests.decoding.models import GPT2, LLAMA, fast_runner, save
 
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
-YARN = {"rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0, "original_max_position_embeddings": 32}
+YARN = {"rope_type": "yarn", "factor": 4.0, "rope_theta": 100.0, "original_max_position_embeddings": 32}
+WIDE = LLAMA | {"head_dim": 32}  # enough pairs for yarn's ramp to be one
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("llama", LLAMA),
     "llama, every head its own keys": ("llama", LLAMA | {"num_key_value_heads": 6}),
@@ -38,13 +39,13 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "llama",
         LLAMA | {"rope_parameters": LLAMA3 | {"rope_theta": 5e5, "original_max_position_embeddings": 16}},
     ),
-    "llama, rope yarn": ("llama", LLAMA | {"rope_parameters": YARN}),
+    "llama, rope yarn": ("llama", WIDE | {"rope_parameters": YARN}),
     "llama, rope yarn, factors": (
         "llama",
-        LLAMA
-        | {"rope_parameters": YARN | {"attention_factor": 1.3, "beta_fast": 8, "beta_slow": 2, "truncate": False}},
+        WIDE
+        | {"rope_parameters": YARN | {"attention_factor": 1.3, "beta_fast": 8, "beta_slow": 0.5, "truncate": False}},
     ),
-    "llama, rope yarn, mscale": ("llama", LLAMA | {"rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.1}}),
+    "llama, rope yarn, mscale": ("llama", WIDE | {"rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.1}}),
     "mistral": ("mistral", LLAMA | {"sliding_window": None}),
     "mistral, window": ("mistral", LLAMA | {"sliding_window": 11}),
     "qwen2": ("qwen2", LLAMA),
@@ -181,3 +182,13 @@ def test_gpt2_without_the_prefix_as_the_first_checkpoints_were_saved(tmp_path: P
         {name.removeprefix("transformer."): tensor for name, tensor in tensors.items()}, folder / "model.safetensors"
     )
     assert_same(load(folder).runner.extend(TEXT, 9), want)
+
+
+def test_windows_as_older_config_files_spell_them(tmp_path: Path) -> None:
+    model_type, config = CASES["qwen2, window in some layers"]
+    folder = save(tmp_path, model_type, **config)
+    file = folder / "config.json"
+    spelled = json.loads(file.read_text())
+    del spelled["layer_types"]
+    file.write_text(json.dumps(spelled))
+    assert_same(fast_runner(folder).extend(TEXT, 100), Reference(folder)(TEXT, 100))
