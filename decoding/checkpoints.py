@@ -64,7 +64,7 @@ def load(
     context = context_that_fits(facts, dtype, device, context)
     try:
         with _quiet():
-            tokenizer = _tokenizer(facts)
+            tokenizer = tokenizer_of(facts)
             if facts.shape is not None and runner == "auto":
                 weights = weights_of(facts.shape, TensorFiles(facts.files))
                 return Loaded(
@@ -77,7 +77,7 @@ def load(
         raise OutOfMemory(f"{device} could not hold {facts.path}: {error}. Use a smaller model or context.") from None
 
 
-def _tokenizer(facts: ModelFolder) -> Tokenizer:
+def tokenizer_of(facts: ModelFolder) -> Tokenizer:
     try:
         return Tokenizer(
             transformers.AutoTokenizer.from_pretrained(facts.path, trust_remote_code=False, local_files_only=True)
