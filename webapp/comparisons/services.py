@@ -233,7 +233,7 @@ def remaining(*, comparison: Comparison) -> Iterator[tuple[Prompt, int, list[Run
 @transaction.atomic
 def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str) -> Sample:
     """A fresh start. What an earlier attempt left unfinished is thrown away, never stitched."""
-    _require_lease(job)
+    require_lease(job)
     Sample.objects.filter(run=run, prompt=prompt, repeat=repeat, finished=None).delete()
     return Sample.objects.create(
         run=run, prompt=prompt, repeat=repeat, attempt=job.attempt, worker=job.worker, device=device
@@ -243,7 +243,7 @@ def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str
 @transaction.atomic
 def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[str, Any]) -> None:
     """Its trace is written whole; here are its numbers, as decoding.summary.Sample gives them."""
-    _require_lease(job)
+    require_lease(job)
     written = Sample.objects.filter(pk=sample.pk, finished=None).update(
         finished=timezone.now(),
         last_seq=last_seq,
@@ -255,8 +255,23 @@ def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[s
         raise Conflict("This sample is finished already, or was begun anew by another attempt.", code="sample-is-over")
 
 
-def _require_lease(job: Job) -> None:
-    """A worker that lost its lease must not write: another may be at the same samples."""
+@transaction.atomic
+def audit_samples(*, job: Job, numbers: Mapping[Sample, Mapping[str, Any]]) -> None:
+    """The numbers again, now with how the texts of one prompt compare with autoregressive's."""
+    require_lease(job)
+    for sample, audited in numbers.items():
+        Sample.objects.filter(pk=sample.pk).exclude(finished=None).update(numbers=dict(audited))
+
+
+@transaction.atomic
+def drop_unfinished(*, job: Job) -> None:
+    """Nobody is at these any more: what is left of them must not look as if somebody were."""
+    require_lease(job)
+    Sample.objects.filter(run__comparison__job=job, finished=None).delete()
+
+
+def require_lease(job: Job) -> None:
+    """First in every transaction of a worker: one that lost its lease must not write, for another may be at it."""
     held = Job.objects.select_for_update().filter(
         pk=job.pk, state=State.RUNNING, attempt=job.attempt, worker=job.worker
     )
