@@ -1,0 +1,34 @@
+"""`python -m worker --queue cpu`: one worker for one queue."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import sys
+from collections.abc import Sequence
+
+import django
+
+from worker import leash
+
+
+def main(argv: Sequence[str]) -> None:
+    leash.put_on()
+    parser = argparse.ArgumentParser(prog="python -m worker", description="Work through one queue of jobs.")
+    parser.add_argument("--queue", choices=("cpu", "gpu"), required=True)
+    parser.add_argument("--name", help="who it is among workers, and the same after a restart")
+    asked = parser.parse_args(argv)
+    name = asked.name or f"{asked.queue}-{os.getpid()}@{socket.gethostname()}"
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
+    django.setup()
+    from webapp.core.broker import app
+    from worker.hands import Hands
+    from worker.tasks import listen
+
+    listen(app, Hands(name, asked.queue), asked.queue, name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,186 @@
+"""A comparison on this worker: order what is missing, write down what the engine reports, go on after it died."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models import Q
+
+from decoding import prompts
+from decoding.errors import DrafthouseError
+from decoding.events import to_dict
+from decoding.spec import Sampling
+from decoding.summary import Sample as Numbers
+from webapp.comparisons import services as comparisons
+from webapp.comparisons import trace
+from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet
+from webapp.comparisons.report import sample_of
+from webapp.jobs import services as jobs
+from webapp.registry.models import Prompt
+from worker.database import Stopped, insist
+from worker.engine_process import EngineDied, EngineProcess
+from worker.listening import reports
+from worker.materials import folder_of
+from worker.messages import Audited, Began, Broke, Compare, Decoded, Grew, Loaded, Report, Which
+from worker.pulse import Hold
+
+MOST_DEATHS = 3  # of the engine, with no sample finished in between
+
+
+class SomeBroke(DrafthouseError):
+    """The rest is done; the message names the first that could not be decoded, and why."""
+
+    code = "samples-broke"
+
+
+def compare(hold: Hold, engine: EngineProcess) -> None:
+    """The rule for what breaks: a sample that the engine reports as broken, or that has killed it twice, is given up,
+    and the rest goes on. In the end the job fails, naming what is missing; trying again decodes only that."""
+    work = insist(hold, lambda: ComparisonJob(hold))
+    try:
+        while order := insist(hold, work.order):
+            try:
+                for report in reports(hold, engine, order):
+                    work.note(report)
+            except EngineDied as death:
+                work.engine_died(death)
+    finally:
+        if not hold.is_lost:
+            insist(hold, lambda: comparisons.drop_unfinished(job=hold.job))
+        trace.nudge(work.comparison.pk)
+    if work.broken:
+        raise SomeBroke(work.what_broke())
+
+
+class ComparisonJob:
+    def __init__(self, hold: Hold) -> None:
+        self.hold = hold
+        self.job = hold.job
+        chosen = Comparison.objects.select_related(
+            "pair__target__upload", "pair__draft__upload", "pair__target", "pair__draft"
+        )
+        self.comparison = chosen.get(job=self.job)
+        self.runs: dict[str, Run] = {run.label: run for run in self.comparison.runs.all()}
+        self.prompts: dict[str, Prompt] = {prompt.name: prompt for prompt in self.comparison.prompts}
+        self.samples: dict[Which, Sample] = {}
+        self.broken: dict[Which, str] = {}
+        self.device = ""
+        self._at: Which | None = None
+        self._killers: set[Which] = set()
+        self._deaths = 0
+
+    def order(self) -> Compare | None:
+        """What is missing; None when nothing is that could still be had."""
+        self._read_samples()
+        audited = self._finished().filter(~Q(numbers__audit=None) & Q(numbers__has_key="audit"))
+        full: dict[tuple[str, int], int] = {}
+        for name, repeat in audited.values_list("prompt__name", "repeat"):
+            full[name, repeat - 1] = full.get((name, repeat - 1), 0) + 1
+        given_up: dict[tuple[str, int], int] = {}
+        for _, name, repeat in self.broken:
+            given_up[name, repeat] = given_up.get((name, repeat), 0) + 1
+        groups = [(name, repeat) for repeat in range(self.comparison.repeats) for name in self.prompts]
+        settled = {group for group in groups if full.get(group, 0) + given_up.get(group, 0) >= len(self.runs)}
+        if len(settled) == len(groups):
+            return None
+        sampling = {**self.comparison.sampling, "stop": tuple(self.comparison.sampling["stop"])}
+        return Compare(
+            target=folder_of(self.comparison.pair.target),
+            draft=folder_of(self.comparison.pair.draft),
+            device="cpu" if self.job.queue == "cpu" else "cuda:0",
+            prompts=[prompts.Prompt(p.name, p.text, p.category, p.split, p.reference) for p in self.prompts.values()],
+            choices=[run.choice for run in self.runs.values()],
+            sampling=Sampling(**sampling),
+            repeats=self.comparison.repeats,
+            settled=frozenset(settled),
+            finished=self._numbers_outside(settled),
+            given_up=frozenset(self.broken),
+        )
+
+    def note(self, report: Report) -> None:
+        match report:
+            case Loaded():
+                self.device = f"{report.hardware['device_name']}, {report.hardware['threads']} threads"
+            case Began():
+                self._at = report.which
+                self.samples[report.which] = insist(self.hold, lambda: self._begin(report.which))
+            case Grew():
+                insist(self.hold, lambda: self._append(report))
+            case Decoded():
+                insist(self.hold, lambda: self._finish(report))
+            case Broke():
+                self.broken[report.which] = report.sentence
+                self._tell(f"{_called(report.which)}: {report.sentence}")
+            case Audited():
+                insist(self.hold, lambda: self._audit(report))
+                trace.nudge(self.comparison.pk)
+
+    def engine_died(self, death: EngineDied) -> None:
+        """Once is an accident, and the sample is redone from its start. After twice it is given up."""
+        if not self.hold.may_go_on():
+            raise Stopped
+        self._deaths += 1
+        at, self._at = self._at, None
+        if self._deaths >= MOST_DEATHS or at is None:
+            raise death
+        if at in self._killers:
+            self.broken[at] = str(death)
+        self._killers.add(at)
+        outcome = "It is given up." if at in self.broken else "It is decoded anew."
+        self._tell(f"{_called(at)}: {death} {outcome}")
+
+    def what_broke(self) -> str:
+        which, sentence = next(iter(self.broken.items()))
+        count = len(self.broken)
+        samples = "1 sample" if count == 1 else f"{count} samples"
+        return (
+            f"{samples} could not be decoded; all others are done. {_called(which)}: {sentence} "
+            "Trying again decodes only what is missing."
+        )
+
+    def _finished(self) -> SampleQuerySet:
+        return Sample.objects.filter(run__comparison=self.comparison).finished()
+
+    def _read_samples(self) -> None:
+        rows = self._finished().select_related("run", "prompt").defer("numbers", "prompt__text", "prompt__reference")
+        self.samples = {(row.run.label, row.prompt.name, row.repeat - 1): row for row in rows}
+        self.hold.progress(len(self.samples), len(self.runs) * len(self.prompts) * self.comparison.repeats)
+
+    def _numbers_outside(self, settled: set[tuple[str, int]]) -> list[Numbers]:
+        wanted = [row.pk for (_, name, repeat), row in self.samples.items() if (name, repeat) not in settled]
+        return [sample_of(row.numbers) for row in Sample.objects.filter(pk__in=wanted)]
+
+    def _begin(self, which: Which) -> Sample:
+        label, name, repeat = which
+        return comparisons.begin_sample(
+            job=self.job, run=self.runs[label], prompt=self.prompts[name], repeat=repeat + 1, device=self.device
+        )
+
+    @transaction.atomic
+    def _append(self, grew: Grew) -> None:
+        comparisons.require_lease(self.job)
+        events = [to_dict(event, seq) for seq, event in enumerate(grew.events, grew.first_seq)]
+        trace.append(sample=self.samples[grew.which], first_seq=grew.first_seq, events=events, words=grew.words)
+
+    @transaction.atomic
+    def _finish(self, decoded: Decoded) -> None:
+        numbers = decoded.sample
+        sample = self.samples[numbers.strategy, numbers.prompt, numbers.repeat]
+        comparisons.finish_sample(job=self.job, sample=sample, last_seq=decoded.last_seq, numbers=numbers.to_dict())
+        done = self.hold.done + 1
+        jobs.progressed(job=self.job, done=done)
+        self.hold.done = done
+        self._at, self._deaths = None, 0
+
+    def _audit(self, audited: Audited) -> None:
+        numbers = {
+            self.samples[sample.strategy, sample.prompt, sample.repeat]: sample.to_dict() for sample in audited.samples
+        }
+        comparisons.audit_samples(job=self.job, numbers=numbers)
+
+    def _tell(self, sentence: str) -> None:
+        insist(self.hold, lambda: jobs.note(job=self.job, sentence=sentence))
+
+
+def _called(which: Which) -> str:
+    label, prompt, repeat = which
+    return f"{label} on prompt {prompt}" + (f", repeat {repeat + 1}" if repeat else "")

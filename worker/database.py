@@ -1,0 +1,38 @@
+"""Writing while the database may be away, and not writing once the lease is lost."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db import InterfaceError, OperationalError, connection
+
+from webapp.core.problems import Conflict
+from worker.pulse import Hold
+
+RETRY_EVERY = 0.5  # s
+
+logger = logging.getLogger("drafthouse.worker")
+T = TypeVar("T")
+
+
+class Stopped(Exception):
+    """The job must be put down; the hold says why."""
+
+
+def insist(hold: Hold, write: Callable[[], T]) -> T:
+    """Write, as often as it takes, for as long as the job is ours. Each write is one transaction."""
+    while not hold.is_lost:
+        try:
+            return write()
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("The database does not answer (%s); what the engine says waits.", error)
+            connection.close()
+            time.sleep(RETRY_EVERY)
+        except Conflict as refusal:
+            if refusal.code != "lease-lost":
+                raise
+            hold.is_lost = True
+    raise Stopped

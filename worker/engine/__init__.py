@@ -1,0 +1,1 @@
+"""The process that runs models. It knows no database and no broker: orders come through a pipe, reports go back."""

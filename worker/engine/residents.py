@@ -1,0 +1,59 @@
+"""Models stay loaded from job to job, the least recently used leaving first when memory gets short."""
+
+from __future__ import annotations
+
+import gc
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from decoding.checkpoints import Loaded, load
+from decoding.devices import free_bytes
+from decoding.errors import OutOfMemory
+from decoding.model_folder import inspect
+
+ROOM = 2.0  # a model wants this many times its weights free: itself, and its cache of keys and values
+
+
+@dataclass(frozen=True)
+class Spot:
+    folder: Path
+    device: str
+    role: str  # a target and a draft of one folder are two runners: each holds a text of its own
+
+
+class Residents:
+    def __init__(self) -> None:
+        self._loaded: OrderedDict[Spot, Loaded] = OrderedDict()
+
+    def load(self, spot: Spot, keep: Spot | None = None) -> Loaded:
+        """`keep` is not put out to make room."""
+        if spot not in self._loaded:
+            self._make_room(inspect(spot.folder).weight_bytes, torch.device(spot.device), keep)
+            self._loaded[spot] = self._load(spot, keep)
+        self._loaded.move_to_end(spot)
+        return self._loaded[spot]
+
+    def _load(self, spot: Spot, keep: Spot | None) -> Loaded:
+        try:
+            return load(spot.folder, device=torch.device(spot.device))
+        except OutOfMemory:
+            if not self._put_out_one(keep):
+                raise
+            return self._load(spot, keep)
+
+    def _make_room(self, weight_bytes: int, device: torch.device, keep: Spot | None) -> None:
+        while free_bytes(device) < ROOM * weight_bytes and self._put_out_one(keep):
+            pass
+
+    def _put_out_one(self, keep: Spot | None) -> bool:
+        oldest = next((spot for spot in self._loaded if spot != keep), None)
+        if oldest is None:
+            return False
+        del self._loaded[oldest]
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        return True

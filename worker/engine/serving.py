@@ -1,0 +1,83 @@
+"""Orders in, reports out. A thread listens, so that a cancellation is heard in the middle of the work."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+import traceback
+from multiprocessing.connection import Connection
+
+from decoding.errors import DrafthouseError
+from worker.engine import checking, comparing
+from worker.engine.residents import Residents
+from worker.messages import Cancel, CheckModel, Compare, Ended, Failed, Order, Report, StillHere
+
+SILENCE = 15.0  # s without a word from the worker: it is gone or frozen, and its job is somebody else's
+
+
+class Mouth:
+    """The way out, for the thread that decodes and the one that sends traces."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def say(self, report: Report) -> None:
+        with self._lock:
+            self._connection.send(report)
+
+
+class Ear(threading.Thread):
+    """Hears orders; those that cannot wait are obeyed here."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(daemon=True)
+        self._connection = connection
+        self.orders: queue.SimpleQueue[Order] = queue.SimpleQueue()
+        self._is_cancelled = False
+
+    def cancelled(self) -> bool:
+        """Asked before every round."""
+        return self._is_cancelled
+
+    def next(self) -> Order:
+        order = self.orders.get()
+        return order
+
+    def run(self) -> None:
+        while self._connection.poll(SILENCE):
+            try:
+                order = self._connection.recv()
+            except (EOFError, OSError):
+                break
+            match order:
+                case StillHere():
+                    pass
+                case Cancel():
+                    self._is_cancelled = True
+                case _:
+                    self._is_cancelled = False
+                    self.orders.put(order)
+        os._exit(0)  # the worker is gone: nobody would read what is made from here on
+
+
+def serve(connection: Connection) -> None:
+    logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
+    mouth, ear, residents = Mouth(connection), Ear(connection), Residents()
+    ear.start()
+    while True:
+        order = ear.next()
+        try:
+            match order:
+                case CheckModel():
+                    checking.check(order, mouth.say)
+                case Compare():
+                    comparing.compare(order, residents, mouth.say, ear.cancelled)
+            mouth.say(Ended())
+        except DrafthouseError as error:
+            mouth.say(Failed(str(error), error.code))
+        except Exception as error:
+            traceback.print_exc()
+            mouth.say(Failed(f"The engine met an error of its own: {type(error).__name__}: {error}", "internal"))

@@ -1,0 +1,130 @@
+"""The engine process as its worker holds it: started when first needed, told what to do, ended without mercy."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+
+from worker import leash
+from worker.backlog import Backlog
+from worker.messages import Cancel, Ended, Failed, Order, Report, StillHere
+
+STILL_HERE_EVERY = 2.0  # s
+TIME_TO_OBEY = 0.5  # s after TERM
+LAST_LINES = 12
+
+logger = logging.getLogger("drafthouse.worker")
+
+
+class EngineDied(Exception):
+    """The process is gone; the message says how, and what it said last."""
+
+
+class EngineProcess:
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._last_lines: deque[str] = deque(maxlen=LAST_LINES)
+        self.is_busy = False
+
+    def tell(self, order: Order) -> None:
+        """Start the engine where there is none. Call from the main thread: the leash is tied to the one that forks."""
+        if self._process is None or self._process.poll() is not None:
+            self._start()
+        self.is_busy = True
+        self._send(order)
+
+    def cancel(self) -> None:
+        self._send(Cancel())
+
+    def hear(self, timeout: float) -> Report | None:
+        """The next thing it says; None when it says nothing in time. Raises EngineDied when it never will again."""
+        message = self._backlog.get(timeout)
+        if message is not None:
+            report: Report = pickle.loads(message)
+            self.is_busy = not isinstance(report, (Ended, Failed))
+            return report
+        if self._backlog.is_over:
+            raise EngineDied(self._obituary())
+        return None
+
+    def end(self) -> None:
+        """TERM, then KILL, to it and all it has started. The next order starts a fresh one."""
+        if self._process is None:
+            return
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(self._process.pid, number)
+                self._process.wait(TIME_TO_OBEY)
+                break
+            except ProcessLookupError:
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        self._process.wait()
+        self._process = None
+        self.is_busy = False
+
+    def _start(self) -> None:
+        self.end()
+        ours, theirs = Pipe()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "worker.engine", str(theirs.fileno())],
+                env=leash.held(),
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        self._connection, self._backlog = ours, Backlog()
+        self._last_lines.clear()
+        self._sending = threading.Lock()
+        for work in (self._read, self._relay, self._keep_alive):
+            threading.Thread(target=work, args=(self._process, ours, self._backlog), daemon=True).start()
+
+    def _send(self, order: Order) -> None:
+        try:
+            with self._sending:
+                self._connection.send(order)
+        except OSError:
+            pass  # it is dead, which `hear` tells
+
+    def _read(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
+        try:
+            while True:
+                backlog.put(connection.recv_bytes())
+        except (EOFError, OSError):
+            process.wait()  # so that whoever hears of the end can be told how it came
+            backlog.close()
+
+    def _relay(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            self._last_lines.append(line.rstrip())
+            sys.stderr.write(f"engine: {line}")
+            sys.stderr.flush()
+
+    def _keep_alive(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
+        while process.poll() is None:
+            self._send(StillHere())
+            time.sleep(STILL_HERE_EVERY)
+
+    def _obituary(self) -> str:
+        assert self._process is not None
+        code = self._process.wait()
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        why = " The system does that when memory runs out." if code == -signal.SIGKILL else ""
+        said = "\n".join(self._last_lines)
+        return f"The engine process {how}.{why}" + (f" It said last:\n{said}" if said else "")

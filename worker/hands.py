@@ -1,0 +1,100 @@
+"""A worker: takes a job, does it with its engine process, says how it ended, takes the next."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+
+from django.db import Error, close_old_connections, connection
+
+from decoding.errors import DrafthouseError
+from webapp.core.problems import Problem
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Kind
+from worker import comparison_job, model_job
+from worker.database import Stopped
+from worker.engine_process import EngineDied, EngineProcess
+from worker.materials import NotHere
+from worker.pulse import Hold, Pulse
+
+logger = logging.getLogger("drafthouse.worker")
+
+Work = Callable[[Hold, EngineProcess], None]
+WORK: dict[str, Work] = {
+    Kind.COMPARISON: comparison_job.compare,
+    Kind.CHECK_MODEL: model_job.check,
+}
+
+
+class Hands:
+    def __init__(self, name: str, queue: str) -> None:
+        self.name = name
+        self.queue = queue
+        self.engine = EngineProcess()
+        self.pulse = Pulse(self._announce)
+
+    def begin(self) -> None:
+        jobs.take_back(worker=self.name)
+        self.pulse.start()
+
+    def stop(self) -> None:
+        """From a signal's handler: the job in hand notices."""
+        self.pulse.stop()
+
+    def look(self) -> None:
+        """Do what waits, until nothing does."""
+        while not self.pulse.is_stopping:
+            close_old_connections()
+            try:
+                job = jobs.claim(worker=self.name, queues=[self.queue])
+                if job is None:
+                    return
+                with self.pulse.holding(job) as hold:
+                    self._work(hold)
+                if self.engine.is_busy:
+                    self.engine.end()  # with a job that was dropped in the middle: its reports are not for the next
+            except Error as error:
+                logger.warning("The database does not answer (%s).", error)
+                connection.close()
+                return  # the scheduler wakes us again
+
+    def _work(self, hold: Hold) -> None:
+        job = hold.job
+        try:
+            WORK[job.kind](hold, self.engine)
+            jobs.succeed(job=job)
+        except Stopped:
+            self._put_down(hold)
+        except (Problem, DrafthouseError) as refusal:
+            jobs.fail(job=job, reason=str(refusal))
+        except (NotHere, EngineDied) as trouble:
+            jobs.give_back(job=job, reason=f"{self.name}: {trouble}")
+        except Error:
+            raise
+        except Exception as error:
+            logger.exception("an error of our own")
+            jobs.give_back(job=job, reason=f"{self.name} met an error of its own: {type(error).__name__}: {error}")
+
+    def _put_down(self, hold: Hold) -> None:
+        if hold.is_lost:
+            logger.warning("The lease on %s is lost; what was not written stays unwritten.", hold.job)
+        elif hold.is_cancelled:
+            jobs.stop(job=hold.job)
+        else:
+            jobs.release(job=hold.job)
+
+    def _announce(self) -> None:
+        device = "cpu" if self.queue == "cpu" else "cuda:0"
+        jobs.announce(name=self.name, queues=[self.queue], devices=[device], versions=_versions())
+
+
+def _versions() -> dict[str, str]:
+    """Without importing any of them."""
+    found = {}
+    for package in ("torch", "transformers", "safetensors"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

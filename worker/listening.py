@@ -1,0 +1,60 @@
+"""Give the engine an order and hear it out: to its end, to the word that the job must be put down, or to its death."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from decoding.errors import DrafthouseError, OutOfMemory
+from worker.database import Stopped
+from worker.engine_process import EngineDied, EngineProcess
+from worker.materials import NotHere
+from worker.messages import Ended, Failed, Order, Report
+from worker.pulse import Hold
+
+HANG = 300.0  # s without a word; reading a long prompt with a large model takes minutes, no round takes this long
+TIME_TO_CANCEL = 0.5  # s for the flag, which is looked at before every round; then TERM, then KILL
+NEEDS_ANOTHER_MACHINE = (OutOfMemory.code, "bad-device")
+
+
+def reports(hold: Hold, engine: EngineProcess, order: Order, hang: float = HANG) -> Iterator[Report]:
+    engine.tell(order)
+    heard = time.monotonic()
+    while True:
+        report = engine.hear(0.1)
+        if not hold.may_go_on():
+            yield from _last_words(engine, report)
+            raise Stopped
+        if report is not None:
+            heard = time.monotonic()
+        elif time.monotonic() - heard > hang:
+            engine.end()
+            raise EngineDied(f"The engine process said nothing for {hang:.0f} s and was ended.")
+        match report:
+            case None:
+                continue
+            case Ended():
+                return
+            case Failed():
+                raise _refusal(report)
+            case _:
+                yield report
+
+
+def _last_words(engine: EngineProcess, report: Report | None) -> Iterator[Report]:
+    """The flag first: an engine that hears it stays, with its models. One that does not is ended."""
+    engine.cancel()
+    deadline = time.monotonic() + TIME_TO_CANCEL
+    while time.monotonic() < deadline:
+        if isinstance(report, (Ended, Failed)):
+            return
+        if report is not None:
+            yield report
+        report = engine.hear(0.05)
+    engine.end()
+
+
+def _refusal(failed: Failed) -> Exception:
+    if failed.code in NEEDS_ANOTHER_MACHINE:
+        return NotHere(failed.sentence)
+    return DrafthouseError(failed.sentence)

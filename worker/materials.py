@@ -1,0 +1,52 @@
+"""From a row of the registry to a folder on this machine's disk. Uploads are put together once and kept by content, so
+two models of the same files are one folder, and a worker on another machine fetches nothing twice."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from pathlib import Path, PurePosixPath
+
+from django.conf import settings
+
+from webapp.registry.models import LanguageModel, Readiness
+from webapp.uploads.models import Upload
+from webapp.uploads.reading import FileReader
+
+
+class NotHere(Exception):
+    """This machine does not have the model; the message says why."""
+
+
+def folder_of(model: LanguageModel) -> Path:
+    if model.state == Readiness.REFUSED:
+        raise NotHere(f"{model.name} was refused: {model.reason}")
+    if model.upload is not None:
+        return _assembled(model.upload)
+    path = Path(model.location)
+    if not path.is_dir():
+        raise NotHere(f"{model.name} should be in {path}, and this worker's machine has no such folder.")
+    return path
+
+
+def _assembled(upload: Upload) -> Path:
+    files = list(upload.files.all())
+    manifest = "\n".join(f"{file.path} {' '.join(file.chunks)}" for file in files)
+    models = Path(settings.DATA_DIR) / "models"
+    folder = models / hashlib.sha256(manifest.encode()).hexdigest()[:32]
+    if folder.exists():
+        return folder
+    models.mkdir(exist_ok=True)
+    growing = Path(tempfile.mkdtemp(dir=models, prefix="growing-"))
+    try:
+        for file in files:
+            with (growing / PurePosixPath(file.path).name).open("wb") as out:
+                shutil.copyfileobj(FileReader(file, upload.team_id), out, 1024 * 1024)
+        growing.rename(folder)  # whole or not at all; of two who build it at once, either will do
+    except OSError:
+        if not folder.exists():
+            raise
+    finally:
+        shutil.rmtree(growing, ignore_errors=True)
+    return folder

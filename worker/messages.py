@@ -1,0 +1,124 @@
+"""What a worker and its engine process tell each other. Both are of one version, so these travel as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from decoding.events import Event
+from decoding.prompts import Prompt
+from decoding.spec import Choice, Sampling
+from decoding.summary import Sample
+
+# Which sample: strategy's label, prompt's id, repeat.
+Which = tuple[str, str, int]
+
+
+# To the engine -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CheckModel:
+    """Can this folder be run?"""
+
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    target: Path
+    draft: Path
+    device: str
+    prompts: Sequence[Prompt]
+    choices: Sequence[Choice]
+    sampling: Sampling
+    repeats: int
+    settled: frozenset[tuple[str, int]]  # prompt's id and repeat: nothing is left to do for these
+    finished: Sequence[Sample]  # of the prompts that are not settled: decoded before, by this attempt or another
+    given_up: frozenset[Which]  # these broke, and are not tried again
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """After the current round."""
+
+
+@dataclass(frozen=True, slots=True)
+class StillHere:
+    """The worker lives. An engine that does not hear this for a while ends: nobody would read what it makes."""
+
+
+Order = CheckModel | Compare | Cancel | StillHere
+
+
+# From the engine -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    facts: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The pair is resident; what runs each strategy, and on what."""
+
+    hardware: dict[str, object]
+    runners: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """This sample is being decoded from now on: if the engine dies, this is whom it costs."""
+
+    which: Which
+
+
+@dataclass(frozen=True, slots=True)
+class Grew:
+    """More of a sample's trace. `first_seq` starts at 1 and leaves no hole."""
+
+    which: Which
+    first_seq: int
+    events: Sequence[Event]
+    words: Mapping[int, str]  # token id to text, for tokens that the sample's trace had not shown before
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A sample is complete; all of its trace was sent before this."""
+
+    sample: Sample
+    last_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """A sample could not be decoded."""
+
+    which: Which
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """The samples of one prompt, each compared with autoregressive's."""
+
+    samples: Sequence[Sample]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The order cannot be carried out."""
+
+    sentence: str
+    code: str  # of DrafthouseError; "internal" for an error of our own
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The order is carried out, or was cancelled."""
+
+
+Report = Checked | Loaded | Began | Grew | Decoded | Broke | Audited | Failed | Ended

@@ -1,0 +1,28 @@
+"""The jobs of the models page: can this model be run here?"""
+
+from __future__ import annotations
+
+from decoding.errors import DrafthouseError
+from webapp.registry import services as registry
+from webapp.registry.models import LanguageModel
+from worker.database import insist
+from worker.engine_process import EngineProcess
+from worker.listening import reports
+from worker.materials import folder_of
+from worker.messages import Checked, CheckModel
+from worker.pulse import Hold
+
+
+def check(hold: Hold, engine: EngineProcess) -> None:
+    """The model is ready or refused; either way it was looked at, so the job has done what it was for."""
+    model = insist(hold, lambda: LanguageModel.objects.select_related("upload").get(job=hold.job))
+    facts: dict[str, object] = {}
+    try:
+        for report in reports(hold, engine, CheckModel(folder_of(model))):
+            if isinstance(report, Checked):
+                facts = report.facts
+    except DrafthouseError as refusal:
+        sentence = str(refusal)
+        insist(hold, lambda: registry.refuse_model(model=model, reason=sentence))
+        raise
+    insist(hold, lambda: registry.model_is_ready(model=model, facts=facts))

@@ -1,0 +1,103 @@
+"""A worker's heartbeat, in a thread of its own: it says that the worker lives, renews the lease of the job in hand, and
+hears when somebody wants that job cancelled."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from django.db import Error, close_old_connections, connection
+
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+
+LISTEN_EVERY = 0.25  # s: cancelling must take effect within a second
+RENEW_EVERY = 4.0  # s
+
+logger = logging.getLogger("drafthouse.worker")
+
+
+@dataclass
+class Hold:
+    """A job in hand: how far it is, and whether we may go on."""
+
+    job: Job
+    done: int = 0
+    total: int = 0
+    is_lost: bool = False  # another worker may have it: not one more word may be written
+    is_cancelled: bool = False
+    is_stopping: bool = False  # this worker goes home
+    renewed: float = field(default_factory=time.monotonic)
+
+    def may_go_on(self) -> bool:
+        return not (self.is_lost or self.is_cancelled or self.is_stopping)
+
+    def progress(self, done: int, total: int) -> None:
+        self.done, self.total = done, total
+
+
+class Pulse:
+    def __init__(self, announce: Callable[[], None]) -> None:
+        self._announce = announce
+        self._announced = 0.0
+        self._hold: Hold | None = None
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """May be called from a signal's handler."""
+        self._stop.set()
+        if self._hold is not None:
+            self._hold.is_stopping = True
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stop.is_set()
+
+    @contextmanager
+    def holding(self, job: Job) -> Iterator[Hold]:
+        hold = Hold(job, done=job.done_count, total=job.total_count, is_stopping=self._stop.is_set())
+        self._hold = hold
+        try:
+            yield hold
+        finally:
+            with self._lock:  # a renewal that is under way ends first
+                self._hold = None
+
+    def _run(self) -> None:
+        while not self._stop.wait(LISTEN_EVERY) or self._hold is not None:
+            try:
+                self._beat()
+            except Error as error:
+                logger.warning("The database does not answer (%s).", error)
+                connection.close()
+            with self._lock:
+                if self._hold and time.monotonic() - self._hold.renewed > jobs.LEASE.total_seconds():
+                    self._hold.is_lost = True  # nobody told us so, but others may think so by now
+            if self._stop.is_set():
+                time.sleep(LISTEN_EVERY)
+
+    def _beat(self) -> None:
+        close_old_connections()
+        now = time.monotonic()
+        if now - self._announced > RENEW_EVERY:
+            self._announce()
+            self._announced = now
+        with self._lock:
+            hold = self._hold
+            if hold is None:
+                return
+            if now - hold.renewed > RENEW_EVERY:
+                if jobs.renew(job=hold.job, done=hold.done, total=hold.total):
+                    hold.renewed = now
+                else:
+                    hold.is_lost = True
+            hold.is_cancelled = hold.is_cancelled or jobs.is_cancel_asked(job=hold.job)

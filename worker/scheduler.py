@@ -1,0 +1,52 @@
+"""`python -m worker.scheduler`: looks, every two seconds, for what nobody would be told of otherwise: jobs whose worker
+has gone silent, and waiting jobs whose message was lost."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+
+import django
+
+from worker import leash
+
+EVERY = 2.0  # s
+SWEEP_FILES_EVERY = 1800  # rounds, about an hour
+
+logger = logging.getLogger("drafthouse.scheduler")
+
+
+def main() -> None:
+    leash.put_on()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
+    django.setup()
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    rounds = 0
+    while not stop.is_set():
+        look(rounds)
+        rounds += 1
+        stop.wait(EVERY)
+
+
+def look(rounds: int) -> None:
+    from django.db import Error, close_old_connections
+
+    from webapp.jobs import services as jobs
+    from webapp.uploads import services as uploads
+
+    close_old_connections()
+    try:
+        jobs.reap()
+        jobs.wake_workers()
+        if rounds % SWEEP_FILES_EVERY == SWEEP_FILES_EVERY - 1:
+            uploads.sweep()
+    except Error as error:
+        logger.warning("The database does not answer (%s); the next look is in %.0f s.", error, EVERY)
+
+
+if __name__ == "__main__":
+    main()

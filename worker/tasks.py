@@ -1,0 +1,33 @@
+"""The one Celery task there is: look into the database."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from celery import Celery, signals
+from celery.exceptions import SecurityWarning
+
+from webapp.jobs.queue import LOOK
+from worker.hands import Hands
+
+
+def listen(app: Celery, hands: Hands, queue: str, name: str) -> None:
+    """Until somebody says stop. A message that comes twice, or late, finds nothing to do."""
+
+    @app.task(name=LOOK)
+    def look() -> None:
+        hands.look()
+
+    def begin(**_: Any) -> None:
+        hands.begin()
+
+    def end(**_: Any) -> None:  # from the signal's handler, while a job may be running
+        hands.stop()
+
+    signals.worker_ready.connect(begin)
+    signals.worker_shutting_down.connect(end)
+    warnings.simplefilter("ignore", SecurityWarning)  # the messages are empty JSON: root or not, nothing is unpickled
+    app.conf.update(worker_hijack_root_logger=False, worker_redirect_stdouts=False)
+    quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel=WARNING")
+    app.worker_main(["--quiet", "worker", "--pool=solo", f"--queues={queue}", f"--hostname={name}", *quiet])
