@@ -1,0 +1,167 @@
+"""`python -m worker.supervisor`: take the data folder and the port, start everything, keep it up, stop it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from worker import leash
+from worker.supervisor import children, port, valkey
+from worker.supervisor.children import Child, say
+from worker.supervisor.data_folder import DataFolder, Taken
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULE = (sys.executable, "-P", "-m")
+GRACE = 3.0  # s; the broker is stopped after the others, and all within five seconds
+UNTIL_READY = 60.0  # s
+
+
+def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="./drafthouse up", description="Start Drafthouse: broker, pages, scheduler, workers. Ctrl-C stops it all."
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on; 127.0.0.1 is this machine alone")
+    parser.add_argument("--port", type=int, default=port.DEFAULT, help="0 takes the first free one from %(default)s on")
+    parser.add_argument("--data", type=Path, default=_data(), help="where everything is kept (%(default)s)")
+    parser.add_argument("--workers", type=int, default=1, help="how many workers for the queue `cpu` (%(default)s)")
+    asked = parser.parse_args(argv)
+    if asked.workers < 0:
+        parser.error("--workers is 0 or more")
+    if not 0 <= asked.port < 65536:
+        parser.error("--port is 0 to 65535")
+    return asked
+
+
+def _data() -> Path:
+    return Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data")
+
+
+class Supervisor:
+    def __init__(self, listener: socket.socket, data: DataFolder, broker: valkey.Broker, cpu_workers: int) -> None:
+        self.data = data
+        self.listener = listener
+        host, number = listener.getsockname()[:2]
+        self.address = f"http://{'localhost' if host in ('0.0.0.0', '::') else host}:{number}"
+        self.broker = [Child("valkey", broker.command)] if broker.command else []
+        self.others = [
+            Child("web", [*MODULE, "worker.supervisor.web", str(listener.fileno())], pass_fds=(listener.fileno(),)),
+            Child("scheduler", [*MODULE, "worker.scheduler"]),
+            *(worker("cpu", number) for number in range(1, cpu_workers + 1)),
+            *(worker("gpu", number, gpu) for number, gpu in enumerate(gpus(), 1)),
+        ]
+        self.stop_asked = 0
+
+    def run(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._note)
+        for child in self.broker:
+            child.start()
+        try:
+            link = prepare()
+            for child in self.others:
+                child.start()
+            self._wait_for_pages()
+            if not self.stop_asked:
+                self.data.tell(self.address)
+                say("up", f"Drafthouse is at {self.address}")
+                say("up", f"Sign in, once and within half an hour: {self.address}{link}")
+                say("up", "Ctrl-C stops everything.")
+            while not self.stop_asked:
+                self._tend()
+        finally:
+            self._stop()
+
+    def _tend(self) -> None:
+        for child in (*self.broker, *self.others):
+            child.tend()
+        time.sleep(0.1)
+
+    def _wait_for_pages(self) -> None:
+        deadline = time.monotonic() + UNTIL_READY
+        while not self.stop_asked and not answers(f"{self.address}/healthz"):
+            if time.monotonic() > deadline:
+                raise Taken(f"The pages did not answer within {UNTIL_READY:.0f} s; the lines above say why.")
+            self._tend()
+
+    def _stop(self) -> None:
+        say("up", "Stopping.")
+        children.stop(self.others, 0 if self.stop_asked > 1 else GRACE)
+        children.stop(self.broker, 1.0)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.stop_asked += 1
+        if self.stop_asked > 1:
+            for child in self.others:
+                child.signal(signal.SIGKILL)
+
+
+def worker(queue: str, number: int, gpu: str | None = None) -> Child:
+    name = f"{queue}-{number}"
+    command = [*MODULE, "worker", "--queue", queue, "--name", f"{name}@{socket.gethostname()}"]
+    return Child(name, command, env={"CUDA_VISIBLE_DEVICES": gpu or ""})
+
+
+def gpus() -> list[str]:
+    """What CUDA calls the devices of this machine; asked of the driver's own tool, because torch takes seconds."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return []
+    said = subprocess.run([tool, "--query-gpu=index", "--format=csv,noheader"], capture_output=True, text=True)
+    return said.stdout.split() if said.returncode == 0 else []
+
+
+def prepare() -> str:
+    """The path of a sign-in link, once database and files are ready."""
+    done = subprocess.run(
+        [*MODULE, "worker.supervisor.prepare"], env=leash.held(), stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise Taken("The data folder could not be made ready; the lines above say why.")
+    return done.stdout.split()[-1]
+
+
+def answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=1) as response:
+            return bool(response.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def set_environment(data: Path, host: str, broker: valkey.Broker) -> None:
+    """What every child reads its settings from."""
+    os.environ["DRAFTHOUSE_DATA"] = str(data)
+    os.environ["REDIS_URL"] = broker.url
+    os.environ["PYTHONPATH"] = str(ROOT)
+    if host not in ("127.0.0.1", "localhost", "::1"):
+        mine = socket.gethostname() if host in ("0.0.0.0", "::") else host
+        os.environ.setdefault("DRAFTHOUSE_HOSTS", f"localhost,127.0.0.1,[::1],{mine}")
+
+
+def main(argv: Sequence[str]) -> int:
+    asked = read_arguments(argv)
+    try:
+        data = DataFolder(asked.data.expanduser().resolve())
+        listener = port.listen(asked.host, asked.port)
+        broker = valkey.broker(data.path)
+        set_environment(data.path, asked.host, broker)
+        Supervisor(listener, data, broker, asked.workers).run()
+    except (Taken, valkey.NoBroker) as refusal:
+        sys.stderr.write(f"{refusal}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,99 @@
+"""Processes that are kept running, and whose lines are shown with their names."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from worker import leash
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # s, between an end and the next start
+STEADY = 10.0  # s; who ran this long begins with the first pause again
+
+
+def say(name: str, line: str) -> None:
+    """One line, whole, whoever else is talking."""
+    sys.stdout.write(f"{name:9} │ {line.rstrip()}\n")
+    sys.stdout.flush()
+
+
+@dataclass
+class Child:
+    name: str
+    command: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    pass_fds: tuple[int, ...] = ()
+    process: subprocess.Popen[str] | None = None
+    _pause: float = FIRST_PAUSE
+    _started: float = 0.0
+    _next_start: float = 0.0
+
+    def start(self) -> None:
+        """Must be called from the main thread: the leash is tied to the thread that forks."""
+        self._started = time.monotonic()
+        self.process = subprocess.Popen(
+            self.command,
+            env={**leash.held(), **self.env, "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            pass_fds=self.pass_fds,
+            start_new_session=True,  # Ctrl-C reaches the supervisor alone, which stops the others in order
+        )
+        threading.Thread(target=self._relay, args=(self.process,), daemon=True).start()
+
+    def tend(self) -> None:
+        """Start it again if it has ended: at once the first time, later and later if it goes on ending."""
+        now = time.monotonic()
+        if self.process is None:
+            if now >= self._next_start:
+                self.start()
+        elif self.process.poll() is not None:
+            if now - self._started > STEADY:
+                self._pause = FIRST_PAUSE
+            say(self.name, f"{_how_it_ended(self.process.returncode)}; starts again in {self._pause:.1f} s")
+            self.process, self._next_start = None, now + self._pause
+            self._pause = min(self._pause * 2, LONGEST_PAUSE)
+
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def signal(self, number: signal.Signals) -> None:
+        """To it and to what it has started."""
+        if self.process is not None and self.process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, number)
+
+    def _relay(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            say(self.name, line)
+
+
+def stop(children: Sequence[Child], grace: float) -> None:
+    """Ask all at once, wait together, end those that do not listen."""
+    for child in children:
+        child.signal(signal.SIGTERM)
+    deadline = time.monotonic() + grace
+    while any(child.is_running() for child in children) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for child in children:
+        child.signal(signal.SIGKILL)
+    for child in children:
+        if child.process is not None:
+            child.process.wait()
+
+
+def _how_it_ended(code: int) -> str:
+    if code < 0:
+        return f"ended by {signal.Signals(-code).name}"
+    return f"ended with exit code {code}"

@@ -1,0 +1,51 @@
+"""`python -m worker.supervisor.prepare`: bring the database and the static files up to date, load the starter pair and
+prompts, and print the path of a one-time sign-in link. A process of its own, so that the supervisor stays small."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import django
+
+from worker import leash
+
+
+def main() -> None:
+    leash.put_on()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
+    django.setup()
+    from django.core.management import call_command
+
+    from worker.supervisor import starter
+
+    call_command("migrate", verbosity=0, interactive=False)
+    collect_static()
+    starter.load()
+    call_command("sign_in_link", stdout=sys.stdout)
+
+
+def collect_static() -> None:
+    """Only when a file has changed: hashing and compressing them takes seconds."""
+    from django.conf import settings
+    from django.contrib.staticfiles.finders import get_finders
+    from django.core.management import call_command
+
+    def files() -> Iterator[str]:
+        for finder in get_finders():
+            for name, storage in finder.list([]):
+                about = Path(storage.path(name)).stat()
+                yield f"{name} {about.st_size} {about.st_mtime_ns}\n"
+
+    fingerprint = hashlib.sha256("".join(sorted(files())).encode()).hexdigest()
+    stamp = settings.STATIC_ROOT / ".collected"
+    if not stamp.exists() or stamp.read_text() != fingerprint:
+        call_command("collectstatic", verbosity=0, interactive=False, clear=True)
+        stamp.write_text(fingerprint)
+
+
+if __name__ == "__main__":
+    main()

