@@ -15,6 +15,7 @@ from decoding.spec import STRATEGIES, Choice, Sampling, choose
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
+from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
@@ -235,6 +236,7 @@ def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str
     """A fresh start. What an earlier attempt left unfinished is thrown away, never stitched."""
     require_lease(job)
     Sample.objects.filter(run=run, prompt=prompt, repeat=repeat, finished=None).delete()
+    trace.nudge(run.comparison_id)
     return Sample.objects.create(
         run=run, prompt=prompt, repeat=repeat, attempt=job.attempt, worker=job.worker, device=device
     )
@@ -253,6 +255,7 @@ def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[s
     )
     if not written:
         raise Conflict("This sample is finished already, or was begun anew by another attempt.", code="sample-is-over")
+    trace.nudge(sample.run.comparison_id)
 
 
 @transaction.atomic

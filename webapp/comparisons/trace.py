@@ -14,6 +14,7 @@ from uuid import UUID
 
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
+from django.db import transaction
 from redis.exceptions import RedisError
 
 from webapp.comparisons.models import Sample, TraceChunk
@@ -32,7 +33,7 @@ class Part:
 def append(
     *, sample: Sample, first_seq: int, events: list[dict[str, Any]], words: Mapping[int, str] | None = None
 ) -> None:
-    """Write consecutive events. Writing them again does no harm."""
+    """Write consecutive events, then nudge. Writing them again does no harm."""
     chunk = TraceChunk(
         sample=sample,
         first_seq=first_seq,
@@ -41,6 +42,7 @@ def append(
         words={str(token): text for token, text in (words or {}).items()},
     )
     TraceChunk.objects.bulk_create([chunk], ignore_conflicts=True)
+    nudge(sample.run.comparison_id)
 
 
 def read(*, sample: Sample, after: int, limit: int) -> Part:
@@ -63,11 +65,14 @@ def group(comparison: UUID) -> str:
 
 
 def nudge(comparison: UUID) -> None:
-    """Say that something of this comparison changed: its trace, a sample, its job."""
+    """Say that something of this comparison changed, once it is committed: its trace, a sample, its job."""
     layer = get_channel_layer()
-    if layer is None:
-        return
+    if layer is not None:
+        transaction.on_commit(lambda: _send(layer, group(comparison)))
+
+
+def _send(layer: Any, to: str) -> None:
     try:
-        async_to_sync(layer.group_send)(group(comparison), {"type": "comparison.changed"})
+        async_to_sync(layer.group_send)(to, {"type": "comparison.changed"})
     except (RedisError, OSError) as error:
         logger.warning("the channel layer does not answer (%s); watchers look again on their own", error)

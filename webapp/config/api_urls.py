@@ -9,6 +9,7 @@ from rest_framework.viewsets import ViewSetMixin
 from webapp.accounts import api as accounts
 from webapp.comparisons import api as comparisons
 from webapp.jobs import api as jobs
+from webapp.live import api as live
 from webapp.registry import api as registry
 from webapp.uploads import api as uploads
 
@@ -71,6 +72,8 @@ urlpatterns = [
     path(
         "comparisons/<uuid:pk>/samples.csv", comparisons.Comparisons.as_view({"get": "table"}), name="comparisons-csv"
     ),
+    path("comparisons/<uuid:pk>/events/", live.News.as_view({"get": "events"}), name="comparisons-events"),
+    path("tickets/", live.Tickets.as_view(CREATE), name="tickets-list"),
     *noun("runs", comparisons.Runs, many=LIST, one=READ),
     *noun("samples", comparisons.Samples, many=LIST, one=READ),
     path("samples/<uuid:pk>/trace/", comparisons.Samples.as_view({"get": "trace"}), name="samples-trace"),

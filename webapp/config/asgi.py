@@ -1,12 +1,17 @@
-"""The ASGI entry. Sockets join here with the live page."""
+"""The ASGI entry: pages and API by Django, sockets by Channels."""
 
 import os
 
+from channels.auth import AuthMiddlewareStack
+from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 from webapp.core.bodies import LimitBodies
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
+http = LimitBodies(get_asgi_application(), longest=settings.CHUNK_BYTES)
 
-application = LimitBodies(get_asgi_application(), longest=settings.CHUNK_BYTES)
+from webapp.live.routing import websocket_urlpatterns  # noqa: E402  models are there only now
+
+application = ProtocolTypeRouter({"http": http, "websocket": AuthMiddlewareStack(URLRouter(websocket_urlpatterns))})

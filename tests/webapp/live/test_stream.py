@@ -1,0 +1,323 @@
+"""The rules of the trace, against a real Valkey: nothing is missed, nothing is told twice, whatever happens between."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from tests.webapp import make
+from tests.webapp.live.conftest import decoded, run, watcher
+from webapp.comparisons import services, trace
+from webapp.comparisons.models import Comparison, Sample, TraceChunk
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.live import consumer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def comparison(world) -> Comparison:
+    comparison = make.comparison(world.actor(world.bob))
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    return comparison
+
+
+@pytest.fixture
+def job(comparison) -> Job:
+    return jobs.claim(worker="w1", queues=["cpu"])
+
+
+@pytest.fixture
+def sample(comparison, job) -> Sample:
+    """The first sample, being decoded; nothing of its trace is written."""
+    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    return services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
+
+
+def events(first: int, last: int) -> list[dict[str, Any]]:
+    return [{"seq": seq, "event": "verified"} for seq in range(first, last + 1)]
+
+
+async def write(sample: Sample, first: int, last: int) -> None:
+    await sync_to_async(trace.append)(sample=sample, first_seq=first, events=events(first, last), words={first: "a"})
+
+
+async def finish(job: Job, sample: Sample, last_seq: int) -> None:
+    numbers = decoded(sample)
+    await sync_to_async(services.finish_sample)(job=job, sample=sample, last_seq=last_seq, numbers=numbers)
+
+
+def test_who_joins_late_is_told_everything_and_then_what_comes(world, comparison, sample):
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> None:
+        await write(sample, 1, 3)
+        await write(sample, 4, 5)
+        await bob.open()
+        await bob.until(lambda bob: len(bob.seqs(sample)) == 5)
+        await write(sample, 6, 7)
+        await bob.until(lambda bob: len(bob.seqs(sample)) == 7)
+        await bob.leave()
+
+    run(story())
+    assert bob.seqs(sample) == [1, 2, 3, 4, 5, 6, 7]
+    assert bob.heard("events")[0]["words"] == {"1": "a", "4": "a"}
+
+
+def test_a_cursor_goes_on_where_it_was_also_inside_a_chunk(world, comparison, sample):
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> None:
+        await write(sample, 1, 4)
+        await write(sample, 5, 6)
+        await bob.open(after={str(sample.pk): 2})
+        await bob.until(lambda bob: len(bob.seqs(sample)) == 4)
+        await bob.leave()
+
+    run(story())
+    assert bob.seqs(sample) == [3, 4, 5, 6]
+
+
+def test_a_lost_nudge_costs_a_moment_and_nothing_else(world, comparison, sample, monkeypatch):
+    monkeypatch.setattr(consumer, "LOOK_AGAIN", 0.2)
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> None:
+        await bob.open()
+        await bob.until(lambda bob: bob.heard("samples"))
+        chunk = TraceChunk(sample=sample, first_seq=1, last_seq=2, events=events(1, 2))
+        await sync_to_async(chunk.save)()
+        await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
+        await bob.leave()
+
+    run(story())
+
+
+def test_a_hole_is_waited_for(world, comparison, sample):
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> None:
+        await bob.open()
+        await write(sample, 1, 2)
+        await write(sample, 5, 6)
+        await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
+        await write(sample, 3, 4)
+        await bob.until(lambda bob: len(bob.seqs(sample)) == 6)
+        await bob.leave()
+
+    run(story())
+    assert bob.seqs(sample) == [1, 2, 3, 4, 5, 6]
+
+
+def test_double_nudges_and_a_write_that_is_repeated_tell_nothing_twice(world, comparison, sample):
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> None:
+        await bob.open()
+        for _ in range(3):
+            await write(sample, 1, 2)
+            await sync_to_async(trace.nudge)(comparison.pk)
+        await write(sample, 3, 3)
+        await bob.until(lambda bob: len(bob.seqs(sample)) == 3)
+        await bob.leave()
+
+    run(story())
+    assert bob.seqs(sample) == [1, 2, 3]
+
+
+def test_no_sample_ends_before_its_last_event_was_told(world, comparison, job, sample):
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> None:
+        await bob.open()
+        await bob.until(lambda bob: bob.heard("samples"))
+        await write(sample, 1, 3)
+        await finish(job, sample, last_seq=3)
+        await bob.until(lambda bob: bob.heard("complete"))
+        await bob.leave()
+
+    run(story())
+    kinds = [frame["t"] for frame in bob.frames if frame["t"] in ("events", "complete")]
+    assert bob.seqs(sample) == [1, 2, 3] and kinds[-1] == "complete" and kinds.count("complete") == 1
+
+
+def test_the_line_is_closed_after_the_last_event_of_all(world, comparison, job, sample):
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> None:
+        await bob.open()
+        await bob.until(lambda bob: bob.heard("samples"))
+        await write(sample, 1, 3)
+        await finish(job, sample, last_seq=3)
+        await sync_to_async(jobs.fail)(job=job, reason="The rest was not wanted.")
+        assert await bob.closed() == consumer.ALL_TOLD
+
+    run(story())
+    assert bob.seqs(sample) == [1, 2, 3]
+    assert bob.frames[-1] == {"t": "finished"}
+    assert bob.heard("comparison")[-1]["sentence"] == "The rest was not wanted."
+
+
+def test_a_sample_that_began_and_ended_unseen_is_told_too(world, comparison, job, sample):
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> None:
+        await bob.open(since=comparison.created.isoformat())
+        await write(sample, 1, 3)
+        await finish(job, sample, last_seq=3)
+        await bob.until(lambda bob: bob.heard("complete"))
+        await bob.leave()
+
+    run(story())
+    assert bob.seqs(sample) == [1, 2, 3]
+
+
+def test_a_sample_begun_anew_is_told_from_its_start(world, comparison, job, sample):
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> Sample:
+        await write(sample, 1, 3)
+        await bob.open()
+        await bob.until(lambda bob: len(bob.seqs(sample)) == 3)
+        again = await sync_to_async(services.begin_sample)(
+            job=job, run=sample.run, prompt=sample.prompt, repeat=sample.repeat, device="cpu"
+        )
+        await write(again, 1, 2)
+        await bob.until(lambda bob: len(bob.seqs(again)) == 2)
+        await bob.leave()
+
+    run(story())
+
+
+def test_another_comparison_wakes_nobody_here(world, comparison, sample):
+    bob, other = watcher(comparison, world.bob), make.comparison(world.actor(world.charlie))
+
+    async def story() -> None:
+        await bob.open()
+        await bob.until(lambda bob: bob.heard("report"))
+        await sync_to_async(trace.nudge)(other.pk)
+        assert await bob.line.receive_nothing(timeout=0.3)
+        await bob.leave()
+
+    run(story())
+
+
+def test_many_small_chunks_arrive_in_few_messages(world, comparison, sample):
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> float:
+        await bob.open()
+        await bob.until(lambda bob: bob.heard("samples"))
+        began, bob.messages = asyncio.get_running_loop().time(), 0
+        for seq in range(1, 41):
+            await write(sample, seq, seq)
+        await bob.until(lambda bob: len(bob.seqs(sample)) == 40)
+        await bob.leave()
+        assert bob.messages <= 2 + 20 * (asyncio.get_running_loop().time() - began)
+
+    run(story())
+    assert bob.seqs(sample) == list(range(1, 41))
+
+
+# Who may watch -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("who", "origin", "ending"),
+    [
+        ("charlie", "http://localhost:8000", consumer.NOT_FOUND),
+        (None, "http://localhost:8000", consumer.NOT_SIGNED_IN),
+        ("bob", "http://elsewhere.example", consumer.FOREIGN),
+        ("bob", "http://localhost:9999", consumer.FOREIGN),
+        ("bob", "http://[", consumer.FOREIGN),
+    ],
+)
+def test_a_stranger_is_told_a_sentence_and_nothing_else(world, comparison, sample, who, origin, ending):
+    stranger = watcher(comparison, getattr(world, who) if who else None, origin)
+
+    async def story() -> None:
+        await stranger.open()
+        assert await stranger.closed() == ending
+
+    run(story())
+    assert stranger.frames == []
+
+
+def test_a_viewer_may_watch(world, comparison, sample):
+    victor = watcher(comparison, world.victor)
+
+    async def story() -> None:
+        await victor.open()
+        await victor.until(lambda victor: victor.heard("comparison"))
+        await victor.leave()
+
+    run(story())
+
+
+def test_a_ticket_opens_one_socket_once(world, comparison):
+    ticket = world.script("read").post("/api/v1/tickets/").json()["ticket"]
+
+    async def story() -> None:
+        first, second = (watcher(comparison, None, origin="", query=f"ticket={ticket}") for _ in range(2))
+        await first.open()
+        await first.until(lambda first: first.heard("comparison"))
+        await first.leave()
+        await second.open()
+        assert await second.closed() == consumer.NOT_SIGNED_IN
+
+    run(story())
+
+
+def test_a_ticket_of_another_team_opens_nothing_here(world, comparison):
+    ticket = world.api(world.charlie).post("/api/v1/tickets/").json()["ticket"]
+
+    async def story() -> None:
+        stranger = watcher(comparison, None, origin="", query=f"ticket={ticket}")
+        await stranger.open()
+        assert await stranger.closed() == consumer.NOT_FOUND
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        ("{", "not JSON"),
+        ("[]", "must be"),
+        ('{"t": "launch"}', "must be"),
+        ('{"t": "follow", "after": {"x": 1}}', "no id"),
+        ('{"t": "follow", "after": {"00000000-0000-0000-0000-000000000000": -1}}', "whole number"),
+        ('{"t": "follow", "after": [1]}', "for each sample"),
+        ('{"t": "follow", "since": "yesterday"}', "since"),
+        ('{"t": "follow", "since": "2026-13-45T99:00:00Z"}', "since"),
+        ("[" * 60_000, "not JSON"),
+        (" " * 70_000, "at most"),
+    ],
+)
+def test_what_cannot_be_read_ends_the_line_with_a_sentence(world, comparison, message, why):
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> None:
+        await bob.knock()
+        await bob.say(message)
+        code, sentence = await bob.closed()
+        assert code == 4008 and why in sentence
+
+    run(story())
+
+
+def test_an_unknown_sample_and_a_cursor_beyond_the_end_are_harmless(world, comparison, sample):
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> None:
+        await write(sample, 1, 2)
+        await bob.open(after={"00000000-0000-0000-0000-000000000000": 5, str(sample.pk): 999})
+        await bob.until(lambda bob: bob.heard("report"))
+        await bob.leave()
+
+    run(story())
+    assert bob.seqs(sample) == []

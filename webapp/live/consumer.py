@@ -1,0 +1,161 @@
+"""The socket of a comparison's page: read-only, woken by nudges, told by a Watch.
+
+It joins the group before it reads for the first time, so nothing falls between; what both bring is told once, because
+the cursor says so and not the timing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from datetime import datetime
+from typing import Any
+from urllib.parse import parse_qs
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.utils.dateparse import parse_datetime
+
+from webapp.accounts import actor as actors
+from webapp.accounts.actor import Actor
+from webapp.comparisons import trace
+from webapp.comparisons.models import Comparison
+from webapp.live import tickets
+from webapp.live.origin import is_ours
+from webapp.live.watch import Watch
+
+SMALLEST_GAP = 0.05  # between two messages: at most twenty a second
+LOOK_AGAIN = 2.0  # a nudge may be lost
+HEARTBEAT = 15.0
+PATIENCE = 10.0  # until the first message
+LONGEST_MESSAGE = 64 * 1024
+MOST_FOLLOWED = 500
+
+NOT_SIGNED_IN = (4001, "Nobody is signed in here, or the ticket was used before.")
+FOREIGN = (4003, "This page is not ours, so it may not use the session.")
+NOT_FOUND = (4004, "There is no such comparison that you may see.")
+UNREADABLE = (4008, "That message cannot be read.")
+ALL_TOLD = (1000, "The comparison is over and all of it was told.")
+
+
+class Unreadable(ValueError):
+    """What a client sent; the sentence says what is wrong with it."""
+
+
+class ComparisonConsumer(AsyncWebsocketConsumer):
+    async def connect(self) -> None:
+        self.telling: asyncio.Task[None] | None = None
+        self.changed, self.asked = asyncio.Event(), asyncio.Event()
+        self.group = ""
+        await self.accept()
+        refusal = await self._refusal()
+        if refusal:
+            return await self.close(*refusal)
+        comparison = self.scope["url_route"]["kwargs"]["pk"]
+        self.watch = Watch(comparison)
+        self.group = trace.group(comparison)
+        await self.channel_layer.group_add(self.group, self.channel_name)
+        self.telling = asyncio.create_task(self._tell())
+
+    async def disconnect(self, code: int) -> None:
+        if self.telling:
+            self.telling.cancel()
+        if self.group:
+            await self.channel_layer.group_discard(self.group, self.channel_name)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if not self.telling:
+            return
+        try:
+            since, after = read_follow(text_data)
+        except Unreadable as error:
+            return await self.close(UNREADABLE[0], f"{UNREADABLE[1]} {error}")
+        if len(self.watch.cursors) + len(after) > MOST_FOLLOWED:
+            return await self.close(UNREADABLE[0], f"At most {MOST_FOLLOWED} samples can be followed at once.")
+        self.watch.since = since or self.watch.since
+        self.watch.follow(after)
+        self.asked.set()
+        self.changed.set()
+
+    async def comparison_changed(self, message: dict[str, Any]) -> None:
+        self.changed.set()
+
+    async def _tell(self) -> None:
+        clock = asyncio.get_running_loop().time
+        await _within(PATIENCE, self.asked)
+        heard = clock()
+        while not self.watch.is_over:
+            self.changed.clear()  # before reading: what comes meanwhile is read in the next turn
+            frames = await database_sync_to_async(self.watch.news, thread_sensitive=False)()
+            if not frames and clock() - heard >= HEARTBEAT:
+                frames = [{"t": "heartbeat"}]
+            if frames:
+                heard = clock()
+                await self.send(json.dumps(frames, separators=(",", ":")))
+            await asyncio.sleep(SMALLEST_GAP)
+            await _within(LOOK_AGAIN, self.changed)
+        await self.close(*ALL_TOLD)
+
+    async def _refusal(self) -> tuple[int, str] | None:
+        ticket = parse_qs(self.scope["query_string"].decode("latin-1")).get("ticket", [""])[0]
+        if not ticket and not is_ours(dict(self.scope["headers"])):
+            return FOREIGN
+        return await database_sync_to_async(self._refused_actor, thread_sensitive=False)(ticket)
+
+    def _refused_actor(self, ticket: str) -> tuple[int, str] | None:
+        actor = tickets.redeem(ticket) if ticket else self._actor_of_session()
+        if actor is None:
+            return NOT_SIGNED_IN
+        pk = self.scope["url_route"]["kwargs"]["pk"]
+        return None if Comparison.objects.visible_to(actor).filter(pk=pk).exists() else NOT_FOUND
+
+    def _actor_of_session(self) -> Actor | None:
+        user = self.scope.get("user")
+        return actors.of_user(user) if user is not None and user.is_authenticated else None
+
+
+async def _within(seconds: float, event: asyncio.Event) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
+
+
+def read_follow(text: str | None) -> tuple[datetime | None, dict[UUID, int]]:
+    """`{"t": "follow", "since": …, "after": {sample: seq}}`, the only thing a client may say."""
+    if text is None or len(text) > LONGEST_MESSAGE:
+        raise Unreadable(f"It must be text of at most {LONGEST_MESSAGE} characters.")
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Unreadable("It is not JSON.") from None
+    if not isinstance(message, dict) or message.get("t") != "follow":
+        raise Unreadable('It must be {"t": "follow", …}.')
+    return read_since(message.get("since") or ""), read_cursors(message.get("after") or {})
+
+
+def read_since(text: object) -> datetime | None:
+    if text == "":
+        return None
+    try:
+        moment = parse_datetime(text) if isinstance(text, str) else None
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None or not 1970 < moment.year < 9000:
+        raise Unreadable("`since` must be a moment with its time zone, as a samples frame gave it.")
+    return moment
+
+
+def read_cursors(after: object) -> dict[UUID, int]:
+    if not isinstance(after, dict):
+        raise Unreadable("`after` must say for each sample the last seq that you have.")
+    cursors = {}
+    for sample, seq in after.items():
+        try:
+            pk = UUID(sample)
+        except ValueError:
+            raise Unreadable("`after` names a sample that is no id.") from None
+        if isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq < 2**31:
+            raise Unreadable("A seq must be a whole number, not negative.")
+        cursors[pk] = seq
+    return cursors

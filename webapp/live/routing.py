@@ -1,0 +1,7 @@
+"""The addresses of sockets."""
+
+from django.urls import path
+
+from webapp.live.consumer import ComparisonConsumer
+
+websocket_urlpatterns = [path("ws/comparisons/<uuid:pk>/", ComparisonConsumer.as_asgi())]

@@ -1,0 +1,171 @@
+"""What one watcher of a comparison is told next. Socket and long-poll ask the same object, from the same cursors, and
+pass on the same frames; nothing here knows how they travel.
+
+    {"t": "comparison", …}  the state of the job: where it stands, how far it is, why it waits
+    {"t": "samples", "rows": […], "since": …}  samples that began or finished
+    {"t": "events", "sample": …, "events": […], "words": {…}}  more of a trace, in order and without holes
+    {"t": "complete", "sample": …, "last_seq": n}  a trace was told to its end
+    {"t": "report", …}  the verdict so far and each strategy's numbers
+    {"t": "finished"}  nothing will follow
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils import timezone
+
+from webapp.comparisons import trace
+from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.report import so_far
+from webapp.jobs import services as jobs
+
+EVENTS_AT_ONCE = 2000
+MOST_UNSEEN = 64  # who was away for long asks for older traces when they are looked at
+OVERLAP = timedelta(seconds=5)  # a row may be seen later than the moment it is stamped with
+
+Frame = dict[str, Any]
+
+
+@dataclass
+class Watch:
+    comparison: UUID
+    cursors: dict[UUID, int] = field(default_factory=dict)  # samples whose traces are told, and how far
+    since: datetime | None = None
+    told: dict[UUID, str] = field(default_factory=dict)  # samples whose rows were told, and in which state
+    _status: Frame = field(default_factory=dict)
+    _reported: int = -1
+    is_over: bool = False
+
+    def follow(self, after: dict[UUID, int]) -> None:
+        """Also tell of these samples' traces, each from the seq given."""
+        self.cursors.update(after)
+
+    def news(self) -> list[Frame]:
+        """Everything that is new. Each status is read before what it promises, so that "final" means "this is all"."""
+        comparison = Comparison.objects.select_related("job").get(pk=self.comparison)
+        is_final = comparison.job.is_final
+        is_first = not self._status
+        rows = self._rows(comparison)
+        traces = self._traces(rows)
+        frames = self._comparison(comparison)
+        if rows or is_first:
+            frames.append({"t": "samples", "rows": [row(sample) for sample in rows], "since": self.since.isoformat()})
+        frames += [*traces, *self._report(comparison)]
+        if is_final and not self._unfinished_reading():
+            self.is_over = True
+            frames.append({"t": "finished"})
+        return frames
+
+    def _rows(self, comparison: Comparison) -> list[Sample]:
+        """Samples that began or finished, each once in each state."""
+        samples = Sample.objects.filter(run__comparison_id=self.comparison).select_related("run", "prompt")
+        if self.since is not None:
+            samples = samples.filter(Q(finished=None) | Q(finished__gte=self.since - OVERLAP))
+        fresh = [sample for sample in samples.order_by("created") if self.told.get(sample.pk) != state_of(sample)]
+        self.told |= {sample.pk: state_of(sample) for sample in fresh}
+        self._follow_latest(fresh)
+        self.since = max([self.since or comparison.created, *(s.finished for s in fresh if s.finished)])
+        return fresh
+
+    def _follow_latest(self, fresh: list[Sample]) -> None:
+        """What is being decoded, and what began and ended unseen since the last time."""
+        for sample in fresh[-MOST_UNSEEN:]:
+            if sample.finished is None or (self.since is not None and sample.finished > self.since):
+                self.cursors.setdefault(sample.pk, 0)
+
+    def _traces(self, rows: list[Sample]) -> list[Frame]:
+        frames: list[Frame] = []
+        known = {sample.pk: sample for sample in rows}
+        missing = [pk for pk in self.cursors if pk not in known]
+        known |= Sample.objects.filter(run__comparison_id=self.comparison).in_bulk(missing)
+        for pk in list(self.cursors):
+            sample = known.get(pk)
+            if sample is None:  # begun anew by another attempt, or never ours
+                del self.cursors[pk]
+            else:
+                frames += self._trace(sample)
+        return frames
+
+    def _trace(self, sample: Sample) -> list[Frame]:
+        frames: list[Frame] = []
+        while (part := trace.read(sample=sample, after=self.cursors[sample.pk], limit=EVENTS_AT_ONCE)).events:
+            self.cursors[sample.pk] = part.events[-1]["seq"]
+            frames.append({"t": "events", "sample": str(sample.pk), "events": part.events, "words": part.words})
+        if sample.last_seq is not None and self.cursors[sample.pk] >= sample.last_seq:
+            del self.cursors[sample.pk]
+            frames.append({"t": "complete", "sample": str(sample.pk), "last_seq": sample.last_seq})
+        return frames
+
+    def _unfinished_reading(self) -> bool:
+        """A finished sample whose trace has a hole is waited for; one that was cut off will not go on."""
+        return Sample.objects.filter(pk__in=list(self.cursors)).finished().exists()
+
+    def _comparison(self, comparison: Comparison) -> list[Frame]:
+        status = status_of(comparison)
+        if {**status, "seconds_left": 0} == {**self._status, "seconds_left": 0}:
+            return []
+        self._status = status
+        return [{"t": "comparison", **status}]
+
+    def _report(self, comparison: Comparison) -> list[Frame]:
+        report = so_far(comparison)
+        if report["samples"] == self._reported:
+            return []
+        self._reported = report["samples"]
+        return [{"t": "report", **report}]
+
+
+def status_of(comparison: Comparison) -> Frame:
+    job = comparison.job
+    place = jobs.place(job)
+    done = Sample.objects.filter(run__comparison=comparison).finished().count()
+    total = comparison.runs.count() * comparison.limit * comparison.repeats
+    return {
+        "state": job.state,
+        "is_final": job.is_final,
+        "can_cancel": job.can_cancel,
+        "sentence": place.reason,
+        "position": place.position,
+        "done": done,
+        "total": total,
+        "seconds_left": _seconds_left(comparison, done, total),
+    }
+
+
+def _seconds_left(comparison: Comparison, done: int, total: int) -> int | None:
+    """From the pace so far. None while nothing is known or nothing is left."""
+    started = comparison.job.started
+    if comparison.job.is_final or started is None or not done:
+        return None
+    return round((timezone.now() - started).total_seconds() / done * (total - done))
+
+
+def state_of(sample: Sample) -> str:
+    audit = sample.numbers.get("audit") or {}
+    return f"{sample.finished is not None} {audit.get('outcome', '')}"
+
+
+NUMBERS = (
+    "prompt_tokens", "timed_tokens", "decode_ns", "draft_ns", "verify_ns", "num_target_passes", "num_draft_passes",
+    "num_spec_steps", "num_draft_tokens", "num_accepted_draft_tokens", "acceptance_histogram", "drafts_by_position",
+    "accepted_by_position", "reason", "audit",
+)  # fmt: skip
+
+
+def row(sample: Sample) -> Frame:
+    """A sample as pages draw it: everything but its text."""
+    return {
+        "id": str(sample.pk),
+        "run": sample.run.number,
+        "prompt": sample.prompt.number,
+        "repeat": sample.repeat,
+        "is_finished": sample.finished is not None,
+        "tokens_per_s": sample.tokens_per_s,
+        "new_tokens": sample.new_tokens,
+        **{name: sample.numbers[name] for name in NUMBERS if name in sample.numbers},
+    }
