@@ -65,7 +65,7 @@ def test_one_prompt_is_not_given_an_interval() -> None:
 
 
 def test_every_strategy_has_a_mark_and_no_two_share_one() -> None:
-    assert MARKS.keys() == STRATEGIES.keys()
+    assert STRATEGIES.keys() <= MARKS.keys()
     assert len({mark for mark, _ in MARKS.values()}) == len(MARKS)
 
 

@@ -12,6 +12,7 @@ MARKS: dict[str, tuple[str, int | None]] = {
     "heuristic": ("▲", 74),  # sky blue
     "threshold": ("◆", 111),  # lighter still
     "oracle": ("○", None),  # black or white, whichever the terminal writes in
+    "disco": ("★", 214),  # orange
     "assisted": ("✚", 36),  # green
 }
 
