@@ -15,8 +15,9 @@ import torch
 from decoding import chance
 from decoding.audit import audit
 from decoding.dice import dice_for
+from decoding.disco.classifier import Classifier, load_classifier
 from decoding.ending import Ending
-from decoding.errors import BadPrompt, OutOfMemory
+from decoding.errors import BadPrompt, BadStrategy, OutOfMemory
 from decoding.events import EventSink, Recorder
 from decoding.loop import Decoded, Request, decode, never
 from decoding.peers import TransformersPeer
@@ -35,6 +36,10 @@ class Tokenizer(Protocol):
     def decode(self, tokens: Sequence[int]) -> str: ...
 
 
+def no_classifier(name: str) -> None:
+    return None
+
+
 @dataclass
 class Pair:
     """A target and a draft, resident, with what both read and write."""
@@ -46,6 +51,9 @@ class Pair:
     dtype: torch.dtype
     target_folder: Path | None = None  # where a peer finds the same weights
     draft_folder: Path | None = None
+    classifier_at: Callable[[str], Path | None] = no_classifier  # name -> folder; no name asks for the pair's own
+    fingerprints: tuple[str, str] | None = None  # of target and draft: a classifier must have been trained for them
+    _classifiers: dict[str, Classifier] = field(default_factory=dict)
 
     @property
     def vocab(self) -> int:
@@ -56,6 +64,18 @@ class Pair:
     def peer(self) -> TransformersPeer:
         assert self.target_folder is not None and self.draft_folder is not None
         return TransformersPeer(self.target_folder, self.draft_folder, self.dtype, self.target.device)
+
+    def classifier(self, name: str) -> Classifier:
+        """The named one, or the pair's own where none is named."""
+        if name not in self._classifiers:
+            folder = self.classifier_at(name)
+            if folder is None:
+                raise BadStrategy(
+                    f"disco needs a classifier and there is none {f'called {name}' if name else 'with this pair'}; "
+                    "train one for the pair, or name one: disco:classifier=NAME."
+                )
+            self._classifiers[name] = load_classifier(folder, self.fingerprints)
+        return self._classifiers[name]
 
 
 class _Tee:
@@ -166,7 +186,7 @@ class Comparison:
                 clock = Clock()
                 return self.pair.peer.decode(prompt, key.choice.params, sampling, seed, ending, sink, clock)
             dice = dice_for(sampling, self.pair.vocab, seed)
-            parts = Parts(self.pair.target, self.pair.draft, dice, clock, ending.end_tokens)
+            parts = Parts(self.pair.target, self.pair.draft, dice, clock, ending.end_tokens, self.pair.classifier)
             request = Request(prompt, sampling.max_new_tokens, ending)
             with torch.inference_mode():
                 return decode(request, self.pair.target, build(key.choice, parts), dice, sink, clock, self.cancelled)

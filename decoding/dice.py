@@ -61,6 +61,10 @@ class Dice:
         scores = scores.float() / self.sampling.temperature
         return _truncated(scores, self.sampling.top_k, self.sampling.top_p)
 
+    def preferences(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
+        """What the choice goes by before any coin is thrown: the best of these, where the dice fix the text."""
+        return scores
+
     def draw(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         """What the draft proposes after each context: ids [rows], left on the device."""
         raise NotImplementedError
@@ -90,10 +94,6 @@ class Dice:
 
 class Greedy(Dice):
     """Temperature 0: the likeliest token, and equality."""
-
-    def preferences(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
-        """What the best is taken of."""
-        return scores
 
     def draw(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         return _best(self.preferences(scores, aheads))

@@ -48,6 +48,12 @@ class DraftStep:
     ahead: Sequence[int]  # the round's tokens before this one
     token: int
     scores: Tensor  # [V], what it was chosen from
+    dice: Dice
+
+    @property
+    def preferences(self) -> Tensor:
+        """[V], what the choice went by: under shared dice, scores and noise."""
+        return self.dice.preferences(self.scores[None], [self.ahead])[0]
 
     @cached_property
     def confidence(self) -> float:
@@ -61,6 +67,7 @@ class StopRule(Protocol):
 
     lookahead: int  # the most tokens this round may have
     reads: bool  # whether `should_stop` looks at the tokens; if not, a draft is queued without waiting
+    estimates: Sequence[float]  # that each token of this round is accepted; empty where the rule makes none
 
     def should_stop(self, step: DraftStep) -> bool:
         """Asked after every drafted token. The token stays in the draft whatever the answer: dropping it because of
@@ -141,12 +148,13 @@ class ModelDrafter:
             token = int(self.dice.draw(scores, [tokens]))
             if token < 0:
                 raise broken()
-            step = DraftStep(text, tuple(tokens), token, scores[0])
+            step = DraftStep(text, tuple(tokens), token, scores[0], self.dice)
             tokens.append(token)
             rows.append(scores)
             stop = self._stop(step, asked, room)
             if stop:
-                return Draft(tuple(tokens), torch.cat(rows), asked, stop, "fresh", len(tokens))
+                estimates = tuple(self.rule.estimates)
+                return Draft(tuple(tokens), torch.cat(rows), asked, stop, "fresh", len(tokens), estimates)
             fed = [token]
 
     def _stop(self, step: DraftStep, asked: int, room: int) -> StopReason | None:

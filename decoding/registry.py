@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from decoding.dice import Dice
+from decoding.disco.classifier import Classifier
+from decoding.disco.rules import ClassifierStop, PricedStop
 from decoding.drafting import Drafter, ModelDrafter, NoDraft, StopRule
 from decoding.runner import ModelRunner
 from decoding.spec import Choice
@@ -23,6 +25,7 @@ class Parts:
     dice: Dice
     clock: Clock
     end_tokens: Collection[int]
+    classifier: Callable[[str], Classifier]
 
     def drafter(self, rule: StopRule) -> Drafter:
         return ModelDrafter(self.draft, rule, self.dice, self.end_tokens)
@@ -32,12 +35,19 @@ def _threshold(parts: Parts, threshold: float, cap: int, adaptive: bool) -> Draf
     return parts.drafter((AdaptiveThreshold if adaptive else Threshold)(cap, threshold))
 
 
+def _disco(parts: Parts, rule: str, threshold: float, cap: int, classifier: str) -> Drafter:
+    chosen = parts.classifier(classifier)
+    stops = {"priced": PricedStop, "threshold": ClassifierStop}[rule]
+    return parts.drafter(stops(cap, chosen, threshold or chosen.tuned(rule)))
+
+
 # Peers have no builder: they bring a loop of their own (decoding.peers).
 BUILDERS: dict[str, Callable[..., Drafter]] = {
     "autoregressive": lambda parts: NoDraft(),
     "static": lambda parts, lookahead: parts.drafter(FixedLength(lookahead)),
     "heuristic": lambda parts, initial: parts.drafter(Heuristic(initial)),
     "threshold": _threshold,
+    "disco": _disco,
     "oracle": lambda parts, cap: parts.drafter(Oracle(cap, parts.target, parts.dice, parts.clock)),
 }
 

@@ -20,12 +20,14 @@ Role = Literal[
     "peer",  # somebody else's implementation, run beside ours
 ]
 Value = int | float | bool | str
+LONGEST_TEXT = 500
+YES, NO = ("true", "yes", "1"), ("false", "no", "0")
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
     name: str
-    kind: Literal["int", "float", "bool", "choice"]
+    kind: Literal["int", "float", "bool", "choice", "text"]
     default: Value
     help: str
     low: float = -math.inf
@@ -43,24 +45,17 @@ class Param:
         return parsed
 
     def _parse(self, value: object) -> Value:
-        if self.kind == "bool":
-            if isinstance(value, bool):
-                return value
-            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
-                _known(str(value).lower(), ("true", "yes", "1", "false", "no", "0"))
-            ]
-        if isinstance(value, bool):
-            raise ValueError
-        if self.kind == "choice":
-            return _known(str(value), self.choices)
-        if not isinstance(value, (int, float, str)):
-            raise ValueError
-        if self.kind == "int":
-            number = float(value)
-            if not number.is_integer():  # also true of infinities and NaN
-                raise ValueError
-            return int(number)
-        return float(value)
+        match self.kind:
+            case "bool":
+                return value if isinstance(value, bool) else _known(str(value).lower(), YES + NO) in YES
+            case "choice":
+                return _known(str(value), self.choices)
+            case "text":
+                return _text(value)
+            case "int":
+                return _whole(_number(value))
+            case _:
+                return _number(value)
 
     def _wanted(self) -> str:
         match self.kind:
@@ -70,6 +65,8 @@ class Param:
                 return "not a number"
             case "bool":
                 return "neither true nor false"
+            case "text":
+                return f"not a text of at most {LONGEST_TEXT} characters"
             case _:
                 return "not one of " + ", ".join(self.choices)
 
@@ -138,6 +135,25 @@ STRATEGIES: dict[str, StrategySpec] = {
             "A bound, not a strategy: stops after the first token that the target will refuse.",
             "bound",
             (Param("cap", "int", 32, _CAP, 1, 64),),
+        ),
+        StrategySpec(
+            "disco",
+            "DISCO",
+            "A trained classifier decides after each drafted token whether to draft another.",
+            "ranked",
+            (
+                Param(
+                    "rule",
+                    "choice",
+                    "priced",
+                    "priced: stop when one more token costs more time than it can bring; "
+                    "threshold: stop below a fixed estimate, as published",
+                    choices=("priced", "threshold"),
+                ),
+                Param("threshold", "float", 0.0, "where the rule stops; 0 takes the classifier's own", 0.0, 1.0),
+                Param("cap", "int", 20, _CAP, 1, 64),
+                Param("classifier", "text", "", "which classifier; none named takes the pair's own"),
+            ),
         ),
         StrategySpec(
             "assisted",
@@ -277,5 +293,23 @@ def _within(name: str, value: float, low: float, high: float) -> None:
 
 def _known(value: str, allowed: Sequence[str]) -> str:
     if value not in allowed:
+        raise ValueError
+    return value
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise ValueError
+    return float(value)
+
+
+def _whole(number: float) -> int:
+    if not number.is_integer():  # neither are infinities and NaN
+        raise ValueError
+    return int(number)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
         raise ValueError
     return value

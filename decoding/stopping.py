@@ -19,6 +19,7 @@ class FixedLength:
 
     lookahead: int
     reads = False
+    estimates: Sequence[float] = ()
 
     def should_stop(self, step: DraftStep) -> bool:
         return False
@@ -33,6 +34,7 @@ class Heuristic:
 
     lookahead: int
     reads = False
+    estimates: Sequence[float] = ()
 
     def should_stop(self, step: DraftStep) -> bool:
         return False
@@ -50,6 +52,7 @@ class Threshold:
     lookahead: int
     threshold: float
     reads = True
+    estimates: Sequence[float] = ()
 
     def should_stop(self, step: DraftStep) -> bool:
         return step.confidence < self.threshold
@@ -108,6 +111,7 @@ class Oracle:
     dice: Dice
     clock: Clock
     reads = True
+    estimates: Sequence[float] = ()
 
     def should_stop(self, step: DraftStep) -> bool:
         with self.clock.stopped():

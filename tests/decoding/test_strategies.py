@@ -68,6 +68,7 @@ class Remembers:
 
     lookahead = 4
     reads = True
+    estimates: Sequence[float] = ()
 
     def __init__(self) -> None:
         self.before: dict[int, int] = {}

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import torch
 
 from decoding.dice import Dice, dice_for
+from decoding.disco import features
+from decoding.disco.classifier import Classifier
 from decoding.drafting import Drafter, ModelDrafter, StopRule
 from decoding.ending import Ending
 from decoding.events import Recorder
@@ -19,8 +21,22 @@ from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.table_runner import TableRunner, hashed
 from decoding.timing import Clock
 
-RANKED = parse_choices("static:1,static:3,static:6,heuristic:2,threshold:0.4,threshold:0.3,adaptive=true,oracle:5")
+RANKED = parse_choices(
+    "static:1,static:3,static:6,heuristic:2,threshold:0.4,threshold:0.3,adaptive=true,oracle:5,disco,disco:threshold,cap=7"
+)
 OURS = [choose("autoregressive"), *RANKED]
+
+
+def some_classifier(seed: int = 0) -> Classifier:
+    """Untrained, but as decided as any."""
+    dice = torch.Generator().manual_seed(seed)
+    return Classifier(
+        torch.randn(6, len(features.NAMES), generator=dice),
+        torch.randn(6, generator=dice),
+        torch.randn(1, 6, generator=dice),
+        torch.zeros(1),
+        {"thresholds": {"priced": 0.3, "threshold": 0.5}},
+    )
 
 
 STATES = 101
@@ -55,7 +71,7 @@ class World:
     ) -> tuple[Decoded, Recorder]:
         dice: Dice = dice_for(sampling, min(self.target.vocab_size, self.draft.vocab_size), seed)
         clock, recorder = Clock(), Recorder()
-        parts = Parts(self.target, self.draft, dice, clock, self.end_tokens)
+        parts = Parts(self.target, self.draft, dice, clock, self.end_tokens, lambda name: some_classifier())
         drafter: Drafter = (
             build(choice, parts)
             if isinstance(choice, Choice)

@@ -192,7 +192,7 @@ class TraceOut(serializers.Serializer[Any]):
 
 class ParamOut(serializers.Serializer[Any]):
     name = serializers.CharField()
-    kind = serializers.ChoiceField(choices=["int", "float", "bool", "choice"])
+    kind = serializers.ChoiceField(choices=["int", "float", "bool", "choice", "text"])
     default = serializers.JSONField()
     help = serializers.CharField()
     low = serializers.FloatField(allow_null=True)

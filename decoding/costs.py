@@ -1,0 +1,118 @@
+"""What passes cost, read off traces of live runs: the prices that replay and the priced rule go by. Standard library
+only. Taken from the real loop, so that all a round does besides its passes is in them."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from decoding.events import Drafted, Event, Verified
+from decoding.replay import Counts
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds on one machine for one pair."""
+
+    target: tuple[float, ...]  # entry n: a verification of n rows, choosing included; entry 0 is not used
+    draft: float  # one drafted token, choosing included
+    draft_round: float  # what a draft costs besides its tokens
+    catch_up: float  # more for a draft that begins with two rows
+    round: float  # the rest of a round
+    decision: float = 0.0  # a classifier's, per drafted token
+
+    def verify(self, rows: int) -> float:
+        """More rows than were measured cost what the last measured ones suggest."""
+        last = len(self.target) - 1
+        if rows <= last:
+            return self.target[rows]
+        slope = max(0.0, (self.target[last] - self.target[last // 2]) / (last - last // 2))
+        return self.target[last] + (rows - last) * slope
+
+    def row(self, upto: int = 8) -> float:
+        """What one more row adds to a verification, on the whole."""
+        return max(0.0, (self.verify(upto) - self.verify(1)) / (upto - 1))
+
+    def seconds(self, counts: Counts, *, decides: bool = False) -> float:
+        per_token = self.draft + (self.decision if decides else 0.0)
+        return (
+            sum(rounds * self.verify(drafted + 1) for drafted, rounds in counts.rounds.items())
+            + counts.target_passes * self.round
+            + counts.draft_passes * per_token
+            + (counts.target_passes - counts.rounds[0]) * self.draft_round
+            + counts.catch_ups * self.catch_up
+        )
+
+    def tokens_per_s(self, counts: Counts, *, decides: bool = False) -> float:
+        return counts.tokens / self.seconds(counts, decides=decides)
+
+
+def costs_from(traces: Iterable[Sequence[Event]]) -> Costs:
+    """From samples of autoregressive and of static lookaheads, the more different ones the better."""
+    verified: dict[int, list[float]] = defaultdict(list)
+    drafted: dict[tuple[int, bool], list[float]] = defaultdict(list)
+    rest: list[float] = []
+    for trace in traces:
+        _read(trace, verified, drafted, rest)
+    per_token, per_round = _line({n: statistics.median(v) for (n, behind), v in drafted.items() if not behind})
+    late = [value - per_round - per_token * n for (n, behind), values in drafted.items() if behind for value in values]
+    return Costs(
+        target=_filled({rows: statistics.median(values) for rows, values in verified.items()}),
+        draft=per_token,
+        draft_round=per_round,
+        catch_up=max(0.0, statistics.median(late)) if late else 0.0,
+        round=statistics.median(rest) if rest else 0.0,
+    )
+
+
+def draft_token_cost(traces: Iterable[Sequence[Event]], costs: Costs) -> float:
+    """What one drafted token cost in these traces, be the rule what it may: against `costs.draft`, the price of
+    deciding."""
+    drafts = [e for trace in traces for e in trace if isinstance(e, Drafted)]
+    return statistics.median(((d.end_ns - d.start_ns) * 1e-9 - costs.draft_round) / d.passes for d in drafts)
+
+
+def _read(
+    trace: Sequence[Event],
+    verified: dict[int, list[float]],
+    drafted: dict[tuple[int, bool], list[float]],
+    rest: list[float],
+) -> None:
+    """Sort one trace's times by what was done in them. The first round is left out: it finds cold caches."""
+    drafts = {event.round: event for event in trace if isinstance(event, Drafted)}
+    verdicts = [event for event in trace if isinstance(event, Verified)]
+    for before, verdict in itertools.pairwise(verdicts):
+        draft = drafts.get(verdict.round)
+        rows = len(draft.tokens) + 1 if draft else 1
+        verified[rows].append((verdict.end_ns - verdict.start_ns) * 1e-9)
+        drafting = (draft.end_ns - draft.start_ns) * 1e-9 if draft else 0.0
+        rest.append(verdict.wait_ns * 1e-9 - drafting)
+        if draft:
+            behind = before.round in drafts and before.outcome == "bonus"
+            drafted[draft.passes, behind].append(drafting)
+
+
+def _line(points: Mapping[int, float]) -> tuple[float, float]:
+    """Slope and intercept through (count, seconds); one point alone is all slope."""
+    if not points:
+        return 0.0, 0.0
+    if len(points) == 1:
+        [(count, seconds)] = points.items()
+        return seconds / count, 0.0
+    slope, intercept = statistics.linear_regression(list(points), list(points.values()))
+    return slope, max(0.0, intercept)
+
+
+def _filled(measured: Mapping[int, float]) -> tuple[float, ...]:
+    """Row counts that were not seen lie on the line between those that were."""
+    known = sorted(measured)
+    values = [0.0]
+    for rows in range(1, known[-1] + 1):
+        low = max((n for n in known if n <= rows), default=known[0])
+        high = min(n for n in known if n >= rows)
+        share = (rows - low) / (high - low) if high > low else 0.0
+        values.append(measured[low] + share * (measured[high] - measured[low]))
+    return tuple(values)

@@ -1,0 +1,74 @@
+"""The stop/continue classifier: two layers, stored as safetensors beside a card in JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from decoding.disco import features
+from decoding.errors import BadStrategy
+
+TENSORS = ("hidden.weight", "hidden.bias", "out.weight", "out.bias")
+
+
+@dataclass
+class Classifier:
+    """The probability that a drafted token is accepted, provided that everything before it is. Standardisation and
+    calibration are folded into the weights."""
+
+    hidden: Tensor  # [H, F]
+    hidden_bias: Tensor  # [H]
+    out: Tensor  # [1, H]
+    out_bias: Tensor  # [1]
+    card: Mapping[str, Any] = field(default_factory=dict)
+
+    @torch.inference_mode()
+    def __call__(self, rows: Tensor) -> Tensor:
+        """[n, F] -> [n]"""
+        hidden = torch.addmm(self.hidden_bias, rows, self.hidden.T).relu_()
+        return torch.addmm(self.out_bias, hidden, self.out.T).sigmoid_()[:, 0]
+
+    def tuned(self, rule: str) -> float:
+        """The threshold that replay found best for a rule when this classifier was made."""
+        return float(self.card["thresholds"][rule])
+
+    def save(self, folder: Path) -> None:
+        """Write both files under other names first: a torn classifier must never be found."""
+        folder.mkdir(parents=True, exist_ok=True)
+        weights, card = folder / "classifier.safetensors", folder / "card.json"
+        tensors = (self.hidden, self.hidden_bias, self.out, self.out_bias)
+        save_file({name: t.contiguous() for name, t in zip(TENSORS, tensors, strict=True)}, f"{weights}.part")
+        Path(f"{card}.part").write_text(json.dumps(self.card, indent=2) + "\n")
+        Path(f"{weights}.part").replace(weights)
+        Path(f"{card}.part").replace(card)
+
+
+def load_classifier(folder: Path, pair: Sequence[str] | None = None) -> Classifier:
+    """Read a classifier back. `pair` are the fingerprints of the target and draft it is wanted for."""
+    try:
+        card = json.loads((folder / "card.json").read_text())
+        tensors = load_file(folder / "classifier.safetensors")
+        hidden, hidden_bias, out, out_bias = (tensors[name] for name in TENSORS)
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
+        raise BadStrategy(
+            f"The classifier in {folder.name} cannot be read ({error}); it may be torn. Train it again."
+        ) from None
+    made = Classifier(hidden, hidden_bias, out, out_bias, card)
+    if hidden.shape[-1] != len(features.NAMES) or card.get("features") != list(features.NAMES):
+        raise BadStrategy(
+            f"The classifier in {folder.name} reads other features than this version computes; train it again."
+        )
+    if pair is not None and list(pair) != card.get("pair"):
+        raise BadStrategy(
+            f"The classifier in {folder.name} was trained for another pair of models, whose confidence means "
+            "something else; train one for this pair."
+        )
+    return made

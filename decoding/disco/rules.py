@@ -1,0 +1,116 @@
+"""Stop rules that ask the classifier, live and in replay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from decoding.costs import Costs
+from decoding.disco import features
+from decoding.disco.classifier import Classifier
+from decoding.disco.recording import Recording
+from decoding.drafting import Draft, DraftStep
+from decoding.verify import Verdict
+
+
+@dataclass
+class ClassifierStop:
+    """DISCO as published: stop after a token that the classifier gives less than the threshold."""
+
+    lookahead: int
+    classifier: Classifier
+    threshold: float
+    reads = True
+    estimates: Sequence[float] = ()
+    _previous: float = 1.0
+
+    def should_stop(self, step: DraftStep) -> bool:
+        accepted = self._ask(step)
+        self.estimates = (*self.estimates, accepted)
+        return self._is_enough(accepted)
+
+    def observe(self, draft: Draft, verdict: Verdict) -> None:
+        pass
+
+    def _is_enough(self, accepted: float) -> bool:
+        return accepted < self.threshold
+
+    def _ask(self, step: DraftStep) -> float:
+        if not step.ahead:
+            self.estimates, self._previous = (), 1.0
+        device = step.scores.device
+        static = features.describe(step.scores[None], step.preferences[None], torch.tensor([step.token], device=device))
+        place = torch.tensor([[self._previous, (len(step.ahead) + 1) / features.POSITION_SCALE]], device=device)
+        self._previous = float(features.own(static))
+        return float(self.classifier(torch.cat((static, place), -1)))
+
+
+@dataclass
+class PricedStop(ClassifierStop):
+    """Go on while the chance that all of the draft is accepted is worth more than the time that one more token takes.
+    The threshold is that time's price: its seconds times the tokens that a second brings (`price`).
+
+    The chance that the next token counts too is smaller, but it will be seen before the one after it is drafted, and
+    that option is worth something: taken together they come out best at the plain price (docs/log.md).
+    """
+
+    _survival: float = 1.0
+
+    def _is_enough(self, accepted: float) -> bool:
+        self._survival = accepted * (self._survival if len(self.estimates) > 1 else 1.0)
+        return self._survival < self.threshold
+
+
+def price(costs: Costs, tokens_per_s: float) -> float:
+    """What one more drafted token costs, in tokens: drafting it, deciding on it, one more row to verify."""
+    return tokens_per_s * (costs.draft + costs.decision + costs.row())
+
+
+def rounds_from_everywhere(recording: Recording, cap: int) -> Tensor:
+    """The static columns of every token of a round that starts at each place: [N, cap, STATIC]. Past the first
+    refusal these are of what the draft would have gone on to say."""
+    count = len(recording.matches)
+    runs = torch.tensor(recording.record.runs)
+    starts, steps = torch.arange(count)[:, None], torch.arange(cap)[None]
+    rows = recording.static[(starts + steps).clamp(max=count - 1)]
+    if not recording.tails.numel():
+        return rows
+    tail_of = ((~recording.matches).cumsum(0) - 1)[(starts[:, 0] + runs).clamp(max=count - 1)].clamp(min=0)
+    depth = (steps - runs[:, None] - 1).clamp(0, recording.tails.shape[1] - 1)
+    return torch.where((steps <= runs[:, None])[..., None], rows, recording.tails[tail_of[:, None], depth])
+
+
+@torch.inference_mode()
+def estimates(classifier: Classifier, rounds: Tensor) -> Tensor:
+    """What the classifier says of each token of such rounds: [N, cap]."""
+    count, cap, _ = rounds.shape
+    own = features.own(rounds)
+    previous = torch.cat((torch.ones(count, 1), own[:, :-1]), 1)
+    position = torch.arange(1.0, cap + 1).expand(count, -1)
+    table = features.in_round(rounds.flatten(0, 1), previous.flatten(), position.flatten())
+    return classifier(table).view(count, cap)
+
+
+def threshold_lengths(said: Tensor, threshold: float) -> Sequence[int]:
+    """How many tokens ClassifierStop drafts from each place, given its estimates [N, cap]."""
+    return _first(said < threshold)
+
+
+def priced_lengths(said: Tensor, threshold: float) -> Sequence[int]:
+    """How many tokens PricedStop drafts from each place."""
+    return _first(said.cumprod(-1) < threshold)
+
+
+def confidence_lengths(rounds: Tensor, threshold: float) -> Sequence[int]:
+    """How many tokens the plain threshold on the draft's own confidence drafts from each place."""
+    return _first(features.own(rounds) < threshold)
+
+
+def _first(stops: Tensor) -> Sequence[int]:
+    cap = stops.shape[1]
+    where = torch.where(stops, torch.arange(1, cap + 1), cap).amin(-1)
+    lengths: list[int] = where.tolist()
+    return lengths

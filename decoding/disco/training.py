@@ -1,0 +1,176 @@
+"""From recordings to a calibrated classifier: minutes of nothing but matrix products of a few hundred kilobytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from decoding.disco import features
+from decoding.disco.classifier import Classifier
+from decoding.disco.recording import Recording
+from decoding.errors import BadStrategy
+
+HIDDEN = 32
+EPOCHS = 60
+BATCH = 1024
+PATIENCE = 8
+LEARNING_RATE = 3e-3
+LEAST_TOKENS = 200  # fewer labelled tokens than this teach nothing that lasts
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Drafted tokens with what became of them: up to each round's first refusal, which is the last that was judged."""
+
+    rows: Tensor  # [n, F]
+    accepted: Tensor  # [n]
+    prompts: Tensor  # [n], number of the recording
+
+
+@dataclass(frozen=True)
+class Progress:
+    epoch: int
+    epochs: int
+    train_loss: float
+    held_out_loss: float
+
+
+def label(recordings: Sequence[Recording], lookahead: int | None = None) -> Labelled:
+    """Rounds as a static lookahead would cut them; without one, as an unlimited draft would."""
+    parts = [_label_one(number, recording, lookahead) for number, recording in enumerate(recordings)]
+    if not parts:
+        raise BadStrategy("There is no recording to learn from; give prompts that fit the models' context.")
+    return Labelled(*(torch.cat([part[i] for part in parts]) for i in range(3)))
+
+
+def _label_one(number: int, recording: Recording, lookahead: int | None) -> tuple[Tensor, Tensor, Tensor]:
+    matches = recording.matches.tolist()
+    places, positions = _places(matches, lookahead)
+    static = recording.static[places]
+    own = features.own(recording.static)
+    previous = torch.where(positions == 1, 1.0, own[(places - 1).clamp(min=0)])
+    rows = features.in_round(static, previous, positions.float())
+    return rows, recording.matches[places].float(), torch.full((len(places),), number)
+
+
+def _places(matches: Sequence[bool], lookahead: int | None) -> tuple[Tensor, Tensor]:
+    """Which tokens of the text are drafted and judged, and at which position of their round. The token after a fully
+    accepted draft is the target's own: nobody drafts it."""
+    places, positions, at, position = [], [], 0, 1
+    while at < len(matches):
+        if lookahead is not None and position > lookahead:
+            at, position = at + 1, 1
+            continue
+        places.append(at)
+        positions.append(position)
+        position = position + 1 if matches[at] else 1
+        at += 1
+    return torch.tensor(places, dtype=torch.int64), torch.tensor(positions)
+
+
+def train(
+    training: Labelled,
+    held_out: Labelled,
+    *,
+    seed: int = 0,
+    columns: Sequence[str] = features.NAMES,
+    told: Callable[[Progress], None] = lambda progress: None,
+) -> Classifier:
+    """Fit on one set of prompts, stop when another set no longer gains, calibrate on that other set. `columns` are
+    the features it may look at, for ablations."""
+    _check(training, held_out)
+    allowed = torch.tensor([name in columns for name in features.NAMES], dtype=torch.float32)
+    mean = training.rows.mean(0)
+    scale = allowed / training.rows.std(0).clamp(min=1e-6)
+    dice = torch.Generator().manual_seed(seed)
+    weights = [
+        torch.randn(HIDDEN, len(features.NAMES), generator=dice) * (2 / len(features.NAMES)) ** 0.5,
+        torch.zeros(HIDDEN),
+        torch.randn(1, HIDDEN, generator=dice) * (1 / HIDDEN) ** 0.5,
+        torch.zeros(1),
+    ]
+    best = _fit(weights, (training.rows - mean) * scale, training, (held_out.rows - mean) * scale, held_out, dice, told)
+    hidden, hidden_bias, out, out_bias = best
+    folded = Classifier(hidden * scale, hidden_bias - (hidden * scale) @ mean, out, out_bias)
+    return _calibrated(folded, held_out)
+
+
+def _check(training: Labelled, held_out: Labelled) -> None:
+    for name, part in (("training", training), ("held-out", held_out)):
+        if len(part.rows) < LEAST_TOKENS:
+            raise BadStrategy(
+                f"The {name} prompts give {len(part.rows)} drafted tokens and at least {LEAST_TOKENS} are needed; "
+                "use more prompts or more new tokens."
+            )
+        share = float(part.accepted.mean())
+        if share in (0.0, 1.0):
+            raise BadStrategy(
+                f"Of the {name} tokens {'all' if share else 'none'} were accepted, so there is nothing to tell apart; "
+                "use another draft or other prompts."
+            )
+        if not bool(torch.isfinite(part.rows).all()):
+            raise BadStrategy(
+                f"Some features of the {name} prompts are no numbers, so the draft's logits are broken there; check "
+                "the draft's checkpoint."
+            )
+
+
+def _loss(weights: Sequence[Tensor], rows: Tensor, part: Labelled, index: Tensor | slice) -> Tensor:
+    hidden, hidden_bias, out, out_bias = weights
+    logits = F.linear(F.relu(F.linear(rows[index], hidden, hidden_bias)), out, out_bias)[:, 0]
+    return F.binary_cross_entropy_with_logits(logits, part.accepted[index])
+
+
+def _fit(
+    weights: list[Tensor],
+    rows: Tensor,
+    training: Labelled,
+    held_out_rows: Tensor,
+    held_out: Labelled,
+    dice: torch.Generator,
+    told: Callable[[Progress], None],
+) -> list[Tensor]:
+    for weight in weights:
+        weight.requires_grad_()
+    optimiser = torch.optim.Adam(weights, LEARNING_RATE)
+    best, best_loss, waited = [w.detach().clone() for w in weights], float("inf"), 0
+    for epoch in range(EPOCHS):
+        losses = []
+        for batch in torch.split(torch.randperm(len(rows), generator=dice), BATCH):
+            loss = _loss(weights, rows, training, batch)
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            losses.append(loss.detach())
+        with torch.no_grad():
+            now = float(_loss(weights, held_out_rows, held_out, slice(None)))
+        told(Progress(epoch + 1, EPOCHS, float(torch.stack(losses).mean()), now))
+        waited += 1
+        if now < best_loss:
+            best, best_loss, waited = [w.detach().clone() for w in weights], now, 0
+        if waited >= PATIENCE:
+            break
+    return best
+
+
+def _calibrated(classifier: Classifier, held_out: Labelled) -> Classifier:
+    """Scale and shift the logit so that the held-out probabilities mean what they say."""
+    logits = torch.logit(classifier(held_out.rows), eps=1e-6)
+    scale, shift = torch.ones(1, requires_grad=True), torch.zeros(1, requires_grad=True)
+    optimiser = torch.optim.LBFGS([scale, shift], max_iter=50)
+
+    def closure() -> Tensor:
+        optimiser.zero_grad()
+        loss = F.binary_cross_entropy_with_logits(logits * scale + shift, held_out.accepted)
+        loss.backward()  # type: ignore[no-untyped-call]
+        return loss
+
+    optimiser.step(closure)  # type: ignore[no-untyped-call]
+    scale, shift = scale.detach(), shift.detach()
+    return Classifier(
+        classifier.hidden, classifier.hidden_bias, classifier.out * scale, classifier.out_bias * scale + shift
+    )

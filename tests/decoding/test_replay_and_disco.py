@@ -1,0 +1,292 @@
+"""A replay counts what a live run does, pass by pass; a classifier sees in training what it will see at work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+
+from decoding.costs import costs_from
+from decoding.dice import dice_for
+from decoding.disco import features, metrics, training
+from decoding.disco.classifier import Classifier, load_classifier
+from decoding.disco.recording import Recording, record
+from decoding.disco.rules import (
+    ClassifierStop,
+    PricedStop,
+    confidence_lengths,
+    estimates,
+    priced_lengths,
+    rounds_from_everywhere,
+    threshold_lengths,
+)
+from decoding.drafting import Draft, DraftStep, StopRule
+from decoding.errors import BadStrategy
+from decoding.events import Drafted, Event, Verified
+from decoding.registry import Parts
+from decoding.replay import ByPlace, Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
+from decoding.spec import Choice, Sampling, choose
+from decoding.verify import Verdict
+from tests.decoding.worlds import World, some_classifier
+
+CAP = 8
+NEW = 40
+SAMPLINGS = [Sampling(max_new_tokens=NEW), Sampling(temperature=1.0, max_new_tokens=NEW, repetition_penalty=1.2)]
+ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E731
+
+
+def world(seed: int = 3, ends: Sequence[int] = ()) -> World:
+    made = World.of_tables(14, seed, noise=0.9)
+    made.end_tokens = frozenset(ends)
+    return made
+
+
+def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -> Recording:
+    decoded, _ = made.run(choose("autoregressive"), [3, 1], sampling, seed)
+    with torch.inference_mode():
+        return record(
+            "p",
+            [3, 1],
+            decoded.tokens,
+            draft=made.draft,
+            dice=dice_for(sampling, 14, seed),
+            end_tokens=made.end_tokens,
+            max_new_tokens=sampling.max_new_tokens,
+            tail_depth=depth,
+        )
+
+
+def counted(events: Sequence[Event]) -> Counts:
+    """A live run's counts."""
+    drafts = {e.round: e for e in events if isinstance(e, Drafted)}
+    verdicts = [e for e in events if isinstance(e, Verified)]
+    counts, behind = Counts(), False
+    for verdict in verdicts:
+        drafted = len(drafts[verdict.round].tokens) if verdict.round in drafts else 0
+        counts.rounds[drafted] += 1
+        counts.accepted += verdict.accepted
+        counts.catch_ups += behind and drafted > 0
+        if drafted:
+            behind = verdict.outcome == "bonus"
+    counts.tokens = next(e.new_tokens for e in reversed(events) if e.kind == "finished")  # type: ignore[union-attr]
+    return counts
+
+
+PRICE = 0.3
+LIVE_AND_REPLAYED: dict[str, tuple[Choice | Callable[[Parts], StopRule], Callable[[Recording], Policy]]] = {
+    "static": (choose("static", {"lookahead": 5}), lambda r: Static(5)),
+    "autoregressive": (choose("autoregressive"), lambda r: Static(0)),
+    "heuristic": (choose("heuristic", {"initial": 3}), lambda r: HeuristicPolicy(3)),
+    "oracle": (choose("oracle", {"cap": CAP}), lambda r: OraclePolicy(r.record, CAP)),
+    "threshold": (
+        choose("threshold", {"threshold": 0.35, "cap": CAP}),
+        lambda r: ByPlace(confidence_lengths(rounds_from_everywhere(r, CAP), 0.35)),
+    ),
+    "classifier": (
+        lambda parts: ClassifierStop(CAP, some_classifier(), 0.5),
+        lambda r: ByPlace(threshold_lengths(estimates(some_classifier(), rounds_from_everywhere(r, CAP)), 0.5)),
+    ),
+    "priced": (
+        lambda parts: PricedStop(CAP, some_classifier(), PRICE),
+        lambda r: ByPlace(priced_lengths(estimates(some_classifier(), rounds_from_everywhere(r, CAP)), PRICE)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LIVE_AND_REPLAYED)
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
+@pytest.mark.parametrize("ends", [(), (5, 9)], ids=["without-end", "with-end"])
+def test_a_replay_counts_exactly_what_a_live_run_does(name: str, sampling: Sampling, ends: Sequence[int]) -> None:
+    choice, policy = LIVE_AND_REPLAYED[name]
+    for seed in range(6):
+        made = world(seed, ends)
+        recording = recorded(made, sampling, seed)
+        _, live = made.run(choice, [3, 1], sampling, seed)
+        assert replay([recording.record], lambda i, r=recording: policy(r)) == counted(live.events)  # type: ignore[misc]
+
+
+def test_a_room_that_the_text_left_is_known_to_the_replay() -> None:
+    """A text that its end token cut short still had room: its last draft was as long as ever."""
+    assert replay([Record.of([True, False, False], 10)], lambda i: Static(4)).rounds == {4: 2}
+    assert replay([Record.of([True, False, False])], lambda i: Static(4)).rounds == {2: 1, 0: 1}
+
+
+class Watching:
+    """A static lookahead that keeps what a classifier would be shown, with what became of it."""
+
+    reads = True
+    estimates: Sequence[float] = ()
+
+    def __init__(self, lookahead: int) -> None:
+        self.lookahead = lookahead
+        self.rows: list[torch.Tensor] = []
+        self.labels: list[float] = []
+        self._round: list[torch.Tensor] = []
+        self._previous = 1.0
+
+    def should_stop(self, step: DraftStep) -> bool:
+        if not step.ahead:
+            self._round, self._previous = [], 1.0
+        static = features.describe(step.scores[None], step.preferences[None], torch.tensor([step.token]))
+        row = features.in_round(static, torch.tensor([self._previous]), torch.tensor([len(step.ahead) + 1.0]))
+        self._previous = float(features.own(static))
+        self._round.append(row)
+        return False
+
+    def observe(self, draft: Draft, verdict: Verdict) -> None:
+        judged = verdict.accepted + (verdict.outcome == "correction")
+        self.rows += self._round[:judged]
+        self.labels += [1.0] * verdict.accepted + [0.0] * (judged - verdict.accepted)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
+@pytest.mark.parametrize("lookahead", [3, NEW])
+def test_one_teacher_forced_pass_teaches_what_a_live_run_does(sampling: Sampling, lookahead: int) -> None:
+    made, watching = world(), Watching(lookahead)
+    made.run(lambda parts: watching, [3, 1], sampling, 4)
+    labelled = training.label([recorded(made, sampling, 4)], None if lookahead == NEW else lookahead)
+    judged = len(watching.labels)
+    # The live run leaves its last token to the target; the recording may know one label more.
+    assert judged <= len(labelled.rows) <= judged + 1
+    torch.testing.assert_close(labelled.rows[:judged], torch.cat(watching.rows))
+    assert labelled.accepted[:judged].tolist() == watching.labels
+
+
+def test_the_classifiers_word_is_in_the_trace() -> None:
+    _, live = world().run(lambda parts: ClassifierStop(CAP, some_classifier(), 0.5), [3, 1], SAMPLINGS[0])
+    drafts = [e for e in live.events if isinstance(e, Drafted)]
+    assert any(draft.stop == "rule" for draft in drafts)
+    for draft in drafts:
+        if draft.stop == "rule":
+            assert len(draft.estimate) == len(draft.tokens)
+            assert draft.estimate[-1] < 0.5 <= min(draft.estimate[:-1], default=1.0)
+
+
+def many(sampling: Sampling, seeds: range) -> list[Recording]:
+    made = world()
+    return [recorded(made, sampling, seed, depth=0) for seed in seeds]
+
+
+def trained(columns: Sequence[str] = features.NAMES) -> tuple[Classifier, training.Labelled, list[training.Progress]]:
+    told: list[training.Progress] = []
+    parts = [training.label(many(SAMPLINGS[1], seeds)) for seeds in (range(60), range(60, 90), range(90, 120))]
+    return training.train(parts[0], parts[1], columns=columns, told=told.append), parts[2], told
+
+
+def test_training_learns_to_tell_accepted_from_refused_and_means_its_probabilities() -> None:
+    classifier, unseen, told = trained()
+    found = metrics.measure(classifier(unseen.rows), unseen.accepted)
+    assert found.auc > 0.75
+    assert found.calibration_error < 0.06
+    assert told[-1].held_out_loss < told[0].held_out_loss
+    assert torch.equal(trained()[0].hidden, classifier.hidden)  # the same seed trains the same classifier
+
+
+def test_an_ablation_does_not_look_at_what_it_must_not_see() -> None:
+    classifier, unseen, _ = trained(columns=("entropy",))
+    changed = unseen.rows.clone()
+    changed[:, [i for i, name in enumerate(features.NAMES) if name != "entropy"]] += 5.0
+    torch.testing.assert_close(classifier(changed), classifier(unseen.rows))
+
+
+def test_a_stored_classifier_answers_as_before_and_only_for_its_pair(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    made = some_classifier()
+    made.card = {"features": list(features.NAMES), "pair": ["t", "d"]}
+    made.save(tmp_path / "c")
+    rows = torch.randn(5, len(features.NAMES))
+    assert torch.equal(load_classifier(tmp_path / "c", ["t", "d"])(rows), made(rows))
+    assert sorted(path.name for path in (tmp_path / "c").iterdir()) == ["card.json", "classifier.safetensors"]
+    with pytest.raises(BadStrategy, match="another pair"):
+        load_classifier(tmp_path / "c", ["t", "other"])
+
+
+@pytest.mark.parametrize("damage", ["torn", "absent", "card", "features"])
+def test_a_classifier_that_cannot_be_trusted_is_refused_in_words(tmp_path, damage: str) -> None:  # type: ignore[no-untyped-def]
+    made = some_classifier()
+    made.card = {"features": ["mood"] if damage == "features" else list(features.NAMES), "pair": []}
+    made.save(tmp_path)
+    weights, card = tmp_path / "classifier.safetensors", tmp_path / "card.json"
+    if damage == "torn":
+        weights.write_bytes(weights.read_bytes()[:-40])
+    if damage == "absent":
+        weights.unlink()
+    if damage == "card":
+        card.write_text("{")
+    with pytest.raises(BadStrategy, match="rain it again"):
+        load_classifier(tmp_path)
+
+
+def labelled(rows: torch.Tensor, accepted: torch.Tensor) -> training.Labelled:
+    return training.Labelled(rows, accepted, torch.zeros(len(rows)))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda p: labelled(p.rows[:50], p.accepted[:50]), "give 50 drafted tokens and at least 200"),
+        (lambda p: labelled(p.rows, torch.ones_like(p.accepted)), "all were accepted"),
+        (lambda p: labelled(p.rows, torch.zeros_like(p.accepted)), "none were accepted"),
+        (lambda p: labelled(p.rows * torch.nan, p.accepted), "no numbers"),
+    ],
+)
+def test_what_teaches_nothing_is_refused_in_words(spoil, sentence: str) -> None:  # type: ignore[no-untyped-def]
+    part = training.label(many(SAMPLINGS[1], range(12)))
+    with pytest.raises(BadStrategy, match=sentence):
+        training.train(spoil(part), part)
+    with pytest.raises(BadStrategy, match="no recording"):
+        training.label([])
+
+
+def test_the_area_under_the_curve_counts_pairs() -> None:
+    p = torch.tensor([0.9, 0.8, 0.8, 0.3, 0.1])
+    y = torch.tensor([1.0, 1.0, 0.0, 1.0, 0.0])
+    pairs = [(a, b) for a in range(5) for b in range(5) if y[a] == 1 and y[b] == 0]
+    expected = sum((p[a] > p[b]) + 0.5 * (p[a] == p[b]) for a, b in pairs) / len(pairs)
+    assert metrics.area_under_roc(p, y) == pytest.approx(float(expected))
+
+
+def test_the_curves_end_where_they_must() -> None:
+    found = metrics.measure(torch.tensor([0.9, 0.6, 0.4, 0.2]), torch.tensor([1.0, 1.0, 0.0, 0.0]))
+    assert found.roc[0] == (1.0, 1.0) and found.roc[-1] == (0.0, 0.0)
+    assert found.f1 == found.auc == 1.0
+    assert sum(count for _, _, count in found.reliability) == 4
+
+
+def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
+    """Traces made with known prices give those prices back, and a replay at them gives the traces' own length."""
+    made, sampling = world(), SAMPLINGS[0]
+    traces: list[list[Event]] = []
+    for lookahead in (0, 1, 2, 4, 6, 9):
+        choice = choose("static", {"lookahead": lookahead}) if lookahead else choose("autoregressive")
+        traces.append(timed(made.run(choice, [3, 1], sampling)[1].events))
+    costs = costs_from(traces)
+    assert [round(costs.verify(n) * 1e6) for n in (1, 2, 5, 7, 10)] == [1010, 1020, 1050, 1070, 1100]
+    assert round(costs.draft * 1e6) == 200 and round(costs.draft_round * 1e6) == 50
+    assert round(costs.catch_up * 1e6) == 30 and round(costs.round * 1e6) == 7
+    live = traces[3]
+    spent = next(e.end_ns for e in reversed(live) if isinstance(e, Verified)) * 1e-9
+    priced = costs.seconds(replay([recorded(made, sampling).record], lambda i: Static(4)))
+    assert priced == pytest.approx(spent, rel=1e-6)
+
+
+def timed(events: Sequence[Event]) -> list[Event]:
+    """The same rounds at fixed prices, in nanoseconds."""
+    drafts = {e.round: e for e in events if isinstance(e, Drafted)}
+    out: list[Event] = []
+    now, behind = 0, False
+    for verdict in (e for e in events if isinstance(e, Verified)):
+        free, draft = now, drafts.get(verdict.round)
+        now += 7_000
+        if draft:
+            begin, now = now, now + 50_000 + 200_000 * draft.passes + 30_000 * behind
+            out.append(Drafted(**{**as_dict(draft), "start_ns": begin, "end_ns": now}))
+            behind = verdict.outcome == "bonus"
+        rows = len(draft.tokens) + 1 if draft else 1
+        begin, now = now, now + 1_000_000 + 10_000 * rows
+        out.append(Verified(**{**as_dict(verdict), "wait_ns": begin - free, "start_ns": begin, "end_ns": now}))
+    return out
+
+
+def as_dict(event: Event) -> dict[str, object]:
+    return {name: getattr(event, name) for name in event.__slots__}  # type: ignore[union-attr]
