@@ -115,9 +115,8 @@ def _dtype(facts: ModelFolder, asked: str, device: torch.device) -> torch.dtype:
 def context_that_fits(facts: ModelFolder, dtype: str, device: torch.device, asked: int | None) -> int | None:
     """How long a text may be so that weights and cache fit into what is free now."""
     free = free_bytes(device)
-    is_narrow = device.type != "cpu" or (facts.shape is not None and facts.dtype != "float32")
-    weights = facts.parameters * (2 if is_narrow and dtype != "float32" else 4)
-    width = 4 if device.type == "cpu" else 2
+    weights = facts.parameters * _bytes_per_weight(facts, dtype, device)
+    width = 4 if device.type == "cpu" or dtype == "float32" else 2
     per_token = (facts.kv_values_per_token or 0) * width
     made_for = facts.context or asked
     wanted = min(asked or LEAST_CONTEXT, made_for or LEAST_CONTEXT)
@@ -130,6 +129,13 @@ def context_that_fits(facts: ModelFolder, dtype: str, device: torch.device, aske
         return asked
     half_of_the_rest = (free - weights) // 2  # the other half is for a second model, and for the work itself
     return max(min(made_for, half_of_the_rest // per_token), wanted)
+
+
+def _bytes_per_weight(facts: ModelFolder, dtype: str, device: torch.device) -> int:
+    if dtype == "bfloat16":
+        return 2
+    stays_narrow = facts.shape is not None if device.type == "cpu" else dtype == "auto"
+    return 2 if stays_narrow and facts.dtype != "float32" else 4
 
 
 def _first_line(error: Exception) -> str:

@@ -94,11 +94,15 @@ class Decoder:
 
     def _feed(self, weights: LayerWeights) -> Apply:
         activation = _ACTIVATIONS[self.shape.activation]
-        up, down = self._linear(weights.up), self._linear(weights.down)
-        if weights.gate is None:
-            return lambda rows: down(activation(up(rows)))
-        gate = self._linear(weights.gate)
-        return lambda rows: down(activation(gate(rows)).mul_(up(rows)))
+        inner, down, width = self._linear(weights.inner), self._linear(weights.down), self.shape.inner
+        if not weights.is_gated:
+            return lambda rows: down(activation(inner(rows)))
+
+        def gated(rows: Tensor) -> Tensor:
+            both = inner(rows)
+            return down(activation(both[:, :width]).mul_(both[:, width:]))
+
+        return gated
 
     def _norm(self, part: Part) -> Apply:
         eps, size, dtype = self.shape.norm_eps, self.shape.hidden, self.layout.dtype
@@ -134,5 +138,5 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 def cpu_layout(weights: ModelWeights, dtypes: list[torch.dtype]) -> Layout:
     """The fastest way to lay out this model's matrices, found on slices of its first layer."""
     first = weights.layer(0)
-    parts = [first.qkv, first.out, first.gate, first.up, first.down]
-    return fastest([part.weight[:1024] for part in parts if part is not None], dtypes)
+    parts = (first.qkv, first.out, first.inner, first.down)
+    return fastest([part.weight[:2048] for part in parts], dtypes)

@@ -145,14 +145,18 @@ class StaticPass:
         """Run until every library has made its own buffers, choose how to attend, then record one run.
 
         Running twice writes the same keys and values to the same slots twice."""
-        with _aside():
+        with torch.cuda.device(self._values.device), _aside():
             for _ in range(2):
                 self.launch()
             self._attend = self._faster_attention()
             self.launch()
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, pool=pool, capture_error_mode="thread_local"):
+        graph = torch.cuda.CUDAGraph()
+        with (
+            torch.cuda.device(self._values.device),
+            torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"),
+        ):
             self._logits = self.launch()
+        self.graph = graph
 
     def replay(self) -> Tensor:
         """Logits of their own: the graph's are overwritten by the next graph of the pool."""

@@ -17,6 +17,7 @@ from decoding.fast.shape import Shape
 from decoding.fast.weights import ModelWeights
 
 SCRATCH = 256  # slots for branches to begin with; more are made when they are needed
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 PASS = 512  # rows of one pass: a long prompt is read in pieces, so that no mask is as large as its square
 
 
@@ -97,7 +98,7 @@ class FastRunner:
 
     def _ids(self, tokens: Sequence[int] | Tensor) -> Tensor:
         """The ids as a tensor on the device; noted, or left to be noted when `tokens` is asked for."""
-        if isinstance(tokens, Tensor) and tokens.device.type != "cpu":
+        if isinstance(tokens, Tensor) and tokens.device == self.device and self.device.type != "cpu":
             ids = tokens.clone()  # the caller may write the next ids over these
             self._unread.append(ids)
             return ids
@@ -144,6 +145,8 @@ class FastBranches:
     def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
         runner, count, depth = self._runner, len(self._lengths), len(self._fed)
         check_branches(self.is_open, [length + depth for length in self._lengths], len(tokens), runner.context)
+        if not isinstance(tokens, Tensor):
+            check_ids(tokens, runner.vocab_size)
         ids = torch.as_tensor(tokens, device=runner.device)
         start = self._length + depth * count
         runner.storage.reserve(start + count, used=start)
@@ -162,10 +165,10 @@ class FastBranches:
 
 
 def _layout(weights: ModelWeights, dtype: str, device: torch.device) -> Layout:
-    """How the matrices will lie, and in which dtype rows travel between them."""
-    if device.type != "cpu":
-        return Layout("plain", torch.float32 if dtype == "float32" else torch.bfloat16)
+    """How the matrices will lie, and in which dtype rows travel between them. `auto` never rounds the weights."""
     stored = weights.embedding.dtype
-    if dtype == "auto" and stored != torch.float32:
-        return cpu_layout(weights, [torch.float32, torch.bfloat16])
-    return cpu_layout(weights, [torch.bfloat16 if dtype == "bfloat16" else torch.float32])
+    if device.type != "cpu":
+        return Layout("plain", stored if dtype == "auto" else DTYPES[dtype])
+    if dtype == "auto":
+        return cpu_layout(weights, [torch.float32, torch.bfloat16] if stored == torch.bfloat16 else [torch.float32])
+    return cpu_layout(weights, [DTYPES[dtype]])

@@ -48,8 +48,8 @@ class LayerWeights:
     head_norm: Tensor | None  # [heads + kv_heads, head_dim]
     out: Part
     norm_2: Part
-    gate: Part | None
-    up: Part
+    inner: Part  # gate and up, or up alone
+    is_gated: bool
     down: Part
 
 
@@ -87,8 +87,8 @@ def _llama_like(shape: Shape, tensors: Tensors) -> ModelWeights:
             head_norm=head_norm(at),
             out=_gathered(part(at + "self_attn.o_proj"), shape),
             norm_2=part(at + "post_attention_layernorm"),
-            gate=part(at + "mlp.gate_proj"),
-            up=part(at + "mlp.up_proj"),
+            inner=_together(part(at + "mlp.gate_proj"), part(at + "mlp.up_proj")),
+            is_gated=True,
             down=part(at + "mlp.down_proj"),
         )
 
@@ -115,8 +115,8 @@ def _gpt2(shape: Shape, tensors: Tensors) -> ModelWeights:
             head_norm=None,
             out=linear(at + "attn.c_proj"),
             norm_2=part(at + "ln_2"),
-            gate=None,
-            up=linear(at + "mlp.c_fc"),
+            inner=linear(at + "mlp.c_fc"),
+            is_gated=False,
             down=linear(at + "mlp.c_proj"),
         )
 

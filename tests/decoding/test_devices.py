@@ -1,0 +1,49 @@
+"""Which devices there are, and what is said of one that is not."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from decoding.devices import device_called, facts_of, free_bytes, name_of, set_threads, wait_for
+from decoding.errors import BadDevice
+
+CPU = torch.device("cpu")
+
+
+def test_a_cpu_is_there() -> None:
+    assert device_called("cpu") == CPU
+    assert name_of(CPU)
+    assert 2**20 < free_bytes(CPU) < 2**50
+    wait_for(CPU)
+
+
+def test_auto_is_a_gpu_where_there_is_one() -> None:
+    assert device_called("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@pytest.mark.parametrize("name", ["cuda:99", "abacus", "mps", ""])
+def test_a_device_that_is_not_there_is_refused_in_a_sentence(name: str) -> None:
+    with pytest.raises(BadDevice) as refusal:
+        device_called(name)
+    assert str(refusal.value).endswith(".")
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("count", [0, 10_000])
+def test_more_threads_than_cores_are_refused(count: int) -> None:
+    with pytest.raises(BadDevice, match="cores"):
+        set_threads(count)
+
+
+def test_facts_name_the_dtype_and_the_threads() -> None:
+    facts = facts_of("fast", CPU, torch.bfloat16, "packed", 128)
+    assert (facts.dtype, facts.device, facts.threads) == ("bfloat16", "cpu", torch.get_num_threads())
+
+
+@pytest.mark.gpu
+def test_a_gpu_is_named() -> None:
+    device = device_called("cuda")
+    assert device == torch.device("cuda:0")
+    assert name_of(device)
+    assert free_bytes(device) > 2**20
