@@ -7,6 +7,7 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -75,6 +76,8 @@ def load_pair(asked: Asked) -> LoadedPair:
         dtype=getattr(torch, target.runner.facts.dtype),
         target_folder=target.folder.path,
         draft_folder=draft.folder.path,
+        classifier_at=lambda name: Path(name) if name else None,
+        fingerprints=(target.folder.fingerprint, draft.folder.fingerprint),
     )
     remarks = tuple(finding.sentence for finding in report.findings if finding.level == "remark")
     return LoadedPair(asked.material.name, remarks, pair, target, draft)
