@@ -73,8 +73,10 @@ def load(
             return Loaded(facts, TransformersRunner(_model(facts, dtype, device), context), tokenizer)
     except SafetensorError as error:
         raise BadCheckpoint(f"The weights of {facts.path} cannot be read ({error}). Copy them again.") from None
-    except torch.OutOfMemoryError as error:
-        raise OutOfMemory(f"{device} could not hold {facts.path}: {error}. Use a smaller model or context.") from None
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise OutOfMemory(
+            f"{device} could not hold {facts.path}: {_first_line(error)} Use a smaller model, dtype or context."
+        ) from None
 
 
 def tokenizer_of(facts: ModelFolder) -> Tokenizer:
@@ -82,7 +84,7 @@ def tokenizer_of(facts: ModelFolder) -> Tokenizer:
         return Tokenizer(
             transformers.AutoTokenizer.from_pretrained(facts.path, trust_remote_code=False, local_files_only=True)
         )
-    except (ValueError, OSError, KeyError, TypeError, ImportError) as error:
+    except Exception as error:  # the tokenizers library raises nothing narrower
         raise BadCheckpoint(
             f"The tokenizer of {facts.path} cannot be loaded: {_first_line(error)} "
             "A tokenizer.json beside the weights is what works everywhere."
@@ -98,6 +100,8 @@ def _model(facts: ModelFolder, dtype: str, device: torch.device) -> Any:
             trust_remote_code=False,
             local_files_only=True,
         )
+    except torch.OutOfMemoryError:
+        raise
     except (ValueError, OSError, KeyError, TypeError, AttributeError, ImportError, RuntimeError) as error:
         raise BadCheckpoint(
             f"transformers {transformers.__version__} cannot load {facts.path}, a {facts.family}: {_first_line(error)} "
