@@ -106,15 +106,17 @@ class EngineProcess:
             while True:
                 backlog.put(connection.recv_bytes())
         except (EOFError, OSError):
+            connection.close()
             process.wait()  # so that whoever hears of the end can be told how it came
             backlog.close()
 
     def _relay(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            self._last_lines.append(line.rstrip())
-            sys.stderr.write(f"engine: {line}")
-            sys.stderr.flush()
+        with process.stdout:
+            for line in process.stdout:
+                self._last_lines.append(line.rstrip())
+                sys.stderr.write(f"engine: {line}")
+                sys.stderr.flush()
 
     def _keep_alive(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
         while process.poll() is None:

@@ -15,6 +15,7 @@ from webapp.jobs.models import Kind
 from worker import comparison_job, model_job
 from worker.database import Stopped
 from worker.engine_process import EngineDied, EngineProcess
+from worker.listening import hush
 from worker.materials import NotHere
 from worker.pulse import Hold, Pulse
 
@@ -33,9 +34,9 @@ class Hands:
         self.queue = queue
         self.engine = EngineProcess()
         self.pulse = Pulse(self._announce)
+        self._is_new = True
 
     def begin(self) -> None:
-        jobs.take_back(worker=self.name)
         self.pulse.start()
 
     def stop(self) -> None:
@@ -47,13 +48,16 @@ class Hands:
         while not self.pulse.is_stopping:
             close_old_connections()
             try:
+                if self._is_new:
+                    jobs.take_back(worker=self.name)  # what it held when it was killed, if it was
+                    self._is_new = False
                 job = jobs.claim(worker=self.name, queues=[self.queue])
                 if job is None:
                     return
                 with self.pulse.holding(job) as hold:
                     self._work(hold)
                 if self.engine.is_busy:
-                    self.engine.end()  # with a job that was dropped in the middle: its reports are not for the next
+                    hush(self.engine)
             except Error as error:
                 logger.warning("The database does not answer (%s).", error)
                 connection.close()

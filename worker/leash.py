@@ -11,7 +11,9 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]
 HOLDER = "DRAFTHOUSE_LEASH"  # the process id of who holds it; who is started by hand has none and runs free
 PR_SET_PDEATHSIG = 1
 
@@ -30,8 +32,8 @@ def put_on() -> None:
 
 
 def held() -> dict[str, str]:
-    """The environment for a child of this process."""
-    return {**os.environ, HOLDER: str(os.getpid())}
+    """The environment for a child of this process: on our leash, and with our modules, wherever we were started."""
+    return {**os.environ, HOLDER: str(os.getpid()), "PYTHONPATH": str(ROOT)}
 
 
 def _watch(holder: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 from decoding.errors import DrafthouseError, OutOfMemory
 from worker.database import Stopped
@@ -39,6 +40,13 @@ def reports(hold: Hold, engine: EngineProcess, order: Order, hang: float = HANG)
                 raise _refusal(report)
             case _:
                 yield report
+
+
+def hush(engine: EngineProcess) -> None:
+    """Nobody listens any more: have the order dropped, so that its reports are not taken for the next one's."""
+    with suppress(EngineDied):
+        for _ in _last_words(engine, None):
+            pass
 
 
 def _last_words(engine: EngineProcess, report: Report | None) -> Iterator[Report]:

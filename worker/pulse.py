@@ -58,6 +58,9 @@ class Pulse:
         if self._hold is not None:
             self._hold.is_stopping = True
 
+    def join(self) -> None:
+        self._thread.join()
+
     @property
     def is_stopping(self) -> bool:
         return self._stop.is_set()
@@ -84,6 +87,7 @@ class Pulse:
                     self._hold.is_lost = True  # nobody told us so, but others may think so by now
             if self._stop.is_set():
                 time.sleep(LISTEN_EVERY)
+        connection.close()
 
     def _beat(self) -> None:
         close_old_connections()

@@ -75,8 +75,9 @@ class Child:
 
     def _relay(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            say(self.name, line)
+        with process.stdout:
+            for line in process.stdout:
+                say(self.name, line)
 
 
 def stop(children: Sequence[Child], grace: float) -> None:

@@ -1,0 +1,145 @@
+"""A worker in this very process, with a real engine process, a real database and a small random pair."""
+
+# ruff: noqa: I001  the service's own conftest makes Django ready for all the imports below it
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import close_old_connections, connection
+
+from tests.webapp.conftest import django_db_modify_db_settings, fresh_start  # noqa: F401  sets Django up; fixtures
+from tests.webapp import make
+from webapp.accounts import services as accounts
+from webapp.accounts.actor import Actor, of_user
+from webapp.accounts.models import User
+from webapp.comparisons import services as comparisons
+from webapp.comparisons.models import Comparison
+from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness
+from worker.engine_process import EngineProcess
+from worker.hands import Hands
+
+DEADLINE = 60.0  # s, for things that take one or two
+
+
+def until(holds: Callable[[], Any], what: str) -> None:
+    """Wait for a condition, never for a time."""
+    deadline = time.monotonic() + DEADLINE
+    while not holds():
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.01)
+
+
+class Meanwhile:
+    """Something that happens while the worker is busy in the main thread, as soon as a condition holds."""
+
+    def __init__(self, holds: Callable[[], Any], deed: Callable[[], None]) -> None:
+        self._holds, self._deed, self._errors = holds, deed, []
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *exc: object) -> None:
+        self._thread.join()
+        assert self._errors == []
+
+    def _run(self) -> None:
+        try:
+            until(self._holds, "the moment to act")
+            self._deed()
+        except BaseException as error:
+            self._errors.append(error)
+        finally:
+            connection.close()
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes]]:
+    """The files of a target and a draft."""
+    from tests.decoding.models import LLAMA, save
+
+    folder = tmp_path_factory.mktemp("pair")
+    save(folder / "target", "llama", **LLAMA)
+    save(folder / "draft", "llama", seed=1, **{**LLAMA, "num_hidden_layers": 1})
+    return {
+        role: {path.name: path.read_bytes() for path in sorted((folder / role).iterdir())}
+        for role in ("target", "draft")
+    }
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[EngineProcess]:
+    """One for all tests: starting it takes seconds."""
+    engine = EngineProcess()
+    yield engine
+    engine.end()
+
+
+@pytest.fixture
+def team(transactional_db: None) -> Actor:
+    alice = User.objects.create(username="alice", password="!")
+    accounts.create_team(name="lab", by=alice)
+    return of_user(alice)
+
+
+@pytest.fixture
+def make_worker(engine: EngineProcess) -> Iterator[Callable[[str], Hands]]:
+    made = []
+
+    def make_one(name: str = "w1") -> Hands:
+        hands = Hands(name, "cpu")
+        hands.engine = engine
+        hands.begin()
+        made.append(hands)
+        return hands
+
+    yield make_one
+    for hands in made:
+        hands.stop()
+        hands.pulse.join()
+    close_old_connections()
+
+
+def model(by: Actor, files: dict[str, bytes], name: str) -> LanguageModel:
+    """One that a worker has found to be sound."""
+    upload = make.upload(by, files, name)
+    return LanguageModel.objects.create(
+        team=by.home, name=name, source="upload", upload=upload, state=Readiness.READY, facts={}
+    )
+
+
+@pytest.fixture
+def pair(team: Actor, checkpoints: dict[str, dict[str, bytes]]) -> Pair:
+    target, draft = (model(team, checkpoints[role], role) for role in ("target", "draft"))
+    return Pair.objects.create(team=team.home, name="pair", target=target, draft=draft)
+
+
+def prompts(by: Actor, texts: list[str]) -> Dataset:
+    from webapp.registry import services as registry
+
+    return registry.add_pasted_dataset(name="prompts", file_name="prompts.txt", text="\n".join(texts), by=by)
+
+
+@pytest.fixture
+def launch(team: Actor, pair: Pair) -> Callable[..., Comparison]:
+    def launch_one(texts: int | list[str] = 2, tokens: int = 16, **changes: Any) -> Comparison:
+        lines = [f"w{n + 1} w{n + 2} w{n + 3}" for n in range(texts)] if isinstance(texts, int) else texts
+        asked = {
+            "strategies": [{"strategy": "static", "params": {"lookahead": 3}}, {"strategy": "threshold"}],
+            "sampling": {"max_new_tokens": tokens, "ignore_eos": True},
+            **changes,
+        }
+        spec = comparisons.specify(pair=pair, dataset=prompts(team, lines), **asked)
+        return comparisons.launch(name="one", spec=spec, by=team)
+
+    return launch_one
+
+
+def engine_pid(engine: EngineProcess) -> int:
+    assert engine._process is not None
+    return engine._process.pid

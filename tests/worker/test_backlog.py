@@ -1,0 +1,42 @@
+"""First in, first out, whatever memory holds; and whoever puts something in never waits."""
+
+from __future__ import annotations
+
+from worker.backlog import Backlog
+
+
+def drained(backlog: Backlog) -> list[bytes]:
+    found = []
+    while (message := backlog.get(0)) is not None:
+        found.append(message)
+    return found
+
+
+def test_messages_come_out_in_the_order_they_went_in() -> None:
+    backlog = Backlog()
+    sent = [str(n).encode() for n in range(100)]
+    for message in sent:
+        backlog.put(message)
+    assert drained(backlog) == sent
+
+
+def test_what_memory_does_not_hold_waits_on_disk_in_the_same_order() -> None:
+    backlog = Backlog(in_memory=50)
+    sent = [bytes([n]) * 20 for n in range(30)]
+    for message in sent[:10]:
+        backlog.put(message)
+    assert [backlog.get(0) for _ in range(5)] == sent[:5]
+    for message in sent[10:]:
+        backlog.put(message)
+    assert drained(backlog) == sent[5:]
+    backlog.put(b"and on")
+    assert drained(backlog) == [b"and on"]
+
+
+def test_the_end_is_told_only_when_all_is_out() -> None:
+    backlog = Backlog(in_memory=1)
+    backlog.put(b"one")
+    backlog.close()
+    assert not backlog.is_over
+    assert (backlog.get(0), backlog.get(0)) == (b"one", None)
+    assert backlog.is_over

@@ -1,0 +1,169 @@
+"""A comparison on a worker: what it leaves, and what becomes of it when something ends it half-way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from datetime import timedelta
+
+from django.db import connection
+from django.utils import timezone
+
+from tests.worker.conftest import Meanwhile, engine_pid
+from webapp.comparisons import trace
+from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.report import report
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job, JobEvent
+
+
+def state(comparison: Comparison) -> str:
+    comparison.job.refresh_from_db()
+    return comparison.job.state
+
+
+def finished() -> int:
+    return Sample.objects.finished().count()
+
+
+def is_whole(sample: Sample) -> bool:
+    """Every event is there, in order, and every token of it has its text."""
+    part = trace.read(sample=sample, after=0, limit=100_000)
+    tokens = {str(token) for event in part.events for token in event.get("tokens", [])}
+    return [event["seq"] for event in part.events] == list(range(1, sample.last_seq + 1)) and tokens <= set(part.words)
+
+
+def test_a_comparison_runs_to_its_end(launch, make_worker):
+    comparison = launch(texts=2, repeats=2)
+    make_worker().look()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    assert (comparison.job.done_count, comparison.job.total_count) == (12, 12)
+    samples = list(Sample.objects.select_related("run", "prompt"))
+    assert {(s.run.label, s.prompt.name, s.repeat) for s in samples} == {
+        (label, prompt, repeat)
+        for label in ("autoregressive", "static:3", "threshold:0.4")
+        for prompt in ("1", "2")
+        for repeat in (1, 2)
+    }
+    assert all(is_whole(sample) for sample in samples)
+    assert all(sample.device and sample.attempt == 1 and sample.worker == "w1" for sample in samples)
+    rows = report(comparison)["strategies"]
+    assert [(row["audit"]["identical"], row["sample_count"]) for row in rows] == [(4, 4)] * 3
+
+
+def test_models_stay_loaded_from_job_to_job(launch, make_worker, engine):
+    hands = make_worker()
+    launch()
+    hands.look()
+    before = engine_pid(engine)
+    start = time.monotonic()
+    comparison = launch(texts=1, tokens=4)
+    hands.look()
+    assert (state(comparison), engine_pid(engine)) == ("succeeded", before)
+    assert time.monotonic() - start < 5  # loading torch alone takes as long
+
+
+def test_an_engine_that_is_killed_costs_nothing_that_was_finished(launch, make_worker, engine):
+    comparison = launch(texts=6, tokens=48)
+    with Meanwhile(lambda: finished() >= 3, lambda: os.kill(engine_pid(engine), signal.SIGKILL)):
+        make_worker().look()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    assert finished() == Sample.objects.count() == 18
+    assert all(is_whole(sample) for sample in Sample.objects.all())
+    told = " ".join(JobEvent.objects.values_list("sentence", flat=True))
+    assert "ended by SIGKILL" in told and "decoded anew" in told
+    assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
+
+
+def test_a_lease_lost_to_another_stops_the_old_worker_and_the_next_does_only_the_rest(launch, make_worker, engine):
+    comparison = launch(texts=4, tokens=32)
+
+    def lose() -> None:
+        Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+        assert jobs.reap() == 1
+
+    def another_takes_it() -> None:
+        lose()
+        assert jobs.claim(worker="w2", queues=["cpu"]) is not None
+
+    with Meanwhile(lambda: finished() >= 2, another_takes_it):
+        make_worker("w1").look()
+    comparison.job.refresh_from_db()
+    assert (comparison.job.state, comparison.job.worker, comparison.job.attempt) == ("running", "w2", 2)
+    kept = set(Sample.objects.finished().values_list("pk", flat=True))
+    assert 2 <= len(kept) < 12 and not engine.is_busy
+
+    lose()  # w2 never began
+    make_worker("w3").look()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    assert finished() == Sample.objects.count() == 12
+    assert set(Sample.objects.filter(attempt=1).values_list("pk", flat=True)) == kept
+    assert {sample.attempt for sample in Sample.objects.exclude(pk__in=kept)} == {3}
+    assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
+
+
+def test_cancelling_takes_less_than_a_second(launch, make_worker, team):
+    comparison = launch(texts=50, tokens=100)
+    asked = []
+
+    def cancel() -> None:
+        jobs.cancel(job=Job.objects.get(), by=team)
+        asked.append(time.monotonic())
+
+    with Meanwhile(lambda: finished() >= 1, cancel):
+        make_worker().look()
+        ended = time.monotonic()
+    assert state(comparison) == "cancelled"
+    assert ended - asked[0] < 1.5  # the bar is one second; the rest is for a busy machine
+    assert finished() == Sample.objects.count() > 0
+
+
+def test_trying_again_decodes_only_what_is_missing(launch, make_worker, team):
+    comparison = launch(texts=20, tokens=24)
+    hands = make_worker()
+    with Meanwhile(lambda: finished() >= 4, lambda: jobs.cancel(job=Job.objects.get(), by=team) and None):
+        hands.look()
+    before = dict(Sample.objects.values_list("pk", "finished"))
+    assert before and state(comparison) == "cancelled"
+    jobs.retry(job=comparison.job, by=team)
+    hands.look()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    after = dict(Sample.objects.values_list("pk", "finished"))
+    assert len(after) == 60 and before.items() <= after.items()
+
+
+def test_a_prompt_that_cannot_be_decoded_costs_itself_and_is_named(launch, make_worker):
+    too_long = " ".join(["w5"] * 500)
+    comparison = launch(texts=["w1 w2", too_long, "w3 w4"])
+    make_worker().look()
+    assert state(comparison) == "failed"
+    assert finished() == Sample.objects.count() == 6
+    assert "3 samples could not be decoded" in comparison.job.reason
+    assert "Prompt 2 has 500 tokens" in comparison.job.reason
+
+
+def test_a_worker_that_goes_home_gives_its_job_back(launch, make_worker):
+    comparison = launch(texts=50, tokens=64)
+    hands = make_worker("w1")
+    with Meanwhile(lambda: finished() >= 1, hands.stop):
+        hands.look()
+    assert state(comparison) == "queued"
+    assert "was stopped; what it had finished is kept" in comparison.job.reason
+    assert finished() == Sample.objects.count()
+
+
+def test_the_database_may_be_away_for_a_while(launch, make_worker):
+    """Another program holds it; meanwhile the engine goes on, and what it says waits."""
+    comparison = launch(texts=3, tokens=32)
+
+    def occupy() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN EXCLUSIVE" if connection.vendor == "sqlite" else "LOCK TABLE comparisons_sample")
+            time.sleep(1.0)
+            cursor.execute("ROLLBACK")
+
+    with Meanwhile(lambda: finished() >= 1, occupy):
+        make_worker().look()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    assert finished() == 9 and all(is_whole(sample) for sample in Sample.objects.all())

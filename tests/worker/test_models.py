@@ -1,0 +1,37 @@
+"""Checking a model: ready with facts, or refused with the reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.webapp import make
+from webapp.jobs.models import Job
+from webapp.registry import services as registry
+from webapp.registry.models import LanguageModel
+
+
+@pytest.fixture
+def check(team, make_worker, checkpoints):
+    def check_one(**changed: bytes) -> LanguageModel:
+        upload = make.upload(team, {**checkpoints["draft"], **changed})
+        model = registry.add_uploaded_model(name="one", upload=upload, by=team)
+        make_worker().look()
+        model.refresh_from_db()
+        return model
+
+    return check_one
+
+
+def test_a_sound_model_becomes_ready(check):
+    model = check()
+    assert (model.state, model.reason) == ("ready", "")
+    assert (model.facts["runner"], model.facts["model_type"]) == ("fast", "llama")
+    assert Job.objects.get().state == "succeeded"
+
+
+def test_a_tokenizer_that_does_not_load_gets_the_model_refused_in_words(check, checkpoints):
+    words = checkpoints["draft"]["tokenizer.json"].replace(b'"WordLevel"', b'"NoSuchThing"')
+    model = check(**{"tokenizer.json": words})
+    assert model.state == "refused"
+    assert "tokenizer" in model.reason
+    assert (Job.objects.get().state, Job.objects.get().reason) == ("failed", model.reason)
