@@ -1,0 +1,63 @@
+"""Ways to lay out weights: whichever is taken, the numbers are those of an ordinary linear layer."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from decoding.fast.linear import Apply, Layout, Way, fastest, fits_half, prepare
+
+ROWS = range(1, 25)
+WAYS: list[Way] = ["half", "packed", "plain"]
+
+
+def weight(rows: int, columns: int, spread: float = 0.05) -> Tensor:
+    """Random, and such as a bfloat16 file holds."""
+    found = torch.randn(rows, columns, generator=torch.Generator().manual_seed(3)) * spread
+    return found.bfloat16().float()
+
+
+def laid_out(matrix: Tensor, bias: Tensor | None, layout: Layout) -> Apply:
+    try:
+        return prepare(matrix, bias, layout)
+    except RuntimeError as reason:
+        pytest.skip(f"this processor has no such layout: {reason}")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("biased", [False, True])
+def test_every_way_gives_the_numbers_of_a_linear_layer(way: Way, biased: bool) -> None:
+    matrix, bias = weight(96, 160), weight(1, 96)[0] if biased else None
+    apply = laid_out(matrix, bias, Layout(way, torch.float32))
+    for count in ROWS:
+        rows = torch.randn(count, 160, generator=torch.Generator().manual_seed(count))
+        torch.testing.assert_close(apply(rows), F.linear(rows, matrix, bias), atol=2e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("layout", [Layout("half", torch.float32), Layout("packed", torch.bfloat16)])
+def test_a_row_is_the_same_alone_and_among_others(layout: Layout) -> None:
+    apply = laid_out(weight(96, 160), None, layout)
+    rows = torch.randn(24, 160, generator=torch.Generator().manual_seed(1)).to(layout.dtype)
+    whole = apply(rows)
+    for count in ROWS:
+        assert torch.equal(apply(rows[:count].contiguous()), whole[:count])
+
+
+def test_only_weights_that_float16_holds_are_narrowed() -> None:
+    assert fits_half(weight(64, 64))
+    assert fits_half(weight(64, 64, spread=1e-4))
+    assert not fits_half(torch.randn(64, 64, generator=torch.Generator().manual_seed(0)))  # float32 to the last bit
+    assert not fits_half(torch.full((2, 2), 1e5))  # past float16's range
+    assert not fits_half(torch.tensor([[float("nan")]]))
+
+
+def test_weights_that_float16_does_not_hold_are_laid_out_otherwise() -> None:
+    exact = [torch.randn(64, 64, generator=torch.Generator().manual_seed(0))]
+    assert fastest(exact, [torch.float32]).way in ("packed", "plain")
+
+
+def test_the_dtype_asked_for_is_the_dtype_taken() -> None:
+    assert fastest([weight(64, 64)], [torch.float32]).dtype == torch.float32
+    assert fastest([weight(64, 64)], [torch.bfloat16]).dtype == torch.bfloat16
