@@ -74,7 +74,12 @@ class NewToken(Input):
     name = Name(help_text="what will use it")
     scope = serializers.ChoiceField(choices=Scope.choices, default=Scope.SUBMIT)
     days = serializers.IntegerField(
-        min_value=1, max_value=3650, default=90, allow_null=True, label="Valid for days", help_text="null: for ever"
+        min_value=1,
+        max_value=3650,
+        default=90,
+        allow_null=True,
+        label="Valid for days",
+        help_text="null in JSON: for ever",
     )
 
     def validate_scope(self, value: str) -> Scope:

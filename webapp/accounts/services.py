@@ -215,7 +215,7 @@ def create_token(*, name: str, scope: Scope, days: int | None, by: Actor) -> tup
 
 @transaction.atomic
 def revoke_token(*, token: ApiToken, by: Actor) -> None:
-    if token.user_id != by.user.pk:
+    if token.user_id != by.user.pk or by.token not in (None, token):
         by.require(Right.ADMIN)
     if not ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
         raise Conflict("This token is revoked already.")

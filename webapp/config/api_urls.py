@@ -8,6 +8,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from webapp.accounts import api as accounts
 from webapp.comparisons import api as comparisons
+from webapp.config import views
 from webapp.jobs import api as jobs
 from webapp.live import api as live
 from webapp.registry import api as registry
@@ -36,6 +37,7 @@ def noun(
 
 urlpatterns = [
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("system/", views.SystemView.as_view(), name="system-api"),
     path("me/", accounts.MeView.as_view(), name="me"),
     *noun("teams", accounts.Teams, many=LIST | CREATE, one=READ | CHANGE, verbs=("switch",)),
     *noun("members", accounts.Members, many=LIST, one=READ | CHANGE | DELETE),

@@ -7,8 +7,13 @@ from webapp.config import views
 urlpatterns = [
     path("", views.home, name="home"),
     path("healthz", views.healthz, name="healthz"),
+    path("system/", views.system, name="system"),
+    path("api/", views.api_docs, name="api-docs"),
     path("readyz", views.readyz, name="readyz"),
     path("", include("webapp.accounts.urls")),
+    path("", include("webapp.jobs.urls")),
+    path("", include("webapp.registry.urls")),
+    path("", include("webapp.comparisons.urls")),
     path("api/v1/", include("webapp.config.api_urls")),
 ]
 

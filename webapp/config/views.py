@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
 
+from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
+from webapp.config import status
 from webapp.core.pages import page
+from webapp.core.problems import Forbidden
 
 
 @page(Right.NONE)
 def home(request: HttpRequest) -> HttpResponse:
-    return render(request, "core/home.html") if request.actor.team else redirect("new-team")
+    return redirect("comparisons" if request.actor.team else "new-team")
+
+
+@page(Right.NONE)
+def api_docs(request: HttpRequest) -> HttpResponse:
+    """The API, browsable. Everything it needs is served from here, so it works offline."""
+    return render(request, "config/api_docs.html")
+
+
+@page(Right.NONE)
+def system(request: HttpRequest) -> HttpResponse:
+    """For the operator of this installation, not for owners of teams: it tells of all of them together."""
+    _require_operator(request.actor)
+    return render(request, "config/system.html", {"system": status.system()})
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -22,14 +40,20 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 
 def readyz(request: HttpRequest) -> HttpResponse:
-    """Whether requests can be served: the database answers and its tables are those of this version."""
-    try:
-        executor = MigrationExecutor(connection)
-        missing = len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
-    except Exception as error:  # whatever a database driver raises, the answer is "not ready"
-        return JsonResponse(
-            {"ready": False, "reason": f"The database does not answer ({type(error).__name__})."}, status=503
-        )
-    if missing:
-        return JsonResponse({"ready": False, "reason": f"{missing} migrations are not applied."}, status=503)
-    return JsonResponse({"ready": True})
+    reason = status.why_not_ready()
+    return JsonResponse({"ready": not reason, "reason": reason}, status=503 if reason else 200)
+
+
+class SystemView(APIView):
+    needs = {"": Right.NONE}
+
+    @extend_schema(responses=status.SystemOut)
+    def get(self, request: Request) -> Response:
+        """Versions, migrations, workers, queue, disk, broker and configuration, without secrets; for the operator."""
+        _require_operator(request.auth)
+        return Response(status.SystemOut(status.system()).data)
+
+
+def _require_operator(actor: Actor) -> None:
+    if not actor.user.is_operator or (actor.token is not None and actor.right < Right.ADMIN):
+        raise Forbidden("Only the operator of this installation may see its state.", code="not-the-operator")

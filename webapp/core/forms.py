@@ -43,11 +43,15 @@ class Form:
         request: HttpRequest | None = None,
         *,
         initial: Mapping[str, Any] | None = None,
+        data: dict[str, Any] | None = None,
         **context: Any,
     ) -> None:
+        """`data` is for a page that reads its own POST, because its body is more than a flat list of fields."""
         self.blank = kind(context=context)
         self.initial = dict(initial or {})
-        self.data = self._plain(request.POST) if request is not None and request.method == "POST" else None
+        self.data = data
+        if data is None and request is not None and request.method == "POST":
+            self.data = self._plain(request.POST)
         self.bound = kind(data=self.data, context=context) if self.data is not None else None
         self.errors: dict[str, list[str]] = {}
         self.hint = ""
@@ -105,6 +109,9 @@ class Form:
         if name in self.initial:
             return self.initial[name]
         return "" if field.default is empty or field.default is None else field.default
+
+    def only(self, *names: str) -> Iterator[Field]:
+        return (self[name] for name in names)
 
     def _plain(self, posted: QueryDict) -> dict[str, Any]:
         """What JSON would have held: an empty box is a value not given, an absent checkbox is false."""

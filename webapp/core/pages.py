@@ -38,6 +38,7 @@ def page(right: int, methods: Sequence[str] = ("GET",)) -> Callable[[Page], Page
             except Problem as problem:
                 return views.of_problem(request, problem)
 
+        guarded.methods = tuple(methods)  # type: ignore[attr-defined]
         return login_required(guarded)
 
     return decorate
@@ -68,6 +69,8 @@ def listing(
     search: Sequence[str] = ("name",),
     ordering: Sequence[str] = ("created", "name"),
     filters: dict[str, list[str]] | None = None,
+    through: dict[str, str] | None = None,
+    usual: str = "-created",
 ) -> Listing:
     """One page of rows; what is asked for stands in the URL, and nonsense there is ignored rather than an error."""
     asked = request.GET.get("q", "").replace("\0", "")[:100]
@@ -79,11 +82,10 @@ def listing(
         chosen = chosen if chosen in allowed else ""
         choices[name] = (chosen, allowed)
         if chosen:
-            queryset = queryset.filter(**{name: chosen})
+            queryset = queryset.filter(**{(through or {}).get(name, name): chosen})
     order = request.GET.get("ordering", "")
-    queryset = queryset.order_by(
-        order if order.lstrip("-") in ordering and not order.startswith("--") else "-created", "pk"
-    )
+    known = order.lstrip("-") in ordering and not order.startswith("--")
+    queryset = queryset.order_by(order if known else usual, "pk")
     pages = Paginator(queryset, PAGE_ROWS)
     now = pages.get_page(request.GET.get("page"))
     return Listing(

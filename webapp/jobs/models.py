@@ -39,8 +39,8 @@ class Kind(models.TextChoices):
 
 
 class Queue(models.TextChoices):
-    CPU = "cpu"
-    GPU = "gpu"
+    CPU = "cpu", "CPU"
+    GPU = "gpu", "GPU"
 
 
 class Jobs(Owned):

@@ -30,7 +30,7 @@ class Uploaded(Visible):
 
     def get_queryset(self) -> Any:
         actor = self.context.get("actor")
-        return Upload.objects.visible_to(actor) if actor else Upload.objects.none()
+        return Upload.objects.visible_to(actor).order_by("-created") if actor else Upload.objects.none()
 
 
 class NewModel(Input):

@@ -70,7 +70,7 @@ def ago(moment: Any) -> SafeString | str:
     size = abs(seconds)
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if size >= length:
-            words = f"{int(size // length)} {unit}"
+            words = f"{round(size / length) if seconds < 0 else int(size // length)} {unit}"
             break
     else:
         words = "a moment"
@@ -90,9 +90,9 @@ def size(count: int | None) -> str:
 
 
 @register.filter
-def count(number: int | None) -> str:
+def count(number: Any) -> str:
     """A number with thin spaces between thousands."""
-    return "–" if number is None else f"{number:,}".replace(",", "\u202f")
+    return "–" if not isinstance(number, int) else f"{number:,}".replace(",", "\u202f")
 
 
 def _json_value(field: Field) -> Any:

@@ -1,0 +1,176 @@
+"""Pages: complete without scripts, one state in the URL, forms that say what is wrong beside the field."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from tests.webapp import make
+from webapp.accounts.models import User
+from webapp.comparisons.models import Comparison
+from webapp.jobs.models import Job
+from webapp.registry.models import Dataset, LanguageModel, Pair
+
+
+@pytest.fixture
+def ready(world):
+    by = world.actor(world.bob)
+    return make.pair(by), make.dataset(by)
+
+
+def launch_form(made_of, dataset, **changes):
+    return {
+        "pair": str(made_of.pk),
+        "dataset": str(dataset.pk),
+        "use": ["static", "threshold"],
+        "static.lookahead": "2, 4",
+        "threshold.threshold": "0.5",
+        "threshold.cap": "9",
+        "threshold.adaptive": "true",
+        "temperature": "0",
+        "max_new_tokens": "8",
+        "repeats": "1",
+        **changes,
+    }
+
+
+def test_a_new_team_is_led_to_its_first_comparison(world):
+    shown = world.page(world.bob).get("/", follow=True).content.decode()
+    assert "Add two models" in shown and "Make a pair" in shown and reverse("new-dataset") in shown
+
+
+def test_a_comparison_is_planned_then_launched(world, ready):
+    client = world.page(world.bob)
+    plan = client.post("/comparisons/new/", {**launch_form(*ready), "plan": ""})
+    assert "4 runs × 3 prompts" in plan.content.decode()
+    assert not Comparison.objects.exists()
+    answer = client.post("/comparisons/new/", {**launch_form(*ready), "launch": ""})
+    made = Comparison.objects.get()
+    assert answer["Location"] == f"/comparisons/{made.pk}/"
+    labels = [run.label for run in made.runs.all()]
+    assert labels == ["autoregressive", "static:2", "static:4", "threshold:0.5,cap=9,adaptive=true"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"static.lookahead": "65"}, "outside 1 to 64"),
+        ({"static.lookahead": "x"}, "not a whole number"),
+        ({"temperature": "99"}, "less than or equal to 10"),
+        ({"temperature": "nan"}, "nan"),
+        ({"split": "train"}, "no split"),
+        ({"pair": ""}, "required"),
+        ({"pair": "nonsense"}, "valid UUID"),
+        ({"repeats": "0"}, "greater than or equal to 1"),
+        ({"use": []}, "may not be empty"),
+    ],
+)
+def test_what_is_wrong_is_told_and_nothing_launched(world, ready, changes, told):
+    answer = world.page(world.bob).post("/comparisons/new/", {**launch_form(*ready, **changes), "launch": ""})
+    assert answer.status_code == 422
+    assert told in answer.content.decode()
+    assert not Comparison.objects.exists()
+
+
+def test_a_clone_begins_with_what_the_other_one_asked_for(world, ready):
+    comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1])
+    shown = world.page(world.bob).get("/comparisons/new/", {"clone": str(comparison.pk)}).content.decode()
+    assert 'value="8"' in shown and f'<option value="{ready[0].pk}" selected>' in shown
+
+
+def test_a_finished_comparison_says_its_verdict_first(world, ready):
+    comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1])
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    make.decode_all(comparison)
+    shown = world.page(world.victor).get(f"/comparisons/{comparison.pk}/").content.decode()
+    assert shown.index("static:4 is 2.00 times as fast") < shown.index("<table")
+
+
+def test_a_page_while_it_waits_asks_again_and_a_finished_one_does_not(world, ready):
+    comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1])
+    client = world.page(world.victor)
+    assert b"delay:2s" in client.get(f"/jobs/{comparison.job.pk}/").content
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    make.decode_all(comparison)
+    assert b"delay:2s" not in client.get(f"/jobs/{comparison.job.pk}/").content
+
+
+def test_deleting_offers_undo(world, ready):
+    client = world.page(world.bob)
+    shown = client.post(f"/pairs/{ready[0].pk}/bin/", follow=True).content.decode()
+    undo = f"/pairs/{ready[0].pk}/restore/"
+    assert f'action="{undo}"' in shown and "Undo" in shown
+    client.post(undo)
+    assert Pair.objects.get().binned is None
+
+
+def test_prompts_are_previewed_then_kept(world):
+    client = world.page(world.bob)
+    form = {"name": "mine", "text": "one\ntwo", "file_name": "p.txt"}
+    assert "2 prompts would be added" in client.post("/datasets/new/", {**form, "preview": ""}).content.decode()
+    assert not Dataset.objects.exists()
+    client.post("/datasets/new/", {**form, "add": ""})
+    assert Dataset.objects.get().prompt_count == 2
+
+
+def test_a_model_is_added_from_an_upload(world):
+    upload = make.upload(world.actor(world.bob), make.checkpoint())
+    answer = world.page(world.bob).post("/models/new/", {"name": "tiny", "upload": str(upload.pk)})
+    assert answer["Location"] == f"/models/{LanguageModel.objects.get().pk}/"
+
+
+def test_a_pair_that_does_not_fit_says_so_in_the_form(world):
+    by = world.actor(world.bob)
+    target, draft = make.model(by), make.model(by, "draft", first="b")
+    answer = world.page(world.bob).post("/pairs/new/", {"name": "p", "target": str(target.pk), "draft": str(draft.pk)})
+    assert answer.status_code == 422
+    assert "0 is &#x27;a&#x27; to the target" in answer.content.decode()
+
+
+def test_lists_search_filter_sort_and_page_by_their_address(world):
+    by = world.actor(world.bob)
+    upload = make.upload(by, make.checkpoint())
+    LanguageModel.objects.bulk_create(
+        LanguageModel(team=world.team, name=f"model {n:02}", source="upload", upload=upload, state="ready")
+        for n in range(60)
+    )
+    client = world.page(world.victor)
+
+    def names(**query):
+        return [row.name for row in client.get("/models/", query).context["list"].rows]
+
+    assert names(ordering="name")[:2] == ["model 00", "model 01"]
+    assert names(ordering="-name")[0] == "model 59"
+    assert names(q="model 07") == ["model 07"]
+    assert names(state="refused") == []
+    assert len(names(page="2")) == 10
+    assert len(names(ordering="nonsense", state="nonsense", page="nonsense", q="\0")) == 50
+
+
+@pytest.mark.parametrize("address", ["/models/", "/pairs/", "/datasets/", "/comparisons/", "/jobs/"])
+def test_a_list_asks_the_database_the_same_however_long_it_is(world, ready, django_assert_max_num_queries, address):
+    by = world.actor(world.bob)
+    for _ in range(3):
+        make.comparison(by, pair=ready[0], dataset=ready[1])
+    client = world.page(world.victor)
+    client.get(address)
+    with django_assert_max_num_queries(12):
+        client.get(address)
+
+
+def test_every_form_can_be_copied_as_curl(world):
+    for address in ("/models/new/", "/pairs/new/", "/datasets/new/", "/account/tokens/", "/team/", "/comparisons/new/"):
+        shown = world.page(world.alice).get(address).content.decode()
+        assert "curl -X POST http://testserver/api/v1/" in shown, address
+
+
+def test_someone_without_a_team_is_asked_to_make_one(world):
+    stranger = User.objects.create(username="dora")
+    client = world.page(stranger)
+    assert client.get("/", follow=True).redirect_chain[-1][0] == "/team/new/"
+    assert client.get("/models/").status_code == 403
+
+
+def test_health_and_readiness(db, client):
+    assert client.get("/healthz").content == b"ok\n"
+    assert client.get("/readyz").json() == {"ready": True, "reason": ""}

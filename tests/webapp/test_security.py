@@ -1,0 +1,167 @@
+"""What attackers try first, tried here."""
+
+from __future__ import annotations
+
+import logging
+import re
+from http.cookies import SimpleCookie
+
+import pytest
+from django.conf import settings as django_settings
+from django.test import Client
+from rest_framework.test import APIClient
+
+from tests.webapp import make
+from webapp.accounts import services
+from webapp.accounts.models import Role, Scope
+from webapp.core.logs import redact
+
+
+def test_a_change_without_a_csrf_token_is_refused_on_pages_and_api(world):
+    page, api = Client(enforce_csrf_checks=True), APIClient(enforce_csrf_checks=True)
+    for client in (page, api):
+        client.force_login(world.alice)
+    assert page.post("/team/new/", {"name": "x"}).status_code == 403
+    answer = api.post("/api/v1/teams/", {"name": "x"})
+    assert (answer.status_code, answer["Content-Type"]) == (403, "application/problem+json")
+    assert api.get("/api/v1/teams/").json()["count"] == 1
+
+
+def test_a_token_needs_no_csrf_because_no_browser_sends_it_by_itself(world):
+    text = services.create_token(name="ci", scope=Scope.SUBMIT, days=1, by=world.actor(world.alice))[1]
+    client = APIClient(enforce_csrf_checks=True)
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {text}")
+    assert client.post("/api/v1/datasets/", {"name": "x", "text": "one"}).status_code == 201
+
+
+def test_every_page_forbids_inline_scripts_and_has_none(world):
+    by = world.actor(world.alice)
+    comparison = make.comparison(by)
+    client = world.page(world.alice)
+    for address in ("/sign-in/", "/comparisons/", f"/comparisons/{comparison.pk}/", "/comparisons/new/", "/models/new/",
+                    "/datasets/new/", "/team/", "/account/tokens/", "/api/", "/nothing-here/"):  # fmt: skip
+        answer = client.get(address, follow=True)
+        policy = answer["Content-Security-Policy"]
+        assert "script-src 'self'" in policy and "unsafe" not in policy
+        html = answer.content.decode()
+        assert not re.search(r"<script(?![^>]*\bsrc=)", html), address
+        assert not re.search(r"\s(on[a-z]+|style)=", html), address
+        assert answer["X-Frame-Options"] == "DENY" and answer["X-Content-Type-Options"] == "nosniff"
+
+
+def test_what_people_write_is_never_html(world):
+    by = world.actor(world.alice)
+    evil = "<script>alert(1)</script>"
+    make.dataset(by, name=evil)
+    comparison = make.comparison(by)
+    type(comparison).objects.update(name=evil)
+    client = world.page(world.victor)
+    for address in ("/datasets/", "/comparisons/", f"/comparisons/{comparison.pk}/", f"/datasets/?q={evil}"):
+        assert evil not in client.get(address).content.decode()
+
+
+def test_an_uploaded_page_is_never_served(world):
+    """Nothing serves uploaded content at all: workers read it from the store."""
+    make.upload(world.actor(world.alice), {"evil.html": b"<script>alert(1)</script>"})
+    client = world.page(world.alice)
+    for address in ("/media/evil.html", "/static/evil.html", "/chunks/evil.html", "/data/evil.html"):
+        assert client.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example", "127.0.0.1@evil.example", "localhost:80:80"]
+)
+def test_an_unknown_host_is_refused(db, host):
+    assert Client(headers={"Host": host}).get("/sign-in/").status_code == 400
+
+
+def test_cookies_are_out_of_reach_of_scripts_and_other_sites(world):
+    world.alice.set_password("correct horse battery")
+    world.alice.save()
+    cookies: SimpleCookie = (
+        Client().post("/sign-in/", {"username": "alice", "password": "correct horse battery"}).cookies
+    )
+    for name in (django_settings.SESSION_COOKIE_NAME, django_settings.CSRF_COOKIE_NAME):
+        assert cookies[name]["httponly"] and cookies[name]["samesite"] == "Lax"
+    assert django_settings.SESSION_COOKIE_SECURE == django_settings.HTTPS
+
+
+def test_the_session_is_a_new_one_after_signing_in(world):
+    world.alice.set_password("correct horse battery")
+    world.alice.save()
+    client = Client()
+    client.get("/sign-in/")
+    session = client.session
+    session["seen"] = True
+    session.save()
+    client.cookies[django_settings.SESSION_COOKIE_NAME] = session.session_key
+    client.post("/sign-in/", {"username": "alice", "password": "correct horse battery"})
+    assert client.cookies[django_settings.SESSION_COOKIE_NAME].value != session.session_key
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"[" * 100_000, "nested"),
+        (b'{"a":' * 40 + b"1" + b"}" * 40, "nested"),
+        (b'{"name": NaN}', "NaN"),
+        (b'{"name": "a\\u0000b"}', "NUL"),
+        (b'{"name": "\\ud800"}', "surrogate"),
+        (b'{"name"', "no JSON"),
+        (b"\xff\xfe", "no"),
+        (b"[]", "object"),
+        (b'{"name": ' + b"9" * 5000 + b"}", ""),
+    ],
+)
+def test_json_that_would_hurt_is_refused_in_words(world, body, told):
+    answer = world.api(world.alice).generic("POST", "/api/v1/teams/", body, content_type="application/json")
+    assert answer.status_code == 400
+    assert told in answer.json()["detail"]
+
+
+def test_other_media_types_are_refused(world):
+    answer = world.api(world.alice).generic("POST", "/api/v1/teams/", b"<x/>", content_type="text/xml")
+    assert (answer.status_code, answer["Content-Type"]) == (415, "application/problem+json")
+
+
+def test_no_secret_reaches_the_log(world, caplog, client):
+    caplog.set_level(logging.DEBUG)
+    by = world.actor(world.alice)
+    token = services.create_token(name="ci", scope=Scope.READ, days=1, by=by)[1]
+    invitation = services.invite(role=Role.VIEWER, days=1, by=by)[1]
+    link = services.issue_sign_in_link(user=world.alice)
+    Client(headers={"Authorization": f"Bearer {token}"}).get("/api/v1/me/")
+    Client(headers={"Authorization": f"Bearer {token}x"}).get("/api/v1/me/")
+    for address in (f"/join/{invitation}/", f"/join/{invitation}x/", f"/enter/{link}/"):
+        Client().get(address)
+        Client().post(address, {"username": "dora", "password": "a secret password"})
+    written = "\n".join(redact(record.getMessage()) for record in caplog.records)
+    for secret in (token.partition(".")[2], invitation, link, "a secret password"):
+        assert secret not in written
+
+
+def test_a_line_with_secrets_is_redacted():
+    assert redact("Gone: /join/abc-123_x/") == "Gone: /join/…/"
+    assert redact("Bearer dh_0011.secret-part and more") == "Bearer dh_0011.… and more"
+
+
+def test_the_state_of_the_system_holds_no_secret(world, settings):
+    world.alice.is_operator = True
+    world.alice.save()
+    settings.REDIS_URL = "redis://:hunter2@127.0.0.1:1/0"
+    shown = world.api(world.alice).get("/api/v1/system/").content.decode()
+    page = world.page(world.alice).get("/system/").content.decode()
+    for secret in (settings.SECRET_KEY, settings.TOKEN_PEPPER, "hunter2", str(settings.DATA_DIR)):
+        assert secret not in shown and secret not in page
+
+
+def test_only_the_operator_sees_it(world):
+    assert world.page(world.alice).get("/system/").status_code == 403
+    assert world.api(world.alice).get("/api/v1/system/").json()["code"] == "not-the-operator"
+
+
+def test_the_secrets_lie_in_files_that_only_their_owner_can_read():
+    folder = django_settings.STATIC_ROOT.parent / "secrets"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+    assert {path.name for path in folder.iterdir()} == {"secret_key", "token_pepper"}

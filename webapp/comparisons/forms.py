@@ -1,0 +1,91 @@
+"""The form that asks for a comparison: its body is nested, so it is read here and then judged as the API judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, QueryDict
+
+from decoding.spec import STRATEGIES, Param, StrategySpec
+from webapp.comparisons.serializers import NewComparison, SamplingInput
+from webapp.core.forms import Form
+
+PLAIN = ("name", "pair", "dataset", "split", "limit", "repeats", "queue")
+
+
+@dataclass(frozen=True, slots=True)
+class ParamBox:
+    name: str
+    param: Param
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyBox:
+    spec: StrategySpec
+    is_chosen: bool
+    params: list[ParamBox]
+
+
+class ComparisonForm:
+    def __init__(self, request: HttpRequest, initial: Mapping[str, Any]) -> None:
+        self.posted = request.POST if request.method == "POST" else None
+        self.body = _body(self.posted) if self.posted is not None else dict(initial)
+        self.main = Form(
+            NewComparison, data=self.body if self.posted is not None else None, initial=initial,
+            actor=request.actor,  # type: ignore[attr-defined]
+        )  # fmt: skip
+        self.sampling = Form(SamplingInput, initial=self.body.get("sampling") or {})
+
+    def submit(self, act: Any) -> Any:
+        return self.main.submit(act)
+
+    @property
+    def plain(self) -> Any:
+        return self.main.only(*PLAIN)
+
+    @property
+    def errors(self) -> dict[str, list[str]]:
+        return self.main.errors
+
+    @property
+    def strategies(self) -> list[StrategyBox]:
+        """A box for each strategy the engine has; several values of its first parameter are several runs."""
+        asked = self.body.get("strategies") or []
+        return [
+            _box(spec, [entry for entry in asked if entry["strategy"] == spec.slug]) for spec in STRATEGIES.values()
+        ]
+
+
+def _box(spec: StrategySpec, asked: list[dict[str, Any]]) -> StrategyBox:
+    boxes = []
+    for index, param in enumerate(spec.params):
+        given = [str(entry.get("params", {}).get(param.name, param.default)) for entry in asked]
+        value = ", ".join(dict.fromkeys(given)) if index == 0 and given else given[0] if given else str(param.default)
+        boxes.append(ParamBox(f"{spec.slug}.{param.name}", param, value.lower() if param.kind == "bool" else value))
+    return StrategyBox(spec, bool(asked), boxes)
+
+
+def _body(posted: QueryDict) -> dict[str, Any]:
+    """What a script would have sent."""
+    body: dict[str, Any] = {name: posted[name] for name in PLAIN if posted.get(name, "") != ""}
+    body["strategies"] = [
+        entry for slug in posted.getlist("use") if slug in STRATEGIES for entry in _entries(slug, posted)
+    ]
+    fields = SamplingInput().fields
+    body["sampling"] = {name: posted[name] for name in fields if name != "stop" and posted.get(name, "") != ""}
+    body["sampling"]["ignore_eos"] = "ignore_eos" in posted
+    return body
+
+
+def _entries(slug: str, posted: QueryDict) -> list[dict[str, Any]]:
+    params = STRATEGIES[slug].params
+    given = {
+        param.name: posted[f"{slug}.{param.name}"].strip() for param in params if posted.get(f"{slug}.{param.name}")
+    }
+    if not params or params[0].name not in given:
+        return [{"strategy": slug, "params": given}]
+    several = [value.strip() for value in given[params[0].name].split(",") if value.strip()]
+    return [{"strategy": slug, "params": {**given, params[0].name: value}} for value in several[:33]]

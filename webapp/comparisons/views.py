@@ -1,0 +1,108 @@
+"""Pages of comparisons: the list, the form with its plan, and what one comparison has shown."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from webapp.accounts.rights import Right
+from webapp.comparisons import report, services
+from webapp.comparisons.forms import ComparisonForm
+from webapp.comparisons.models import Comparison
+from webapp.core.pages import listing, one, page
+from webapp.jobs import services as jobs
+from webapp.jobs.models import State
+from webapp.registry import services as registry
+from webapp.registry.models import Dataset, LanguageModel, Pair
+
+USUAL = [
+    {"strategy": "autoregressive"},
+    *({"strategy": "static", "params": {"lookahead": lookahead}} for lookahead in (2, 4, 8)),
+    {"strategy": "heuristic"},
+]
+
+
+@page(Right.READ)
+def comparisons(request: HttpRequest) -> HttpResponse:
+    rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job")
+    rows = rows.exclude(binned=None) if request.GET.get("bin") == "1" else rows.kept()
+    found = listing(
+        request, rows, search=("name", "pair__name", "dataset__name"),
+        filters={"state": State.values}, through={"state": "job__state"},
+    )  # fmt: skip
+    context: dict[str, Any] = {"list": found, "in_bin": request.GET.get("bin") == "1"}
+    if not found.total and not request.GET:
+        context["first_steps"] = _first_steps(request)
+    return render(request, "comparisons/comparisons.html", context)
+
+
+@page(Right.READ)
+def comparison(request: HttpRequest, id: UUID) -> HttpResponse:
+    rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
+    found = one(rows, id)
+    context = {"comparison": found, "report": report.report(found), "place": jobs.place(found.job)}
+    return render(request, "comparisons/comparison.html", context)
+
+
+@page(Right.SUBMIT, ("GET", "POST"))
+def new_comparison(request: HttpRequest) -> HttpResponse:
+    """`plan` says what it would cost, `launch` starts it. A clone begins with what the other one asked for."""
+    form = ComparisonForm(request, _initial(request))
+    if "launch" in request.POST and (made := form.submit(lambda **asked: _launch(request, asked))):
+        return redirect("comparison", made.pk)
+    plan = None
+    if "launch" not in request.POST:
+        plan = form.submit(lambda name="", **asked: services.plan(spec=services.specify(**asked)))
+    code = {
+        "url": request.build_absolute_uri(reverse("comparisons-list")),
+        "method": "POST",
+        "body": json.dumps(form.body, ensure_ascii=False, default=str),
+    }
+    context = {"form": form, "plan": plan, "code": code}
+    return render(request, "comparisons/new_comparison.html", context, status=422 if form.errors else 200)
+
+
+@page(Right.SUBMIT, ("POST",))
+def bin_comparison(request: HttpRequest, id: UUID) -> HttpResponse:
+    found = one(Comparison.objects.visible_to(request.actor), id)
+    registry.bin(entry=found, by=request.actor)
+    undo = reverse("restore-comparison", args=[id])
+    messages.success(request, f"{found.name} is in the bin.", extra_tags=undo)
+    return redirect("comparisons")
+
+
+@page(Right.SUBMIT, ("POST",))
+def restore_comparison(request: HttpRequest, id: UUID) -> HttpResponse:
+    found = one(Comparison.objects.visible_to(request.actor), id)
+    registry.restore(entry=found, by=request.actor)
+    return redirect("comparison", id)
+
+
+def _launch(request: HttpRequest, asked: dict[str, Any]) -> Comparison:
+    name = asked.pop("name", "") or f"{asked['pair'].name} on {asked['dataset'].name}"[:200]
+    return services.launch(name=name, spec=services.specify(**asked), by=request.actor)
+
+
+def _initial(request: HttpRequest) -> dict[str, Any]:
+    if origin := request.GET.get("clone"):
+        try:
+            found = one(Comparison.objects.visible_to(request.actor), UUID(origin))
+        except ValueError:
+            return {"strategies": USUAL}
+        asked = services.asked_for(found)
+        return {**asked, "pair": asked["pair"].pk, "dataset": asked["dataset"].pk}
+    chosen = {name: request.GET[name] for name in ("pair", "dataset") if name in request.GET}
+    return {"strategies": USUAL, **chosen}
+
+
+def _first_steps(request: HttpRequest) -> dict[str, bool]:
+    """What a new team already has, for the way to its first comparison."""
+    return {
+        kind.__name__: kind.objects.visible_to(request.actor).kept().exists() for kind in (LanguageModel, Pair, Dataset)
+    }

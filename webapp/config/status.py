@@ -1,0 +1,126 @@
+"""The state of the installation, as an operator needs it. Nothing here is secret: settings are named one by one."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from importlib.metadata import version
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.models import Count
+from rest_framework import serializers
+
+from webapp.comparisons.models import Comparison, Sample
+from webapp.jobs.models import Job, Worker
+from webapp.jobs.serializers import WorkerOut
+from webapp.uploads import store
+
+PACKAGES = ("Django", "djangorestframework", "channels", "celery", "redis", "uvicorn")
+LITTLE_SPACE = 5 * 1024**3
+
+
+class SystemOut(serializers.Serializer[Any]):
+    versions = serializers.DictField(child=serializers.CharField())
+    database = serializers.DictField()
+    broker = serializers.DictField()
+    disk = serializers.DictField()
+    queue = serializers.DictField(child=serializers.DictField())
+    workers = WorkerOut(many=True)
+    counts = serializers.DictField(child=serializers.IntegerField())
+    configuration = serializers.DictField()
+    warnings = serializers.ListField(child=serializers.CharField())
+
+
+def system() -> dict[str, Any]:
+    database, broker, disk = _database(), _broker(), _disk()
+    workers = list(Worker.objects.alive())
+    return {
+        "versions": {"Python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        "database": database,
+        "broker": broker,
+        "disk": disk,
+        "queue": _queue(),
+        "workers": workers,
+        "counts": {"comparisons": Comparison.objects.count(), "samples": Sample.objects.count()},
+        "configuration": _configuration(),
+        "warnings": _warnings(database, broker, disk, workers),
+    }
+
+
+def why_not_ready() -> str:
+    """Empty when requests can be served: the database answers, and its tables are those of this version."""
+    try:
+        missing = _missing_migrations()
+    except DatabaseError as error:
+        return f"The database does not answer ({type(error).__name__})."
+    return f"{missing} migrations are not applied; run `manage.py migrate`." if missing else ""
+
+
+def _missing_migrations() -> int:
+    executor = MigrationExecutor(connection)
+    return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+def _database() -> dict[str, Any]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT sqlite_version()" if connection.vendor == "sqlite" else "SHOW server_version")
+        number = cursor.fetchone()[0]
+    return {"kind": connection.vendor, "version": number, "missing_migrations": _missing_migrations()}
+
+
+def _broker() -> dict[str, Any]:
+    if not settings.REDIS_URL:
+        return {"kind": "none", "answers": False}
+    client = redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1)
+    try:
+        told: Any = client.info("server")
+    except redis.RedisError as error:
+        return {"kind": "unknown", "answers": False, "reason": type(error).__name__}
+    finally:
+        client.close()
+    if "valkey_version" in told:
+        return {"kind": "Valkey", "answers": True, "version": told["valkey_version"]}
+    return {"kind": "Redis", "answers": True, "version": told["redis_version"]}
+
+
+def _disk() -> dict[str, Any]:
+    return {"free_bytes": store.free_bytes(), "total_bytes": shutil.disk_usage(settings.DATA_DIR).total}
+
+
+def _queue() -> dict[str, dict[str, int]]:
+    counted: dict[str, dict[str, int]] = {}
+    for queue, state, count in Job.objects.values_list("queue", "state").annotate(Count("pk")):
+        counted.setdefault(queue, {})[state] = count
+    return counted
+
+
+def _configuration() -> dict[str, Any]:
+    return {
+        "hosts": settings.ALLOWED_HOSTS,
+        "https": settings.HTTPS,
+        "debug": settings.DEBUG,
+        "team_quota_bytes": settings.TEAM_QUOTA_BYTES,
+        "chunk_bytes": settings.CHUNK_BYTES,
+        "model_roots": [str(root) for root in settings.MODEL_ROOTS],
+    }
+
+
+def _warnings(
+    database: dict[str, Any], broker: dict[str, Any], disk: dict[str, Any], workers: list[Worker]
+) -> list[str]:
+    found = []
+    if not workers:
+        found.append("No worker is alive; jobs wait. Start one with `./drafthouse up`.")
+    if not broker["answers"]:
+        found.append("The broker does not answer; workers look for jobs on their own, more slowly.")
+    if database["missing_migrations"]:
+        found.append(f"{database['missing_migrations']} migrations are not applied; run `manage.py migrate`.")
+    if disk["free_bytes"] < LITTLE_SPACE:
+        found.append(f"Only {disk['free_bytes'] // 1024**2} MiB of disk are left.")
+    if settings.DEBUG:
+        found.append("Debugging is on; errors show their insides. Unset DRAFTHOUSE_DEBUG.")
+    return found

@@ -1,0 +1,45 @@
+"""Pages of the queue."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from webapp.accounts.rights import Right
+from webapp.core.pages import listing, one, page
+from webapp.jobs import services
+from webapp.jobs.models import Job, Kind, State, Worker
+
+
+@page(Right.READ)
+def jobs(request: HttpRequest) -> HttpResponse:
+    rows = Job.objects.visible_to(request.actor).select_related("created_by")
+    found = listing(
+        request, rows, search=("title",), ordering=("created", "state", "finished"),
+        filters={"state": State.values, "kind": Kind.values},
+    )  # fmt: skip
+    return render(request, "jobs/jobs.html", {"list": found, "workers": Worker.objects.alive().count()})
+
+
+@page(Right.READ)
+def job(request: HttpRequest, id: UUID) -> HttpResponse:
+    found = one(Job.objects.visible_to(request.actor).select_related("created_by"), id)
+    context = {"job": found, "place": services.place(found), "events": found.events.all()[:200]}
+    return render(request, "jobs/job.html", context)
+
+
+@page(Right.SUBMIT, ("POST",))
+def cancel(request: HttpRequest, id: UUID) -> HttpResponse:
+    found = services.cancel(job=one(Job.objects.visible_to(request.actor), id), by=request.actor)
+    messages.success(request, "Cancelled." if found.is_final else "Its worker is asked to stop.")
+    return redirect("job", id)
+
+
+@page(Right.SUBMIT, ("POST",))
+def retry(request: HttpRequest, id: UUID) -> HttpResponse:
+    services.retry(job=one(Job.objects.visible_to(request.actor), id), by=request.actor)
+    messages.success(request, "It is in the queue again; what was finished stays.")
+    return redirect("job", id)

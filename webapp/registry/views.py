@@ -1,0 +1,138 @@
+"""Pages of the registry."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from webapp.accounts.rights import Right
+from webapp.core.forms import Form
+from webapp.core.pages import listing, one, page
+from webapp.registry import api, serializers, services
+from webapp.registry.models import Classifier, Dataset, Entry, LanguageModel, Pair, Readiness
+
+# address → what lives there
+KINDS: dict[str, type[Entry]] = {
+    "models": LanguageModel,
+    "pairs": Pair,
+    "datasets": Dataset,
+    "classifiers": Classifier,
+}
+
+
+@page(Right.READ)
+def models(request: HttpRequest) -> HttpResponse:
+    filters = {"state": Readiness.values, "source": LanguageModel.Source.values}
+    return _list(request, "models", LanguageModel.objects.all(), filters)
+
+
+@page(Right.READ)
+def pairs(request: HttpRequest) -> HttpResponse:
+    return _list(request, "pairs", Pair.objects.select_related("target", "draft"))
+
+
+@page(Right.READ)
+def datasets(request: HttpRequest) -> HttpResponse:
+    return _list(request, "datasets", Dataset.objects.all())
+
+
+@page(Right.READ)
+def classifiers(request: HttpRequest) -> HttpResponse:
+    return _list(request, "classifiers", Classifier.objects.select_related("pair"))
+
+
+@page(Right.READ)
+def model(request: HttpRequest, id: UUID) -> HttpResponse:
+    found = one(LanguageModel.objects.visible_to(request.actor).select_related("job", "upload", "created_by"), id)
+    files = found.upload.files.all() if found.upload else []
+    return render(request, "registry/model.html", {"entry": found, "files": files})
+
+
+@page(Right.READ)
+def pair(request: HttpRequest, id: UUID) -> HttpResponse:
+    found = one(Pair.objects.visible_to(request.actor).select_related("target", "draft", "created_by"), id)
+    return render(request, "registry/pair.html", {"entry": found})
+
+
+@page(Right.READ)
+def dataset(request: HttpRequest, id: UUID) -> HttpResponse:
+    found = one(Dataset.objects.visible_to(request.actor).select_related("created_by"), id)
+    splits = [split for split in found.splits if split]
+    prompts = listing(
+        request, found.prompts.all(), search=("text", "name"), ordering=("number",), filters={"split": splits},
+        usual="number",
+    )  # fmt: skip
+    return render(request, "registry/dataset.html", {"entry": found, "list": prompts})
+
+
+@page(Right.SUBMIT, ("GET", "POST"))
+def new_model(request: HttpRequest) -> HttpResponse:
+    form = Form(serializers.NewModel, request, actor=request.actor)
+    if made := form.submit(lambda **asked: api.add_model(asked, request.actor)):
+        messages.success(request, f"{made.name} is registered; a worker looks at it now.")
+        return redirect("model", made.pk)
+    return _form(request, "registry/new_model.html", form)
+
+
+@page(Right.SUBMIT, ("GET", "POST"))
+def new_pair(request: HttpRequest) -> HttpResponse:
+    initial = {name: request.GET.get(name, "") for name in ("target", "draft")}
+    form = Form(serializers.NewPair, request, initial=initial, actor=request.actor)
+    if made := form.submit(lambda **asked: services.add_pair(by=request.actor, **asked)):
+        return redirect("pair", made.pk)
+    return _form(request, "registry/new_pair.html", form)
+
+
+@page(Right.SUBMIT, ("GET", "POST"))
+def new_dataset(request: HttpRequest) -> HttpResponse:
+    """`preview` shows what would become of the file; `add` keeps it."""
+    form = Form(serializers.NewDataset, request, actor=request.actor)
+    if "preview" in request.POST:
+        shown = form.submit(lambda name, **asked: services.preview(**serializers.read_prompt_file(asked)))
+        return _form(request, "registry/new_dataset.html", form, preview=shown)
+    if made := form.submit(lambda **asked: api.add_dataset(asked, request.actor)):
+        messages.success(request, f"{made.name} holds {made.prompt_count} prompts.")
+        return redirect("dataset", made.pk)
+    return _form(request, "registry/new_dataset.html", form)
+
+
+@page(Right.SUBMIT, ("GET", "POST"))
+def new_classifier(request: HttpRequest) -> HttpResponse:
+    form = Form(serializers.NewClassifier, request, actor=request.actor)
+    if form.submit(lambda **asked: services.add_classifier(by=request.actor, **asked)):
+        return redirect("classifiers")
+    return _form(request, "registry/new_classifier.html", form)
+
+
+@page(Right.SUBMIT, ("POST",))
+def bin(request: HttpRequest, kind: str, id: UUID) -> HttpResponse:
+    entry = one(KINDS[kind].objects.visible_to(request.actor), id)
+    services.bin(entry=entry, by=request.actor)
+    undo = reverse("restore", args=[kind, id])
+    messages.success(request, f"{entry.name} is in the bin.", extra_tags=undo)
+    return redirect(kind)
+
+
+@page(Right.SUBMIT, ("POST",))
+def restore(request: HttpRequest, kind: str, id: UUID) -> HttpResponse:
+    entry = one(KINDS[kind].objects.visible_to(request.actor), id)
+    services.restore(entry=entry, by=request.actor)
+    messages.success(request, f"{entry.name} is back.")
+    return redirect(kind)
+
+
+def _list(request: HttpRequest, kind: str, rows: Any, filters: dict[str, list[str]] | None = None) -> HttpResponse:
+    visible = rows.visible_to(request.actor)
+    in_bin = request.GET.get("bin") == "1"
+    visible = visible.exclude(binned=None) if in_bin else visible.kept()
+    context = {"list": listing(request, visible, filters=filters), "kind": kind, "in_bin": in_bin}
+    return render(request, f"registry/{kind}.html", context)
+
+
+def _form(request: HttpRequest, template: str, form: Form, **more: Any) -> HttpResponse:
+    return render(request, template, {"form": form, **more}, status=422 if form.errors else 200)
