@@ -77,6 +77,10 @@ class Pair:
             self._classifiers[name] = load_classifier(folder, self.fingerprints)
         return self._classifiers[name]
 
+    def hold(self, name: str, classifier: Classifier) -> None:
+        """Let a classifier that is not stored yet be asked for by name."""
+        self._classifiers[name] = classifier
+
 
 class _Tee:
     """Keeps a sample's events for its summary and passes each on."""
@@ -121,7 +125,7 @@ class Comparison:
         """Run each strategy once, shortly: first passes pay for allocation and compilation. Nothing of it counts."""
         short = dataclasses.replace(self.sampling, max_new_tokens=min(WARM_UP_TOKENS, self.sampling.max_new_tokens))
         for choice in self.choices:
-            self._decode(Key(choice, self.prompts[0], 0), short, Recorder(), Clock())
+            self.decode(Key(choice, self.prompts[0], 0), Recorder(), short)
 
     def schedule(self) -> Iterator[list[Key]]:
         """Every sample, one list per prompt and repeat, in the order in which they run."""
@@ -144,7 +148,7 @@ class Comparison:
     def sample(self, key: Key) -> Sample:
         """Decode one prompt by one strategy."""
         tee = _Tee(self.sink_for(key))
-        decoded = self._decode(key, self.sampling, tee, Clock())
+        decoded = self.decode(key, tee)
         return sample_from_events(
             tee.recorder.events,
             choice=key.choice,
@@ -177,13 +181,15 @@ class Comparison:
             self._tokens[prompt.id] = tokens
         return self._tokens[prompt.id]
 
-    def _decode(self, key: Key, sampling: Sampling, sink: EventSink, clock: Clock) -> Decoded:
+    def decode(self, key: Key, sink: EventSink, sampling: Sampling | None = None) -> Decoded:
+        """One sample's tokens; what there is to say about them goes to the sink."""
+        sampling = sampling or self.sampling
+        clock = Clock()
         prompt = self.tokens(key.prompt)
-        seed = self._seed(key.prompt, key.repeat)
+        seed = self.seed(key.prompt, key.repeat)
         ending = self._ending(sampling)
         try:
             if key.choice.spec.role == "peer":
-                clock = Clock()
                 return self.pair.peer.decode(prompt, key.choice.params, sampling, seed, ending, sink, clock)
             dice = dice_for(sampling, self.pair.vocab, seed)
             parts = Parts(self.pair.target, self.pair.draft, dice, clock, ending.end_tokens, self.pair.classifier)
@@ -208,11 +214,11 @@ class Comparison:
                 target=self.pair.target,
                 dtype=self.pair.dtype,
                 sampling=self.sampling,
-                seed=self._seed(prompt, sample.repeat),
+                seed=self.seed(prompt, sample.repeat),
                 vocab=self.pair.vocab,
             )
 
-    def _seed(self, prompt: Prompt, repeat: int) -> int:
+    def seed(self, prompt: Prompt, repeat: int) -> int:
         return chance.seed_for(self.sampling.seed, prompt.id, repeat)
 
     def _ending(self, sampling: Sampling) -> Ending:

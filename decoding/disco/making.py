@@ -1,0 +1,165 @@
+"""A classifier from prompts: record, train, tune by replay, measure, and write all of it on the card."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+
+from decoding import planning
+from decoding.chance import CHANCE_VERSION
+from decoding.comparison import Pair
+from decoding.costs import Costs
+from decoding.disco import features, metrics, training
+from decoding.disco.classifier import Classifier
+from decoding.disco.training import Labelled
+from decoding.errors import BadPrompts
+from decoding.loop import never
+from decoding.planning import Study
+from decoding.prompts import Prompt
+from decoding.spec import Sampling
+from decoding.summary import DEFINITIONS_VERSION
+
+UNNAMED = "a classifier in the making"  # what the pair calls it until it is stored
+
+# What each ablation may look at. If one number does as well as the network, the card says so.
+ABLATIONS: dict[str, Sequence[str]] = {
+    "as published": [name for name in features.NAMES if name not in ("own", "margin", "previous")],
+    "probability only": ("own",),
+    "entropy only": ("entropy",),
+    "top-k only": [name for name in features.NAMES if name.startswith("top_")],
+    "no position": [name for name in features.NAMES if name != "position"],
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far the making is: so many of so many in this phase."""
+
+    phase: str
+    done: int
+    due: int
+    detail: str = ""
+
+
+Told = Callable[[Step], None]
+
+
+@dataclass(frozen=True)
+class Material:
+    """Prompts by what they are for. No prompt may be in two of them."""
+
+    training: Sequence[Prompt]
+    validation: Sequence[Prompt]  # stops the training, calibrates, tunes the thresholds
+    test: Sequence[Prompt]  # only looked at
+
+    @classmethod
+    def of(cls, prompts: Sequence[Prompt]) -> Material:
+        """By their splits; prompts that name none are dealt out six, two, two."""
+        splits = {name: [p for p in prompts if p.split == name] for name in ("train", "validation", "test")}
+        if not any(splits.values()):
+            dealt = [prompts[i::10] for i in range(10)]
+            splits = {
+                "train": [p for part in dealt[:6] for p in part],
+                "validation": [*dealt[6], *dealt[7]],
+                "test": [*dealt[8], *dealt[9]],
+            }
+        for name, part in splits.items():
+            if not part:
+                raise BadPrompts(f"The {name} split holds no prompt; a classifier needs train, validation and test.")
+        return cls(splits["train"], splits["validation"], splits["test"])
+
+
+def make_classifier(
+    pair: Pair,
+    material: Material,
+    sampling: Sampling,
+    *,
+    told: Told = lambda step: None,
+    cancelled: Callable[[], bool] = never,
+) -> Classifier:
+    """The classifier with its card filled in; storing it is the caller's."""
+    parts = {"training": material.training, "validation": material.validation, "test": material.test}
+    studies = [
+        planning.study(
+            pair,
+            part,
+            sampling,
+            tails=name != "training",
+            told=partial(_recorded, told, name, len(part)),
+            cancelled=cancelled,
+        )
+        for name, part in parts.items()
+    ]
+    labelled = [training.label(study.recordings) for study in studies]
+    classifier = training.train(labelled[0], labelled[1], told=lambda p: told(_epoch(p)))
+    pair.hold(UNNAMED, classifier)
+    told(Step("measuring costs", 0, 1))
+    costs = planning.probe(pair, material.validation, sampling, UNNAMED)
+    thresholds = _tuned(studies[1], costs, classifier)
+    return dataclasses.replace(
+        classifier,
+        card={
+            "pair": list(pair.fingerprints or ()),
+            "features": list(features.NAMES),
+            "thresholds": thresholds,
+            "cap": planning.CAP,
+            "sampling": sampling.to_dict(),
+            "prompts": {name: len(part) for name, part in parts.items()},
+            "labelled": {"training": len(labelled[0].rows), "held_out": len(labelled[1].rows)},
+            "metrics": dataclasses.asdict(_measured(classifier, labelled[2])),
+            "ablations": _ablations(labelled, told),
+            "costs": dataclasses.asdict(costs),
+            "predicted": _predicted(studies[2], costs, classifier, thresholds),
+            "versions": {"definitions": DEFINITIONS_VERSION, "chance": CHANCE_VERSION, "torch": torch.__version__},
+        },
+    )
+
+
+def _recorded(told: Told, name: str, due: int, done: int) -> None:
+    told(Step(f"recording {name}", done, due))
+
+
+def _epoch(progress: training.Progress) -> Step:
+    losses = f"loss {progress.train_loss:.3f}, held out {progress.held_out_loss:.3f}"
+    return Step("training", progress.epoch, progress.epochs, losses)
+
+
+def _tuned(study: Study, costs: Costs, classifier: Classifier) -> dict[str, float]:
+    """The published rule's threshold by search; the priced rule's by its price."""
+    predictions = planning.predict(study, costs, classifier)
+    searched = planning.best(predictions, "disco", rule="threshold").choice.params["threshold"]
+    return {"threshold": float(searched), "priced": planning.price_of_a_token(study, costs, classifier)}
+
+
+def _measured(classifier: Classifier, part: Labelled) -> metrics.Metrics:
+    return metrics.measure(classifier(part.rows), part.accepted)
+
+
+def _ablations(labelled: Sequence[Labelled], told: Told) -> dict[str, Any]:
+    rows = {}
+    for number, (name, columns) in enumerate(ABLATIONS.items(), start=1):
+        found = _measured(training.train(labelled[0], labelled[1], columns=columns), labelled[2])
+        rows[name] = {"auc": found.auc, "f1": found.f1, "bce": found.bce}
+        told(Step("ablations", number, len(ABLATIONS)))
+    return rows
+
+
+def _predicted(study: Study, costs: Costs, classifier: Classifier, thresholds: dict[str, float]) -> dict[str, float]:
+    """Speed-ups over autoregressive on the test prompts, at the settings tuned on the others."""
+    baseline = costs.tokens_per_s(study.static(0))
+    said = study.estimates(classifier)
+    speeds = {
+        "best static": max(costs.tokens_per_s(study.static(n)) for n in range(1, planning.CAP + 1)),
+        "heuristic": costs.tokens_per_s(study.heuristic(5)),
+        "oracle": costs.tokens_per_s(study.oracle(planning.CAP)),
+        "disco:threshold": costs.tokens_per_s(
+            study.classified(said, thresholds["threshold"], planning.CAP), decides=True
+        ),
+        "disco:priced": costs.tokens_per_s(study.priced(said, thresholds["priced"], planning.CAP), decides=True),
+    }
+    return {name: speed / baseline for name, speed in speeds.items()}

@@ -1,0 +1,189 @@
+"""From a pair and prompts to the settings that suit them: record once, price every setting by replay, name the best."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from decoding.comparison import Comparison, Key, Pair
+from decoding.costs import Costs, costs_from, draft_token_cost
+from decoding.dice import dice_for
+from decoding.disco import rules
+from decoding.disco.classifier import Classifier
+from decoding.disco.recording import Recording, record
+from decoding.errors import BadSampling
+from decoding.events import Event, EventSink, Recorder
+from decoding.loop import never
+from decoding.prompts import Prompt
+from decoding.replay import ByPlace, Counts, HeuristicPolicy, OraclePolicy, Policy, Static, replay
+from decoding.spec import Choice, Sampling, choose
+
+CAP = 20  # the longest draft that is considered
+THRESHOLDS = tuple(step / 20 for step in range(1, 20))
+PROBED = (1, 2, 3, 5, 8, 12, CAP)  # lookaheads whose passes are timed
+PROBE_PROMPTS = 4
+WRITER = choose("static", {"lookahead": 3})  # how texts are written: any strategy writes the same, this one quickly
+
+
+@dataclass(frozen=True)
+class Study:
+    """Recordings of one prompt set, with everything that replays need made once."""
+
+    recordings: Sequence[Recording]
+
+    @cached_property
+    def rounds(self) -> list[Tensor]:
+        return [rules.rounds_from_everywhere(recording, CAP) for recording in self.recordings]
+
+    def counts(self, policy: Callable[[int], Policy]) -> Counts:
+        return replay([recording.record for recording in self.recordings], policy)
+
+    def static(self, lookahead: int) -> Counts:
+        return self.counts(lambda i: Static(lookahead))
+
+    def heuristic(self, initial: int) -> Counts:
+        return self.counts(lambda i: HeuristicPolicy(initial))
+
+    def oracle(self, cap: int) -> Counts:
+        return self.counts(lambda i: OraclePolicy(self.recordings[i].record, cap))
+
+    def confidence(self, threshold: float, cap: int) -> Counts:
+        return self._by_place([rules.confidence_lengths(rounds, threshold) for rounds in self.rounds], cap)
+
+    def estimates(self, classifier: Classifier) -> list[Tensor]:
+        return [rules.estimates(classifier, rounds) for rounds in self.rounds]
+
+    def classified(self, estimates: Sequence[Tensor], threshold: float, cap: int) -> Counts:
+        return self._by_place([rules.threshold_lengths(said, threshold) for said in estimates], cap)
+
+    def priced(self, estimates: Sequence[Tensor], price: float, cap: int) -> Counts:
+        return self._by_place([rules.priced_lengths(said, price) for said in estimates], cap)
+
+    def _by_place(self, lengths: Sequence[Sequence[int]], cap: int) -> Counts:
+        return self.counts(lambda i: ByPlace([min(cap, length) for length in lengths[i]]))
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a setting would give, by replay and measured costs."""
+
+    choice: Choice
+    tokens_per_s: float
+    speedup: float  # over autoregressive
+
+
+def study(
+    pair: Pair,
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    *,
+    tails: bool,
+    told: Callable[[int], None] = lambda done: None,
+    cancelled: Callable[[], bool] = never,
+) -> Study:
+    """Write every prompt's text once and record the draft along it. Needs dice that fix the text. `tails` are wanted
+    for replays of rules that look at tokens, not for training."""
+    if not sampling.fixes_the_text:
+        raise BadSampling("Recordings need texts that no strategy changes: use greedy decoding or shared dice.")
+    comparison = Comparison(pair, prompts, [WRITER], sampling, cancelled=cancelled)
+    recordings: list[Recording] = []
+    for prompt, text in _texts(comparison):
+        recordings.append(_record(comparison, prompt, text, CAP if tails else 0))
+        told(len(recordings))
+    return Study(recordings)
+
+
+def _texts(comparison: Comparison) -> Iterator[tuple[Prompt, Sequence[int]]]:
+    for [key] in comparison.schedule():
+        if comparison.cancelled():
+            return
+        yield key.prompt, comparison.decode(key, Recorder()).tokens
+
+
+@torch.inference_mode()
+def _record(comparison: Comparison, prompt: Prompt, text: Sequence[int], depth: int) -> Recording:
+    pair, sampling = comparison.pair, comparison.sampling
+    return record(
+        prompt.id,
+        comparison.tokens(prompt),
+        text,
+        draft=pair.draft,
+        dice=dice_for(sampling, pair.vocab, comparison.seed(prompt, 0)),
+        end_tokens=() if sampling.ignore_eos else pair.end_tokens,
+        max_new_tokens=sampling.max_new_tokens,
+        tail_depth=depth,
+    )
+
+
+def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:
+    """Measure what passes cost, by running a few prompts with lookaheads of all sizes side by side."""
+    traces: dict[str, list[list[Event]]] = {}
+
+    def sink_for(key: Key) -> EventSink:
+        recorder = Recorder()
+        traces.setdefault(key.choice.strategy, []).append(recorder.events)
+        return recorder
+
+    choices = [choose("autoregressive"), *(choose("static", {"lookahead": n}) for n in PROBED)]
+    if classifier is not None:
+        choices.append(choose("disco", {"rule": "threshold", "threshold": 0.5, "classifier": classifier}))
+    comparison = Comparison(pair, prompts[:PROBE_PROMPTS], choices, sampling, sink_for=sink_for)
+    comparison.warm_up()
+    for _ in comparison.run():
+        pass
+    costs = costs_from(traces["autoregressive"] + traces["static"])
+    if classifier is None:
+        return costs
+    return dataclasses.replace(costs, decision=max(0.0, draft_token_cost(traces["disco"], costs) - costs.draft))
+
+
+def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:
+    """Every setting of every strategy that replay knows."""
+    baseline = costs.tokens_per_s(study.static(0))
+
+    def priced(choice: Choice, counts: Counts, decides: bool = False) -> Prediction:
+        speed = costs.tokens_per_s(counts, decides=decides)
+        return Prediction(choice, speed, speed / baseline)
+
+    found = [priced(choose("static", {"lookahead": n}), study.static(n)) for n in range(1, CAP + 1)]
+    found += [priced(choose("heuristic", {"initial": n}), study.heuristic(n)) for n in (2, 5)]
+    found.append(priced(choose("oracle", {"cap": CAP}), study.oracle(CAP)))
+    found += [
+        priced(choose("threshold", {"threshold": t, "cap": cap}), study.confidence(t, cap))
+        for t in THRESHOLDS
+        for cap in (8, CAP)
+    ]
+    if classifier:
+        said = study.estimates(classifier)
+        for rule, count in (("threshold", study.classified), ("priced", study.priced)):
+            found += [
+                priced(choose("disco", {"rule": rule, "threshold": t, "cap": CAP}), count(said, t, CAP), True)
+                for t in THRESHOLDS
+            ]
+    return found
+
+
+def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> Prediction:
+    """The fastest setting of one strategy, among those with these parameters."""
+    return max(
+        (
+            p
+            for p in predictions
+            if p.choice.strategy == strategy and all(p.choice.params[name] == value for name, value in params.items())
+        ),
+        key=lambda prediction: prediction.tokens_per_s,
+    )
+
+
+def price_of_a_token(study: Study, costs: Costs, classifier: Classifier) -> float:
+    """The priced rule's own price: what a second brings depends on the rule, so it is found by going round."""
+    said = study.estimates(classifier)
+    price = rules.price(costs, costs.tokens_per_s(study.static(3)))
+    for _ in range(8):
+        price = rules.price(costs, costs.tokens_per_s(study.priced(said, price, CAP), decides=True))
+    return price

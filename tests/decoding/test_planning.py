@@ -1,0 +1,96 @@
+"""The whole way: prompts to recordings, to a classifier with its card, to settings, to a run that uses them."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from decoding.comparison import Comparison, Pair
+from decoding.disco.making import Material, Step, make_classifier
+from decoding.errors import BadPrompts, BadSampling, BadStrategy
+from decoding.planning import CAP, best, predict, probe, study
+from decoding.prompts import Prompt
+from decoding.spec import Sampling, choose
+from tests.decoding.test_comparison import LETTERS, pair
+
+SHARED = Sampling(temperature=1.0, max_new_tokens=30)
+
+
+def prompts(count: int, split: str = "", seed: int = 0) -> list[Prompt]:
+    dice = random.Random(seed)
+    return [Prompt(f"{split}{i}", "".join(dice.choices(LETTERS, k=4)), split=split) for i in range(count)]
+
+
+ALL = prompts(40, "train", 1) + prompts(20, "validation", 2) + prompts(20, "test", 3)
+
+
+@pytest.fixture(scope="module")
+def made() -> tuple[Pair, list[Step], dict[str, float]]:
+    ready, told = pair(), list[Step]()
+    classifier = make_classifier(ready, Material.of(ALL), SHARED, told=told.append)
+    ready.hold("ours", classifier)
+    return ready, told, json.loads(json.dumps(classifier.card))  # a card is JSON through and through
+
+
+def test_a_card_says_what_the_classifier_was_made_of_and_how_good_it_is(made) -> None:  # type: ignore[no-untyped-def]
+    _, told, card = made
+    assert card["prompts"] == {"training": 40, "validation": 20, "test": 20}
+    assert card["thresholds"]["priced"] > 0
+    assert 0 < card["thresholds"]["threshold"] < 1
+    assert 0.5 < card["metrics"]["auc"] <= 1
+    assert set(card["ablations"]) == {"as published", "probability only", "entropy only", "top-k only", "no position"}
+    assert set(card["predicted"]) == {"best static", "heuristic", "oracle", "disco:threshold", "disco:priced"}
+    phases = list(dict.fromkeys(step.phase for step in told))
+    assert phases[:5] == ["recording training", "recording validation", "recording test", "training", "measuring costs"]
+
+
+def test_a_run_with_the_classifier_has_the_targets_text(made) -> None:  # type: ignore[no-untyped-def]
+    ready, _, _ = made
+    choices = [choose("autoregressive"), choose("disco", {"classifier": "ours"}), choose("static")]
+    groups = list(Comparison(ready, ALL[-4:], choices, SHARED).run())
+    assert {s.audit.outcome for group in groups for s in group if s.audit} == {"identical"}
+
+
+def test_predictions_count_what_a_live_run_does(made) -> None:  # type: ignore[no-untyped-def]
+    ready, _, _ = made
+    recorded = study(ready, ALL[-5:], SHARED, tails=True)
+    live = [s for group in Comparison(ready, ALL[-5:], [choose("threshold")], SHARED).run() for s in group]
+    counts = recorded.confidence(0.4, CAP)
+    assert counts.target_passes == sum(s.num_target_passes for s in live)
+    assert counts.draft_passes == sum(s.num_draft_passes for s in live)
+    assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
+
+
+def test_every_setting_is_priced_and_the_best_is_named(made) -> None:  # type: ignore[no-untyped-def]
+    ready, _, _ = made
+    recorded, costs = study(ready, ALL[-5:], SHARED, tails=True), probe(ready, ALL[:4], SHARED)
+    predictions = predict(recorded, costs, ready.classifier("ours"))
+    assert {p.choice.strategy for p in predictions} == {"static", "heuristic", "oracle", "threshold", "disco"}
+    top = best(predictions, "static")
+    assert top.tokens_per_s == max(p.tokens_per_s for p in predictions if p.choice.strategy == "static")
+
+
+def test_recordings_need_dice_that_fix_the_text() -> None:
+    with pytest.raises(BadSampling, match="no strategy changes"):
+        study(pair(), ALL[:1], Sampling(temperature=1.0, dice="ratio"), tails=False)
+
+
+def test_prompts_without_splits_are_dealt_out_and_a_missing_split_is_named() -> None:
+    material = Material.of(prompts(20))
+    ids = [{p.id for p in part} for part in (material.training, material.validation, material.test)]
+    assert [len(part) for part in ids] == [12, 4, 4]
+    assert not ids[0] & ids[1] and not ids[0] & ids[2] and not ids[1] & ids[2]
+    with pytest.raises(BadPrompts, match="test split holds no prompt"):
+        Material.of(ALL[:60])
+
+
+def test_too_few_prompts_are_refused_before_anything_is_stored() -> None:
+    with pytest.raises(BadStrategy, match="at least 200 are needed"):
+        make_classifier(pair(), Material.of(ALL[38:40] + ALL[58:62]), SHARED)
+
+
+def test_a_pair_without_a_classifier_says_so() -> None:
+    with pytest.raises(BadStrategy, match="disco needs a classifier"):
+        list(Comparison(pair(), ALL[:1], [choose("disco")], SHARED).run())
