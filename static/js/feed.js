@@ -15,10 +15,10 @@ const browser = {
 };
 
 /**
- * `mode` is `live`, `reconnecting`, `polling`, `finished` or `refused`.
+ * `mode` is `live`, `reconnecting`, `polling`, `finished` or `refused`. What is over from the start needs no socket.
  *
  * @param {{socketUrl: string, pollUrl: string, onFrame: (frame: any) => void,
- *   onMode: (mode: string, sentence: string) => void, since?: string}} to
+ *   onMode: (mode: string, sentence: string) => void, since?: string, isOver?: boolean}} to
  */
 export class Feed {
   constructor(to, world = browser) {
@@ -35,7 +35,8 @@ export class Feed {
   }
 
   start() {
-    this.#connect();
+    if (this.to.isOver) this.#say("finished", "Finished");
+    else this.#connect();
   }
 
   /** Also tell of these samples, each from the seq given. */
@@ -44,7 +45,7 @@ export class Feed {
     if (!fresh.length) return;
     for (const [id, seq] of fresh) this.cursors.set(id, seq);
     if (this.mode === "live") this.socket.send(JSON.stringify({ t: "follow", after: Object.fromEntries(fresh) }));
-    else if (this.mode === "finished") this.#catchUp();
+    else if (this.mode === "finished" || this.to.isOver) this.#catchUp();
     else if (this.polling) this.polling.abort(); // the poll loop asks again at once, with the longer list
   }
 
@@ -71,7 +72,7 @@ export class Feed {
     };
     socket.onmessage = (message) => {
       this.#listen();
-      this.#hear(JSON.parse(message.data));
+      for (const frame of JSON.parse(message.data)) this.#hear(frame);
     };
     socket.onclose = (event) => {
       if (this.socket !== socket) return;

@@ -37,7 +37,7 @@ class World {
 
   get socket() { return this.sockets.at(-1); }
   open() { this.socket.onopen(); }
-  tell(frame) { this.socket.onmessage({ data: JSON.stringify(frame) }); }
+  tell(frame) { this.socket.onmessage({ data: JSON.stringify([frame]) }); }
   close(code = 1006, reason = "") { this.socket.onclose({ code, reason }); }
 
   /** Let the one timer of this length run out. */

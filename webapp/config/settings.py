@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "webapp.uploads",
     "webapp.registry",
     "webapp.comparisons",
+    "webapp.live",
 ]
 MIDDLEWARE = [
     "webapp.core.middleware.request_id",

@@ -1,0 +1,226 @@
+// The page of a comparison: what arrives is folded, what is looked at is drawn. Decisions are made in the modules below.
+
+import { Feed } from "./feed.js";
+import { Watching } from "./watching.js";
+import { Recording } from "./replay.js";
+import { Race, say } from "./race.js";
+import { Strip } from "./strip.js";
+import { Rounds } from "./rounds.js";
+import { forest, histogram, positions, waterfall } from "./evidence.js";
+import { acceptanceOf, pairedSpeedups } from "./stats.js";
+import { tokensPerSecond } from "./trace.js";
+
+const page = JSON.parse(document.getElementById("page").textContent);
+const $ = (selector) => document.querySelector(selector);
+const known = new Watching(page);
+const runs = page.runs;
+const baseline = runs.find((run) => run.role === "baseline").number;
+const prompts = new Map(page.prompts.map((prompt) => [prompt.number, prompt]));
+const heats = page.prompts.flatMap((prompt) => Array.from({ length: page.repeats }, (_, i) => `${i + 1}.${prompt.number}`))
+  .sort((a, b) => parseInt(a) - parseInt(b));
+
+const view = {
+  heat: known.latest ?? heats[0], run: Number($("[name=run]:checked").value), isFollowing: !page.status.is_final,
+  clock: null, // null: everything that is known; otherwise nanoseconds of replay
+  playing: null, // when the replay was started, and from where
+  speed: 1, recordings: new Map(),
+};
+
+const race = new Race($("#race"), runs);
+const rounds = new Rounds($("#rounds"), (number) => strip.choose(number));
+const strip = new Strip({
+  text: $("#strip"), detail: $("#detail"), word: (token) => known.word(token), onRound: (number) => rounds.choose(number),
+});
+
+// ---- what is looked at
+
+function look(heat, isFollowing = view.isFollowing) {
+  view.isFollowing = isFollowing && !known.status.is_final;
+  view.heat = heat;
+  view.clock = view.playing = null;
+  view.recordings.clear();
+  race.spanNs = 0;
+  feed.follow(known.missing(heat));
+  const prompt = prompts.get(Number(heat.split(".")[1]));
+  strip.clear(prompt?.text ?? "");
+  const at = heats.indexOf(heat) + 1;
+  say($("#heat"), `Prompt ${at} of ${heats.length}${prompt?.category ? ` · ${prompt.category}` : ""}`);
+  $("#before").disabled = at <= 1;
+  $("#after").disabled = at >= heats.length || !known.heats.has(heats[at]);
+  if ($("#follow")) $("#follow").checked = view.isFollowing;
+  redraw("race");
+}
+
+const recording = (sample) => {
+  const events = known.events.get(sample) ?? [];
+  const found = view.recordings.get(sample);
+  if (found && found.events.length === events.length) return found;
+  view.recordings.set(sample, new Recording([...events]));
+  return view.recordings.get(sample);
+};
+
+/** Every strategy's state in the heat that is looked at, now or at the moment of the replay. */
+function states() {
+  const found = new Map();
+  for (const [run, sample] of known.samples(view.heat)) {
+    found.set(run, view.clock === null ? known.trace(sample) : recording(sample).at(view.clock));
+  }
+  return found;
+}
+
+const spanNs = () => Math.max(0, ...[...known.samples(view.heat).values()].map((id) => recording(id).lengthNs));
+const isWhole = () => {
+  const samples = [...known.samples(view.heat).values()];
+  return samples.length === runs.length && samples.every((id) => known.isComplete.has(id));
+};
+
+// ---- drawing, once a frame, and only what changed
+
+const stale = new Set();
+function redraw(...what) {
+  if (!stale.size) requestAnimationFrame(draw);
+  for (const name of what) stale.add(name);
+}
+
+function draw(now) {
+  const asked = [...stale];
+  stale.clear();
+  if (view.playing) tick(now);
+  if (asked.includes("race")) drawRace();
+  if (asked.includes("evidence")) drawEvidence();
+  if (asked.includes("status")) drawStatus();
+  if (view.playing) redraw("race");
+}
+
+let drawnRun = null;
+function drawRace() {
+  const found = states();
+  race.draw(found, isWhole() ? spanNs() : 0, !race.spanNs);
+  if (drawnRun !== view.run) strip.clear(prompts.get(Number(view.heat.split(".")[1]))?.text ?? "");
+  drawnRun = view.run;
+  const state = found.get(view.run) ?? known.trace("");
+  strip.draw(state);
+  rounds.draw(state);
+  const alone = tokensPerSecond(found.get(baseline) ?? known.trace(""));
+  for (const lane of race.lanes) {
+    const speed = tokensPerSecond(found.get(lane.run.number) ?? known.trace(""));
+    say(lane.numbers.gain, speed && alone ? `${(speed / alone).toFixed(2)}×` : "");
+  }
+  $("#replay").hidden = !isWhole();
+  if (!$("#replay").hidden) {
+    $("#scrub").max = Math.ceil(spanNs() / 1e5);
+    $("#scrub").value = Math.round((view.clock ?? spanNs()) / 1e5);
+    say($("#clock"), `${((view.clock ?? spanNs()) / 1e6).toFixed(0)} ms`);
+    say($("#play"), view.playing ? "Pause" : "Replay");
+  }
+}
+
+function drawEvidence() {
+  const report = known.report;
+  if (!report?.samples) return;
+  const rows = report.strategies.map((row) => ({ ...row, number: runs.find((run) => run.label === row.label).number }));
+  const chosen = rows.find((row) => row.number === view.run);
+  const speculative = chosen?.losses ? chosen : rows.find((row) => row.losses);
+  forest($("#forest"), rows, pairedSpeedups([...known.rows.values()], baseline));
+  positions($("#positions"), rows.map((row) => ({ ...row, places: acceptanceOf([...known.rows.values()], row.number) })));
+  histogram($("#histogram"), speculative);
+  waterfall($("#waterfall"), speculative);
+  for (const place of document.querySelectorAll("[data-chosen]")) say(place, speculative?.label ?? "");
+  say($("#advice"), speculative?.losses?.advice ?? "");
+  $("#evidence").hidden = false;
+}
+
+function drawStatus() {
+  const status = known.status;
+  document.body.dataset.state = status.state;
+  say($("#done"), status.total ? `${status.done} of ${status.total} samples` : "");
+  $("#progress").max = status.total || 1;
+  $("#progress").value = status.done || 0;
+  say($("#left"), status.seconds_left ? `about ${span(status.seconds_left)} left` : "");
+  say($("#reason"), status.state === "running" ? "" : status.sentence ?? "");
+  for (const gone of document.querySelectorAll("[data-while-running]")) gone.hidden = status.is_final;
+}
+
+const span = (seconds) => (seconds < 90 ? `${seconds} s` : seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`);
+
+// ---- replay
+
+function play() {
+  if (view.playing) {
+    view.playing = null;
+    return redraw("race");
+  }
+  const from = view.clock === null || view.clock >= spanNs() ? 0 : view.clock;
+  view.clock = from;
+  view.playing = { since: null, from };
+  redraw("race");
+}
+
+function tick(now) {
+  view.playing.since ??= now;
+  view.clock = view.playing.from + (now - view.playing.since) * 1e6 * view.speed;
+  if (view.clock >= spanNs()) view.clock = view.playing = null;
+}
+
+function scrub(tenths) {
+  view.playing = null;
+  view.clock = tenths * 1e5;
+  redraw("race");
+}
+
+// ---- what people do
+
+$("#race").addEventListener("change", (event) => {
+  if (event.target.name !== "run") return;
+  view.run = Number(event.target.value);
+  redraw("race", "evidence");
+});
+$("#before").addEventListener("click", () => look(heats[heats.indexOf(view.heat) - 1], false));
+$("#after").addEventListener("click", () => look(heats[heats.indexOf(view.heat) + 1], false));
+$("#follow")?.addEventListener("change", (event) => look(event.target.checked ? known.latest ?? view.heat : view.heat, event.target.checked));
+$("#play").addEventListener("click", play);
+$("#scrub").addEventListener("input", (event) => scrub(Number(event.target.value)));
+$("#speed").addEventListener("change", (event) => {
+  view.speed = Number(event.target.value);
+  if (view.playing) view.playing = { since: null, from: view.clock };
+});
+addEventListener("resize", () => redraw("race", "evidence"));
+
+// ---- what arrives
+
+let tableIsStale = null;
+function renewTable() {
+  clearTimeout(tableIsStale);
+  tableIsStale = setTimeout(async () => {
+    const answer = await fetch("?part=verdict", { headers: { Accept: "text/html" } });
+    if (answer.ok) $("#verdict").innerHTML = await answer.text();
+  }, 300);
+}
+
+const feed = new Feed({
+  socketUrl: page.socket, pollUrl: page.poll, since: page.since, isOver: page.status.is_final,
+  onFrame: (frame) => {
+    known.hear(frame);
+    if (frame.t === "report" && frame.samples !== page.samples) {
+      page.samples = frame.samples;
+      renewTable();
+    }
+    if (view.isFollowing && known.latest && known.latest !== view.heat) look(known.latest);
+    else if (frame.t === "samples") feed.follow(known.missing(view.heat));
+    if (frame.t === "samples") $("#after").disabled = !known.heats.has(heats[heats.indexOf(view.heat) + 1]);
+    redraw("race", "evidence", "status");
+  },
+  onMode: (mode, sentence) => {
+    $("#mode").dataset.mode = mode;
+    say($("#mode"), sentence);
+    if (mode === "finished") {
+      if (!page.status.is_final) renewTable();
+      view.isFollowing = false;
+      redraw("race", "status");
+    }
+  },
+});
+
+feed.start();
+look(view.heat);
+redraw("status", "evidence");

@@ -1,0 +1,115 @@
+// What the verdict rests on: speed-ups prompt by prompt, acceptance, and where the time went.
+
+import { mark, svg } from "./svg.js";
+import { ticks } from "./stats.js";
+
+const ROW = 40, LABEL = 150, AXIS = 24;
+
+/** Every prompt a dot, the median the strategy's mark, its interval a bar; the line at 1 is the baseline. */
+export function forest(picture, strategies, paired) {
+  const rows = strategies.filter((row) => row.role !== "baseline");
+  const width = picture.clientWidth || 600, label = width < 480 ? 96 : LABEL;
+  const all = rows.flatMap((row) => [...(paired.get(row.number) ?? []).map((point) => point.ratio), row.speedup?.high ?? 1]);
+  const most = Math.max(1.25, ...all) * 1.03;
+  const least = Math.floor(Math.min(0.9, ...all) * 9.7) / 10;
+  const x = (ratio) => label + ((ratio - least) / (most - least)) * (width - label - 16);
+  const height = rows.length * ROW + AXIS;
+  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  picture.style.height = `${height}px`;
+  picture.replaceChildren(
+    ...ticks(most, Math.max(3, Math.round(width / 120))).filter((value) => value >= least).map((value) =>
+      svg("g", {}, svg("path", { class: value === 1 ? "one" : "rule", d: `M${x(value)},0V${height - AXIS}` }),
+        svg("text", { x: x(value), y: height - 6, "text-anchor": "middle" }, `${value}×`))),
+    svg("path", { class: "one", d: `M${x(1)},0V${height - AXIS}` }),
+    ...rows.map((row, i) => forestRow(row, paired.get(row.number) ?? [], x, i * ROW + ROW / 2)),
+  );
+}
+
+function forestRow(row, points, x, y) {
+  const gain = row.speedup;
+  return svg("g", { class: `s-${row.strategy}${row.role === "ranked" ? "" : " unranked"}` },
+    svg("text", { class: "name", x: 0, y: y + 4 }, row.label),
+    ...points.map(({ prompt, ratio }) => svg("circle", { class: "prompt", cx: x(ratio), cy: y + jitter(prompt) * 10, r: 2.5 },
+      svg("title", {}, `prompt ${prompt}: ${ratio.toFixed(2)}×`))),
+    gain?.low != null ? svg("path", { class: "interval", d: `M${x(gain.low)},${y}H${x(gain.high)}` }) : null,
+    gain ? mark(row.strategy, 7, x(gain.median), y) : null);
+}
+
+/** Dots of close prompts side by side, always in the same place. */
+const jitter = (prompt) => ((prompt * 0.618034) % 1) * 2 - 1;
+
+/** Of the drafts that reached a position, the share accepted there: one line per strategy. */
+export function positions(picture, strategies) {
+  const rows = strategies.filter((row) => row.places.length);
+  const width = picture.clientWidth || 480, height = 200, left = 40;
+  const longest = Math.max(4, ...rows.map((row) => row.places.length));
+  const x = (i) => left + ((i + 0.5) / longest) * (width - left - 8);
+  const y = (share) => height - AXIS - share * (height - AXIS - 12);
+  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  picture.replaceChildren(
+    ...[0, 0.5, 1].flatMap((share) => [svg("path", { class: "rule", d: `M${left},${y(share)}H${width}` }),
+      svg("text", { x: left - 8, y: y(share) + 4, "text-anchor": "end" }, `${share * 100} %`)]),
+    ...Array.from({ length: longest }, (_, i) => i).filter((i) => longest < 12 || i % 4 === 0)
+      .map((i) => svg("text", { x: x(i), y: height - 6, "text-anchor": "middle" }, String(i + 1))),
+    ...rows.map((row) => line(row, x, y)),
+  );
+}
+
+function line(row, x, y) {
+  const points = row.places.map((share, i) => [x(i), y(share)]);
+  return svg("g", { class: `s-${row.strategy}` },
+    svg("title", {}, row.label),
+    svg("path", { class: "line", d: `M${points.map((p) => p.map((v) => v.toFixed(1)).join(",")).join("L")}` }),
+    ...points.map(([px, py]) => mark(row.strategy, 4, px, py)));
+}
+
+/** How many drafted tokens each verification accepted. */
+export function histogram(picture, row) {
+  const counts = row?.acceptance_histogram ?? [];
+  const width = picture.clientWidth || 480, height = 200, left = 40;
+  const most = Math.max(1, ...counts), total = counts.reduce((sum, count) => sum + count, 0);
+  const step = (width - left) / Math.max(5, counts.length);
+  const y = (count) => height - AXIS - (count / most) * (height - AXIS - 20);
+  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  picture.replaceChildren(
+    svg("path", { class: "rule", d: `M${left},${y(0)}H${width}` }),
+    ...counts.map((count, i) => svg("g", { class: `s-${row.strategy}` },
+      svg("rect", { class: "bar", x: left + i * step + 2, width: step - 4, y: y(count), height: y(0) - y(count) }),
+      svg("text", { x: left + (i + 0.5) * step, y: height - 6, "text-anchor": "middle" }, String(i)),
+      count && step > 34 ? svg("text", { x: left + (i + 0.5) * step, y: y(count) - 6, "text-anchor": "middle" }, `${Math.round((100 * count) / total)} %`) : null)),
+  );
+}
+
+/** From the speed-up that acceptance alone would give down to the measured one. */
+export function waterfall(picture, row) {
+  const found = row?.losses;
+  if (!found) return picture.replaceChildren();
+  const width = picture.clientWidth || 480, label = 132, height = 5 * 36 + 8;
+  const most = Math.max(found.ideal, found.measured, 1.2, ...found.steps.map((step) => Math.max(step.from, step.to))) * 1.12;
+  const x = (value) => label + (Math.max(0, value) / most) * (width - label - 8);
+  const bars = [
+    { name: "if only acceptance counted", from: 0, to: found.ideal, kind: "whole" },
+    ...found.steps.map((step) => ({ ...step, kind: step.to > step.from ? "gain" : "loss" })),
+    { name: "measured", from: 0, to: found.measured, kind: "whole end" },
+  ];
+  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  picture.replaceChildren(
+    svg("path", { class: "one", d: `M${x(1)},0V${height}` }),
+    ...bars.map((bar, i) => fall(bar, bars[i + 1], x, i * 36 + 8, row.strategy)),
+  );
+}
+
+function fall(bar, next, x, y, strategy) {
+  const low = Math.min(bar.from, bar.to), high = Math.max(bar.from, bar.to);
+  const change = bar.to - bar.from;
+  const words = bar.kind.startsWith("whole") ? `${bar.to.toFixed(2)}×` : `${change < 0 ? "−" : "+"}${Math.abs(change).toFixed(2)}`;
+  return svg("g", { class: `${bar.kind} s-${strategy}` },
+    svg("text", { class: "name", x: 0, y: y + 16 }, LABELS[bar.name] ?? bar.name),
+    svg("rect", { class: "bar", x: x(low), y, width: Math.max(1, x(high) - x(low)), height: 22 }),
+    svg("text", { x: x(high) + 6, y: y + 16 }, words),
+    next ? svg("path", { class: "joint", d: `M${x(bar.to)},${y + 22}v14` }) : null);
+}
+
+const LABELS = {
+  "if only acceptance counted": "tokens per pass", drafting: "drafting", verifying: "wider passes", "the rest": "all else", measured: "measured",
+};

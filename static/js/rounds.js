@@ -1,0 +1,54 @@
+// Round by round: how far the draft looked ahead, how much it drafted, how much of that was kept.
+
+import { svg } from "./svg.js";
+
+const HEIGHT = 120, LEFT = 24, BOTTOM = 20, TOP = 8;
+
+export class Rounds {
+  constructor(picture, onRound) {
+    this.picture = picture;
+    this.open = null;
+    picture.addEventListener("pointerover", (event) => {
+      const column = event.target.closest?.("[data-round]");
+      if (column) onRound(Number(column.dataset.round));
+    });
+  }
+
+  draw(state) {
+    const width = this.picture.clientWidth || 600;
+    const rounds = state.rounds;
+    const most = Math.max(3, ...rounds.map((round) => Math.max(round.lookahead, round.accepted + 1)));
+    const step = (width - LEFT) / Math.max(rounds.length, 24);
+    const y = (count) => HEIGHT - BOTTOM - (count / most) * (HEIGHT - BOTTOM - TOP);
+    const columns = rounds.map((round, i) => column(round, LEFT + i * step, step, y));
+    this.picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+    this.picture.replaceChildren(...grid(most, y, width), ...columns);
+    this.choose(this.open);
+  }
+
+  choose(number) {
+    this.open = number;
+    this.picture.querySelector(".open")?.classList.remove("open");
+    this.picture.querySelector(`[data-round="${number}"]`)?.classList.add("open");
+  }
+}
+
+function grid(most, y, width) {
+  const marks = [0, Math.ceil(most / 2), most];
+  return marks.flatMap((count) => [
+    svg("path", { class: "rule", d: `M${LEFT},${y(count)}H${width}` }),
+    svg("text", { x: LEFT - 6, y: y(count) + 4, "text-anchor": "end" }, String(count)),
+  ]);
+}
+
+function column(round, x, step, y) {
+  const w = Math.max(1, step - Math.min(2, step / 4));
+  const bar = (name, from, to) => svg("rect", { class: name, x, width: w, y: y(to), height: Math.max(0, y(from) - y(to)) });
+  return svg("g", { "data-round": round.number },
+    svg("rect", { class: "hit", x, width: step, y: 0, height: HEIGHT }),
+    bar("drafted", 0, round.drafted.length),
+    bar("kept", 0, round.accepted),
+    round.lookahead ? svg("path", { class: "asked", d: `M${x},${y(round.lookahead)}h${w}` }) : null,
+    round.drafted.length && round.outcome === "bonus"
+      ? svg("circle", { class: "bonus", cx: x + w / 2, cy: y(round.accepted + 0.5), r: Math.min(3, w / 2) }) : null);
+}

@@ -1,0 +1,46 @@
+// Speed-ups per prompt, by the definition that the report carries: paired with autoregressive on the same prompt and
+// repeat, the median over repeats. Intervals are the server's business.
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** run → [{prompt, ratio}], over prompts that both it and the baseline have finished. */
+export function pairedSpeedups(rows, baseline) {
+  const finished = rows.filter((row) => row.is_finished && row.tokens_per_s);
+  const key = (row) => `${row.prompt}.${row.repeat}`;
+  const base = new Map(finished.filter((row) => row.run === baseline).map((row) => [key(row), row.tokens_per_s]));
+  const ratios = new Map();
+  for (const row of finished) {
+    if (row.run === baseline || !base.has(key(row))) continue;
+    if (!ratios.has(row.run)) ratios.set(row.run, new Map());
+    const prompts = ratios.get(row.run);
+    prompts.set(row.prompt, [...(prompts.get(row.prompt) ?? []), row.tokens_per_s / base.get(key(row))]);
+  }
+  return new Map(
+    [...ratios].map(([run, prompts]) => [run, [...prompts].map(([prompt, all]) => ({ prompt, ratio: median(all) }))]),
+  );
+}
+
+/** Of a run's drafts that reached position i, the share accepted there; positions too seldom reached to say are left out. */
+export function acceptanceOf(rows, run) {
+  const drafts = [], accepted = [];
+  for (const row of rows.filter((row) => row.run === run && row.is_finished)) {
+    (row.drafts_by_position ?? []).forEach((count, i) => (drafts[i] = (drafts[i] ?? 0) + count));
+    (row.accepted_by_position ?? []).forEach((count, i) => (accepted[i] = (accepted[i] ?? 0) + count));
+  }
+  return drafts.filter((count) => count >= FEWEST_DRAFTS).map((count, i) => (accepted[i] ?? 0) / count);
+}
+
+const FEWEST_DRAFTS = 10;
+
+/** Round numbers that cover 0..most in about `count` steps. */
+export function ticks(most, count) {
+  if (!(most > 0)) return [0];
+  const rough = most / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999);
+  return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => Number((i * step).toPrecision(12)));
+}

@@ -1,0 +1,148 @@
+// The text itself, token by token, and under the reader's eye one round of it: what was drafted, how sure the draft was,
+// what the target wanted.
+
+import { html } from "./svg.js";
+
+const FATES = {
+  accepted: "accepted", correction: "corrected by the target", bonus: "bonus of the target", own: "the target's own",
+};
+
+export class Strip {
+  constructor({ text, detail, word, onRound }) {
+    this.text = text;
+    this.detail = detail;
+    this.word = word;
+    this.onRound = onRound ?? (() => {});
+    this.drawn = []; // per round: what was drawn of it
+    this.state = null;
+    this.chosen = null; // the number of the round whose detail is open
+    this.prompt = html("span", { class: "before" });
+    this.text.replaceChildren(this.prompt);
+    for (const [type, act] of [["pointerover", this.#point], ["focusin", this.#point], ["keydown", this.#key]]) {
+      this.text.addEventListener(type, act.bind(this));
+    }
+  }
+
+  /** Another sample: nothing of the old one stays. */
+  clear(prompt) {
+    this.prompt.textContent = prompt;
+    for (const round of this.drawn) round.element.remove();
+    this.drawn = [];
+    this.state = null;
+    this.chosen = null;
+    this.detail.replaceChildren();
+  }
+
+  draw(state) {
+    if (state === this.state) return;
+    this.state = state;
+    const byRound = new Map();
+    for (const token of state.tokens) byRound.set(token.round, [...(byRound.get(token.round) ?? []), token]);
+    let same = 0;
+    while (same < this.drawn.length && this.drawn[same].round === state.rounds[same] &&
+      this.drawn[same].kept === (byRound.get(state.rounds[same].number) ?? []).length) same++;
+    for (const stale of this.drawn.splice(same)) stale.element.remove();
+    for (const round of state.rounds.slice(same)) {
+      const tokens = byRound.get(round.number) ?? [];
+      const element = this.#round(round, tokens);
+      this.text.append(element);
+      this.drawn.push({ round, kept: tokens.length, element });
+    }
+    if (this.drawn.length && !this.text.querySelector('[tabindex="0"]')) this.drawn[0].element.tabIndex = 0;
+    this.choose(this.drawn.some(({ round }) => round.number === this.chosen) ? this.chosen : state.rounds.at(-1)?.number, false);
+  }
+
+  /** Open the detail of a round. Unless somebody chose one, it is the newest. */
+  choose(number, isHeld = true) {
+    if (number === undefined) return;
+    if (isHeld) this.chosen = number;
+    const shown = this.drawn.find(({ round }) => round.number === number);
+    if (!shown) return;
+    this.text.querySelector(".round.open")?.classList.remove("open");
+    shown.element.classList.add("open");
+    this.detail.replaceChildren(...this.#detail(shown.round));
+    this.onRound(number);
+  }
+
+  #round(round, tokens) {
+    const element = html("span", { class: "round", tabindex: -1, role: "button", "data-round": round.number, "aria-label": this.#sentence(round) });
+    for (const token of tokens) {
+      element.append(...pieces(this.word(token.id), token.fate));
+    }
+    return element;
+  }
+
+  #sentence(round) {
+    if (!round.drafted.length) return `Round ${round.number}: the target wrote ${visible(this.word(round.token))}.`;
+    const own = round.outcome === "bonus" ? "added" : "corrected to";
+    return `Round ${round.number}: ${round.accepted} of ${round.drafted.length} drafted tokens accepted, the target ${own} ${visible(this.word(round.token))}.`;
+  }
+
+  #detail(round) {
+    const cells = round.drafted.map((id, i) => {
+      const fate = i < round.accepted ? "accepted" : i === round.accepted ? "refused" : "unseen";
+      return html("li", { class: fate },
+        html("span", { class: "piece" }, visible(this.word(id))),
+        gauge(round.confidence[i], "draft"),
+        round.estimate.length ? gauge(round.estimate[i], "estimate") : null,
+        html("span", { class: "fate" }, { accepted: "✓ kept", refused: "✕ refused", unseen: "– not judged" }[fate]));
+    });
+    const own = html("li", { class: round.drafted.length ? round.outcome : "own" },
+      html("span", { class: "piece" }, visible(this.word(round.token))),
+      html("span", { class: "fate" }, round.drafted.length ? (round.outcome === "bonus" ? "● bonus" : "▲ target's word") : "the target's own"));
+    return [html("p", {}, facts(round)), html("ol", {}, ...cells, own)];
+  }
+
+  #point(event) {
+    const element = event.target.closest?.(".round");
+    if (element) this.choose(Number(element.dataset.round));
+  }
+
+  #key(event) {
+    const steps = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    const at = this.drawn.findIndex(({ element }) => element === document.activeElement);
+    const to = this.drawn[Math.min(this.drawn.length - 1, Math.max(0, at + steps[event.key]))];
+    for (const { element } of this.drawn) element.tabIndex = -1;
+    if (!to) return;
+    to.element.tabIndex = 0;
+    to.element.focus();
+  }
+}
+
+const STOPS = { limit: "the lookahead was used up", rule: "the stop rule said so", eos: "an end token was drafted", length: "no room was left" };
+const SOURCES = { hit: "prepared ahead, hit", miss: "prepared ahead, miss" };
+const ms = (ns) => `${(ns / 1e6).toFixed(ns < 1e7 ? 2 : 1)} ms`;
+
+function facts(round) {
+  const verify = `verified in ${ms(round.verifyEnd - round.verifyStart)}`;
+  if (!round.drafted.length) return `Round ${round.number} · no draft · ${verify}`;
+  const parts = [
+    `Round ${round.number}`,
+    `${round.accepted} of ${round.drafted.length} accepted`,
+    `drafted in ${ms(round.draftEnd - round.draftStart)}, until ${STOPS[round.stop] ?? round.stop}`,
+    verify,
+    SOURCES[round.source],
+  ];
+  return parts.filter(Boolean).join(" · ");
+}
+
+function gauge(value, what) {
+  const percent = `${Math.round(100 * value)} %`;
+  return html("span", { class: `gauge ${what}` }, html("meter", { min: 0, max: 1, value: value.toFixed(3), "aria-label": what }), percent);
+}
+
+/** White space is text too: shown by signs where a token is looked at alone. */
+const visible = (text) => text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "·") || "∅";
+
+/** In the running text a line break is shown and also breaks; the mark of a fate stands where the token begins. */
+function pieces(text, fate) {
+  const lines = text.split("\n");
+  return lines.flatMap((line, i) => {
+    const sign = i < lines.length - 1 ? html("span", { class: "break" }, "⏎") : null;
+    if (!line && !sign) return [];
+    const shown = i && fate !== "accepted" ? "rest" : fate;
+    return [html("span", { class: `token ${shown}`, title: FATES[fate] }, line, sign), ...(sign ? [html("br")] : [])];
+  });
+}

@@ -1,0 +1,27 @@
+// Making pictures.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An SVG element with attributes and children; what is null is left out. */
+export function svg(name, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, name), attributes, children);
+}
+
+/** An HTML element, likewise. */
+export function html(name, attributes = {}, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+
+function fill(element, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** A strategy's mark, centred: colour is never the only difference. */
+export function mark(strategy, r, x, y) {
+  const marks = document.querySelector("[data-marks]").dataset.marks;
+  return svg("use", { class: "mark", href: `${marks}#${strategy}`, x: x - r, y: y - r, width: 2 * r, height: 2 * r });
+}

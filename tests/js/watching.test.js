@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Recording } from "../../static/js/replay.js";
+import { acceptanceOf, median, pairedSpeedups, ticks } from "../../static/js/stats.js";
+import { decodeNs, foldAll } from "../../static/js/trace.js";
+import { Watching } from "../../static/js/watching.js";
+import { expected, traces } from "./golden.js";
+
+const row = (id, run, prompt, more = {}) => ({ id, run, prompt, repeat: 1, is_finished: false, ...more });
+const events = (sample, list, words = {}) => ({ t: "events", sample, events: list, words });
+
+test("frames that come twice, or overlap, change nothing", () => {
+  const known = new Watching();
+  const trace = traces["static-4"];
+  known.hear({ t: "samples", rows: [row("a", 1, 1)] });
+  for (const part of [trace.slice(0, 5), trace.slice(0, 5), trace.slice(3), trace]) known.hear(events("a", part));
+  assert.deepEqual(known.trace("a"), foldAll(trace));
+  assert.deepEqual(known.events.get("a"), trace);
+});
+
+test("the words of tokens are learnt as they come", () => {
+  const known = new Watching();
+  known.hear(events("a", [], { 7: " the" }));
+  assert.equal(known.word(7), " the");
+  assert.equal(known.word(8), "⟨8⟩");
+});
+
+test("a heat holds one sample for each strategy, the newest attempt", () => {
+  const known = new Watching({ rows: [row("a", 1, 1), row("b", 2, 1)] });
+  known.hear(events("b", traces["static-4"].slice(0, 3)));
+  known.hear({ t: "samples", rows: [row("b2", 2, 1), row("c", 1, 2)] });
+  assert.deepEqual([...known.samples("1.1")], [[1, "a"], [2, "b2"]]);
+  assert.equal(known.trace("b2").seq, 0);
+  assert.equal(known.events.has("b"), false);
+  assert.equal(known.latest, "1.2");
+});
+
+test("a row that is told again, finished, does not make its heat the latest", () => {
+  const known = new Watching({ rows: [row("a", 1, 1), row("b", 1, 2)] });
+  known.hear({ t: "samples", rows: [row("a", 1, 1, { is_finished: true })] });
+  assert.equal(known.latest, "1.2");
+  assert.ok(known.rows.get("a").is_finished);
+});
+
+test("what is missing of a heat is asked for from where it stands", () => {
+  const known = new Watching({ rows: [row("a", 1, 1), row("b", 2, 1), row("c", 3, 1)] });
+  known.hear(events("a", traces["static-4"].slice(0, 4)));
+  known.hear({ t: "complete", sample: "b", last_seq: 9 });
+  assert.deepEqual(known.missing("1.1"), { a: 4, c: 0 });
+});
+
+for (const [name, trace] of Object.entries(traces)) {
+  test(`${name} replayed to any moment is the trace up to that moment`, () => {
+    const recording = new Recording(trace);
+    const whole = foldAll(trace);
+    assert.equal(recording.lengthNs, expected[name].decode_ns);
+    assert.deepEqual(recording.at(Infinity), whole);
+    const half = recording.at(recording.lengthNs / 2);
+    assert.ok(decodeNs(half) <= recording.lengthNs / 2 && half.tokens.length < whole.tokens.length);
+    assert.equal(recording.at(0).tokens.length, 0);
+    assert.deepEqual(recording.at(recording.lengthNs), whole);
+  });
+}
+
+test("a speed-up is paired by prompt and repeat, and is the median over repeats", () => {
+  const done = (run, prompt, repeat, tokens_per_s) => ({ run, prompt, repeat, tokens_per_s, is_finished: true });
+  const rows = [
+    done(1, 1, 1, 100), done(1, 1, 2, 200), done(2, 1, 1, 150), done(2, 1, 2, 400),
+    done(2, 2, 1, 999), { ...done(1, 2, 1, 10), is_finished: false },
+  ];
+  assert.deepEqual(pairedSpeedups(rows, 1), new Map([[2, [{ prompt: 1, ratio: 1.75 }]]]));
+});
+
+test("acceptance by position leaves out what was seldom reached", () => {
+  const rows = [1, 2].map(() => ({ run: 2, is_finished: true, drafts_by_position: [10, 6, 1], accepted_by_position: [8, 3, 1] }));
+  assert.deepEqual(acceptanceOf(rows, 2), [0.8, 0.5]);
+});
+
+test("medians and ticks", () => {
+  assert.equal(median([3, 1, 2]), 2);
+  assert.equal(median([4, 1, 2, 3]), 2.5);
+  assert.deepEqual(ticks(100, 5), [0, 20, 40, 60, 80, 100]);
+  assert.deepEqual(ticks(0, 5), [0]);
+  assert.deepEqual(ticks(1.35, 3), [0, 0.5, 1]);
+});
