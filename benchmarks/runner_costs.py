@@ -1,6 +1,6 @@
 """What one forward pass costs, by the number of rows: our runner beside plain transformers, interleaved in one run.
 
-    .venv/bin/python -m benchmarks.runner_costs MODEL_FOLDER [--threads 1] [--text 256] [--json FILE]
+    .venv/bin/python -m benchmarks.runner_costs MODEL_FOLDER [--threads 1] [--text 128] [--json FILE]
 
 The verification of k drafted tokens is a pass of k + 1 rows. Minimum and median are printed; on a shared machine only
 ratios within one run mean anything.
@@ -25,10 +25,12 @@ from decoding.devices import device_called, set_threads, wait_for
 from decoding.runner import ModelRunner
 from decoding.transformers_runner import TransformersRunner
 
+Cost = Callable[[int], float]  # a number of rows -> seconds
+Times = dict[str, dict[int, list[float]]]
 ROWS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24)
 
 
-def of_runner(runner: ModelRunner, text: list[int]) -> Callable[[int], float]:
+def of_runner(runner: ModelRunner, text: list[int]) -> Cost:
     """Seconds for a pass of so many rows after the text."""
     runner.extend(text)
 
@@ -43,7 +45,7 @@ def of_runner(runner: ModelRunner, text: list[int]) -> Callable[[int], float]:
     return cost
 
 
-def of_branches(runner: ModelRunner, text: list[int]) -> Callable[[int], float]:
+def of_branches(runner: ModelRunner, text: list[int]) -> Cost:
     """Seconds for one step of so many branches at the end of the text."""
 
     def cost(rows: int) -> float:
@@ -59,7 +61,7 @@ def of_branches(runner: ModelRunner, text: list[int]) -> Callable[[int], float]:
     return cost
 
 
-def of_transformers(model: Any, text: list[int]) -> Callable[[int], float]:
+def of_transformers(model: Any, text: list[int]) -> Cost:
     cache = DynamicCache()
     with torch.inference_mode():
         model(torch.tensor([text], device=model.device), past_key_values=cache)
@@ -78,42 +80,57 @@ def of_transformers(model: Any, text: list[int]) -> Callable[[int], float]:
     return cost
 
 
+def candidates(folder: Path, device: torch.device, cached: int) -> tuple[dict[str, Cost], dict[str, Any]]:
+    """Everything to be timed, and what each of our runners says of itself."""
+    costs: dict[str, Cost] = {}
+    facts = {}
+    for dtype in ("auto", "bfloat16"):
+        ours = load(folder, dtype=dtype, device=device)
+        text = [(7 * i + 3) % ours.folder.vocab_size for i in range(cached)]
+        costs[f"ours, {dtype}"] = of_runner(ours.runner, text)
+        costs[f"ours, {dtype}, branches"] = of_branches(ours.runner, text)
+        facts[f"ours, {dtype}"] = dataclasses.asdict(ours.runner.facts)
+    for dtype in ("float32", "bfloat16"):
+        plain = load(folder, dtype=dtype, device=device, runner="transformers").runner
+        assert isinstance(plain, TransformersRunner)
+        costs[f"transformers, {dtype}"] = of_transformers(plain.model, text)
+    return costs, facts
+
+
+def measure(costs: dict[str, Cost], repeats: int) -> Times:
+    spent: Times = {name: {rows: [] for rows in ROWS} for name in costs}
+    for _ in range(repeats):
+        for rows in ROWS:
+            for name, cost in costs.items():
+                cost(rows)  # the others have filled the processor's caches with their own weights
+                spent[name][rows].append(1e3 * cost(rows))
+    return spent
+
+
+def show(spent: Times) -> None:
+    print(f"{'ms, minimum / median':26}" + "".join(f"{rows:>15}" for rows in ROWS) + "  8 rows / 1")
+    for name, by_rows in spent.items():
+        cells = "".join(f"{min(times):7.3f} {statistics.median(times):7.3f}" for times in by_rows.values())
+        print(f"{name:26}{cells}{min(by_rows[8]) / min(by_rows[1]):12.2f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--dtype", default="auto", choices=["auto", "float32", "bfloat16"])
     parser.add_argument("--text", type=int, default=128, help="tokens already cached")
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     set_threads(options.threads)
-    device = device_called(options.device)
-    ours = load(options.folder, dtype=options.dtype, device=device)
-    text = [(7 * i + 3) % ours.folder.vocab_size for i in range(options.text)]
-    costs = {"ours": of_runner(ours.runner, text), "branches": of_branches(ours.runner, text)}
-    for dtype in ("float32", "bfloat16"):
-        plain = load(options.folder, dtype=dtype, device=device, runner="transformers").runner
-        assert isinstance(plain, TransformersRunner)
-        costs[f"transformers {dtype}"] = of_transformers(plain.model, text)
-    spent: dict[str, dict[int, list[float]]] = {name: {rows: [] for rows in ROWS} for name in costs}
-    for _ in range(options.repeats):
-        for rows in ROWS:
-            for name, cost in costs.items():
-                cost(rows)  # the others have filled the processor's caches with their own weights
-                spent[name][rows].append(1e3 * cost(rows))
-    print(ours.runner.facts)
-    print(f"{'ms, minimum / median':24}" + "".join(f"{rows:>15}" for rows in ROWS))
-    for name, by_rows in spent.items():
-        cells = (f"{min(times):7.3f} {statistics.median(times):7.3f}" for times in by_rows.values())
-        print(f"{name:24}" + "".join(cells))
-    minima = {name: {rows: min(times) for rows, times in by_rows.items()} for name, by_rows in spent.items()}
-    print(f"8 rows / 1 row: ours {minima['ours'][8] / minima['ours'][1]:.2f}")
+    costs, facts = candidates(options.folder, device_called(options.device), options.text)
+    for name, said in facts.items():
+        print(f"{name}: {said}")
+    spent = measure(costs, options.repeats)
+    show(spent)
     if options.json:
-        medians = {n: {rows: statistics.median(times) for rows, times in by.items()} for n, by in spent.items()}
-        found = {"facts": dataclasses.asdict(ours.runner.facts), "minimum_ms": minima, "median_ms": medians}
-        options.json.write_text(json.dumps(found, indent=2) + "\n")
+        options.json.write_text(json.dumps({"facts": facts, "ms": spent}, indent=2) + "\n")
 
 
 if __name__ == "__main__":
