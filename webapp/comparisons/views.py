@@ -1,4 +1,4 @@
-"""Pages of comparisons: the list, the form with its plan, and what one comparison has shown."""
+"""Pages of comparisons: the list, and the form with its plan. What one comparison shows is webapp.live's."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from webapp.accounts.rights import Right
-from webapp.comparisons import report, services
+from webapp.comparisons import services
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison
 from webapp.core.pages import listing, one, page
-from webapp.jobs import services as jobs
 from webapp.jobs.models import State
 from webapp.registry import services as registry
 from webapp.registry.models import Dataset, LanguageModel, Pair
@@ -40,14 +39,6 @@ def comparisons(request: HttpRequest) -> HttpResponse:
     if not found.total and not request.GET:
         context["first_steps"] = _first_steps(request)
     return render(request, "comparisons/comparisons.html", context)
-
-
-@page(Right.READ)
-def comparison(request: HttpRequest, id: UUID) -> HttpResponse:
-    rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
-    found = one(rows, id)
-    context = {"comparison": found, "report": report.report(found), "place": jobs.place(found.job)}
-    return render(request, "comparisons/comparison.html", context)
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
