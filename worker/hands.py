@@ -34,9 +34,14 @@ class Hands:
         self.queue = queue
         self.engine = EngineProcess()
         self.pulse = Pulse(self._announce)
-        self._is_new = True
 
     def begin(self) -> None:
+        """Before the first look. What a worker of this name held when it was killed need not wait for its lease."""
+        try:
+            jobs.take_back(worker=self.name)
+        except Error as error:
+            logger.warning("The database does not answer (%s).", error)
+            connection.close()
         self.pulse.start()
 
     def stop(self) -> None:
@@ -48,9 +53,6 @@ class Hands:
         while not self.pulse.is_stopping:
             close_old_connections()
             try:
-                if self._is_new:
-                    jobs.take_back(worker=self.name)  # what it held when it was killed, if it was
-                    self._is_new = False
                 job = jobs.claim(worker=self.name, queues=[self.queue])
                 if job is None:
                     return

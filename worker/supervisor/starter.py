@@ -15,6 +15,7 @@ from webapp.uploads import services as uploads
 ROOT = Path(__file__).resolve().parents[2]
 PAIR = ROOT / "starter" / "pair"
 PROMPTS = ROOT / "starter" / "prompts"
+ROLES = ("target", "draft")
 NAME = "Starter"
 
 
@@ -23,7 +24,7 @@ def load() -> None:
     owner = actors.of_user(accounts.first_owner())
     for path in sorted(PROMPTS.glob("*.jsonl")):
         _load_prompts(path, owner)
-    if PAIR.exists():
+    if all((PAIR / role / "config.json").exists() for role in ROLES):
         _load_pair(owner)
     else:
         sys.stderr.write("There is no starter pair in starter/pair yet; add models of your own on the Models page.\n")
@@ -38,7 +39,7 @@ def _load_prompts(path: Path, owner: Actor) -> None:
 
 def _load_pair(owner: Actor) -> None:
     if not Pair.objects.filter(team=owner.home, name=NAME).exists():
-        target, draft = (_model(role, owner) for role in ("target", "draft"))
+        target, draft = (_model(role, owner) for role in ROLES)
         registry.add_pair(name=NAME, target=target, draft=draft, by=owner)
 
 

@@ -48,16 +48,22 @@ class BadArguments(DrafthouseError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Bench:
+    """A pair, prompts for it, how tokens are chosen and where: what every command needs that runs models."""
+
     material: Material
     prompts: list[Prompt]
-    choices: list[Choice]
     sampling: Sampling
-    repeats: int
     threads: int | None
     device: str
     dtype: str
     runner: str
+
+
+@dataclass(frozen=True)
+class Asked(Bench):
+    choices: list[Choice]
+    repeats: int
     trace: Path | None
     json: Path | None
     remarks: tuple[str, ...]  # what was decided without being asked
@@ -70,20 +76,29 @@ class Asked:
 def read_arguments(argv: Sequence[str]) -> Asked:
     given = _parser().parse_args(argv)
     choices, remarks = _with_baseline(parse_choices(given.strategies))
-    material = _material(given)
+    bench = read_bench(given, given.split)
     return Asked(
+        **vars(bench),
+        choices=choices,
+        repeats=given.repeats,
+        trace=given.trace,
+        json=given.json,
+        remarks=remarks,
+    )
+
+
+def read_bench(given: argparse.Namespace, split: str | None, *, all_splits: bool = False) -> Bench:
+    """What `parser_of` takes. A pair in the box names the split it is usually run on."""
+    material = _material(given)
+    material = replace(material, split=None if all_splits else split or material.split)
+    return Bench(
         material=material,
         prompts=_prompts(material, given.form, given.limit),
-        choices=choices,
         sampling=_sampling(given, material),
-        repeats=given.repeats,
         threads=given.threads,
         device=given.device,
         dtype=given.dtype,
         runner=given.runner,
-        trace=given.trace,
-        json=given.json,
-        remarks=remarks,
     )
 
 
@@ -94,10 +109,32 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="./drafthouse compare",
-        description="Run decoding strategies side by side on one pair of models and say which is how much faster.",
+    parser = parser_of(
+        "compare",
+        "Run decoding strategies side by side on one pair of models and say which is how much faster.",
         epilog="strategies:\n" + "\n".join(f"  {slug:15} {spec.summary}" for slug, spec in STRATEGIES.items()),
+    )
+    what = parser.add_argument_group("what is compared")
+    what.add_argument(
+        "--strategies",
+        default=STRATEGIES_UNLESS_NAMED,
+        metavar="LIST",
+        help="such as %(default)s (the default); autoregressive always runs",
+    )
+    what.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
+    what.add_argument("--repeats", type=_count, default=1, metavar="N", help="run every prompt N times")
+    output = parser.add_argument_group("what is kept")
+    output.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")
+    output.add_argument("--trace", type=Path, metavar="FILE", help="write every round of every sample, as JSON lines")
+    return parser
+
+
+def parser_of(command: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:
+    """What every command takes that runs a pair on prompts."""
+    parser = _Parser(
+        prog=f"./drafthouse {command}",
+        description=description,
+        epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -107,15 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     models.add_argument("--draft", type=Path, metavar="DIR", help="the draft's checkpoint, with --target")
     models.add_argument("--prompts", type=Path, metavar="FILE", help="JSONL, JSON, CSV, TSV or text")
     models.add_argument("--form", choices=FORMS, help="what the prompt file's columns are, if not told by their names")
-    models.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     models.add_argument("--limit", type=_count, metavar="N", help="only the first N prompts")
-    models.add_argument(
-        "--strategies",
-        default=STRATEGIES_UNLESS_NAMED,
-        metavar="LIST",
-        help="such as %(default)s (the default); autoregressive always runs",
-    )
-    models.add_argument("--repeats", type=_count, default=1, metavar="N", help="run every prompt N times")
     _add_sampling(parser.add_argument_group("how tokens are chosen"))
     machine = parser.add_argument_group("where it runs")
     machine.add_argument("--device", default="auto", help="auto (the default), cpu, cuda:0, …")
@@ -124,9 +153,6 @@ def _parser() -> argparse.ArgumentParser:
     machine.add_argument(
         "--runner", default="auto", choices=("auto", "transformers"), help="auto: our own where it knows the family"
     )
-    output = parser.add_argument_group("what is kept")
-    output.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")
-    output.add_argument("--trace", type=Path, metavar="FILE", help="write every round of every sample, as JSON lines")
     return parser
 
 
@@ -163,7 +189,7 @@ def _material(given: argparse.Namespace) -> Material:
         material = Material(f"{given.target.name} with {given.draft.name}", given.target, given.draft, given.prompts)
     if given.prompts is not None:
         material = replace(material, prompts=given.prompts, split=None)
-    return replace(material, split=given.split or material.split)
+    return material
 
 
 def _from_the_box(name: str) -> Material:
@@ -205,4 +231,7 @@ def _prompts(material: Material, form: str | None, limit: int | None) -> list[Pr
     chosen = [prompt for prompt in prompts if split in (None, prompt.split)]
     if not chosen:
         raise BadPrompts(f"{path.name} has no prompt of the split {split!r}; leave out --split to take them all.")
-    return chosen[:limit]
+    if limit is None:
+        return chosen
+    taken: Counter[str] = Counter()
+    return [p for p in chosen if (taken.update([p.split]) or taken[p.split]) <= limit]

@@ -1,0 +1,153 @@
+"""One command starts everything, keeps it up, and stops it; whatever is killed in between, nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.launcher.up import ROOT, Up, until
+
+ADD_PAIR = """
+import sys, django
+django.setup()
+from pathlib import Path
+from webapp.accounts import actor, services as accounts
+from webapp.registry import services as registry
+from webapp.uploads import services as uploads
+
+owner = actor.of_user(accounts.first_owner())
+models = []
+for folder in map(Path, sys.argv[1:]):
+    files = [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
+    upload = uploads.keep(team=owner.home, name=folder.name, files=files, by=owner)
+    models.append(registry.add_uploaded_model(name=folder.name, upload=upload, by=owner))
+registry.add_pair(name="small", target=models[0], draft=models[1], by=owner)
+lines = "\\n".join(f"w{n + 1} w{n + 2} w{n + 3}" for n in range(20))
+registry.add_pasted_dataset(name="words", file_name="words.txt", text=lines, by=owner)
+"""
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    up = Up(tmp_path_factory.mktemp("data")).wait()
+    yield up
+    if up.process.poll() is None:
+        up.interrupt()
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    from tests.decoding.models import LLAMA, save
+
+    folder = tmp_path_factory.mktemp("pair")
+    save(folder / "target", "llama", **LLAMA)
+    save(folder / "draft", "llama", seed=1, **{**LLAMA, "num_hidden_layers": 1})
+    return [str(folder / "target"), str(folder / "draft")]
+
+
+@pytest.fixture(scope="module")
+def order(up: Up, folders: list[str]) -> tuple[str, dict[str, Any]]:
+    """A token, and the body of a comparison."""
+    env = {**up.env, "DJANGO_SETTINGS_MODULE": "webapp.config.settings", "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", ADD_PAIR, *folders], env=env, check=True)
+    token = up.token()
+    (pair,) = (p for p in up.call("pairs/", token)["results"] if p["name"] == "small")
+    (words,) = (d for d in up.call("datasets/", token)["results"] if d["name"] == "words")
+    body = {
+        "pair": pair["id"],
+        "dataset": words["id"],
+        "strategies": [{"strategy": "static", "params": {"lookahead": 3}}, {"strategy": "threshold"}],
+        "sampling": {"max_new_tokens": 64, "ignore_eos": True},
+    }
+    return token, body
+
+
+def test_the_first_start_has_prompts_and_a_way_in(up: Up) -> None:
+    token = up.token()
+    assert {d["name"] for d in up.call("datasets/", token)["results"]} >= {"Starter code", "Starter prose"}
+    link = up.said.split("half an hour: ")[-1].split()[0]
+    with urllib.request.urlopen(link, timeout=10) as page:
+        assert page.status == 200
+
+
+def test_nothing_listens_but_the_pages(up: Up) -> None:
+    listening = {}
+    for pid, command in up.family().items():
+        sockets = {str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir() if fd.is_symlink()}
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+            cells = line.split()
+            if cells[3] == "0A" and f"socket:[{cells[9]}]" in sockets:
+                listening[command] = cells[1]
+    host_and_port = {f"0100007F:{int(up.address.rpartition(':')[2]):04X}"}
+    assert set(listening.values()) == host_and_port
+    assert oct((up.data / "valkey").stat().st_mode)[-3:] == "700"
+
+
+def test_a_second_start_is_told_who_has_the_data_folder(up: Up) -> None:
+    second = Up(up.data)
+    assert second.process.wait(10) == 1
+    assert f"process {up.process.pid} has it since" in second.said
+    assert f"serves {up.address}" in second.said
+
+
+def test_a_port_that_is_taken_is_told_with_its_holder(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        up = Up(tmp_path, "--port", str(port))
+        assert up.process.wait(10) == 1
+    assert f"Port {port} is taken by process {os.getpid()} (" in up.said
+    assert "--port 0" in up.said
+
+
+def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up, order: tuple[str, dict[str, Any]]) -> None:
+    """Each of the processes is killed once, in a drawn order, each time after more samples were finished."""
+    token, body = order
+    made = up.call("comparisons/", token, body)
+    names = ["worker.engine", "-m worker --queue", "valkey-server", "supervisor.web", "worker.scheduler"]
+    random.Random(7).shuffle(names)
+
+    def done() -> int:
+        return int(up.patiently(f"jobs/{made['job']['id']}/", token)["done_count"])
+
+    for number, name in enumerate(names, 1):
+        until(lambda number=number: done() >= 8 * number, f"sample {8 * number}")
+        until(lambda name=name: up.pid_of(name), name)
+        os.kill(up.pid_of(name), signal.SIGKILL)
+
+    job = f"jobs/{made['job']['id']}/"
+    until(lambda: up.patiently(job, token)["state"] not in ("queued", "running"), "the end of the job")
+    assert up.patiently(job, token)["state"] == "succeeded", up.said
+    rows = up.patiently(f"comparisons/{made['id']}/report/", token)["strategies"]
+    assert [(row["sample_count"], row["audit"]["identical"]) for row in rows] == [(20, 20)] * 3
+    samples = up.patiently(f"samples/?comparison={made['id']}&limit=200", token)
+    assert samples["count"] == 60
+    assert len({(s["run"], s["prompt"], s["repeat"]) for s in samples["results"]}) == 60
+
+
+def test_a_killed_supervisor_leaves_no_orphans_and_its_folder_free(up: Up, order: tuple[str, dict[str, Any]]) -> None:
+    token, body = order
+    made = up.call("comparisons/", token, body)
+    until(lambda: up.call(f"jobs/{made['job']['id']}/", token)["done_count"] > 3, "a few samples")
+    up.process.kill()
+    up.process.wait()
+    until(lambda: not up.family(), "all of them to end")
+
+    again = Up(up.data).wait()
+    try:
+        job = f"jobs/{made['job']['id']}/"
+        until(lambda: again.call(job, token)["state"] == "succeeded", "the rest of the comparison")
+    finally:
+        took = again.interrupt()
+    assert took < 5
+    assert again.process.returncode == 0
+    assert not again.family()

@@ -1,0 +1,108 @@
+"""`./drafthouse up` as a user starts it, and what tests want to know of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+DEADLINE = 60.0  # s
+
+
+def until(holds: Callable[[], Any], what: str) -> Any:
+    deadline = time.monotonic() + DEADLINE
+    while not (found := holds()):
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.05)
+    return found
+
+
+class Up:
+    """Started in a data folder of its own, on a port of its own."""
+
+    def __init__(self, data: Path, *arguments: str) -> None:
+        data.mkdir(exist_ok=True)
+        self.data = data
+        self.log = data / f"said-{len(list(data.glob('said-*.txt')))}.txt"
+        self.env = {name: value for name, value in os.environ.items() if not name.startswith(("DRAFTHOUSE", "DJANGO"))}
+        for name in ("REDIS_URL", "DATABASE_URL"):
+            self.env.pop(name, None)
+        self.env["DRAFTHOUSE_DATA"] = str(data)
+        command = [sys.executable, "-P", "-m", "worker.supervisor", "--data", str(data), "--port", "0", *arguments]
+        with self.log.open("x") as log:
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=log, env={**self.env, "PYTHONPATH": str(ROOT)}, cwd="/"
+            )
+
+    @property
+    def said(self) -> str:
+        return self.log.read_text()
+
+    def wait(self) -> Up:
+        until(lambda: "Ctrl-C stops everything" in self.said or self.process.poll() is not None, "the pages")
+        assert self.process.poll() is None, self.said
+        self.address = re.findall(r"is at (\S+)", self.said)[-1]
+        return self
+
+    def interrupt(self) -> float:
+        """One Ctrl-C; how long it took to stop everything."""
+        start = time.monotonic()
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(DEADLINE)
+        return time.monotonic() - start
+
+    def family(self) -> dict[int, str]:
+        """Every process that belongs to this data folder, whoever started it."""
+        found = {}
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+                mine = f"DRAFTHOUSE_DATA={self.data}".encode() in (process / "environ").read_bytes().split(b"\0")
+                mine = mine or (process / "cwd").readlink() == self.data / "valkey"  # its title overwrites the others
+                is_zombie = (process / "stat").read_text().rpartition(") ")[2].startswith("Z")
+            except OSError:
+                continue
+            if mine and not is_zombie:
+                found[int(process.name)] = " ".join(words)
+        return found
+
+    def pid_of(self, word: str) -> int | None:
+        return next((pid for pid, command in self.family().items() if word in command), None)
+
+    def manage(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, ROOT / "manage.py", *arguments], env=self.env, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    def token(self) -> str:
+        return self.manage("api_token", "--scope", "submit").strip()
+
+    def call(self, path: str, token: str, body: dict[str, Any] | None = None) -> Any:
+        request = urllib.request.Request(
+            f"{self.address}/api/v1/{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+
+    def patiently(self, path: str, token: str) -> Any:
+        """Read, even while the web server is being started again."""
+        deadline = time.monotonic() + DEADLINE
+        while True:
+            try:
+                return self.call(path, token)
+            except (urllib.error.URLError, OSError):
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
