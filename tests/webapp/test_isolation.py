@@ -15,11 +15,7 @@ from django.core.cache import cache
 from django.db import transaction
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from tests.webapp import make
-from webapp.accounts import services as accounts
-from webapp.accounts.models import AuditEntry, Membership, Role, Scope
-from webapp.jobs.models import Job
-from webapp.registry import services as registry
+from tests.webapp.everything import one_of_everything
 
 TABLE = """
 GET    home                   302 302 302 302 302 302 302 302
@@ -194,47 +190,7 @@ def methods(pattern: URLPattern) -> list[str]:
 
 @pytest.fixture
 def things(world) -> dict[str, Any]:
-    """One of everything, all of alice's team."""
-    by = world.actor(world.alice)
-    comparison = make.comparison(by)
-    Job.objects.exclude(pk=comparison.job.pk).delete()
-    make.decode_all(comparison)
-    upload = make.upload(by, {"c.safetensors": make.safetensors({"w": [2]})})
-    classifier = registry.add_classifier(name="c", pair=comparison.pair, upload=upload, by=by)
-    token = accounts.create_token(name="t", scope=Scope.READ, days=1, by=by)[0]
-    run = comparison.runs.first()
-    return {
-        "teams": world.team,
-        "switch-team": world.team,
-        "members": Membership.objects.get(user=world.bob),
-        "change-role": Membership.objects.get(user=world.bob),
-        "remove-member": Membership.objects.get(user=world.bob),
-        "invitations": (invitation := accounts.invite(role=Role.MEMBER, days=1, by=by)[0]),
-        "revoke-invitation": invitation,
-        "tokens": token,
-        "revoke-token": token,
-        "audit": AuditEntry.objects.first(),
-        "jobs": comparison.job,
-        "job": comparison.job,
-        "cancel-job": comparison.job,
-        "retry-job": comparison.job,
-        "uploads": upload,
-        "models": comparison.pair.target,
-        "model": comparison.pair.target,
-        "bin": comparison.pair.target,
-        "restore": comparison.pair.target,
-        "pairs": comparison.pair,
-        "pair": comparison.pair,
-        "datasets": comparison.dataset,
-        "dataset": comparison.dataset,
-        "classifiers": classifier,
-        "comparisons": comparison,
-        "comparison": comparison,
-        "bin-comparison": comparison,
-        "restore-comparison": comparison,
-        "runs": run,
-        "samples": run.samples.first(),
-    }
+    return one_of_everything(world)
 
 
 def address(pattern: URLPattern, things: dict[str, Any]) -> str:

@@ -44,7 +44,7 @@ def test_every_page_forbids_inline_scripts_and_has_none(world):
         policy = answer["Content-Security-Policy"]
         assert "script-src 'self'" in policy and "unsafe" not in policy
         html = answer.content.decode()
-        assert not re.search(r"<script(?![^>]*\bsrc=)", html), address
+        assert not re.search(r'<script(?![^>]*\b(?:src=|type="application/json"))', html), address
         assert not re.search(r"\s(on[a-z]+|style)=", html), address
         assert answer["X-Frame-Options"] == "DENY" and answer["X-Content-Type-Options"] == "nosniff"
 

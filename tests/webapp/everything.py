@@ -1,0 +1,55 @@
+"""One of everything there is, for tests that try every address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.webapp import make
+from webapp.accounts import services as accounts
+from webapp.accounts.models import AuditEntry, Membership, Role, Scope
+from webapp.jobs.models import Job
+from webapp.registry import services as registry
+
+
+def one_of_everything(world: Any) -> dict[str, Any]:
+    """By the name of its route; all of it is alice's team's."""
+    by = world.actor(world.alice)
+    comparison = make.comparison(by)
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    make.decode_all(comparison)
+    upload = make.upload(by, {"c.safetensors": make.safetensors({"w": [2]})})
+    classifier = registry.add_classifier(name="c", pair=comparison.pair, upload=upload, by=by)
+    token = accounts.create_token(name="t", scope=Scope.READ, days=1, by=by)[0]
+    run = comparison.runs.first()
+    return {
+        "teams": world.team,
+        "switch-team": world.team,
+        "members": Membership.objects.get(user=world.bob),
+        "change-role": Membership.objects.get(user=world.bob),
+        "remove-member": Membership.objects.get(user=world.bob),
+        "invitations": (invitation := accounts.invite(role=Role.MEMBER, days=1, by=by)[0]),
+        "revoke-invitation": invitation,
+        "tokens": token,
+        "revoke-token": token,
+        "audit": AuditEntry.objects.first(),
+        "jobs": comparison.job,
+        "job": comparison.job,
+        "cancel-job": comparison.job,
+        "retry-job": comparison.job,
+        "uploads": upload,
+        "models": comparison.pair.target,
+        "model": comparison.pair.target,
+        "bin": comparison.pair.target,
+        "restore": comparison.pair.target,
+        "pairs": comparison.pair,
+        "pair": comparison.pair,
+        "datasets": comparison.dataset,
+        "dataset": comparison.dataset,
+        "classifiers": classifier,
+        "comparisons": comparison,
+        "comparison": comparison,
+        "bin-comparison": comparison,
+        "restore-comparison": comparison,
+        "runs": run,
+        "samples": run.samples.first(),
+    }

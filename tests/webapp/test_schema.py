@@ -1,0 +1,34 @@
+"""The API's schema is checked in: whoever changes the API sees the change, and so do those who read the commit."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+
+import yaml
+from django.core.management import call_command
+
+CHECKED_IN = Path(__file__).parents[2] / "docs" / "api" / "openapi.yaml"
+
+
+def test_the_schema_checked_in_is_the_schema_served():
+    made = StringIO()
+    call_command("spectacular", "--fail-on-warn", "--validate", stdout=made)
+    assert made.getvalue() == CHECKED_IN.read_text(), (
+        "The API has changed. Look whether it should have, then run "
+        "`manage.py spectacular --file docs/api/openapi.yaml` and commit the file."
+    )
+
+
+def test_every_operation_says_what_it_does_and_how_it_refuses(world):
+    schema = yaml.safe_load(CHECKED_IN.read_text())
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            assert "4XX" in operation["responses"], f"{method} {path}"
+            assert operation["security"] == [{"token": []}, {"session": []}], f"{method} {path}"
+
+
+def test_the_browsable_docs_need_nothing_from_elsewhere(world):
+    page = world.page(world.alice).get("/api/").content.decode()
+    assert "https://" not in page and "http://" not in page
+    assert world.api(world.alice).get("/api/v1/schema/?format=json").status_code == 200
