@@ -6,7 +6,9 @@ import { Recording } from "./replay.js";
 import { Race, say } from "./race.js";
 import { Strip } from "./strip.js";
 import { Rounds } from "./rounds.js";
+import { Lines } from "./lines.js";
 import { forest, histogram, positions, waterfall } from "./evidence.js";
+import { twins } from "./twins.js";
 import { acceptanceOf, pairedSpeedups } from "./stats.js";
 import { tokensPerSecond } from "./trace.js";
 
@@ -28,6 +30,7 @@ const view = {
 
 const race = new Race($("#race"), runs);
 const rounds = new Rounds($("#rounds"), (number) => strip.choose(number));
+const lines = new Lines($("#lines"), runs);
 const strip = new Strip({
   text: $("#strip"), detail: $("#detail"), word: (token) => known.word(token), onRound: (number) => rounds.choose(number),
 });
@@ -98,9 +101,11 @@ function drawRace() {
   race.draw(found, isWhole() ? spanNs() : 0, !race.spanNs);
   if (drawnRun !== view.run) strip.clear(prompts.get(Number(view.heat.split(".")[1]))?.text ?? "");
   drawnRun = view.run;
+  $(".reading").className = `reading s-${runs.find((run) => run.number === view.run).strategy}`;
   const state = found.get(view.run) ?? known.trace("");
   strip.draw(state);
   rounds.draw(state);
+  lines.draw(found, view.run);
   const alone = tokensPerSecond(found.get(baseline) ?? known.trace(""));
   for (const lane of race.lanes) {
     const speed = tokensPerSecond(found.get(lane.run.number) ?? known.trace(""));
@@ -121,12 +126,15 @@ function drawEvidence() {
   const rows = report.strategies.map((row) => ({ ...row, number: runs.find((run) => run.label === row.label).number }));
   const chosen = rows.find((row) => row.number === view.run);
   const speculative = chosen?.losses ? chosen : rows.find((row) => row.losses);
-  forest($("#forest"), rows, pairedSpeedups([...known.rows.values()], baseline));
-  positions($("#positions"), rows.map((row) => ({ ...row, places: acceptanceOf([...known.rows.values()], row.number) })));
+  const paired = pairedSpeedups([...known.rows.values()], baseline);
+  for (const row of rows) row.places = acceptanceOf([...known.rows.values()], row.number);
+  forest($("#forest"), rows, paired);
+  positions($("#positions"), rows);
   histogram($("#histogram"), speculative);
   waterfall($("#waterfall"), speculative);
   for (const place of document.querySelectorAll("[data-chosen]")) say(place, speculative?.label ?? "");
   say($("#advice"), speculative?.losses?.advice ?? "");
+  twins({ rows, paired, speculative, prompts });
   $("#evidence").hidden = false;
 }
 

@@ -29,7 +29,9 @@ export class Race {
     this.tallest = isFresh ? most : Math.max(this.tallest, most);
     const width = this.axis.clientWidth || 600;
     const x = (ns) => (ns / this.spanNs) * (width - 48);
-    for (const lane of this.lanes) drawLane(lane, states.get(lane.run.number), x, this.tallest, width);
+    const base = states.get(this.lanes.find((lane) => lane.run.role === "baseline").run.number);
+    const toBeat = base?.reason ? x(decodeNs(base)) : null;
+    for (const lane of this.lanes) drawLane(lane, states.get(lane.run.number), x, this.tallest, width, toBeat);
     this.#drawAxis(x, width);
   }
 
@@ -48,17 +50,20 @@ function roomFor(longest, known) {
   return longest <= power * 0.75 ? power * 0.75 : power;
 }
 
-function drawLane(lane, state, x, tallest, width) {
+function drawLane(lane, state, x, tallest, width, toBeat) {
   lane.svg.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
   lane.element.classList.toggle("waiting", !state || !state.seq);
+  const ground = svg("path", { class: "ground", d: `M0,${BASE}H${width}` });
+  const line = toBeat === null ? "" : svg("path", { class: "beat", d: `M${toBeat},0V${HEIGHT}` });
   if (!state) {
-    lane.svg.replaceChildren(svg("path", { class: "ground", d: `M0,${BASE}H${width}` }));
+    lane.svg.replaceChildren(ground, line);
     return write(lane.numbers, null);
   }
   const blocks = state.rounds.map((round, i) => block(round, i ? state.rounds[i - 1].verifyEnd : state.prefillNs, state, x, tallest));
   const end = x(decodeNs(state));
   lane.svg.replaceChildren(
-    svg("path", { class: "ground", d: `M0,${BASE}H${width}` }),
+    ground,
+    line,
     svg("path", { class: "tokens", d: blocks.map((b) => b.tokens).join("") }),
     svg("path", { class: "drafting", d: blocks.map((b) => b.drafting).join("") }),
     state.rounds.length ? mark(lane.run.strategy, 5, end + 8, BASE - 6) : "",

@@ -28,7 +28,14 @@ def comparison(request: HttpRequest, id: UUID) -> HttpResponse:
         return render(request, "live/_verdict.html", context)
     status = status_of(found)
     context |= {"status": status, "runs": found.runs.all(), "page": _page(found, report, status)}
+    context["shown_label"] = _shown(report)
     return render(request, "live/comparison.html", context)
+
+
+def _shown(report: dict[str, Any]) -> str:
+    """Whose text is shown first: the fastest of those one could deploy."""
+    ranked = [row for row in report["strategies"] if row["role"] == "ranked"] or report["strategies"]
+    return str(max(ranked, key=lambda row: row["speedup"]["median"] if row["speedup"] else 0.0)["label"])
 
 
 def _page(comparison: Comparison, report: dict[str, Any], status: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,56 @@
+// Every chart's numbers as a table: for those who cannot see the chart, and for those who want to copy them.
+
+import { html } from "./svg.js";
+import { median } from "./stats.js";
+
+export function twins({ rows, paired, speculative, prompts }) {
+  const others = rows.filter((row) => row.role !== "baseline");
+  put("forest", forestTable(others, paired));
+  put("waterfall", speculative?.losses ? lossTable(speculative.losses) : null);
+  put("histogram", speculative ? table(["accepted", "rounds"], speculative.acceptance_histogram.map((count, i) => [i, count])) : null);
+  put("positions", positionTable(others));
+  const categories = categoryTable(others, paired, prompts);
+  document.getElementById("categories").hidden = !categories;
+  put("categories", categories);
+}
+
+function put(name, made) {
+  const place = document.querySelector(`[data-twin="${name}"]`);
+  place.querySelector("table")?.remove();
+  if (made) place.append(made);
+}
+
+function forestTable(rows, paired) {
+  const prompts = [...new Set([...paired.values()].flat().map((point) => point.prompt))].sort((a, b) => a - b);
+  return table(["prompt", ...rows.map((row) => row.label)],
+    prompts.map((prompt) => [prompt, ...rows.map((row) => times(paired.get(row.number)?.find((point) => point.prompt === prompt)?.ratio))]));
+}
+
+function categoryTable(rows, paired, prompts) {
+  const categoryOf = (point) => prompts.get(point.prompt)?.category || "";
+  const categories = [...new Set([...prompts.values()].map((prompt) => prompt.category))].filter(Boolean).sort();
+  if (categories.length < 2) return null;
+  return table(["category", "prompts", ...rows.map((row) => row.label)], categories.map((category) => {
+    const within = rows.map((row) => (paired.get(row.number) ?? []).filter((point) => categoryOf(point) === category));
+    return [category, Math.max(0, ...within.map((points) => points.length)),
+      ...within.map((points) => times(points.length ? median(points.map((point) => point.ratio)) : undefined))];
+  }));
+}
+
+const lossTable = (losses) => table(["step", "speed-up after it"],
+  [["tokens per pass", times(losses.ideal)], ...losses.steps.map((step) => [step.name, times(step.to)])]);
+
+function positionTable(rows) {
+  const longest = Math.max(0, ...rows.map((row) => row.places.length));
+  return table(["position", ...rows.map((row) => row.label)], Array.from({ length: longest }, (_, i) =>
+    [i + 1, ...rows.map((row) => (i < row.places.length ? `${Math.round(100 * row.places[i])} %` : "–"))]));
+}
+
+const times = (ratio) => (ratio === undefined ? "–" : `${ratio.toFixed(2)}×`);
+
+function table(heads, lines) {
+  return html("table", {},
+    html("thead", {}, html("tr", {}, ...heads.map((head, i) => html("th", { scope: "col", class: i ? "num" : null }, head)))),
+    html("tbody", {}, ...lines.map(([first, ...rest]) =>
+      html("tr", {}, html("th", { scope: "row" }, String(first)), ...rest.map((cell) => html("td", { class: "num" }, String(cell)))))));
+}
