@@ -8,13 +8,14 @@ from rest_framework import serializers
 
 from webapp.accounts.serializers import UserOut
 from webapp.core.api import Output
-from webapp.jobs import services
+from webapp.jobs import line
 from webapp.jobs.models import Job, JobEvent, Worker
 
 
 class PlaceOut(serializers.Serializer[Any]):
     position = serializers.IntegerField(help_text="1 is next; 0 when it does not wait")
     reason = serializers.CharField(allow_blank=True)
+    eta_s = serializers.FloatField(allow_null=True, help_text="until it may begin; null where nobody can tell")
 
 
 class JobOut(Output):
@@ -29,8 +30,8 @@ class JobOut(Output):
         )  # fmt: skip
 
     def get_place(self, job: Job) -> PlaceOut:  # type: ignore[override]
-        place = services.place(job)
-        return {"position": place.position, "reason": place.reason}  # type: ignore[return-value]
+        place = line.place(job)
+        return {"position": place.position, "reason": place.reason, "eta_s": place.eta_s}  # type: ignore[return-value]
 
 
 class JobRow(Output):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
@@ -15,6 +14,7 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict
+from webapp.jobs import line
 from webapp.jobs import queue as broker
 from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Queue, State, Worker
 
@@ -94,10 +94,7 @@ def retry(*, job: Job, by: Actor) -> Job:
 @transaction.atomic
 def claim(*, worker: str, queues: Iterable[str]) -> Job | None:
     """The next job for these queues, leased to this worker; None when nothing waits."""
-    waiting = Job.objects.waiting().filter(queue__in=list(queues))
-    if connection.features.has_select_for_update_skip_locked:
-        waiting = waiting.select_for_update(skip_locked=True)
-    job = waiting.first()
+    job = line.next_job(list(queues))
     if job is None or not _move(
         job,
         State.QUEUED,
@@ -203,36 +200,6 @@ def announce(*, name: str, queues: list[str], devices: list[Any], versions: dict
     Worker.objects.update_or_create(
         name=name, defaults={"queues": queues, "devices": devices, "versions": versions, "seen": timezone.now()}
     )
-
-
-# What pages ask ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    position: int  # 1 is next; 0 when it does not wait
-    reason: str
-
-
-def place(job: Job) -> Place:
-    """Where a job stands in its queue, and why it waits, in words."""
-    if job.state != State.QUEUED:
-        return Place(0, job.reason)
-    waiting = list(Job.objects.waiting().filter(queue=job.queue).values_list("pk", flat=True))
-    position = waiting.index(job.pk) + 1 if job.pk in waiting else 1
-    alive = [worker for worker in Worker.objects.alive() if job.queue in worker.queues]
-    if not alive:
-        advice = f"No worker listens on `{job.queue}`; start one with `./drafthouse up`."
-        return Place(position, f"{job.reason} {advice}".strip())
-    busy = Job.objects.filter(state=State.RUNNING, queue=job.queue).count()
-    return Place(
-        position, f"{_ordinal(position)} in `{job.queue}`; {min(busy, len(alive))} of {len(alive)} workers busy."
-    )
-
-
-def _ordinal(number: int) -> str:
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
 
 
 def _ours(job: Job) -> Any:

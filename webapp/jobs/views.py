@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 
 from webapp.accounts.rights import Right
 from webapp.core.pages import listing, one, page
-from webapp.jobs import services
+from webapp.jobs import line, services
 from webapp.jobs.models import Job, Kind, State, Worker
 
 
@@ -27,7 +27,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
 @page(Right.READ)
 def job(request: HttpRequest, id: UUID) -> HttpResponse:
     found = one(Job.objects.visible_to(request.actor).select_related("created_by"), id)
-    context = {"job": found, "place": services.place(found), "events": found.events.all()[:200]}
+    context = {"job": found, "place": line.place(found), "events": found.events.all()[:200]}
     return render(request, "jobs/job.html", context)
 
 

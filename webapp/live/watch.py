@@ -22,7 +22,7 @@ from django.utils import timezone
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import so_far
-from webapp.jobs import services as jobs
+from webapp.jobs import line
 
 EVENTS_AT_ONCE = 2000
 MOST_UNSEEN = 64  # who was away for long asks for older traces when they are looked at
@@ -122,7 +122,7 @@ class Watch:
 
 def status_of(comparison: Comparison) -> Frame:
     job = comparison.job
-    place = jobs.place(job)
+    place = line.place(job)
     done = Sample.objects.filter(run__comparison=comparison).finished().count()
     total = comparison.runs.count() * comparison.limit * comparison.repeats
     return {

@@ -13,7 +13,7 @@ from webapp.accounts import services as accounts
 from webapp.accounts.actor import of_user
 from webapp.accounts.models import User
 from webapp.core.problems import Conflict
-from webapp.jobs import services
+from webapp.jobs import line, services
 from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Queue, State, Worker
 
 
@@ -136,13 +136,13 @@ def test_the_database_itself_refuses_nonsense(world, nonsense):
 
 def test_why_it_waits_is_told_in_words(world):
     job = enqueue(world)
-    assert "No worker listens on `cpu`" in services.place(job).reason
+    assert "No worker listens on `cpu`" in line.place(job).reason
     services.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={})
     claim()
     later = enqueue(world, "later")
-    assert services.place(later).reason == "1st in `cpu`; 1 of 1 workers busy."
+    assert line.place(later).reason == "1st in `cpu`; 1 of 1 worker busy with “one”."
     Worker.objects.update(seen=timezone.now() - timedelta(minutes=1))
-    assert "No worker listens" in services.place(later).reason
+    assert "No worker listens" in line.place(later).reason
 
 
 @pytest.mark.django_db(transaction=True)
@@ -209,3 +209,32 @@ def test_only_the_holder_writes_into_a_job_s_history(world):
     services.note(job=new, sentence="in time")
     told = list(JobEvent.objects.values_list("sentence", flat=True))
     assert "late" not in told and told[-1] == "in time"
+
+
+def test_teams_take_turns_however_many_jobs_one_has_queued(world):
+    for title in ("a1", "a2", "a3"):
+        enqueue(world, title)
+    for title in ("c1", "c2"):
+        services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title=title, by=world.actor(world.charlie))
+    expected = [Job.objects.get(pk=pk).title for pk in line.order("cpu")]
+    claimed = []
+    while job := claim():
+        claimed.append(job.title)
+        services.succeed(job=job)
+    assert claimed == expected
+    assert [title[0] for title in claimed] in (list("acaca"), list("cacaa"))
+
+
+def test_when_it_may_begin_is_told_from_what_was_measured(world):
+    services.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={})
+    enqueue(world, "before", total=10)
+    running = claim()
+    services.renew(job=running, done=4)
+    Job.objects.update(started=timezone.now() - timedelta(seconds=200))
+    place = line.place(enqueue(world, "later", total=10))
+    assert place.eta_s == pytest.approx(300, abs=5)
+    assert (
+        place.reason == "1st in `cpu`; 1 of 1 worker busy with “before”, about 5 min left. It may begin in about 5 min."
+    )
+    theirs = services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title="c", by=world.actor(world.charlie))
+    assert "before" not in line.place(theirs).reason

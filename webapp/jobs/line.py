@@ -1,0 +1,147 @@
+"""The line before a queue: who is next, where a job stands, when it may begin.
+
+Priority first; among equals the team with least running, then the team whose last turn is longest ago; in a team, the
+oldest job. So nobody's hundred jobs make another team wait for all of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Max
+from django.utils import timezone
+
+from webapp.jobs.models import Job, State, Worker
+
+NEVER = datetime.min.replace(tzinfo=UTC)
+RECENT = 20  # jobs of a kind that tell how fast that kind goes
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    position: int  # 1 is next; 0 when it does not wait
+    reason: str
+    eta_s: float | None = None  # None: it does not wait, nobody is there to do it, or nothing was measured yet
+
+
+def next_job(queues: Sequence[str]) -> Job | None:
+    """Locked where the database can, so that of two who look at once each gets another."""
+    waiting = Job.objects.waiting().filter(queue__in=queues)
+    first = waiting.first()
+    if first is None:
+        return None
+    equals = waiting.filter(priority=first.priority)
+    teams = list(equals.order_by().values_list("team_id", flat=True).distinct())
+    if len(teams) > 1:
+        equals = equals.filter(team_id=_Turns(teams).next(teams))
+    if connection.features.has_select_for_update_skip_locked:
+        equals = equals.select_for_update(skip_locked=True)
+    return equals.first()
+
+
+def order(queue: str) -> list[UUID]:
+    """All that wait there, in the order in which they will be claimed if nothing changes."""
+    rows = list(Job.objects.waiting().filter(queue=queue).values_list("priority", "team_id", "pk"))
+    turns = _Turns({team for _, team, _ in rows})
+    line: list[UUID] = []
+    for priority in sorted({priority for priority, _, _ in rows}, reverse=True):
+        waiting: dict[UUID, deque[UUID]] = {}
+        for found, team, job in rows:
+            if found == priority:
+                waiting.setdefault(team, deque()).append(job)
+        while waiting:
+            team = turns.next(waiting)
+            turns.take(team)
+            line.append(waiting[team].popleft())
+            if not waiting[team]:
+                del waiting[team]
+    return line
+
+
+def place(job: Job) -> Place:
+    """Where a job stands in its queue, and why it waits, in words."""
+    if job.state != State.QUEUED:
+        return Place(0, job.reason)
+    line = order(job.queue)
+    position = line.index(job.pk) + 1 if job.pk in line else 1
+    worker_count = sum(job.queue in worker.queues for worker in Worker.objects.alive())
+    before = f"{job.reason} " if job.attempt else ""  # why it was given back
+    if not worker_count:
+        return Place(position, f"{before}No worker listens on `{job.queue}`; start one with `./drafthouse up`.")
+    running = list(Job.objects.filter(state=State.RUNNING, queue=job.queue).order_by("started"))
+    eta_s = _eta_s(running, line[: position - 1], worker_count)
+    busy = f"{min(len(running), worker_count)} of {worker_count} worker{'s' * (worker_count > 1)} busy"
+    if running:
+        first = running[0]
+        whose = f"“{first.title}”" if first.team_id == job.team_id else "another team's job"
+        left = _left_s(first)
+        busy += f" with {whose}" + (f", {_about(left)} left" if left is not None else "")
+    begins = f" It may begin in {_about(eta_s)}." if eta_s else ""
+    return Place(position, f"{before}{_ordinal(position)} in `{job.queue}`; {busy}.{begins}", eta_s)
+
+
+class _Turns:
+    """How often and how lately each team had its turn."""
+
+    def __init__(self, teams: Iterable[UUID]) -> None:
+        jobs = Job.objects.filter(team_id__in=list(teams)).order_by()
+        self._running = Counter(jobs.filter(state=State.RUNNING).values_list("team_id", flat=True))
+        self._last: dict[UUID, datetime] = dict(
+            jobs.exclude(started=None).values_list("team_id").annotate(Max("started"))
+        )
+        self._now = timezone.now()
+
+    def next(self, teams: Iterable[UUID]) -> UUID:
+        return min(teams, key=lambda team: (self._running[team], self._last.get(team, NEVER), str(team)))
+
+    def take(self, team: UUID) -> None:
+        self._now += timedelta(seconds=1)
+        self._last[team] = self._now
+        self._running[team] += 1
+
+
+def _eta_s(running: Sequence[Job], ahead: Sequence[UUID], worker_count: int) -> float | None:
+    """When a worker will be free: what runs and what stands before it, shared by all workers."""
+    if len(running) < worker_count and not ahead:
+        return 0.0
+    before = [_left_s(job) for job in running] + [_whole_s(job) for job in Job.objects.filter(pk__in=ahead)]
+    if None in before:
+        return None
+    return sum(seconds for seconds in before if seconds) / worker_count
+
+
+def _left_s(job: Job) -> float | None:
+    """By its own pace if it has one, else by that of its kind."""
+    if job.started and job.done_count:
+        elapsed = (timezone.now() - job.started).total_seconds()
+        return elapsed / job.done_count * (job.total_count - job.done_count)
+    return _whole_s(job)
+
+
+def _whole_s(job: Job) -> float | None:
+    lately = Job.objects.filter(kind=job.kind, queue=job.queue, state=State.SUCCEEDED).exclude(started=None)
+    spans: list[tuple[Any, Any, int]] = list(
+        lately.order_by("-finished").values_list("started", "finished", "total_count")[:RECENT]
+    )
+    parts = sum(max(count, 1) for _, _, count in spans)
+    seconds = sum((finished - started).total_seconds() for started, finished, _ in spans)
+    return seconds / parts * max(job.total_count, 1) if parts else None
+
+
+def _about(seconds: float) -> str:
+    if seconds < 90:
+        return f"about {max(round(seconds), 1)} s"
+    if seconds < 5400:
+        return f"about {round(seconds / 60)} min"
+    return f"about {seconds / 3600:.1f} h"
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
