@@ -81,7 +81,11 @@ def is_fit(text: str, known: set[str], tokenizer: Tokenizer) -> bool:
 
 
 def code_pieces(source: Source) -> Iterator[tuple[str, str]]:
-    """Yield functions and methods from their first line to the end of their docstring, where a body follows."""
+    """Yield functions and methods from their first line to the end of their docstring, where a body follows.
+
+    No line end after it: the tokenizer joins a line end with the next line's indentation, and a prompt that ends in
+    half of such a token asks for what the models never saw.
+    """
     if not source.code:
         return
     lines = source.code.splitlines()
@@ -94,7 +98,7 @@ def code_pieces(source: Source) -> Iterator[tuple[str, str]]:
             piece = [lines[owner.lineno - 1], *piece]
             if not piece[0].rstrip().endswith(":"):
                 continue  # a class statement of several lines
-        yield ("function" if owner is None else "method"), "\n".join(piece) + "\n"
+        yield ("function" if owner is None else "method"), "\n".join(piece)
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, ast.ClassDef | None]]:

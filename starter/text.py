@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor
 from transformers import DynamicCache, LlamaForCausalLM
@@ -44,7 +43,7 @@ def sampler(temperature: float, seed: int, penalty: float = 1.0) -> Choose:
         scores = penalised(logits, text, penalty)
         if temperature == 0.0:
             return scores.argmax(-1)
-        return (scores / temperature + gumbel(scores.shape, (seed, position)).to(scores.device)).argmax(-1)
+        return (scores / temperature + gumbel(scores.shape, seed, position).to(scores.device)).argmax(-1)
 
     return choose
 
@@ -57,6 +56,6 @@ def penalised(logits: Tensor, text: Tensor, penalty: float) -> Tensor:
     return logits.scatter(1, text, torch.where(held > 0, held / penalty, held * penalty))
 
 
-def gumbel(shape: torch.Size, key: tuple[int, ...]) -> Tensor:
-    noise = np.random.default_rng(key).gumbel(size=tuple(shape))
-    return torch.from_numpy(noise).float()
+def gumbel(shape: torch.Size, seed: int, position: int) -> Tensor:
+    generator = torch.Generator().manual_seed((seed << 32) + position)
+    return -torch.empty(shape).exponential_(generator=generator).log()

@@ -9,7 +9,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -55,7 +55,7 @@ class Recipe:
     target_plan: Plan
     draft_plan: Plan
     vocabulary: int = VOCABULARY
-    own_tokens: int = 600_000  # of the target's own text
+    own_tokens: int = 200_000  # of the target's own text
     seed: int = 0
 
 
@@ -68,10 +68,10 @@ def starter_recipe(minutes: float, steps: int | None, seed: int) -> Recipe:
     return Recipe(
         young=shape(hidden=384, inner=1024, layers=6, heads=6, key_heads=2),
         target=shape(hidden=384, inner=1024, layers=10, heads=6, key_heads=2),
-        draft=shape(hidden=192, inner=1024, layers=1, heads=3, key_heads=1),
+        draft=shape(hidden=192, inner=512, layers=2, heads=3, key_heads=1),
         young_plan=plan(0.40, fall=0.0),
         target_plan=plan(0.38, fall=0.5),
-        draft_plan=plan(0.22, fall=0.4),
+        draft_plan=replace(plan(0.22, fall=0.4), tokens_per_step=2048),
         seed=seed,
     )
 
@@ -129,14 +129,19 @@ class Workshop:
 
     def train_target(self, folder: Path) -> None:
         windows = Windows(self.tokens("corpus"), self.recipe.seed)
-        young = self._new(self.recipe.young)
+        young = self._compiled(self._new(self.recipe.young))
         self._train(
             "young", Training(young, self.recipe.young_plan, self.folder / "young.pt"), windows, next_token_loss
         )
-        target = grown(young, self._new(self.recipe.target))
+        target = self._compiled(grown(young, self._new(self.recipe.target)))
         plan = self.recipe.target_plan
         self._train("target", Training(target, plan, self.folder / "target.pt"), windows, next_token_loss)
         self._keep(target, folder)
+
+    def _compiled(self, model: LlamaForCausalLM) -> LlamaForCausalLM:
+        if self.is_compiling:
+            model.model.compile(dynamic=False)
+        return model
 
     def write_own_texts(self, target_folder: Path) -> None:
         if (self.folder / "own.npy").exists():
@@ -149,9 +154,7 @@ class Workshop:
 
     def train_draft(self, target_folder: Path, folder: Path) -> None:
         target = self._load(target_folder)
-        if self.is_compiling:
-            target.model.compile(dynamic=False)
-        draft = self._new(self.recipe.draft)
+        draft = adopting_embeddings(self._new(self.recipe.draft), target)
         seed = self.recipe.seed
         batches = Turns(Windows(self.tokens("corpus"), seed), Windows(np.load(self.folder / "own.npy"), seed))
         training = Training(draft, self.recipe.draft_plan, self.folder / "draft.pt")
@@ -176,7 +179,6 @@ class Workshop:
             "machine": machine(),
             "vocabulary": self.tokenizer().get_vocab_size(),
             "context": CONTEXT,
-            "tokens_per_step": recipe.target_plan.tokens_per_step,
             "young_layers": recipe.young["num_hidden_layers"],
             "prompts": PROMPTS,
             "new_tokens": NEW_TOKENS,
@@ -190,9 +192,13 @@ class Workshop:
                 f"{name}_shape": told_shape(its_shape),
                 f"{name}_loss": held_out_loss(model, held_out),
             }
-        for name in ("young", "target", "draft"):
+        for name, plan in (("young", recipe.young_plan), ("target", recipe.target_plan), ("draft", recipe.draft_plan)):
             progress = self._progress(name)
-            facts |= {f"{name}_steps": progress.step, f"{name}_minutes": progress.seconds / 60}
+            facts |= {
+                f"{name}_steps": progress.step,
+                f"{name}_tokens": progress.step * plan.tokens_per_step / 1e6,
+                f"{name}_minutes": progress.seconds / 60,
+            }
         return facts
 
     def _progress(self, name: str) -> Progress:
@@ -201,8 +207,6 @@ class Workshop:
     def _train(self, name: str, training: Training, batches: Batches, loss_of: Loss) -> None:
         if training.resume():
             self.say(f"the {name} goes on from step {training.progress.step}")
-        if self.is_compiling:
-            training.model.model.compile(dynamic=False)
         held_out = self.tokens("held_out")
         training.run(
             batches,
@@ -265,6 +269,18 @@ def grown(young: LlamaForCausalLM, grown_up: LlamaForCausalLM) -> LlamaForCausal
 
 def without_layers(model: LlamaForCausalLM) -> dict[str, Tensor]:
     return {name: weight for name, weight in model.state_dict().items() if ".layers." not in name}
+
+
+@torch.no_grad()
+def adopting_embeddings(draft: LlamaForCausalLM, target: LlamaForCausalLM) -> LlamaForCausalLM:
+    """Begin the draft's embeddings as the best approximation of the target's that its width allows.
+
+    Small, since the embeddings also make the logits, and a fresh model should not be sure of anything.
+    """
+    u, s, _ = torch.linalg.svd(target.model.embed_tokens.weight.float(), full_matrices=False)
+    embeddings = (u * s)[:, : draft.config.hidden_size]
+    draft.model.embed_tokens.weight.copy_(0.05 * embeddings / embeddings.std())
+    return draft
 
 
 def next_token_loss(model: LlamaForCausalLM, batch: Tensor) -> Tensor:
