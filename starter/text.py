@@ -57,5 +57,5 @@ def penalised(logits: Tensor, text: Tensor, penalty: float) -> Tensor:
 
 
 def gumbel(shape: torch.Size, seed: int, position: int) -> Tensor:
-    generator = torch.Generator().manual_seed((seed << 32) + position)
+    generator = torch.Generator().manual_seed(seed * 1_000_003 + position)  # only its low 32 bits count
     return -torch.empty(shape).exponential_(generator=generator).log()
