@@ -57,8 +57,7 @@ class DraftStep:
 
     @cached_property
     def confidence(self) -> float:
-        scores = self.scores.float()
-        return float(torch.exp(scores[self.token] - torch.logsumexp(scores, -1)))
+        return float(torch.softmax(self.scores.float(), -1)[self.token])
 
 
 class StopRule(Protocol):

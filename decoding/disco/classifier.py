@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +36,12 @@ class Classifier:
         """[n, F] -> [n]"""
         hidden = torch.addmm(self.hidden_bias, rows, self.hidden.T).relu_()
         return torch.addmm(self.out_bias, hidden, self.out.T).sigmoid_()[:, 0]
+
+    def one(self, row: Sequence[float]) -> float:
+        """The same for a single token."""
+        hidden = torch.addmv(self.hidden_bias, self.hidden, torch.tensor(row)).relu_()
+        logit = float(torch.addmv(self.out_bias, self.out, hidden))
+        return 1.0 / (1.0 + math.exp(-max(logit, -700.0)))
 
     def tuned(self, rule: str) -> float:
         """The threshold that replay found best for a rule when this classifier was made."""

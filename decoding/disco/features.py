@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -31,6 +33,18 @@ def describe(scores: Tensor, preferences: Tensor, ids: Tensor) -> Tensor:
     best = preferences.float().topk(2, -1).values
     margin = torch.log1p(best[:, :1] - best[:, 1:])
     return torch.cat((top, entropy, own, margin), -1)
+
+
+def describe_one(scores: Tensor, preferences: Tensor, token: int) -> list[float]:
+    """The same for one token [V], in a quarter of the time: it is asked after every drafted token, and on small models
+    each call of torch counts."""
+    probabilities = torch.softmax(scores, -1)
+    top: list[float] = probabilities.topk(min(TOP, len(scores)))[0].tolist()
+    best: list[float] = preferences.topk(2)[0].tolist()
+    own, score = float(probabilities[token]), float(scores[token])
+    normaliser = score - math.log(own) if own > 0 else float(scores.logsumexp(-1))
+    entropy = normaliser - float(torch.dot(probabilities, scores.clamp(min=LEAST_SCORE)))
+    return [*top, *[0.0] * (TOP - len(top)), entropy, own, math.log1p(best[0] - best[1])]
 
 
 def in_round(static: Tensor, previous: Tensor, position: Tensor) -> Tensor:

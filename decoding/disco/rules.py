@@ -15,6 +15,8 @@ from decoding.disco.recording import Recording
 from decoding.drafting import Draft, DraftStep
 from decoding.verify import Verdict
 
+OWN = features.NAMES.index("own")
+
 
 @dataclass
 class ClassifierStop:
@@ -41,11 +43,11 @@ class ClassifierStop:
     def _ask(self, step: DraftStep) -> float:
         if not step.ahead:
             self.estimates, self._previous = (), 1.0
-        device = step.scores.device
-        static = features.describe(step.scores[None], step.preferences[None], torch.tensor([step.token], device=device))
-        place = torch.tensor([[self._previous, (len(step.ahead) + 1) / features.POSITION_SCALE]], device=device)
-        self._previous = float(features.own(static))
-        return float(self.classifier(torch.cat((static, place), -1)))
+        static = features.describe_one(step.scores, step.preferences, step.token)
+        position = (len(step.ahead) + 1) / features.POSITION_SCALE
+        accepted = self.classifier.one([*static, self._previous, position])
+        self._previous = static[OWN]
+        return accepted
 
 
 @dataclass

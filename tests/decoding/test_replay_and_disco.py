@@ -163,6 +163,26 @@ def test_the_classifiers_word_is_in_the_trace() -> None:
             assert draft.estimate[-1] < 0.5 <= min(draft.estimate[:-1], default=1.0)
 
 
+@pytest.mark.parametrize("vocab", [4, 14, 300])
+@pytest.mark.parametrize("settings", [{}, {"temperature": 0.8, "top_k": 3}, {"temperature": 0.8}], ids=str)
+def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dict[str, float]) -> None:
+    sampling = Sampling(**settings)  # type: ignore[arg-type]
+    dice = dice_for(sampling, vocab, 5)
+    logits = 3 * torch.randn(6, vocab, generator=torch.Generator().manual_seed(vocab))
+    aheads = [[1] * i for i in range(6)]
+    scores = dice.scores(logits, aheads)
+    preferences = dice.preferences(scores, aheads)
+    chosen = preferences.argmax(-1)
+    many_rows = features.in_round(features.describe(scores, preferences, chosen), torch.ones(6), torch.ones(6))
+    one_by_one = [
+        [*features.describe_one(scores[i], preferences[i], int(chosen[i])), 1.0, 1 / features.POSITION_SCALE]
+        for i in range(6)
+    ]
+    torch.testing.assert_close(torch.tensor(one_by_one), many_rows, rtol=1e-4, atol=1e-5)
+    answers = torch.tensor([some_classifier().one(row) for row in one_by_one])
+    torch.testing.assert_close(answers, some_classifier()(many_rows), rtol=1e-4, atol=1e-5)
+
+
 def many(sampling: Sampling, seeds: range) -> list[Recording]:
     made = world()
     return [recorded(made, sampling, seed, depth=0) for seed in seeds]

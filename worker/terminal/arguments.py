@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -28,6 +29,16 @@ class Material:
     prompts: Path
     split: str | None = None
     settings: Path | None = None  # JSON: how to sample, as far as nobody asks for anything else
+
+    @property
+    def own_classifier(self) -> Path:
+        """Beside the target, where `train-disco` puts it."""
+        return self.target.resolve().parent / "disco"
+
+    def classifier_at(self, name: str) -> Path | None:
+        if name:
+            return Path(name)
+        return self.own_classifier if self.own_classifier.is_dir() else None
 
 
 STARTER = ROOT / "starter"
@@ -144,7 +155,7 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
     models.add_argument("--draft", type=Path, metavar="DIR", help="the draft's checkpoint, with --target")
     models.add_argument("--prompts", type=Path, metavar="FILE", help="JSONL, JSON, CSV, TSV or text")
     models.add_argument("--form", choices=FORMS, help="what the prompt file's columns are, if not told by their names")
-    models.add_argument("--limit", type=_count, metavar="N", help="only the first N prompts")
+    models.add_argument("--limit", type=_count, metavar="N", help="only the first N prompts (of each split)")
     _add_sampling(parser.add_argument_group("how tokens are chosen"))
     machine = parser.add_argument_group("where it runs")
     machine.add_argument("--device", default="auto", help="auto (the default), cpu, cuda:0, …")
@@ -231,7 +242,12 @@ def _prompts(material: Material, form: str | None, limit: int | None) -> list[Pr
     chosen = [prompt for prompt in prompts if split in (None, prompt.split)]
     if not chosen:
         raise BadPrompts(f"{path.name} has no prompt of the split {split!r}; leave out --split to take them all.")
-    if limit is None:
-        return chosen
-    taken: Counter[str] = Counter()
-    return [p for p in chosen if (taken.update([p.split]) or taken[p.split]) <= limit]
+    return [prompt for number, prompt in _numbered_by_split(chosen) if limit is None or number <= limit]
+
+
+def _numbered_by_split(prompts: list[Prompt]) -> Iterator[tuple[int, Prompt]]:
+    """A limit holds for each split, so that none is lost where a command needs them all."""
+    seen: Counter[str] = Counter()
+    for prompt in prompts:
+        seen[prompt.split] += 1
+        yield seen[prompt.split], prompt

@@ -5,23 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from decoding.errors import DrafthouseError
 from worker.terminal.arguments import read_arguments
+from worker.terminal.ending import ended
 
-WRONG, STOPPED = 2, 130
+
+def compare(argv: Sequence[str]) -> None:
+    asked = read_arguments(argv)
+    from worker.terminal.running import run  # loads torch, which takes seconds: slips are told before that
+
+    if not run(asked):
+        raise KeyboardInterrupt
 
 
 def main(argv: Sequence[str]) -> int:
-    try:
-        asked = read_arguments(argv)
-        from worker.terminal.running import run  # loads torch, which takes seconds: slips are told before that
-
-        return 0 if run(asked) else STOPPED
-    except DrafthouseError as error:
-        print(error, file=sys.stderr)
-        return WRONG
-    except KeyboardInterrupt:
-        return STOPPED
+    return ended(compare, argv)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,7 +17,7 @@ from decoding.comparison import Pair
 from decoding.devices import device_called, set_threads
 from decoding.pairs import check_pair
 from decoding.spec import Choice
-from worker.terminal.arguments import Asked
+from worker.terminal.arguments import Bench
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class LoadedPair:
         }
 
 
-def load_pair(asked: Asked) -> LoadedPair:
+def load_pair(asked: Bench) -> LoadedPair:
     transformers.utils.logging.disable_progress_bar()  # we draw our own
     transformers.utils.logging.set_verbosity_error()
     report = check_pair(asked.material.target, asked.material.draft)
@@ -76,7 +75,7 @@ def load_pair(asked: Asked) -> LoadedPair:
         dtype=getattr(torch, target.runner.facts.dtype),
         target_folder=target.folder.path,
         draft_folder=draft.folder.path,
-        classifier_at=lambda name: Path(name) if name else None,
+        classifier_at=asked.material.classifier_at,
         fingerprints=(target.folder.fingerprint, draft.folder.fingerprint),
     )
     remarks = tuple(finding.sentence for finding in report.findings if finding.level == "remark")

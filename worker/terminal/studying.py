@@ -1,0 +1,41 @@
+"""What the commands share that record a pair on prompts: loading, and saying how far they are."""
+
+from __future__ import annotations
+
+import sys
+
+from decoding.disco.making import Step
+from worker.terminal.arguments import Bench
+from worker.terminal.loading import LoadedPair, load_pair
+
+
+def loaded(bench: Bench) -> LoadedPair:
+    ready = load_pair(bench)
+    facts = ready.target.runner.facts
+    say(f"{ready.name} on {facts.device_name}, {facts.threads} threads, {facts.runner} runner, {facts.dtype}")
+    return ready
+
+
+class Steps:
+    """One line per phase, redrawn in place on a terminal."""
+
+    def __init__(self) -> None:
+        self.redraws = sys.stderr.isatty()
+        self.phase = ""
+
+    def __call__(self, step: Step) -> None:
+        line = f"{step.phase}: {step.done}/{step.due} {step.detail}".rstrip()
+        if self.redraws:
+            new_line = "\n" if self.phase not in ("", step.phase) else ""
+            print(f"{new_line}\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+        elif step.done == step.due:
+            say(line)
+        self.phase = step.phase
+
+    def close(self) -> None:
+        if self.redraws and self.phase:
+            say("")
+
+
+def say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)

@@ -1,0 +1,65 @@
+"""`./drafthouse train-disco`: from prompts to a stored classifier and its report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from worker.terminal.arguments import parser_of, read_bench
+
+
+def run(argv: Sequence[str]) -> None:
+    parser = parser_of(
+        "train-disco",
+        "Train the classifier that tells DISCO when to stop drafting. Prompts say in their split column what they are "
+        "for: train, validation, test; those that do not are dealt out.",
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where it is stored, beside the target unless given")
+    given = parser.parse_args(argv)
+    bench = read_bench(given, None, all_splits=True)
+
+    from decoding.disco.making import Material, make_classifier  # loads torch: slips are told before that
+    from worker.terminal.studying import Steps, loaded
+
+    out = given.out or bench.material.own_classifier
+    material = Material.of(bench.prompts)
+    steps = Steps()
+    classifier = make_classifier(loaded(bench).pair, material, bench.sampling, told=steps)
+    steps.close()
+    classifier.save(out)
+    print(report(classifier.card))
+    print(f"\nStored in {out}.")
+
+
+def report(card: Mapping[str, Any]) -> str:
+    found, costs = card["metrics"], card["costs"]
+    lines = [
+        f"{card['labelled']['training']:,} labelled tokens of {card['prompts']['training']} prompts; "
+        f"tested on {found['count']:,} tokens of {card['prompts']['test']} others, {found['positives']:.0%} accepted.",
+        "",
+        f"{'features':20} {'AUC':>6} {'F1':>6} {'BCE':>6}",
+        f"{'all':20} {found['auc']:6.3f} {found['f1']:6.3f} {found['bce']:6.3f}   "
+        f"calibration error {found['calibration_error']:.3f}, precision {found['precision']:.3f}, "
+        f"recall {found['recall']:.3f}",
+        *(f"{name:20} {r['auc']:6.3f} {r['f1']:6.3f} {r['bce']:6.3f}" for name, r in card["ablations"].items()),
+        "",
+        "predicted speed-up over autoregressive, test prompts, at settings tuned on others"
+        " (best static: chosen on the test prompts themselves)",
+        *(f"  {name:18} {speedup:5.2f}" for name, speedup in card["predicted"].items()),
+        "",
+        f"one decision costs {costs['decision'] * 1e6:.0f} µs, one drafted token {costs['draft'] * 1e6:.0f} µs, "
+        f"one verification {costs['target'][1] * 1e6:.0f} µs",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    from worker.terminal.ending import ended
+
+    return ended(run, sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
