@@ -54,7 +54,7 @@ def target(world) -> Iterator[Target]:
 
 @schema.parametrize()
 @settings(
-    max_examples=4,
+    max_examples=2,
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],
