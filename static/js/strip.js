@@ -3,6 +3,8 @@
 
 import { html } from "./svg.js";
 
+const PROMPT_LINES = 3; // of the prompt, only what the text continues
+
 const FATES = {
   accepted: "accepted", correction: "corrected by the target", bonus: "bonus of the target", own: "the target's own",
 };
@@ -25,7 +27,8 @@ export class Strip {
 
   /** Another sample: nothing of the old one stays. */
   clear(prompt) {
-    this.prompt.textContent = prompt;
+    const lines = prompt.split("\n");
+    this.prompt.textContent = (lines.length > PROMPT_LINES ? "…\n" : "") + lines.slice(-PROMPT_LINES).join("\n");
     for (const round of this.drawn) round.element.remove();
     this.drawn = [];
     this.state = null;
@@ -38,6 +41,7 @@ export class Strip {
     this.state = state;
     const byRound = new Map();
     for (const token of state.tokens) byRound.set(token.round, [...(byRound.get(token.round) ?? []), token]);
+    const isAtEnd = this.text.scrollTop + this.text.clientHeight >= this.text.scrollHeight - 8;
     let same = 0;
     while (same < this.drawn.length && this.drawn[same].round === state.rounds[same] &&
       this.drawn[same].kept === (byRound.get(state.rounds[same].number) ?? []).length) same++;
@@ -48,6 +52,7 @@ export class Strip {
       this.text.append(element);
       this.drawn.push({ round, kept: tokens.length, element });
     }
+    if (isAtEnd) this.text.scrollTop = this.text.scrollHeight; // who has scrolled back to read stays there
     if (this.drawn.length && !this.text.querySelector('[tabindex="0"]')) this.drawn[0].element.tabIndex = 0;
     this.choose(this.drawn.some(({ round }) => round.number === this.chosen) ? this.chosen : state.rounds.at(-1)?.number, false);
   }

@@ -1,0 +1,175 @@
+"""A real Chromium on a real server with a real Valkey. The worker is played: it writes golden traces through the same
+services that workers use."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
+from django.db import connections
+from django.test import Client
+
+from decoding.events import from_dict
+from decoding.spec import parse_choices
+from decoding.summary import Audit
+from tests.golden.record import FOLDER, name_of, summed
+from tests.webapp import make
+from tests.webapp.live.conftest import layer, valkey  # noqa: F401
+from webapp.comparisons import services, trace
+from webapp.comparisons.models import Comparison, Run
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.registry.models import Prompt
+
+ARGUMENTS = (
+    "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+STRATEGIES = ("autoregressive", "static:4", "heuristic:5", "threshold:0.4")
+EXPECTED = json.loads((FOLDER / "expected.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright keeps a loop in this thread, and it is not Django's
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
+        yield browser
+        browser.close()
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture
+def address(transactional_db: Any, settings: Any, layer: None) -> Iterator[str]:  # noqa: F811
+    """Where the server listens."""
+    from webapp.config import asgi
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        app = ASGIStaticFilesHandler(asgi.application) if scope["type"] == "http" else asgi.application
+        await app(scope, receive, send)
+
+    with socket.socket() as line:
+        line.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(application, log_level="error", lifespan="off"))
+        thread = threading.Thread(target=server.run, args=([line],))
+        thread.start()
+        yield f"http://127.0.0.1:{line.getsockname()[1]}"
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture
+def open_page(chromium: Any, address: str, world: Any) -> Iterator[Callable[..., Any]]:
+    """Bob's browser. Whatever its console says against a page fails the test."""
+    complaints: list[str] = []
+    contexts = []
+
+    def opened(path: str, **options: Any) -> Any:
+        client = Client()
+        client.force_login(world.bob)
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        context.add_cookies([{"name": "dh_session", "value": client.cookies["dh_session"].value, "url": address}])
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(address + path)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+class Worker:
+    """Decodes by playing golden traces. In a thread of its own, because Django must not meet Playwright's loop."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        self.hands = ThreadPoolExecutor(1)
+
+    def does(self, act: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        return self.hands.submit(lambda: act(*arguments, **named)).result()
+
+    def claim(self) -> None:
+        self.job = self.does(jobs.claim, worker="w1", queues=["cpu"])
+        self.left = self.does(self._remaining)
+
+    def _remaining(self) -> list[tuple[Prompt, int, Run]]:
+        groups = services.remaining(comparison=self.comparison)
+        return [(prompt, repeat, run) for prompt, repeat, runs in groups for run in runs]
+
+    def begin(self) -> Sample:
+        prompt, repeat, run = self.left.pop(0)
+        return Sample(self, run, prompt, repeat)
+
+    def finish_all(self) -> None:
+        while self.left:
+            self.begin().finish()
+        self.does(jobs.succeed, job=self.job)
+        self.does(trace.nudge, self.comparison.pk)
+
+
+class Sample:
+    def __init__(self, worker: Worker, run: Run, prompt: Prompt, repeat: int) -> None:
+        self.worker, self.run, self.prompt, self.repeat = worker, run, prompt, repeat
+        self.name = name_of(run.label)
+        lines = (FOLDER / f"{self.name}.jsonl").read_text().splitlines()
+        self.events = [json.loads(line) for line in lines]
+        self.tokens = EXPECTED[self.name]["tokens"]
+        self.written = 0
+        self.row = worker.does(
+            services.begin_sample, job=worker.job, run=run, prompt=prompt, repeat=repeat, device="cpu"
+        )
+
+    def write(self, upto: int) -> None:
+        part, first = self.events[self.written : upto], self.written + 1
+        self.written = min(upto, len(self.events))
+        words = {token: f" w{token}" for token in range(24)} if first == 1 else {}
+        self.worker.does(trace.append, sample=self.row, first_seq=first, events=part, words=words)
+
+    def finish(self) -> None:
+        self.write(len(self.events))
+        sample = dataclasses.replace(
+            summed([from_dict(event) for event in self.events], self.run.label, self.tokens),
+            prompt=self.prompt.name,
+            category=self.prompt.category,
+            repeat=self.repeat,
+            audit=Audit("identical"),
+        )
+        self.worker.does(
+            services.finish_sample,
+            job=self.worker.job,
+            sample=self.row,
+            last_seq=len(self.events),
+            numbers=json.loads(json.dumps(sample.to_dict())),
+        )
+
+
+@pytest.fixture
+def worker(transactional_db: Any, world: Any) -> Iterator[Worker]:
+    choices = parse_choices(",".join(STRATEGIES))
+    strategies = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in choices]
+    comparison = make.comparison(world.actor(world.bob), strategies=strategies)
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    worker = Worker(comparison)
+    yield worker
+    worker.does(connections.close_all)
+    worker.hands.shutdown()
+
+
+AXE = Path(__file__).parents[3] / "node_modules" / "axe-core" / "axe.min.js"

@@ -1,0 +1,120 @@
+"""What a person sees of a comparison, from the queue to the verdict, in a real browser."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.webapp.browser.conftest import AXE, STRATEGIES
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def path_of(worker) -> str:
+    return f"/comparisons/{worker.comparison.pk}/"
+
+
+def tokens(page):
+    return page.locator("#strip .token")
+
+
+def shows(page, wanted) -> None:
+    """The strip holds exactly these tokens, each once, in order."""
+    expect(tokens(page)).to_have_text([f"w{token}" for token in wanted])
+
+
+def mode(page, wanted: str) -> None:
+    expect(page.locator("#mode")).to_have_attribute("data-mode", wanted)
+
+
+def choose(page, run: int) -> None:
+    page.check(f"[data-lane='{run}'] input", force=True)
+
+
+def test_rounds_arrive_and_neither_a_reload_nor_a_late_tab_misses_any(open_page, worker):
+    page = open_page(path_of(worker))
+    mode(page, "live")
+    expect(page.locator("#reason")).to_contain_text("No worker listens")
+
+    worker.claim()
+    first = worker.begin()
+    first.write(8)
+    choose(page, 1)
+    expect(tokens(page)).to_have_count(7)
+    so_far = tokens(page).all_inner_texts()
+    page.reload()
+    choose(page, 1)
+    expect(tokens(page)).to_have_text(so_far)
+    first.finish()
+    shows(page, first.tokens)
+
+    second = worker.begin()
+    second.write(6)
+    late = open_page(path_of(worker))
+    second.finish()
+    for tab in (page, late):
+        choose(tab, 2)
+        shows(tab, second.tokens)
+
+    worker.finish_all()
+    for tab in (page, late):
+        mode(tab, "finished")
+        expect(tab.locator("h1")).to_contain_text("Its text is exactly the target's on all 3 samples.")
+        expect(tab.locator(".way")).to_be_hidden()
+
+
+def test_where_sockets_are_blocked_the_page_polls_and_misses_nothing(open_page, worker):
+    worker.claim()
+    page = open_page("/comparisons/")
+    page.route_web_socket(re.compile("/ws/"), lambda line: line.close(code=1011))
+    first = worker.begin()
+    first.write(5)
+    page.goto(page.url.replace("/comparisons/", path_of(worker)))
+    mode(page, "polling")
+    first.finish()
+    choose(page, 1)
+    shows(page, first.tokens)
+    worker.finish_all()
+    mode(page, "finished")
+
+
+def test_a_finished_race_is_replayed_and_scrubbed_by_keyboard_alone(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker))
+    expect(page.locator("#replay")).to_be_visible()
+    whole = tokens(page).all_inner_texts()
+    page.focus("#scrub")
+    page.keyboard.press("Home")
+    expect(tokens(page)).to_have_count(0)
+    page.keyboard.press("End")
+    expect(tokens(page)).to_have_text(whole)
+    page.keyboard.press("Home")
+    page.focus("#play")
+    page.keyboard.press("Enter")
+    expect(tokens(page)).to_have_text(whole)
+    expect(page.locator("#play")).to_have_text("Replay")
+
+    page.focus("#strip .round[tabindex='0']")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#strip .round.open")).to_be_focused()
+    expect(page.locator("#detail p")).to_contain_text("accepted")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_fits_a_phone_and_is_accessible(open_page, worker, scheme):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker), color_scheme=scheme, viewport={"width": 360, "height": 720})
+    expect(page.locator("#evidence")).to_be_visible()
+    expect(tokens(page).last).to_be_attached()
+    expect(page.locator(".lane input")).to_have_count(len(STRATEGIES))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
+    serious = [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in grave]
+    assert serious == []
