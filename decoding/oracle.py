@@ -1,0 +1,101 @@
+"""How long drafts ought to be: the oracle's lookahead, round by round, as the DISCO paper draws it. Standard library
+only; works on the records of `decoding.replay`.
+
+An oracle's round drafts until the target would refuse. The published counts do not say whether the refused token is
+among the draft's passes, so both counts are given: what was accepted, and what an oracle that drafts must draft.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from decoding.replay import Counts, OraclePolicy, Record, Static, replay
+
+BINS = 20  # of a sample's rounds, first to last
+UNLIMITED = 1 << 30
+
+
+@dataclass(frozen=True)
+class Passes:
+    target: int
+    draft: int
+    accepted: int
+
+    @classmethod
+    def of(cls, counts: Counts) -> Passes:
+        return cls(counts.target_passes, counts.draft_passes, counts.accepted)
+
+
+@dataclass(frozen=True)
+class OneSample:
+    """Figure 2: one sample's rounds under the oracle, beside a static lookahead."""
+
+    prompt: str
+    lookaheads: Sequence[int]
+    oracle: Passes
+    lookahead: int
+    static: Passes
+
+
+@dataclass(frozen=True)
+class Analysis:
+    samples: int
+    mean: float
+    deviation: float
+    by_progress: Sequence[float | None]  # figures 3 and 5: the mean over rounds at each twentieth of a sample
+    histogram: Sequence[int]  # figure 4: entry n, rounds with a lookahead of n
+    oracle: Passes
+    static: Passes  # at the lookahead that the one sample is drawn with
+    one: OneSample
+
+
+def lookaheads(record: Record) -> list[int]:
+    """What each round ought to have drafted: the tokens that the target will accept in a row."""
+    found, at = [], 0
+    while at < len(record.runs):
+        found.append(record.runs[at])
+        at += record.runs[at] + 1
+    return found
+
+
+def analyse(prompts: Sequence[str], records: Sequence[Record], lookahead: int) -> Analysis:
+    """The figures of one prompt set; the single sample is the one of middling variety."""
+    rounds = [lookaheads(record) for record in records]
+    flat = [n for one in rounds for n in one]
+    counted = Counter(flat)
+    typical = sorted(range(len(rounds)), key=lambda i: statistics.pstdev(rounds[i]))[len(rounds) // 2]
+    return Analysis(
+        samples=len(records),
+        mean=statistics.mean(flat),
+        deviation=statistics.pstdev(flat),
+        by_progress=_by_progress(rounds),
+        histogram=[counted[n] for n in range(max(flat) + 1)],
+        oracle=_oracle(records),
+        static=_static(records, lookahead),
+        one=OneSample(
+            prompts[typical],
+            rounds[typical],
+            _oracle([records[typical]]),
+            lookahead,
+            _static([records[typical]], lookahead),
+        ),
+    )
+
+
+def _by_progress(rounds: Sequence[Sequence[int]]) -> list[float | None]:
+    bins: list[list[int]] = [[] for _ in range(BINS)]
+    for one in rounds:
+        for number, value in enumerate(one):
+            bins[min(BINS - 1, BINS * number // len(one))].append(value)
+    return [statistics.mean(values) if values else None for values in bins]
+
+
+def _oracle(records: Sequence[Record]) -> Passes:
+    return Passes.of(replay(records, lambda i: OraclePolicy(records[i], UNLIMITED)))
+
+
+def _static(records: Sequence[Record], lookahead: int) -> Passes:
+    return Passes.of(replay(records, lambda i: Static(lookahead)))
