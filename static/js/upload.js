@@ -155,11 +155,11 @@ class Sending {
   }
 
   choose(upload) {
-    const select = document.querySelector("select[name=upload]");
-    select.append(new Option(`${upload.name}, just now`, upload.id, true, true));
-    select.dispatchEvent(new Event("input", { bubbles: true }));
     const name = document.querySelector("input[name=name]");
     if (name && !name.value) name.value = upload.name.split("/")[0];
+    const select = document.querySelector("select[name=upload]");
+    select.append(new Option(`${upload.name}, just now`, upload.id, true, true));
+    select.dispatchEvent(new Event("input", { bubbles: true })); // so that the code sample follows
     this.tell("sent", this.total);
     this.box.querySelector("[data-pause]").hidden = true;
   }

@@ -21,7 +21,7 @@ from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Kind, Queue, State
 from webapp.registry import services as registry
-from webapp.registry.models import Dataset, Pair, Prompt, Readiness
+from webapp.registry.models import Classifier, Dataset, Pair, Prompt, Readiness
 
 MOST_STRATEGIES = 32
 MOST_SAMPLES = 100_000
@@ -87,7 +87,7 @@ def specify(
         pair=pair,
         dataset=dataset,
         split=split,
-        choices=_choices(strategies),
+        choices=_choices(strategies, pair),
         sampling=_sampling(sampling or {}),
         limit=min(limit or there, there),
         repeats=repeats,
@@ -151,7 +151,8 @@ def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None =
         )
         for number, choice in enumerate(spec.choices, 1)
     )
-    registry.freeze(spec.pair, spec.pair.target, spec.pair.draft, spec.dataset)
+    used = Classifier.objects.filter(pk__in=[c.params["classifier"] for c in spec.choices if "classifier" in c.params])
+    registry.freeze(spec.pair, spec.pair.target, spec.pair.draft, spec.dataset, *used)
     audit.record(by, "launched", comparison, sample_count=spec.sample_count)
     return comparison
 
@@ -171,12 +172,12 @@ def asked_for(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _choices(strategies: Sequence[Mapping[str, Any]]) -> tuple[Choice, ...]:
+def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Choice, ...]:
     """In the order asked for; the baseline comes first and is added where nobody asked for it."""
     found: list[Choice] = []
     for index, asked in enumerate(strategies):
         try:
-            choice = choose(asked["strategy"], asked.get("params") or {})
+            choice = _with_classifier(choose(asked["strategy"], asked.get("params") or {}), pair, index)
         except BadStrategy as error:
             raise Invalid(str(error), field=f"strategies.{index}", code=error.code) from None
         if choice in found:
@@ -186,6 +187,20 @@ def _choices(strategies: Sequence[Mapping[str, Any]]) -> tuple[Choice, ...]:
     if not baselines:
         baselines = [choose(next(slug for slug, spec in STRATEGIES.items() if spec.role == "baseline"))]
     return (*baselines, *(choice for choice in found if choice not in baselines))
+
+
+def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:
+    """Name the very classifier that will decide, so that training another one later changes nothing here."""
+    asked = choice.params.get("classifier")
+    if asked is None:
+        return choice
+    there = pair.classifiers.kept().order_by("-created")
+    found = next((one for one in there if str(one.pk) == asked), None) if asked else there.first()
+    if found is None:
+        what = f"{pair.name} has no classifier {str(asked)[:40]!r}." if asked else f"{pair.name} has no classifier yet."
+        hint = "Train one on this pair, or add one, then compare with it."
+        raise Invalid(what, field=f"strategies.{index}.params.classifier", hint=hint)
+    return Choice(choice.strategy, {**choice.params, "classifier": str(found.pk)})
 
 
 def _sampling(asked: Mapping[str, Any]) -> Sampling:

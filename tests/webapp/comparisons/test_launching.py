@@ -11,6 +11,7 @@ from tests.webapp import make
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.serializers import SamplingInput
 from webapp.jobs.models import Job
+from webapp.registry import services as registry
 from webapp.registry.models import Dataset, Pair
 
 
@@ -131,6 +132,22 @@ def test_strategies_are_offered_as_the_engine_has_them(world):
     assert [entry["slug"] for entry in offered] == list(STRATEGIES)
     lookahead = next(e for e in offered if e["slug"] == "static")["params"][0]
     assert (lookahead["low"], lookahead["high"], lookahead["default"]) == (1, 64, 4)
+
+
+def test_disco_names_the_very_classifier_that_will_decide(world, ready):
+    disco = {"strategies": [{"strategy": "disco"}]}
+    refused = post(world, make.body(*ready, **disco))
+    assert (refused.status_code, refused.json()["field"]) == (400, "strategies.0.params.classifier")
+    assert "Train one" in refused.json()["hint"]
+    by = world.actor(world.bob)
+    upload = make.upload(by, {"c.safetensors": make.safetensors({"w": [2]}), "card.json": b"{}"})
+    made = registry.add_classifier(name="c", pair=ready[0], upload=upload, by=by)
+    shown = post(world, make.body(*ready, **disco)).json()
+    assert shown["runs"][1]["params"]["classifier"] == str(made.pk)
+    theirs = make.pair(world.actor(world.charlie))
+    stranger = registry.add_classifier(name="c", pair=theirs, upload=upload, by=world.actor(world.charlie))
+    asked = {"strategies": [{"strategy": "disco", "params": {"classifier": str(stranger.pk)}}]}
+    assert post(world, make.body(*ready, **asked)).status_code == 400
 
 
 def test_cloning_changes_what_is_given_and_keeps_the_rest(world, ready):

@@ -95,6 +95,14 @@ def count(number: Any) -> str:
     return "–" if not isinstance(number, int) else f"{number:,}".replace(",", "\u202f")
 
 
+@register.filter
+def plain(value: Any) -> Any:
+    """A setting as people write it: yes, no, a list with commas."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return (", ".join(map(str, value)) or "none") if isinstance(value, list) else value
+
+
 def _json_value(field: Field) -> Any:
     if field.kind != "number" or field.value in ("", None):
         return field.value
