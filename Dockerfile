@@ -1,0 +1,34 @@
+# Two images: `web` has no torch, `worker` has all. docker-compose.yml builds both.
+
+FROM node:24-slim AS pages
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --no-audit --no-fund
+
+FROM python:3.12-slim AS base
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
+    DRAFTHOUSE_DATA=/data
+RUN useradd --create-home --uid 1000 drafthouse && mkdir /data && chown drafthouse /data
+WORKDIR /app
+VOLUME /data
+
+FROM base AS web
+COPY requirements-web.txt ./
+RUN pip install -r requirements-web.txt
+COPY . .
+COPY --from=pages /app/static/vendor static/vendor
+USER drafthouse
+EXPOSE 8000
+CMD ["uvicorn", "webapp.config.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--lifespan", "off", "--no-access-log"]
+
+FROM base AS worker
+# CPU: https://download.pytorch.org/whl/cpu has the small build; without an index pip takes the one with CUDA.
+ARG TORCH_INDEX=""
+COPY requirements-web.txt requirements.txt ./
+RUN torch="$(grep '^torch==' requirements.txt)" \
+    && pip install ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} "$torch" \
+    && pip install -r requirements.txt
+COPY . .
+USER drafthouse
+ENTRYPOINT ["python", "-m", "worker"]
+CMD ["--queue", "cpu"]

@@ -1,0 +1,44 @@
+"""No Docker engine here: what can be known of the compose file without one."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+
+
+def test_every_module_that_is_started_exists(services: dict[str, Any]) -> None:
+    started = [service["command"] for service in services.values() if service.get("command", [""])[0] == "python"]
+    modules = [command[command.index("-m") + 1] for command in started]
+    assert modules == ["worker.supervisor.prepare", "worker.scheduler"]
+    assert all(importlib.util.find_spec(module) for module in modules)
+
+
+def test_every_setting_is_one_that_is_read(services: dict[str, Any]) -> None:
+    settings = (ROOT / "webapp" / "config" / "settings.py").read_text()
+    assert all(f'"{name}"' in settings for name in services["web"]["environment"])
+
+
+def test_what_the_images_copy_is_there_and_the_web_has_no_torch() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    for line in re.findall(r"^COPY (?!--from)(.+)$", dockerfile, re.MULTILINE):
+        assert all((ROOT / name).exists() for name in line.split()[:-1])
+    web = dockerfile.split(" AS web\n")[1].split("\nFROM ")[0]
+    assert re.findall(r"pip install (.+)", web) == ["-r requirements-web.txt"]
+    assert "torch" not in (ROOT / "requirements-web.txt").read_text().split("# ")[0]
+
+
+def test_only_the_pages_are_reachable_and_only_from_this_machine(services: dict[str, Any]) -> None:
+    assert {name for name, service in services.items() if "ports" in service} == {"web"}
+    assert services["web"]["ports"][0].startswith("127.0.0.1:")
