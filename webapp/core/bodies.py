@@ -15,8 +15,26 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
+PATIENCE = 4  # times the longest body
+
+
 class _TooLong(Exception):
     pass
+
+
+class _Body:
+    """What has come so far, and whether more will."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self.seen = 0
+        self.is_more = True
+
+    async def receive(self) -> dict[str, Any]:
+        message = await self._receive()
+        self.seen += len(message.get("body", b""))
+        self.is_more = bool(message.get("more_body", False))
+        return message
 
 
 class LimitBodies:
@@ -27,25 +45,26 @@ class LimitBodies:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
+        body = _Body(receive)
         declared = dict(scope["headers"]).get(b"content-length", b"0")
         if declared.isdigit() and int(declared) > self.longest:
-            return await self._refuse(send)
-        seen = 0
+            return await self._refuse(body, send)
 
         async def counted() -> dict[str, Any]:  # a body may come in pieces and declare no length
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > self.longest:
+            message = await body.receive()
+            if body.seen > self.longest:
                 raise _TooLong
             return message
 
         try:
             await self.app(scope, counted, send)
         except _TooLong:
-            await self._refuse(send)
+            await self._refuse(body, send)
 
-    async def _refuse(self, send: Send) -> None:
+    async def _refuse(self, body: _Body, send: Send) -> None:
+        """Most clients read no answer before they have sent everything, so a little more is read and thrown away."""
+        while body.is_more and body.seen <= PATIENCE * self.longest:
+            await body.receive()
         problem = {
             "type": "about:blank",
             "title": "Content Too Large",

@@ -1,0 +1,56 @@
+"""Bodies that are too long end in a 413 that the client gets to read, before any disk fills."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from webapp.core.bodies import PATIENCE, LimitBodies
+
+LONGEST = 10
+
+
+async def swallow(scope: Any, receive: Any, send: Any) -> None:
+    """An application that reads the whole body."""
+    while (await receive()).get("more_body"):
+        pass
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def ask(pieces: list[bytes], declared: int | None) -> tuple[int, int]:
+    """The status, and how many pieces were read."""
+    messages = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces[:-1]]
+    messages.append({"type": "http.request", "body": pieces[-1], "more_body": False})
+    sent: list[dict[str, Any]] = []
+    waiting = iter(messages)
+    read = 0
+
+    async def receive() -> dict[str, Any]:
+        nonlocal read
+        read += 1
+        return next(waiting)
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    headers = [(b"content-length", str(declared).encode())] if declared is not None else []
+    asyncio.run(LimitBodies(swallow, longest=LONGEST)({"type": "http", "headers": headers}, receive, send))
+    return sent[0]["status"], read
+
+
+@pytest.mark.parametrize("declared", [10, None])
+def test_the_longest_body_passes(declared):
+    assert ask([b"12345", b"67890"], declared)[0] == 200
+
+
+@pytest.mark.parametrize("declared", [11, None])
+def test_one_byte_more_does_not_and_is_read_to_its_end(declared):
+    assert ask([b"12345", b"67890", b"x"], declared) == (413, 3)
+
+
+def test_patience_has_an_end():
+    status, read = ask([b"1234567890"] * 100, None)
+    assert (status, read) == (413, PATIENCE + 1)
