@@ -1,16 +1,14 @@
-"""The socket of a comparison's page: read-only, woken by nudges, told by a Watch.
+"""The socket of a comparison's page: read-only, told by a Watch of its own and by the board it shares with others.
 
-It joins the group before it reads for the first time, so nothing falls between; what both bring is told once, because
+It joins the board before it reads for the first time, so nothing falls between; what both bring is told once, because
 the cursor says so and not the timing.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 from datetime import datetime
-from typing import Any
 from urllib.parse import parse_qs
 from uuid import UUID
 
@@ -20,14 +18,12 @@ from django.utils.dateparse import parse_datetime
 
 from webapp.accounts import actor as actors
 from webapp.accounts.actor import Actor
-from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison
-from webapp.live import tickets
+from webapp.live import board, tickets
+from webapp.live.board import within
 from webapp.live.origin import is_ours
-from webapp.live.watch import Watch
+from webapp.live.watch import Frame, Watch
 
-SMALLEST_GAP = 0.05  # between two messages: at most twenty a second
-LOOK_AGAIN = 2.0  # a nudge may be lost
 HEARTBEAT = 15.0
 PATIENCE = 10.0  # until the first message
 LONGEST_MESSAGE = 64 * 1024
@@ -47,23 +43,18 @@ class Unreadable(ValueError):
 class ComparisonConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         self.telling: asyncio.Task[None] | None = None
-        self.changed, self.asked = asyncio.Event(), asyncio.Event()
-        self.group = ""
+        self.stirred = asyncio.Event()
+        self.inbox: list[Frame] = []
         await self.accept()
         refusal = await self._refusal()
         if refusal:
             return await self.close(*refusal)
-        comparison = self.scope["url_route"]["kwargs"]["pk"]
-        self.watch = Watch(comparison)
-        self.group = trace.group(comparison)
-        await self.channel_layer.group_add(self.group, self.channel_name)
+        self.watch = Watch(self.scope["url_route"]["kwargs"]["pk"])
         self.telling = asyncio.create_task(self._tell())
 
     async def disconnect(self, code: int) -> None:
         if self.telling:
             self.telling.cancel()
-        if self.group:
-            await self.channel_layer.group_discard(self.group, self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if not self.telling:
@@ -76,27 +67,52 @@ class ComparisonConsumer(AsyncWebsocketConsumer):
             return await self.close(UNREADABLE[0], f"At most {MOST_FOLLOWED} samples can be followed at once.")
         self.watch.since = since or self.watch.since
         self.watch.follow(after)
-        self.asked.set()
-        self.changed.set()
+        self.stirred.set()
 
-    async def comparison_changed(self, message: dict[str, Any]) -> None:
-        self.changed.set()
+    def deliver(self, frames: list[Frame]) -> None:
+        self.inbox += frames
+        self.stirred.set()
 
     async def _tell(self) -> None:
+        await within(PATIENCE, self.stirred)  # the first message says from where
+        joined = await board.join(self.watch.comparison, self.deliver)
+        try:
+            await self._tell_all()
+        except Comparison.DoesNotExist:
+            await self.close(*NOT_FOUND)
+        finally:
+            board.leave(joined, self.deliver)
+
+    async def _tell_all(self) -> None:
         clock = asyncio.get_running_loop().time
-        await _within(PATIENCE, self.asked)
         heard = clock()
-        while not self.watch.is_over:
-            self.changed.clear()  # before reading: what comes meanwhile is read in the next turn
-            frames = await database_sync_to_async(self.watch.news, thread_sensitive=False)()
+        while True:
+            self.stirred.clear()
+            frames = await self._fresh()
             if not frames and clock() - heard >= HEARTBEAT:
                 frames = [{"t": "heartbeat"}]
+                if refusal := await self._refusal_by_now():
+                    return await self.close(*refusal)
             if frames:
                 heard = clock()
                 await self.send(json.dumps(frames, separators=(",", ":")))
-            await asyncio.sleep(SMALLEST_GAP)
-            await _within(LOOK_AGAIN, self.changed)
-        await self.close(*ALL_TOLD)
+            if self.watch.is_over:
+                return await self.close(*ALL_TOLD)
+            await asyncio.sleep(board.SMALLEST_GAP)
+            await within(max(0.0, heard + HEARTBEAT - clock()), self.stirred)
+
+    async def _fresh(self) -> list[Frame]:
+        """What the board brought and this watcher has not heard; read anew when the board cannot know it."""
+        frames, self.inbox = self.watch.sift(self.inbox), []
+        if self.watch.must_read:
+            frames += await database_sync_to_async(self.watch.news, thread_sensitive=False)()
+        return frames
+
+    async def _refusal_by_now(self) -> tuple[int, str] | None:
+        """Whoever was signed out, or left the team, while watching."""
+        if "ticket=" in self.scope["query_string"].decode("latin-1"):
+            return None
+        return await database_sync_to_async(self._refused_actor, thread_sensitive=False)("")
 
     async def _refusal(self) -> tuple[int, str] | None:
         ticket = parse_qs(self.scope["query_string"].decode("latin-1")).get("ticket", [""])[0]
@@ -112,13 +128,10 @@ class ComparisonConsumer(AsyncWebsocketConsumer):
         return None if Comparison.objects.visible_to(actor).filter(pk=pk).exists() else NOT_FOUND
 
     def _actor_of_session(self) -> Actor | None:
-        user = self.scope.get("user")
-        return actors.of_user(user) if user is not None and user.is_authenticated else None
-
-
-async def _within(seconds: float, event: asyncio.Event) -> None:
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
+        user, session = self.scope.get("user"), self.scope.get("session")
+        if user is None or not user.is_authenticated or not session.exists(session.session_key):
+            return None
+        return actors.of_user(user)
 
 
 def read_follow(text: str | None) -> tuple[datetime | None, dict[UUID, int]]:

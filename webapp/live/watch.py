@@ -12,7 +12,7 @@ pass on the same frames; nothing here knows how they travel.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -29,6 +29,7 @@ MOST_UNSEEN = 64  # who was away for long asks for older traces when they are lo
 OVERLAP = timedelta(seconds=5)  # a row may be seen later than the moment it is stamped with
 
 Frame = dict[str, Any]
+_EVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass
@@ -39,14 +40,74 @@ class Watch:
     told: dict[UUID, str] = field(default_factory=dict)  # samples whose rows were told, and in which state
     _status: Frame = field(default_factory=dict)
     _reported: int = -1
+    whole: set[UUID] = field(default_factory=set)  # samples whose traces were told to their end
+    must_read: bool = True  # what others have read does not suffice
     is_over: bool = False
 
     def follow(self, after: dict[UUID, int]) -> None:
         """Also tell of these samples' traces, each from the seq given."""
         self.cursors.update(after)
+        self.whole -= after.keys()
+        self.must_read = True
+
+    def sift(self, frames: list[Frame]) -> list[Frame]:
+        """Of frames that another reading brought, what is new here. Anything that does not join on is read anew."""
+        return [fresh for frame in frames if (fresh := self._sifted(frame))]
+
+    def _sifted(self, frame: Frame) -> Frame | None:
+        match frame["t"]:
+            case "events":
+                return self._sifted_events(frame)
+            case "complete":
+                return self._sifted_end(frame)
+            case "samples":
+                return self._sifted_rows(frame)
+            case "comparison":
+                is_told, self._status = _same_status(frame, self._status), frame
+                return None if is_told else frame
+            case "report":
+                is_told, self._reported = frame["samples"] == self._reported, frame["samples"]
+                return None if is_told else frame
+            case "finished":  # whether all was told is for this watcher to find out
+                self.must_read = True
+                return None
+        return frame
+
+    def _sifted_rows(self, frame: Frame) -> Frame | None:
+        self.since = max(self.since or _EVER, datetime.fromisoformat(frame["since"]))
+        fresh = {UUID(row["id"]): row for row in frame["rows"] if self.told.get(UUID(row["id"])) != state_of(row)}
+        self.told |= {sample: state_of(row) for sample, row in fresh.items()}
+        return {**frame, "rows": list(fresh.values())} if fresh else None
+
+    def _sifted_events(self, frame: Frame) -> Frame | None:
+        sample, events = UUID(frame["sample"]), frame["events"]
+        have = self.cursors.setdefault(sample, 0) if sample not in self.whole else events[-1]["seq"]
+        if events[-1]["seq"] <= have:
+            return None
+        if events[0]["seq"] > have + 1:
+            self.must_read = True
+            return None
+        self.cursors[sample] = events[-1]["seq"]
+        known = have + 1 - events[0]["seq"]
+        return {**frame, "events": events[known:]} if known else frame
+
+    def _sifted_end(self, frame: Frame) -> Frame | None:
+        sample = UUID(frame["sample"])
+        if sample in self.whole:
+            return None
+        if self.cursors.get(sample, 0) < frame["last_seq"]:
+            self.must_read = True
+            return None
+        self._told_whole(sample)
+        return frame
+
+    def _told_whole(self, sample: UUID) -> None:
+        self.cursors.pop(sample, None)
+        self.whole.add(sample)
 
     def news(self) -> list[Frame]:
         """Everything that is new. Each status is read before what it promises, so that "final" means "this is all"."""
+        self.must_read = False
         comparison = Comparison.objects.select_related("job").get(pk=self.comparison)
         is_final = comparison.job.is_final
         is_first = not self._status
@@ -66,8 +127,8 @@ class Watch:
         samples = Sample.objects.filter(run__comparison_id=self.comparison).select_related("run", "prompt")
         if self.since is not None:
             samples = samples.filter(Q(finished=None) | Q(finished__gte=self.since - OVERLAP))
-        fresh = [sample for sample in samples.order_by("created") if self.told.get(sample.pk) != state_of(sample)]
-        self.told |= {sample.pk: state_of(sample) for sample in fresh}
+        fresh = [sample for sample in samples.order_by("created") if self.told.get(sample.pk) != state_of(row(sample))]
+        self.told |= {sample.pk: state_of(row(sample)) for sample in fresh}
         self._follow_latest(fresh)
         self.since = max([self.since or comparison.created, *(s.finished for s in fresh if s.finished)])
         return fresh
@@ -75,7 +136,8 @@ class Watch:
     def _follow_latest(self, fresh: list[Sample]) -> None:
         """What is being decoded, and what began and ended unseen since the last time."""
         for sample in fresh[-MOST_UNSEEN:]:
-            if sample.finished is None or (self.since is not None and sample.finished > self.since):
+            is_unseen = sample.finished is None or (self.since is not None and sample.finished > self.since)
+            if is_unseen and sample.pk not in self.whole:
                 self.cursors.setdefault(sample.pk, 0)
 
     def _traces(self, rows: list[Sample]) -> list[Frame]:
@@ -97,7 +159,7 @@ class Watch:
             self.cursors[sample.pk] = part.events[-1]["seq"]
             frames.append({"t": "events", "sample": str(sample.pk), "events": part.events, "words": part.words})
         if sample.last_seq is not None and self.cursors[sample.pk] >= sample.last_seq:
-            del self.cursors[sample.pk]
+            self._told_whole(sample.pk)
             frames.append({"t": "complete", "sample": str(sample.pk), "last_seq": sample.last_seq})
         return frames
 
@@ -106,11 +168,11 @@ class Watch:
         return Sample.objects.filter(pk__in=list(self.cursors)).finished().exists()
 
     def _comparison(self, comparison: Comparison) -> list[Frame]:
-        status = status_of(comparison)
-        if {**status, "seconds_left": 0} == {**self._status, "seconds_left": 0}:
+        status = {"t": "comparison", **status_of(comparison)}
+        if _same_status(status, self._status):
             return []
         self._status = status
-        return [{"t": "comparison", **status}]
+        return [status]
 
     def _report(self, comparison: Comparison) -> list[Frame]:
         report = so_far(comparison)
@@ -145,9 +207,14 @@ def _seconds_left(comparison: Comparison, done: int, total: int) -> int | None:
     return round((timezone.now() - started).total_seconds() / done * (total - done))
 
 
-def state_of(sample: Sample) -> str:
-    audit = sample.numbers.get("audit") or {}
-    return f"{sample.finished is not None} {audit.get('outcome', '')}"
+def _same_status(one: Frame, other: Frame) -> bool:
+    """The time left is told with whatever else changes, not for its own sake."""
+    return {**one, "seconds_left": 0} == {**other, "seconds_left": 0}
+
+
+def state_of(row: Frame) -> str:
+    """What of a row can change: it is finished, and later audited."""
+    return f"{row['is_finished']} {(row.get('audit') or {}).get('outcome', '')}"
 
 
 NUMBERS = (

@@ -14,7 +14,7 @@ from webapp.comparisons import services, trace
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
-from webapp.live import consumer
+from webapp.live import board, consumer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -83,7 +83,7 @@ def test_a_cursor_goes_on_where_it_was_also_inside_a_chunk(world, comparison, sa
 
 
 def test_a_lost_nudge_costs_a_moment_and_nothing_else(world, comparison, sample, monkeypatch):
-    monkeypatch.setattr(consumer, "LOOK_AGAIN", 0.2)
+    monkeypatch.setattr(board, "LOOK_AGAIN", 0.2)
     bob = watcher(comparison, world.bob)
 
     async def story() -> None:

@@ -1,0 +1,98 @@
+"""One reading of a comparison for all who watch it in this process: fifty pages cost the database as much as one.
+
+A board joins the group before it reads, and a watcher joins the board before it reads on its own; whatever both bring
+is told once, because each watcher sifts by its own cursors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
+from django.db import Error as DatabaseError
+from django.utils import timezone
+
+from webapp.comparisons import trace
+from webapp.live.watch import Frame, Watch
+
+logger = logging.getLogger("drafthouse.live")
+SMALLEST_GAP = 0.05  # between two readings: at most twenty a second
+LOOK_AGAIN = 2.0  # a nudge may be lost
+
+Deliver = Callable[[list[Frame]], None]
+_boards: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[UUID, Board]] = WeakKeyDictionary()
+
+
+async def join(comparison: UUID, deliver: Deliver) -> Board:
+    boards = _boards.setdefault(asyncio.get_running_loop(), {})
+    board = boards.get(comparison)
+    if board is None or board.watch.is_over:
+        board = boards[comparison] = Board(comparison)
+    board.readers.add(deliver)
+    await board.opened
+    return board
+
+
+def leave(board: Board, deliver: Deliver) -> None:
+    board.readers.discard(deliver)
+    if not board.readers:
+        board.task.cancel()
+        boards = _boards.get(asyncio.get_running_loop(), {})
+        if boards.get(board.watch.comparison) is board:
+            del boards[board.watch.comparison]
+
+
+class Board:
+    def __init__(self, comparison: UUID) -> None:
+        self.watch = Watch(comparison, since=timezone.now())
+        self.readers: set[Deliver] = set()
+        self.changed = asyncio.Event()
+        self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        layer: Any = get_channel_layer()
+        group = trace.group(self.watch.comparison)
+        listening = None
+        try:
+            if layer is not None:
+                channel = await layer.new_channel()
+                await layer.group_add(group, channel)
+                listening = asyncio.create_task(self._listen(layer, channel))
+            self.opened.set_result(None)
+            while not self.watch.is_over:
+                await self._read()
+                await asyncio.sleep(SMALLEST_GAP)
+                await within(LOOK_AGAIN, self.changed)
+        finally:
+            if listening:
+                listening.cancel()
+                await layer.group_discard(group, channel)
+
+    async def _listen(self, layer: Any, channel: str) -> None:
+        while True:
+            await layer.receive(channel)
+            self.changed.set()
+
+    async def _read(self) -> None:
+        self.changed.clear()  # before reading: what comes meanwhile is read in the next turn
+        try:
+            frames = await database_sync_to_async(self.watch.news, thread_sensitive=False)()
+        except DatabaseError:
+            logger.exception("the database does not answer; watchers wait")
+            return
+        if frames:
+            for deliver in list(self.readers):
+                deliver(frames)
+
+
+async def within(seconds: float, event: asyncio.Event) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
