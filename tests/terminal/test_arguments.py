@@ -1,9 +1,10 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from decoding.errors import DrafthouseError
-from worker.terminal.arguments import Asked, read_arguments
+from worker.terminal.arguments import BOX, Asked, read_arguments
 
 
 @pytest.fixture
@@ -51,6 +52,19 @@ def test_every_sampling_setting_has_a_flag(prompts: Path) -> None:
         "stop": ["\n\n", "def "],
         "ignore_eos": True,
     }
+
+
+def test_the_pair_in_the_box_brings_prompts_and_settings_that_flags_override() -> None:
+    asked = read_arguments([])
+    suited = json.loads(BOX["starter"].settings.read_text())
+    assert asked.material.name == "starter"
+    assert {prompt.split for prompt in asked.prompts} == {"test"}
+    assert asked.sampling.temperature == suited["sampling"]["temperature"]
+    assert asked.sampling.max_new_tokens == suited["max_new_tokens"]
+
+    asked = read_arguments(["--pair", "starter", "--temperature", "0", "--split", "train"])
+    assert {prompt.split for prompt in asked.prompts} == {"train"}
+    assert asked.sampling.is_greedy
 
 
 @pytest.mark.parametrize(
