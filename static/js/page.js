@@ -44,8 +44,13 @@ function values(form) {
   const found = {};
   for (const control of form.elements) {
     if (!control.name || control.name === "csrfmiddlewaretoken" || control.type === "hidden") continue;
-    if (control.type === "checkbox") found[control.name] = control.checked;
-    else if (control.value !== "") found[control.name] = control.type === "number" ? Number(control.value) : control.value;
+    const [outer, inner] = control.name.split(".");
+    const place = inner ? (found[outer] ??= {}) : found;
+    if (control.type === "checkbox") place[inner ?? outer] = control.checked;
+    else if (control.value !== "") place[inner ?? outer] = control.type === "number" ? Number(control.value) : control.value;
+  }
+  for (const [name, value] of Object.entries(found)) {
+    if (typeof value === "object" && !Object.keys(value).length) delete found[name];
   }
   return found;
 }

@@ -113,6 +113,16 @@ def test_prompts_are_previewed_then_kept(world):
     assert Dataset.objects.get().prompt_count == 2
 
 
+def test_columns_are_mapped_in_the_form(world):
+    form = {"name": "t", "file_name": "t.csv", "text": "task,topic\nAdd,maths\n", "template": "Q: {task}",
+            "mapping.category": "topic"}  # fmt: skip
+    client = world.page(world.bob)
+    shown = client.post("/datasets/new/", {**form, "preview": ""}).content.decode()
+    assert "task, topic" in shown and "Q: Add" in shown and 'value="topic"' in shown
+    client.post("/datasets/new/", {**form, "add": ""})
+    assert Dataset.objects.get().prompts.get().category == "maths"
+
+
 def test_a_model_is_added_from_an_upload(world):
     upload = make.upload(world.actor(world.bob), make.checkpoint())
     answer = world.page(world.bob).post("/models/new/", {"name": "tiny", "upload": str(upload.pk)})

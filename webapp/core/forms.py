@@ -44,11 +44,13 @@ class Form:
         *,
         initial: Mapping[str, Any] | None = None,
         data: dict[str, Any] | None = None,
+        nested: Mapping[str, type[serializers.Serializer[Any]]] | None = None,
         **context: Any,
     ) -> None:
-        """`data` is for a page that reads its own POST, because its body is more than a flat list of fields."""
+        """`nested` fields are boxes of their own, named `outer.inner`; `data` is for a page that reads its own POST."""
         self.blank = kind(context=context)
         self.initial = dict(initial or {})
+        self.nested = dict(nested or {})
         self.data = data
         if data is None and request is not None and request.method == "POST":
             self.data = self._plain(request.POST)
@@ -121,7 +123,18 @@ class Form:
                 plain[name] = name in posted
             elif posted.get(name, "") != "":
                 plain[name] = posted[name]
+        for outer, kind in self.nested.items():
+            given = {name: posted.get(f"{outer}.{name}", "") for name in kind().fields}
+            if filled := {name: value for name, value in given.items() if value}:
+                plain[outer] = filled
         return plain
+
+    def boxes(self) -> Iterator[tuple[str, str, str]]:
+        """Name, label and value of each nested box."""
+        for outer, kind in self.nested.items():
+            given = (self.data or self.initial).get(outer) or {}
+            for name in kind().fields:
+                yield f"{outer}.{name}", name, given.get(name, "")
 
 
 def _kind(field: serializers.Field[Any, Any, Any, Any]) -> str:

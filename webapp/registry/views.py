@@ -91,7 +91,7 @@ def new_pair(request: HttpRequest) -> HttpResponse:
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_dataset(request: HttpRequest) -> HttpResponse:
     """`preview` shows what would become of the file; `add` keeps it."""
-    form = Form(serializers.NewDataset, request, actor=request.actor)
+    form = Form(serializers.NewDataset, request, nested={"mapping": serializers.Mapping}, actor=request.actor)
     if "preview" in request.POST:
         shown = form.submit(lambda name, **asked: services.preview(**serializers.read_prompt_file(asked)))
         return _form(request, "registry/new_dataset.html", form, preview=shown)
