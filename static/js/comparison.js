@@ -103,8 +103,9 @@ function drawRace() {
   drawnRun = view.run;
   $(".reading").className = `reading s-${runs.find((run) => run.number === view.run).strategy}`;
   const state = found.get(view.run) ?? known.trace("");
+  $("#strip").classList.toggle("still", view.clock !== null); // a replay is motion enough
   strip.draw(state);
-  rounds.draw(state);
+  rounds.draw(state, known.trace(known.samples(view.heat).get(view.run)));
   lines.draw(found, view.run);
   const alone = tokensPerSecond(found.get(baseline) ?? known.trace(""));
   for (const lane of race.lanes) {

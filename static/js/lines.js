@@ -1,6 +1,7 @@
 // Tokens over time, a line per strategy: the steeper, the faster.
 
 import uPlot from "../vendor/uplot.js";
+import { measured } from "./svg.js";
 import { progress } from "./trace.js";
 
 const HEIGHT = 220;
@@ -8,6 +9,7 @@ const HEIGHT = 220;
 export class Lines {
   constructor(place, runs) {
     this.place = place;
+    this.size = measured(place);
     this.runs = runs;
     this.chosen = null;
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#forget());
@@ -22,7 +24,7 @@ export class Lines {
     });
     this.last = [states, chosen];
     if (!tables.length) return this.#forget();
-    const signature = `${known.map((run) => run.number)} ${chosen} ${this.place.clientWidth}`;
+    const signature = `${known.map((run) => run.number)} ${chosen} ${this.size.width}`;
     if (this.signature !== signature) this.#make(known, chosen, signature);
     this.plot.setData(uPlot.join(tables, tables.map(() => [2, 2])));
   }
@@ -34,7 +36,7 @@ export class Lines {
     const axis = { stroke: color("soft"), grid: { stroke: color("rule"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
     this.signature = signature;
     this.plot = new uPlot({
-      width: this.place.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { show: false },
+      width: this.size.width, height: HEIGHT, legend: { show: false }, cursor: { show: false },
       scales: { x: { time: false } },
       axes: [{ ...axis, values: (_, values) => values.map((value, i) => (i ? `${value}` : `${value} ms`)) }, { ...axis, size: 40 }],
       series: [{}, ...known.map((run) => ({

@@ -1,7 +1,7 @@
 // The race: one lane per strategy on one clock. Each round is a block as wide as it took and as high as the tokens it
 // gave, so a faster lane is a shorter one, and one sees why.
 
-import { mark, svg } from "./svg.js";
+import { mark, measured, svg } from "./svg.js";
 import { ticks } from "./stats.js";
 import { decodeNs } from "./trace.js";
 
@@ -17,6 +17,7 @@ export class Race {
       return { run, element, svg: element.querySelector(".track"), numbers: numbersIn(element) };
     });
     this.axis = lanes.querySelector("[data-axis] svg");
+    this.size = measured(this.axis);
     this.tallest = 2;
     this.spanNs = 0;
   }
@@ -27,7 +28,7 @@ export class Race {
     this.spanNs = isFresh || longest > this.spanNs ? roomFor(longest, spanNs) : this.spanNs;
     const most = Math.max(2, ...[...states.values()].flatMap((state) => state.rounds.map((round) => round.accepted + 1)));
     this.tallest = isFresh ? most : Math.max(this.tallest, most);
-    const width = this.axis.clientWidth || 600;
+    const { width } = this.size;
     const x = (ns) => (ns / this.spanNs) * (width - 48);
     const base = states.get(this.lanes.find((lane) => lane.run.role === "baseline").run.number);
     const toBeat = base?.reason ? x(decodeNs(base)) : null;

@@ -1,28 +1,34 @@
 // Round by round: how far the draft looked ahead, how much it drafted, how much of that was kept.
 
-import { svg } from "./svg.js";
+import { measured, svg } from "./svg.js";
 
 const HEIGHT = 120, LEFT = 24, BOTTOM = 20, TOP = 8;
 
 export class Rounds {
   constructor(picture, onRound) {
     this.picture = picture;
+    this.size = measured(picture);
     this.open = null;
+    this.scale = "";
+    this.drawn = []; // the rounds whose columns stand there
     picture.addEventListener("pointerover", (event) => {
       const column = event.target.closest?.("[data-round]");
       if (column) onRound(Number(column.dataset.round));
     });
   }
 
-  draw(state) {
-    const width = this.picture.clientWidth || 600;
-    const rounds = state.rounds;
-    const most = Math.max(3, ...rounds.map((round) => Math.max(round.lookahead, round.accepted + 1)));
-    const step = (width - LEFT) / Math.max(rounds.length, 24);
+  /** `whole` is all that is known of the sample, so that a replay does not rescale under way. */
+  draw(state, whole = state) {
+    const { width } = this.size;
+    const most = Math.max(3, ...whole.rounds.map((round) => Math.max(round.lookahead, round.accepted + 1)));
+    const step = (width - LEFT) / Math.max(whole.rounds.length, 24);
     const y = (count) => HEIGHT - BOTTOM - (count / most) * (HEIGHT - BOTTOM - TOP);
-    const columns = rounds.map((round, i) => column(round, LEFT + i * step, step, y));
-    this.picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-    this.picture.replaceChildren(...grid(most, y, width), ...columns);
+    this.#rescale(`${width} ${most} ${step}`, () => grid(most, y, width));
+    let same = 0;
+    while (same < this.drawn.length && this.drawn[same] === state.rounds[same]) same++;
+    for (let i = this.drawn.length; i > same; i--) this.columns.lastChild.remove();
+    this.columns.append(...state.rounds.slice(same).map((round, i) => column(round, LEFT + (same + i) * step, step, y)));
+    this.drawn = state.rounds;
     this.choose(this.open);
   }
 
@@ -30,6 +36,15 @@ export class Rounds {
     this.open = number;
     this.picture.querySelector(".open")?.classList.remove("open");
     this.picture.querySelector(`[data-round="${number}"]`)?.classList.add("open");
+  }
+
+  #rescale(scale, grid) {
+    if (scale === this.scale) return;
+    this.scale = scale;
+    this.drawn = [];
+    this.columns = svg("g");
+    this.picture.setAttribute("viewBox", `0 0 ${this.size.width} ${HEIGHT}`);
+    this.picture.replaceChildren(...grid(), this.columns);
   }
 }
 

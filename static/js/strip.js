@@ -20,6 +20,10 @@ export class Strip {
     this.chosen = null; // the number of the round whose detail is open
     this.prompt = html("span", { class: "before" });
     this.text.replaceChildren(this.prompt);
+    this.isAtEnd = true; // until somebody scrolls back to read
+    this.text.addEventListener("scroll", () => {
+      this.isAtEnd = this.text.scrollTop + this.text.clientHeight >= this.text.scrollHeight - 8;
+    }, { passive: true });
     for (const [type, act] of [["pointerover", this.#point], ["focusin", this.#point], ["keydown", this.#key]]) {
       this.text.addEventListener(type, act.bind(this));
     }
@@ -39,20 +43,18 @@ export class Strip {
   draw(state) {
     if (state === this.state) return;
     this.state = state;
-    const byRound = new Map();
-    for (const token of state.tokens) byRound.set(token.round, [...(byRound.get(token.round) ?? []), token]);
-    const isAtEnd = this.text.scrollTop + this.text.clientHeight >= this.text.scrollHeight - 8;
+    const tokensOf = (round) => state.tokens.slice(round.start, round.start + round.accepted + 1);
+    const isSame = (drawn, round) => drawn.round === round && drawn.kept === tokensOf(round).length;
     let same = 0;
-    while (same < this.drawn.length && this.drawn[same].round === state.rounds[same] &&
-      this.drawn[same].kept === (byRound.get(state.rounds[same].number) ?? []).length) same++;
+    while (same < this.drawn.length && same < state.rounds.length && isSame(this.drawn[same], state.rounds[same])) same++;
     for (const stale of this.drawn.splice(same)) stale.element.remove();
     for (const round of state.rounds.slice(same)) {
-      const tokens = byRound.get(round.number) ?? [];
+      const tokens = tokensOf(round);
       const element = this.#round(round, tokens);
       this.text.append(element);
       this.drawn.push({ round, kept: tokens.length, element });
     }
-    if (isAtEnd) this.text.scrollTop = this.text.scrollHeight; // who has scrolled back to read stays there
+    if (this.isAtEnd && this.drawn.length > same) this.text.scrollTop = this.text.scrollHeight;
     if (this.drawn.length && !this.text.querySelector('[tabindex="0"]')) this.drawn[0].element.tabIndex = 0;
     this.choose(this.drawn.some(({ round }) => round.number === this.chosen) ? this.chosen : state.rounds.at(-1)?.number, false);
   }

@@ -25,3 +25,10 @@ export function mark(strategy, r, x, y) {
   const marks = document.querySelector("[data-marks]").dataset.marks;
   return svg("use", { class: "mark", href: `${marks}#${strategy}`, x: x - r, y: y - r, width: 2 * r, height: 2 * r });
 }
+
+/** An element's width, kept up to date without asking for it while drawing, which would lay out the page each time. */
+export function measured(element, usual = 600) {
+  const size = { width: element.clientWidth || usual };
+  new ResizeObserver(([entry]) => (size.width = entry.contentRect.width || usual)).observe(element);
+  return size;
+}
