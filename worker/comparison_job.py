@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.db import transaction
 from django.db.models import Q
 
-from decoding import prompts
 from decoding.errors import DrafthouseError
 from decoding.events import to_dict
 from decoding.spec import Sampling
@@ -15,11 +14,11 @@ from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet
 from webapp.comparisons.report import sample_of
 from webapp.jobs import services as jobs
-from webapp.registry.models import Prompt
+from webapp.registry.models import Classifier, Prompt
 from worker.database import Stopped, insist
 from worker.engine_process import EngineDied, EngineProcess
 from worker.listening import reports
-from worker.materials import folder_of
+from worker.materials import place_of, prompt_of
 from worker.messages import Audited, Began, Broke, Compare, Decoded, Grew, Loaded, Report, Which
 from worker.pulse import Hold
 
@@ -84,10 +83,8 @@ class ComparisonJob:
             return None
         sampling = {**self.comparison.sampling, "stop": tuple(self.comparison.sampling["stop"])}
         return Compare(
-            target=folder_of(self.comparison.pair.target),
-            draft=folder_of(self.comparison.pair.draft),
-            device="cpu" if self.job.queue == "cpu" else "cuda:0",
-            prompts=[prompts.Prompt(p.name, p.text, p.category, p.split, p.reference) for p in self.prompts.values()],
+            pair=place_of(self.comparison.pair, self.job.queue, self._classifiers()),
+            prompts=[prompt_of(row) for row in self.prompts.values()],
             choices=[run.choice for run in self.runs.values()],
             sampling=Sampling(**sampling),
             repeats=self.comparison.repeats,
@@ -137,6 +134,10 @@ class ComparisonJob:
             "Trying again decodes only what is missing."
         )
 
+    def _classifiers(self) -> list[Classifier]:
+        named = [run.params["classifier"] for run in self.runs.values() if "classifier" in run.params]
+        return list(Classifier.objects.filter(pk__in=named).select_related("upload"))
+
     def _finished(self) -> SampleQuerySet:
         return Sample.objects.filter(run__comparison=self.comparison).finished()
 
@@ -157,7 +158,7 @@ class ComparisonJob:
 
     @transaction.atomic
     def _append(self, grew: Grew) -> None:
-        comparisons.require_lease(self.job)
+        jobs.require_lease(self.job)
         events = [to_dict(event, seq) for seq, event in enumerate(grew.events, grew.first_seq)]
         trace.append(sample=self.samples[grew.which], first_seq=grew.first_seq, events=events, words=grew.words)
 

@@ -12,11 +12,11 @@ from decoding.errors import DrafthouseError
 from webapp.core.problems import Problem
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Kind
-from worker import comparison_job, model_job
+from worker import comparison_job, model_job, training_job
 from worker.database import Stopped
 from worker.engine_process import EngineDied, EngineProcess
 from worker.listening import hush
-from worker.materials import NotHere
+from worker.materials import NotHere, device_of
 from worker.pulse import Hold, Pulse
 
 logger = logging.getLogger("drafthouse.worker")
@@ -24,7 +24,9 @@ logger = logging.getLogger("drafthouse.worker")
 Work = Callable[[Hold, EngineProcess], None]
 WORK: dict[str, Work] = {
     Kind.COMPARISON: comparison_job.compare,
+    Kind.TRAINING: training_job.train,
     Kind.CHECK_MODEL: model_job.check,
+    Kind.FETCH_MODEL: model_job.check,
 }
 
 
@@ -91,8 +93,7 @@ class Hands:
             jobs.release(job=hold.job)
 
     def _announce(self) -> None:
-        device = "cpu" if self.queue == "cpu" else "cuda:0"
-        jobs.announce(name=self.name, queues=[self.queue], devices=[device], versions=_versions())
+        jobs.announce(name=self.name, queues=[self.queue], devices=[device_of(self.queue)], versions=_versions())
 
 
 def _versions() -> dict[str, str]:

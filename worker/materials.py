@@ -6,17 +6,39 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from django.conf import settings
 
-from webapp.registry.models import LanguageModel, Readiness
+from decoding import prompts
+from webapp.registry.models import Classifier, LanguageModel, Pair, Prompt, Readiness
 from webapp.uploads.models import Upload
 from webapp.uploads.reading import FileReader
+from worker import hub
+from worker.messages import PairPlace
+
+
+def prompt_of(row: Prompt) -> prompts.Prompt:
+    return prompts.Prompt(row.name, row.text, row.category, row.split, row.reference)
 
 
 class NotHere(Exception):
     """This machine does not have the model; the message says why."""
+
+
+def place_of(pair: Pair, queue: str, classifiers: Iterable[Classifier] = ()) -> PairPlace:
+    return PairPlace(
+        target=folder_of(pair.target),
+        draft=folder_of(pair.draft),
+        device=device_of(queue),
+        classifiers={str(classifier.pk): _assembled(classifier.upload) for classifier in classifiers},
+    )
+
+
+def device_of(queue: str) -> str:
+    """A worker for `gpu` sees one device alone, whichever that is."""
+    return "cpu" if queue == "cpu" else "cuda:0"
 
 
 def folder_of(model: LanguageModel) -> Path:
@@ -24,6 +46,11 @@ def folder_of(model: LanguageModel) -> Path:
         raise NotHere(f"{model.name} was refused: {model.reason}")
     if model.upload is not None:
         return _assembled(model.upload)
+    if model.source == LanguageModel.Source.HUB:
+        try:
+            return hub.fetched(model.location, model.revision, Path(settings.DATA_DIR) / "models")
+        except hub.Unreachable as trouble:
+            raise NotHere(str(trouble)) from None
     path = Path(model.location)
     if not path.is_dir():
         raise NotHere(f"{model.name} should be in {path}, and this worker's machine has no such folder.")

@@ -26,10 +26,18 @@ class CheckModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
+class PairPlace:
+    """Where a pair lies on this machine, and where it is to run."""
+
     target: Path
     draft: Path
     device: str
+    classifiers: Mapping[str, Path]  # by the names that strategies call them
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    pair: PairPlace
     prompts: Sequence[Prompt]
     choices: Sequence[Choice]
     sampling: Sampling
@@ -37,6 +45,16 @@ class Compare:
     settled: frozenset[tuple[str, int]]  # prompt's id and repeat: nothing is left to do for these
     finished: Sequence[Sample]  # of the prompts that are not settled: decoded before, by this attempt or another
     given_up: frozenset[Which]  # these broke, and are not tried again
+
+
+@dataclass(frozen=True, slots=True)
+class Train:
+    """Make a classifier for a pair and leave it in a folder."""
+
+    pair: PairPlace
+    prompts: Sequence[Prompt]
+    sampling: Sampling
+    folder: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +67,7 @@ class StillHere:
     """The worker lives. An engine that does not hear this for a while ends: nobody would read what it makes."""
 
 
-Order = CheckModel | Compare | Cancel | StillHere
+Order = CheckModel | Compare | Train | Cancel | StillHere
 
 
 # From the engine -----------------------------------------------------------------------------------------------------
@@ -109,6 +127,23 @@ class Audited:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """How far a training is: so many of so many in this phase."""
+
+    phase: str
+    done: int
+    due: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """The classifier lies where it was ordered to; this is what its card says."""
+
+    card: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """The order cannot be carried out."""
 
@@ -121,4 +156,4 @@ class Ended:
     """The order is carried out, or was cancelled."""
 
 
-Report = Checked | Loaded | Began | Grew | Decoded | Broke | Audited | Failed | Ended
+Report = Checked | Loaded | Began | Grew | Decoded | Broke | Audited | Step | Trained | Failed | Ended

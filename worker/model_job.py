@@ -1,4 +1,4 @@
-"""The jobs of the models page: can this model be run here?"""
+"""The jobs of the models page: bring a model here, from chunks or from the hub, and tell whether it can be run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from worker.pulse import Hold
 
 
 def check(hold: Hold, engine: EngineProcess) -> None:
-    """The model is ready or refused; either way it was looked at, so the job has done what it was for."""
+    """The model is ready or refused, and the job has succeeded or failed accordingly."""
     model = insist(hold, lambda: LanguageModel.objects.select_related("upload").get(job=hold.job))
     facts: dict[str, object] = {}
     try:
-        for report in reports(hold, engine, CheckModel(folder_of(model))):
+        for report in reports(hold, engine, CheckModel(insist(hold, lambda: folder_of(model)))):
             if isinstance(report, Checked):
                 facts = report.facts
     except DrafthouseError as refusal:

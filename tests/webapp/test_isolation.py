@@ -126,6 +126,7 @@ DELETE datasets-detail        204 204 403 404 401 403 204 204
 POST   datasets-restore       409 409 403 404 401 403 409 409
 POST   datasets-preview       400 400 400 400 401 400 400 400
 GET    datasets-prompts       200 200 200 404 401 200 200 200
+POST   classifiers-train      400 400 403 400 401 403 400 400
 GET    classifiers-list       200 200 200 200 401 200 200 200
 POST   classifiers-list       400 400 403 400 401 403 400 400
 GET    classifiers-detail     200 200 200 404 401 200 200 200

@@ -19,7 +19,7 @@ from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, Kind, Queue, State
+from webapp.jobs.models import Job, Kind, Queue
 from webapp.registry import services as registry
 from webapp.registry.models import Classifier, Dataset, Pair, Prompt, Readiness
 
@@ -249,7 +249,7 @@ def remaining(*, comparison: Comparison) -> Iterator[tuple[Prompt, int, list[Run
 @transaction.atomic
 def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str) -> Sample:
     """A fresh start. What an earlier attempt left unfinished is thrown away, never stitched."""
-    require_lease(job)
+    jobs.require_lease(job)
     Sample.objects.filter(run=run, prompt=prompt, repeat=repeat, finished=None).delete()
     trace.nudge(run.comparison_id)
     return Sample.objects.create(
@@ -260,7 +260,7 @@ def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str
 @transaction.atomic
 def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[str, Any]) -> None:
     """Its trace is written whole; here are its numbers, as decoding.summary.Sample gives them."""
-    require_lease(job)
+    jobs.require_lease(job)
     written = Sample.objects.filter(pk=sample.pk, finished=None).update(
         finished=timezone.now(),
         last_seq=last_seq,
@@ -276,7 +276,7 @@ def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[s
 @transaction.atomic
 def audit_samples(*, job: Job, numbers: Mapping[Sample, Mapping[str, Any]]) -> None:
     """The numbers again, now with how the texts of one prompt compare with autoregressive's."""
-    require_lease(job)
+    jobs.require_lease(job)
     for sample, audited in numbers.items():
         Sample.objects.filter(pk=sample.pk).exclude(finished=None).update(numbers=dict(audited))
 
@@ -284,17 +284,8 @@ def audit_samples(*, job: Job, numbers: Mapping[Sample, Mapping[str, Any]]) -> N
 @transaction.atomic
 def drop_unfinished(*, job: Job) -> None:
     """Nobody is at these any more: what is left of them must not look as if somebody were."""
-    require_lease(job)
+    jobs.require_lease(job)
     Sample.objects.filter(run__comparison__job=job, finished=None).delete()
-
-
-def require_lease(job: Job) -> None:
-    """First in every transaction of a worker: one that lost its lease must not write, for another may be at it."""
-    held = Job.objects.select_for_update().filter(
-        pk=job.pk, state=State.RUNNING, attempt=job.attempt, worker=job.worker
-    )
-    if not held.exists():
-        raise Conflict("The lease on this job is lost; stop.", code="lease-lost")
 
 
 # What pages ask ------------------------------------------------------------------------------------------------------

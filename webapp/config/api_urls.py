@@ -59,6 +59,7 @@ urlpatterns = [
     *noun("datasets", registry.Datasets, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     path("datasets/preview/", registry.Datasets.as_view({"post": "preview"}), name="datasets-preview"),
     path("datasets/<uuid:pk>/prompts/", registry.Prompts.as_view(LIST), name="datasets-prompts"),
+    path("classifiers/train/", registry.Classifiers.as_view({"post": "train"}), name="classifiers-train"),
     *noun("classifiers", registry.Classifiers, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     path("strategies/", comparisons.StrategiesView.as_view(), name="strategies"),
     *noun(

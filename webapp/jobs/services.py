@@ -132,6 +132,12 @@ def note(*, job: Job, sentence: str) -> None:
         _tell(job, sentence)
 
 
+def require_lease(job: Job) -> None:
+    """First in every transaction of a worker: one that lost its lease must not write, for another may be at it."""
+    if not _ours(job).select_for_update().exists():
+        raise Conflict("The lease on this job is lost; stop.", code="lease-lost")
+
+
 def is_cancel_asked(*, job: Job) -> bool:
     return Job.objects.filter(pk=job.pk, is_cancel_asked=True).exists()
 

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from webapp.accounts.rights import Right
 from webapp.core.api import Nouns, once
+from webapp.jobs.serializers import JobOut
 from webapp.registry import serializers, services
 from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt, Readiness
 
@@ -135,6 +136,13 @@ class Classifiers(Entries):
     @once
     def create(self, request: Request) -> Response:
         return self.shown(services.add_classifier(by=request.auth, **self.read(serializers.NewClassifier)), 201)
+
+    @extend_schema(request=serializers.NewTraining, responses={202: JobOut})
+    @once
+    def train(self, request: Request) -> Response:
+        """Train one on a pair and a prompt set. The answer is the job; the classifier is there when it succeeds."""
+        training = services.train_classifier(by=request.auth, **self.read(serializers.NewTraining))
+        return Response(JobOut(training.job).data, status=202)
 
 
 def add_model(asked: dict[str, Any], by: Any) -> LanguageModel:

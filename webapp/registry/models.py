@@ -122,3 +122,14 @@ class Classifier(Entry):
 
     class Meta:
         indexes = [models.Index(fields=["team", "-created"], name="classifiers_by_team")]
+
+
+class Training(Noun):
+    """What a training job is to make a classifier of, and the classifier once it is made."""
+
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="training")
+    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="+")
+    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="+")
+    name = models.CharField(max_length=200)
+    sampling = models.JSONField()
+    classifier = models.OneToOneField(Classifier, null=True, on_delete=models.SET_NULL, related_name="training")

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from decoding.prompts import FORMS
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
+from webapp.jobs.models import Queue
 from webapp.registry import services
 from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt
 from webapp.uploads.models import Upload
@@ -118,6 +119,18 @@ class NewClassifier(Input):
     name = Name(max_length=200)
     pair = Visible(queryset=Pair.objects.all())
     upload = Uploaded(queryset=Upload.objects.all())
+
+
+class NewTraining(Input):
+    name = Name(max_length=200)
+    pair = Visible(queryset=Pair.objects.select_related("target", "draft"))
+    dataset = Visible(queryset=Dataset.objects.all(), label="Prompts")
+    temperature = serializers.FloatField(min_value=0.0, max_value=10.0, required=False, default=0.0)
+    max_new_tokens = serializers.IntegerField(min_value=1, max_value=1_000_000, required=False, default=128)
+    queue = serializers.ChoiceField(choices=Queue.choices, required=False, default=Queue.CPU)
+
+    def validate_queue(self, value: str) -> Queue:
+        return Queue(value)
 
 
 # Output --------------------------------------------------------------------------------------------------------------

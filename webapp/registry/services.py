@@ -14,16 +14,17 @@ from django.db import transaction
 from django.utils import timezone
 
 from decoding import prompts
-from decoding.errors import BadPrompts
+from decoding.errors import BadPrompts, BadSampling
+from decoding.spec import Sampling
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Kind, Queue
+from webapp.jobs.models import Job, Kind, Queue
 from webapp.registry import checkpoints, pairing, tables
 from webapp.registry.checkpoints import Facts
-from webapp.registry.models import Classifier, Dataset, Entry, LanguageModel, Pair, Prompt, Readiness
+from webapp.registry.models import Classifier, Dataset, Entry, LanguageModel, Pair, Prompt, Readiness, Training
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
 from webapp.uploads.reading import FileReader, whole
@@ -234,6 +235,46 @@ def add_classifier(
     )
     audit.record(by, "added", classifier)
     return classifier
+
+
+@transaction.atomic
+def train_classifier(
+    *,
+    name: str,
+    pair: Pair,
+    dataset: Dataset,
+    by: Actor,
+    temperature: float = 0.0,
+    max_new_tokens: int = 128,
+    queue: Queue = Queue.CPU,
+) -> Training:
+    """Queue it. The prompts' splits say what they are for; those of a set that has none are dealt out."""
+    by.require(Right.SUBMIT)
+    try:
+        sampling = Sampling(temperature=temperature, max_new_tokens=max_new_tokens)
+    except BadSampling as error:
+        raise Invalid(str(error), field=str(error).split()[0], code=error.code) from None
+    job = jobs.enqueue(kind=Kind.TRAINING, queue=queue, title=f"Train {name}", by=by)
+    training = Training.objects.create(job=job, pair=pair, dataset=dataset, name=name, sampling=sampling.to_dict())
+    freeze(pair, pair.target, pair.draft, dataset)
+    audit.record(by, "launched", job)
+    return training
+
+
+def finish_training(*, job: Job, files: Iterable[tuple[str, bytes]], metrics: Mapping[str, Any]) -> None:
+    """The worker has made the classifier: it is there and its job is done in one transaction, so never twice."""
+    training = Training.objects.select_related("pair").get(job=job)
+    if job.created_by is None:
+        raise Conflict("Whoever asked for this classifier is gone, so it would belong to nobody.")
+    by = Actor(job.created_by, job.team, Right.SUBMIT)
+    upload = uploads.keep(team=job.team, name=training.name, files=files, by=by)
+    with transaction.atomic():
+        jobs.require_lease(job)
+        training.classifier = add_classifier(
+            name=training.name, pair=training.pair, upload=upload, by=by, metrics=metrics
+        )
+        training.save(update_fields=["classifier"])
+        jobs.succeed(job=job)
 
 
 # All of them ---------------------------------------------------------------------------------------------------------

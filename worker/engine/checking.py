@@ -17,6 +17,12 @@ def check(order: CheckModel, say: Callable[[Report], None]) -> None:
         Checked(
             {
                 "runner": facts.runner,
+                "model_type": facts.family,
+                "vocab_size": facts.vocab_size,
+                "context_length": facts.context,
+                "parameter_count": facts.parameters,
+                "weight_bytes": facts.weight_bytes,
+                "dtypes": [facts.dtype],
                 "reads_back": tokenizer.decode(tokenizer.encode(sentence)) == sentence,
                 "end_tokens": sorted(facts.end_tokens),
             }

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 
-import torch
-import transformers
-
-from decoding.comparison import Comparison, Key, Pair
-from decoding.devices import device_called
+from decoding.comparison import Comparison, Key
 from decoding.errors import DrafthouseError
-from decoding.spec import Choice
 from decoding.summary import Sample
-from worker.engine.residents import Residents, Spot
+from worker.engine.pairs import load_pair
+from worker.engine.residents import Residents
 from worker.engine.tracing import Tracing, which
-from worker.messages import Audited, Began, Broke, Compare, Decoded, Loaded, Report
+from worker.messages import Audited, Began, Broke, Compare, Decoded, Report
 
 Say = Callable[[Report], None]
 
 
 def compare(order: Compare, residents: Residents, say: Say, cancelled: Callable[[], bool]) -> None:
-    pair, loaded = load_pair(order, residents)
+    pair, loaded = load_pair(order.pair, residents, order.choices)
     say(loaded)
     with Tracing(say, pair.tokenizer.decode) as tracing:
         comparison = Comparison(
@@ -67,38 +61,3 @@ def decode_all(comparison: Comparison, keys: Sequence[Key], tracing: Tracing, sa
                 return
             say(Decoded(sample, tracing.flush()))
             yield sample
-
-
-def load_pair(order: Compare, residents: Residents) -> tuple[Pair, Loaded]:
-    device = device_called(order.device)
-    spots = [Spot(folder, str(device), role) for folder, role in ((order.target, "target"), (order.draft, "draft"))]
-    target = residents.load(spots[0])
-    draft = residents.load(spots[1], keep=spots[0])
-    facts = target.runner.facts
-    pair = Pair(
-        target=target.runner,
-        draft=draft.runner,
-        tokenizer=target.tokenizer,
-        end_tokens=target.end_tokens,
-        dtype=getattr(torch, facts.dtype),
-        target_folder=target.folder.path,
-        draft_folder=draft.folder.path,
-    )
-    hardware: dict[str, object] = {
-        "device": facts.device,
-        "device_name": facts.device_name,
-        "cores": os.cpu_count(),
-        "threads": facts.threads,
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-    }
-
-    def runner_of(choice: Choice) -> str:
-        if choice.spec.role == "peer":
-            return "transformers"
-        runners = [facts.runner] + ([draft.runner.facts.runner] if choice.spec.role != "baseline" else [])
-        return " and ".join(dict.fromkeys(runners))
-
-    return pair, Loaded(hardware, {choice.label: runner_of(choice) for choice in order.choices})

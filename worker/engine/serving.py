@@ -10,9 +10,9 @@ import traceback
 from multiprocessing.connection import Connection
 
 from decoding.errors import DrafthouseError
-from worker.engine import checking, comparing
+from worker.engine import checking, comparing, training
 from worker.engine.residents import Residents
-from worker.messages import Cancel, CheckModel, Compare, Ended, Failed, Order, Report, StillHere
+from worker.messages import Cancel, CheckModel, Compare, Ended, Failed, Order, Report, StillHere, Train
 
 SILENCE = 15.0  # s without a word from the worker: it is gone or frozen, and its job is somebody else's
 
@@ -43,8 +43,7 @@ class Ear(threading.Thread):
         return self._is_cancelled
 
     def next(self) -> Order:
-        order = self.orders.get()
-        return order
+        return self.orders.get()
 
     def run(self) -> None:
         while self._connection.poll(SILENCE):
@@ -75,6 +74,8 @@ def serve(connection: Connection) -> None:
                     checking.check(order, mouth.say)
                 case Compare():
                     comparing.compare(order, residents, mouth.say, ear.cancelled)
+                case Train():
+                    training.train(order, residents, mouth.say, ear.cancelled)
             mouth.say(Ended())
         except DrafthouseError as error:
             mouth.say(Failed(str(error), error.code))

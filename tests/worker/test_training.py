@@ -1,0 +1,47 @@
+"""A classifier from the queue: trained on a worker, kept in the registry, and used by the next comparison."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.worker.conftest import prompts
+from webapp.comparisons.models import Sample
+from webapp.core.problems import Invalid
+from webapp.jobs.models import Job, JobEvent
+from webapp.registry import services as registry
+from webapp.registry.models import Classifier, Training
+
+
+def test_a_trained_classifier_is_there_once_and_the_next_comparison_uses_it(team, pair, launch, make_worker):
+    disco = [{"strategy": "disco"}]
+    with pytest.raises(Invalid, match="no classifier yet"):
+        launch(strategies=disco)
+
+    words = prompts(team, [f"w{n + 1} w{2 * n + 1} w{3 * n % 90 + 1}" for n in range(30)])
+    registry.train_classifier(name="first", pair=pair, dataset=words, max_new_tokens=48, by=team)
+    hands = make_worker()
+    hands.look()
+    job = Job.objects.get()
+    assert job.state == "succeeded", job.reason
+    classifier = Classifier.objects.get()
+    assert Training.objects.get().classifier == classifier
+    assert 0 <= classifier.metrics["auc"] <= 1
+    told = list(JobEvent.objects.values_list("sentence", flat=True))
+    assert any(line.startswith("Recording training: ") for line in told)
+    assert any("held out" in line for line in told)
+
+    comparison = launch(strategies=disco)
+    hands.look()
+    comparison.job.refresh_from_db()
+    assert comparison.job.state == "succeeded", comparison.job.reason
+    outcomes = [sample.numbers["audit"]["outcome"] for sample in Sample.objects.all()]
+    assert outcomes == ["identical"] * 4
+
+
+def test_too_few_prompts_are_told_in_words(team, pair, make_worker):
+    registry.train_classifier(name="first", pair=pair, dataset=prompts(team, ["w1 w2"]), by=team)
+    make_worker().look()
+    job = Job.objects.get()
+    assert job.state == "failed"
+    assert "train, validation and test" in job.reason
+    assert not Classifier.objects.exists()

@@ -1,0 +1,57 @@
+"""A pair, resident and fit to run."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+
+import torch
+import transformers
+
+from decoding.comparison import Pair
+from decoding.devices import device_called
+from decoding.pairs import check_pair
+from decoding.spec import Choice
+from worker.engine.residents import Residents, Spot
+from worker.messages import Loaded, PairPlace
+
+
+def load_pair(place: PairPlace, residents: Residents, choices: Sequence[Choice] = ()) -> tuple[Pair, Loaded]:
+    """The pair, and what there is to say about it and about what runs each choice."""
+    check_pair(place.target, place.draft).require()
+    device = str(device_called(place.device))
+    spot = Spot(place.target, device, "target")
+    target = residents.load(spot)
+    draft = residents.load(Spot(place.draft, device, "draft"), keep=spot)
+    facts = target.runner.facts
+    pair = Pair(
+        target=target.runner,
+        draft=draft.runner,
+        tokenizer=target.tokenizer,
+        end_tokens=target.end_tokens,
+        dtype=getattr(torch, facts.dtype),
+        target_folder=target.folder.path,
+        draft_folder=draft.folder.path,
+        classifier_at=place.classifiers.get,
+        fingerprints=(target.folder.fingerprint, draft.folder.fingerprint),
+    )
+    hardware: dict[str, object] = {
+        "device": facts.device,
+        "device_name": facts.device_name,
+        "dtype": facts.dtype,
+        "cores": os.cpu_count(),
+        "threads": facts.threads,
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+    }
+
+    def runner_of(choice: Choice) -> str:
+        if choice.spec.role == "peer":
+            return "transformers"
+        runners = [facts.runner] + ([draft.runner.facts.runner] if choice.spec.role != "baseline" else [])
+        return " and ".join(dict.fromkeys(runners))
+
+    return pair, Loaded(hardware, {choice.label: runner_of(choice) for choice in choices})
