@@ -196,10 +196,12 @@ class Comparison:
             request = Request(prompt, sampling.max_new_tokens, ending)
             with torch.inference_mode():
                 return decode(request, self.pair.target, build(key.choice, parts), dice, sink, clock, self.cancelled)
-        except torch.OutOfMemoryError as error:
+        except (RuntimeError, MemoryError) as error:
+            if not _is_out_of_memory(error):
+                raise
             raise OutOfMemory(
-                f"The device ran out of memory on prompt {key.prompt.id} under {key.choice.label}: "
-                f"{str(error).splitlines()[0]} Use a shorter context, a shorter draft, or a smaller number format."
+                f"There was not enough memory for prompt {key.prompt.id} under {key.choice.label} "
+                f"({str(error).partition(chr(10))[0] or 'the allocation failed'}). Use a shorter context, a shorter draft, or a smaller number format."
             ) from error
 
     def _audit(self, prompt: Prompt, sample: Sample, baseline: Sample) -> Audit:
@@ -224,3 +226,8 @@ class Comparison:
     def _ending(self, sampling: Sampling) -> Ending:
         ends = frozenset() if sampling.ignore_eos else self.pair.end_tokens
         return Ending(ends, sampling.stop, self.pair.tokenizer.decode)
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """On a CPU torch says so only in words."""
+    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "allocate memory" in str(error)

@@ -46,6 +46,8 @@ class TransformersPeer:
     ) -> Decoded:
         """With `params` of the assisted strategy, or without an assistant where they are None."""
         rounds = _Rounds(len(prompt), clock)
+        for model in (self.target, self.draft):  # a setting left empty in the call is filled in from here
+            model.generation_config.eos_token_id = sorted(ending.end_tokens) or None
         extra: dict[str, Any] = {}
         if params is not None:
             config = self.draft.generation_config

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from decoding.comparison import Comparison, Key, Pair
-from decoding.errors import BadPrompt
+from decoding.errors import BadPrompt, OutOfMemory
 from decoding.events import Event, EventSink, Finished, Recorder
 from decoding.prompts import Prompt
 from decoding.spec import Sampling, parse_choices
@@ -138,3 +138,16 @@ def test_a_difference_within_rounding_is_a_tie_and_any_other_is_real(tie: float,
     for found in audits:
         assert found.position is not None and found.token != found.expected
         assert found.gap is not None and found.gap >= 0
+
+
+class Hungry(TableRunner):
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        if len(self.tokens) > 8:
+            torch.empty(1 << 58)
+        return super().extend(tokens, need)
+
+
+def test_memory_that_runs_out_under_way_is_told_with_its_prompt_and_strategy() -> None:
+    own, _ = tables(len(LETTERS), 7)
+    with pytest.raises(OutOfMemory, match="not enough memory for prompt one under autoregressive"):
+        list(comparison(pair=pair(Hungry(own, 4096, state_of))).run())

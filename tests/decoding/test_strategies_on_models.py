@@ -1,0 +1,108 @@
+"""The promises of test_strategies.py again, on transformers: our own decoder and the library's, and the peer beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from decoding.checkpoints import load
+from decoding.ending import Ending
+from decoding.events import Drafted, Finished, Recorder, Started, Verified
+from decoding.peers import TransformersPeer
+from decoding.spec import Choice, Sampling, choose
+from decoding.timing import Clock
+from tests.decoding import models
+from tests.decoding.worlds import OURS, RANKED, World
+
+PROMPT = [5, 17, 3, 60]
+GREEDY = Sampling(max_new_tokens=40)
+SHARED = Sampling(temperature=0.8, dice="shared", max_new_tokens=40, repetition_penalty=1.1)
+FAMILIES = {"llama": models.LLAMA, "gpt2": models.GPT2}
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def folders(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A target, and a draft that resembles it: the same weights, shaken."""
+    root = tmp_path_factory.mktemp(request.param)
+    target = models.save(root / "target", request.param, seed=1, **FAMILIES[request.param])
+    draft = models.save(root / "draft", request.param, seed=1, **FAMILIES[request.param])
+    weights = load_file(draft / "model.safetensors")
+    dice = torch.Generator().manual_seed(2)
+    shaken = {name: w + 0.03 * torch.randn(w.shape, generator=dice) for name, w in weights.items()}
+    save_file(shaken, draft / "model.safetensors", {"format": "pt"})
+    return target, draft
+
+
+@pytest.fixture(scope="module", params=["auto", "transformers"])
+def world(request: pytest.FixtureRequest, folders: tuple[Path, Path]) -> World:
+    target, draft = (load(folder, dtype="float32", runner=request.param).runner for folder in folders)
+    return World(target, draft)
+
+
+def label(choice: Choice) -> str:
+    return choice.label
+
+
+@pytest.mark.parametrize("choice", RANKED, ids=label)
+@pytest.mark.parametrize("sampling", [GREEDY, SHARED], ids=["greedy", "shared"])
+def test_every_strategy_gives_the_text_that_the_target_gives_alone(
+    world: World, choice: Choice, sampling: Sampling
+) -> None:
+    alone, _ = world.run(choose("autoregressive"), PROMPT, sampling, seed=3)
+    decoded, recorder = world.run(choice, PROMPT, sampling, seed=3)
+    assert decoded == alone
+    assert any(isinstance(e, Verified) and e.accepted for e in recorder.events)  # the draft is good for something
+    assert any(isinstance(e, Verified) and e.outcome == "correction" for e in recorder.events)  # and not for everything
+
+
+def test_autoregressive_text_is_that_of_generate(world: World, folders: tuple[Path, Path]) -> None:
+    peer = TransformersPeer(*folders, torch.float32, torch.device("cpu"))
+    theirs = peer.decode(PROMPT, None, GREEDY, 0, Ending(()), Recorder(), Clock())
+    assert world.run(choose("autoregressive"), PROMPT, GREEDY)[0].tokens == theirs.tokens
+
+
+@pytest.mark.parametrize("choice", [c for c in RANKED if c.label in ("static:6", "heuristic:2")], ids=label)
+def test_draft_confidences_are_those_of_a_fresh_runner(
+    world: World, folders: tuple[Path, Path], choice: Choice
+) -> None:
+    """The silent cache bug: the text stays exact, only confidences and acceptance suffer."""
+    decoded, recorder = world.run(choice, PROMPT, GREEDY)
+    text = [*PROMPT, *decoded.tokens]
+    fresh = load(folders[1], dtype="float32").runner
+    for event in recorder.events:
+        if isinstance(event, Drafted):
+            fresh.rewind(0)
+            logits = fresh.extend([*text[: event.position], *event.tokens[:-1]], need=len(event.tokens))
+            expected = torch.softmax(logits, -1).gather(1, torch.tensor(event.tokens)[:, None])[:, 0]
+            torch.testing.assert_close(torch.tensor(event.confidence), expected, rtol=1e-3, atol=1e-5)
+
+
+def test_sampling_with_ratio_dice_runs_on_models_and_keeps_its_word(world: World) -> None:
+    sampling = Sampling(temperature=0.8, dice="ratio", max_new_tokens=40)
+    for choice in OURS:
+        first, second = (world.run(choice, PROMPT, sampling, seed=3)[0] for _ in range(2))
+        assert first == second and len(first.tokens) == 40
+
+
+@pytest.mark.parametrize("params", [{"lookahead": 4, "threshold": 0.0}, {"schedule": "heuristic", "lookahead": 3}])
+def test_the_peers_rounds_add_up_to_its_text(folders: tuple[Path, Path], params: dict[str, object]) -> None:
+    peer = TransformersPeer(*folders, torch.float32, torch.device("cpu"))
+    recorder = Recorder()
+    decoded = peer.decode(PROMPT, choose("assisted", params).params, GREEDY, 0, Ending(()), recorder, Clock())
+    started, *_, finished = recorder.events
+    assert isinstance(started, Started) and isinstance(finished, Finished)
+    assert (started.prompt_tokens, finished.new_tokens) == (len(PROMPT), 40)
+    drafts = {e.round: e for e in recorder.events if isinstance(e, Drafted)}
+    text: list[int] = []
+    for event in recorder.events:
+        if isinstance(event, Verified):
+            if event.round in drafts:
+                assert drafts[event.round].position == len(PROMPT) + len(text)
+                text += drafts[event.round].tokens[: event.accepted]
+            text.append(event.token)
+    assert text == decoded.tokens
+    plain = peer.decode(PROMPT, None, GREEDY, 0, Ending(()), Recorder(), Clock())
+    assert decoded.tokens == plain.tokens
