@@ -199,9 +199,10 @@ class Comparison:
         except (RuntimeError, MemoryError) as error:
             if not _is_out_of_memory(error):
                 raise
+            why = str(error).partition("\n")[0] or "the allocation failed"
             raise OutOfMemory(
-                f"There was not enough memory for prompt {key.prompt.id} under {key.choice.label} "
-                f"({str(error).partition(chr(10))[0] or 'the allocation failed'}). Use a shorter context, a shorter draft, or a smaller number format."
+                f"There was not enough memory for prompt {key.prompt.id} under {key.choice.label} ({why}). Use a "
+                "shorter context, a shorter draft, or a smaller number format."
             ) from error
 
     def _audit(self, prompt: Prompt, sample: Sample, baseline: Sample) -> Audit:
