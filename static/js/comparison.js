@@ -6,6 +6,7 @@ import { Recording } from "./replay.js";
 import { Race, say } from "./race.js";
 import { Strip } from "./strip.js";
 import { Rounds } from "./rounds.js";
+import { Duet } from "./duet.js";
 import { Lines } from "./lines.js";
 import { forest, histogram, positions, waterfall } from "./evidence.js";
 import { twins } from "./twins.js";
@@ -30,9 +31,14 @@ const view = {
 
 const race = new Race($("#race"), runs);
 const rounds = new Rounds($("#rounds"), (number) => strip.choose(number));
+const duet = new Duet($("#duet"));
 const lines = new Lines($("#lines"), runs);
 const strip = new Strip({
-  text: $("#strip"), detail: $("#detail"), word: (token) => known.word(token), onRound: (number) => rounds.choose(number),
+  text: $("#strip"), detail: $("#detail"), word: (token) => known.word(token),
+  onRound: (number) => {
+    rounds.choose(number);
+    duet.draw(strip.state, number);
+  },
 });
 
 // ---- what is looked at
@@ -97,6 +103,7 @@ function draw(now) {
 
 let drawnRun = null;
 function drawRace() {
+  $(".reading").hidden = !known.rows.size;
   const found = states();
   race.draw(found, isWhole() ? spanNs() : 0, !race.spanNs);
   if (drawnRun !== view.run) strip.clear(prompts.get(Number(view.heat.split(".")[1]))?.text ?? "");
@@ -192,6 +199,13 @@ $("#scrub").addEventListener("input", (event) => scrub(Number(event.target.value
 $("#speed").addEventListener("change", (event) => {
   view.speed = Number(event.target.value);
   if (view.playing) view.playing = { since: null, from: view.clock };
+});
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=radio]), select, textarea, dialog")) return;
+  if (event.key === "[") $("#before").click();
+  else if (event.key === "]") $("#after").click();
+  else if (event.key === "r" && !$("#replay").hidden) play();
+  else if (event.key >= "1" && event.key <= "9") $(`[name=run][value="${event.key}"]`)?.click();
 });
 addEventListener("resize", () => redraw("race", "evidence"));
 
