@@ -35,6 +35,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=port.DEFAULT, help="0 takes the first free one from %(default)s on")
     parser.add_argument("--data", type=Path, default=_data(), help="where everything is kept (%(default)s)")
     parser.add_argument("--workers", type=int, default=1, help="how many workers for the queue `cpu` (%(default)s)")
+    parser.add_argument("--demo", action="store_true", help="launch a comparison of the starter pair to look at")
     asked = parser.parse_args(argv)
     if asked.workers < 0:
         parser.error("--workers is 0 or more")
@@ -48,11 +49,14 @@ def _data() -> Path:
 
 
 class Supervisor:
-    def __init__(self, listener: socket.socket, data: DataFolder, broker: valkey.Broker, cpu_workers: int) -> None:
+    def __init__(
+        self, listener: socket.socket, data: DataFolder, broker: valkey.Broker, cpu_workers: int, demo: bool
+    ) -> None:
         self.data = data
         self.listener = listener
         host, number = listener.getsockname()[:2]
-        self.address = f"http://{'localhost' if host in ('0.0.0.0', '::') else host}:{number}"
+        seen_as = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+        self.address = f"http://{seen_as}:{number}"
         self.broker = [Child("valkey", broker.command)] if broker.command else []
         self.others = [
             Child("web", [*MODULE, "worker.supervisor.web", str(listener.fileno())], pass_fds=(listener.fileno(),)),
@@ -60,6 +64,7 @@ class Supervisor:
             *(worker("cpu", number) for number in range(1, cpu_workers + 1)),
             *(worker("gpu", number, gpu) for number, gpu in enumerate(gpus(), 1)),
         ]
+        self.demo = demo
         self.stop_asked = 0
 
     def run(self) -> None:
@@ -68,7 +73,7 @@ class Supervisor:
         for child in self.broker:
             child.start()
         try:
-            link = prepare()
+            link = prepare(self.demo)
             for child in self.others:
                 child.start()
             self._wait_for_pages()
@@ -79,6 +84,9 @@ class Supervisor:
                 say("up", "Ctrl-C stops everything.")
             while not self.stop_asked:
                 self._tend()
+        except Taken:
+            if not self.stop_asked:  # else it is Ctrl-C that ended the preparations
+                raise
         finally:
             self._stop()
 
@@ -121,10 +129,14 @@ def gpus() -> list[str]:
     return said.stdout.split() if said.returncode == 0 else []
 
 
-def prepare() -> str:
+def prepare(demo: bool) -> str:
     """The path of a sign-in link, once database and files are ready."""
     done = subprocess.run(
-        [*MODULE, "worker.supervisor.prepare"], env=leash.held(), stdout=subprocess.PIPE, text=True, check=False
+        [*MODULE, "worker.supervisor.prepare", *["--demo"] * demo],
+        env=leash.held(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     if done.returncode != 0:
         raise Taken("The data folder could not be made ready; the lines above say why.")
@@ -155,7 +167,7 @@ def main(argv: Sequence[str]) -> int:
         listener = port.listen(asked.host, asked.port)
         broker = valkey.broker(data.path)
         set_environment(data.path, asked.host, broker)
-        Supervisor(listener, data, broker, asked.workers).run()
+        Supervisor(listener, data, broker, asked.workers, asked.demo).run()
     except (Taken, valkey.NoBroker) as refusal:
         sys.stderr.write(f"{refusal}\n")
         return 1

@@ -1,5 +1,5 @@
-"""`python -m worker.supervisor.prepare`: bring the database and the static files up to date, load the starter pair and
-prompts, and print the path of a one-time sign-in link. A process of its own, so that the supervisor stays small."""
+"""`python -m worker.supervisor.prepare [--demo]`: bring database and static files up to date, load the starter pair and
+prompts, print the path of a one-time sign-in link. A process of its own, so that the supervisor stays small."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import django
 from worker import leash
 
 
-def main() -> None:
+def main(demo: bool) -> None:
     leash.put_on()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
     django.setup()
@@ -25,6 +25,8 @@ def main() -> None:
     call_command("migrate", verbosity=0, interactive=False)
     collect_static()
     starter.load()
+    if demo:
+        starter.launch_demo()
     call_command("sign_in_link", stdout=sys.stdout)
 
 
@@ -48,4 +50,4 @@ def collect_static() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(demo="--demo" in sys.argv[1:])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from webapp.accounts import actor as actors
 from webapp.accounts import services as accounts
 from webapp.accounts.actor import Actor
+from webapp.comparisons import services as comparisons
 from webapp.registry import services as registry
 from webapp.registry.models import Dataset, LanguageModel, Pair
 from webapp.uploads import services as uploads
@@ -15,8 +18,11 @@ from webapp.uploads import services as uploads
 ROOT = Path(__file__).resolve().parents[2]
 PAIR = ROOT / "starter" / "pair"
 PROMPTS = ROOT / "starter" / "prompts"
+DEFAULTS = ROOT / "starter" / "defaults.json"
 ROLES = ("target", "draft")
 NAME = "Starter"
+DEMO_PROMPTS = 12
+DEMO = [{"strategy": "static", "params": {"lookahead": n}} for n in (2, 4)] + [{"strategy": "threshold"}]
 
 
 def load() -> None:
@@ -30,6 +36,23 @@ def load() -> None:
         sys.stderr.write("There is no starter pair in starter/pair yet; add models of your own on the Models page.\n")
 
 
+def launch_demo() -> None:
+    """The starter pair on prompts that it was not trained on."""
+    owner = actors.of_user(accounts.first_owner())
+    pair = Pair.objects.filter(team=owner.home, name=NAME).first()
+    code = Dataset.objects.filter(team=owner.home, name=f"{NAME} code").first()
+    if pair is None or code is None:
+        sys.stderr.write("There is no starter pair to show; the demo is left out.\n")
+        return
+    defaults = json.loads(DEFAULTS.read_text())
+    sampling = {**defaults["sampling"], "max_new_tokens": defaults["max_new_tokens"]}
+    disco = [{"strategy": "disco"}] if pair.classifiers.exists() else []
+    spec = comparisons.specify(
+        pair=pair, dataset=code, split="test", limit=DEMO_PROMPTS, strategies=[*DEMO, *disco], sampling=sampling
+    )
+    comparisons.launch(name="Demo", spec=spec, by=owner)
+
+
 def _load_prompts(path: Path, owner: Actor) -> None:
     name = f"{NAME} {path.stem}"
     if not Dataset.objects.filter(team=owner.home, name=name).exists():
@@ -40,14 +63,22 @@ def _load_prompts(path: Path, owner: Actor) -> None:
 def _load_pair(owner: Actor) -> None:
     if not Pair.objects.filter(team=owner.home, name=NAME).exists():
         target, draft = (_model(role, owner) for role in ROLES)
-        registry.add_pair(name=NAME, target=target, draft=draft, by=owner)
+        pair = registry.add_pair(name=NAME, target=target, draft=draft, by=owner)
+        if (PAIR / "disco").exists():
+            files = _files(PAIR / "disco")
+            kept = uploads.keep(team=owner.home, name=f"{NAME} classifier", files=files, by=owner)
+            metrics = json.loads((PAIR / "disco" / "card.json").read_text())["metrics"]
+            registry.add_classifier(name=f"{NAME} classifier", pair=pair, upload=kept, by=owner, metrics=metrics)
 
 
 def _model(role: str, owner: Actor) -> LanguageModel:
     name = f"{NAME} {role}"
     found = LanguageModel.objects.filter(team=owner.home, name=name).first()
     if found is None:
-        files = ((path.name, path.read_bytes()) for path in sorted((PAIR / role).iterdir()) if path.is_file())
-        kept = uploads.keep(team=owner.home, name=name, files=files, by=owner)
+        kept = uploads.keep(team=owner.home, name=name, files=_files(PAIR / role), by=owner)
         found = registry.add_uploaded_model(name=name, upload=kept, by=owner)
     return found
+
+
+def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    return ((path.name, path.read_bytes()) for path in sorted(folder.iterdir()) if path.is_file())
