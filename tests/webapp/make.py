@@ -124,13 +124,17 @@ def decode_all(comparison: Comparison, worker: str = "w1") -> None:
 
 def decode_one(job: Job, run: Run, prompt: Prompt, repeat: int) -> Sample:
     sample = comparisons.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
-    lookahead = run.params.get("lookahead", 0)
-    told = trace_of(lookahead)
-    records = [events.to_dict(event, seq) for seq, event in enumerate(told, 1)]
+    records = [events.to_dict(event, seq) for seq, event in enumerate(trace_of(run), 1)]
     trace.append(sample=sample, first_seq=1, events=records[:2])
     trace.append(sample=sample, first_seq=3, events=records[2:])
-    numbers = summary.sample_from_events(
-        told,
+    numbers = numbers_of(run, prompt, repeat)
+    comparisons.finish_sample(job=job, sample=sample, last_seq=len(records), numbers=numbers)
+    return sample
+
+
+def numbers_of(run: Run, prompt: Prompt, repeat: int = 1) -> dict[str, Any]:
+    sample = summary.sample_from_events(
+        trace_of(run),
         choice=run.choice,
         prompt=prompt.name,
         category=prompt.category,
@@ -138,13 +142,12 @@ def decode_one(job: Job, run: Run, prompt: Prompt, repeat: int) -> Sample:
         tokens=(5, 6, 7),
         text="abc",
     )
-    comparisons.finish_sample(job=job, sample=sample, last_seq=len(records), numbers=numbers.to_dict())
-    return sample
+    return sample.to_dict()
 
 
-def trace_of(lookahead: int) -> list[Any]:
+def trace_of(run: Run) -> list[Any]:
     """One round that accepted two tokens, or three rounds without a draft."""
-    if lookahead:
+    if lookahead := run.params.get("lookahead", 0):
         drafted = events.Drafted(1, 3, lookahead, (5, 6), (0.9, 0.8), (), "limit", "fresh", 2, 1000, 1500)
         rounds = [drafted, events.Verified(1, 2, 7, "bonus", 500, 1500, 2500)]
     else:
