@@ -15,6 +15,7 @@ from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet
 from webapp.comparisons.report import sample_of
 from webapp.jobs import services as jobs
 from webapp.registry.models import Classifier, Prompt
+from worker import noise
 from worker.database import Stopped, insist
 from worker.engine_process import EngineDied, EngineProcess
 from worker.listening import reports
@@ -34,7 +35,7 @@ class SomeBroke(DrafthouseError):
 def compare(hold: Hold, engine: EngineProcess) -> None:
     """The rule for what breaks: a sample that the engine reports as broken, or that has killed it twice, is given up,
     and the rest goes on. In the end the job fails, naming what is missing; trying again decodes only that."""
-    work = insist(hold, lambda: ComparisonJob(hold))
+    work = insist(hold, lambda: ComparisonJob(hold, engine))
     try:
         while order := insist(hold, work.order):
             try:
@@ -51,8 +52,9 @@ def compare(hold: Hold, engine: EngineProcess) -> None:
 
 
 class ComparisonJob:
-    def __init__(self, hold: Hold) -> None:
+    def __init__(self, hold: Hold, engine: EngineProcess) -> None:
         self.hold = hold
+        self.engine = engine
         self.job = hold.job
         chosen = Comparison.objects.select_related(
             "pair__target__upload", "pair__draft__upload", "pair__target", "pair__draft"
@@ -63,7 +65,8 @@ class ComparisonJob:
         self.samples: dict[Which, Sample] = {}
         self.broken: dict[Which, str] = {}
         self.device = ""
-        self._at: Which | None = None
+        self._at: Which | None = None  # being decoded
+        self._mark: noise.Mark | None = None  # when that began
         self._killers: set[Which] = set()
         self._deaths = 0
 
@@ -98,7 +101,7 @@ class ComparisonJob:
             case Loaded():
                 self.device = f"{report.hardware['device_name']}, {report.hardware['threads']} threads"
             case Began():
-                self._at = report.which
+                self._at, self._mark = report.which, noise.mark(self.engine.pid)
                 self.samples[report.which] = insist(self.hold, lambda: self._begin(report.which))
             case Grew():
                 insist(self.hold, lambda: self._append(report))
@@ -166,7 +169,13 @@ class ComparisonJob:
     def _finish(self, decoded: Decoded) -> None:
         numbers = decoded.sample
         sample = self.samples[numbers.strategy, numbers.prompt, numbers.repeat]
-        comparisons.finish_sample(job=self.job, sample=sample, last_seq=decoded.last_seq, numbers=numbers.to_dict())
+        comparisons.finish_sample(
+            job=self.job,
+            sample=sample,
+            last_seq=decoded.last_seq,
+            numbers=numbers.to_dict(),
+            noise=noise.between(self._mark, noise.mark(self.engine.pid)),
+        )
         done = self.hold.done + 1
         jobs.progressed(job=self.job, done=done)
         self.hold.done = done

@@ -35,6 +35,10 @@ class EngineProcess:
         self._last_lines: deque[str] = deque(maxlen=LAST_LINES)
         self.is_busy = False
 
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
     def tell(self, order: Order) -> None:
         """Start the engine where there is none. Call from the main thread: the leash is tied to the one that forks."""
         if self._process is None or self._process.poll() is not None:

@@ -138,8 +138,3 @@ def launch(team: Actor, pair: Pair) -> Callable[..., Comparison]:
         return comparisons.launch(name="one", spec=spec, by=team)
 
     return launch_one
-
-
-def engine_pid(engine: EngineProcess) -> int:
-    assert engine._process is not None
-    return engine._process.pid

@@ -10,7 +10,7 @@ from datetime import timedelta
 from django.db import connection
 from django.utils import timezone
 
-from tests.worker.conftest import Meanwhile, engine_pid
+from tests.worker.conftest import Meanwhile
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import report
@@ -56,17 +56,17 @@ def test_models_stay_loaded_from_job_to_job(launch, make_worker, engine):
     hands = make_worker()
     launch()
     hands.look()
-    before = engine_pid(engine)
+    before = engine.pid
     start = time.monotonic()
     comparison = launch(texts=1, tokens=4)
     hands.look()
-    assert (state(comparison), engine_pid(engine)) == ("succeeded", before)
+    assert (state(comparison), engine.pid) == ("succeeded", before)
     assert time.monotonic() - start < 5  # loading torch alone takes as long
 
 
 def test_an_engine_that_is_killed_costs_nothing_that_was_finished(launch, make_worker, engine):
     comparison = launch(texts=6, tokens=48)
-    with Meanwhile(lambda: finished() >= 3, lambda: os.kill(engine_pid(engine), signal.SIGKILL)):
+    with Meanwhile(lambda: finished() >= 3, lambda: os.kill(engine.pid, signal.SIGKILL)):
         make_worker().look()
     assert state(comparison) == "succeeded", comparison.job.reason
     assert finished() == Sample.objects.count() == 18

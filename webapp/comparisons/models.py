@@ -84,6 +84,7 @@ class Sample(Noun):
     attempt = models.PositiveSmallIntegerField()
     worker = models.CharField(max_length=120)
     device = models.CharField(max_length=200)
+    noise = models.CharField(max_length=200, blank=True)  # why its times are to be doubted, as a sentence
     finished = models.DateTimeField(null=True)
     last_seq = models.PositiveIntegerField(null=True)  # how many events its trace has, once it is finished
     new_tokens = models.PositiveIntegerField(null=True)

@@ -178,7 +178,7 @@ class SampleOut(Output):
     class Meta:
         model = Sample
         fields = (
-            "id", "run", "prompt", "repeat", "attempt", "worker", "device", "created", "finished", "last_seq",
+            "id", "run", "prompt", "repeat", "attempt", "worker", "device", "noise", "created", "finished", "last_seq",
             "new_tokens", "tokens_per_s", "numbers",
         )  # fmt: skip
 

@@ -258,7 +258,7 @@ def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str
 
 
 @transaction.atomic
-def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[str, Any]) -> None:
+def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[str, Any], noise: str = "") -> None:
     """Its trace is written whole; here are its numbers, as decoding.summary.Sample gives them."""
     jobs.require_lease(job)
     written = Sample.objects.filter(pk=sample.pk, finished=None).update(
@@ -267,6 +267,7 @@ def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[s
         new_tokens=len(numbers["tokens"]),
         tokens_per_s=numbers["tokens_per_s"],
         numbers=dict(numbers),
+        noise=noise,
     )
     if not written:
         raise Conflict("This sample is finished already, or was begun anew by another attempt.", code="sample-is-over")
