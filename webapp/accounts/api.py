@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from webapp.accounts import serializers, services
+from webapp.accounts.actor import Actor
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Team
 from webapp.accounts.rights import Right
 from webapp.core.api import Nouns, once
@@ -24,7 +25,7 @@ class MeView(APIView):
     @extend_schema(responses=serializers.Me)
     def get(self, request: Request) -> Response:
         """Who the token or session stands for, in which team, with what right."""
-        actor = request.auth
+        actor: Any = request.auth
         shown = {"user": actor.user, "team": actor.team, "right": actor.right.name.lower(), "token": actor.token}
         return Response(serializers.Me(shown).data)
 
@@ -38,24 +39,24 @@ class Teams(Nouns):
     @extend_schema(request=serializers.TeamName, responses={201: serializers.TeamOut})
     @once
     def create(self, request: Request) -> Response:
-        _only_people(request)
-        return self.shown(services.create_team(by=request.user, **self.read(serializers.TeamName)), 201)
+        _only_people(self.actor)
+        return self.shown(services.create_team(by=self.actor.user, **self.read(serializers.TeamName)), 201)
 
     @extend_schema(request=serializers.TeamName, responses=serializers.TeamOut)
     def partial_update(self, request: Request, pk: UUID) -> Response:
         team = self.get_object()
-        if team != request.auth.team:
+        if team != self.actor.team:
             raise Conflict("You act in another team now.", hint="Switch to this team first.")
         self.check_match(team)
-        services.rename_team(team=team, by=request.auth, **self.read(serializers.TeamName))
+        services.rename_team(team=team, by=self.actor, **self.read(serializers.TeamName))
         return self.shown(team)
 
     @extend_schema(request=None, responses=serializers.TeamOut)
     def switch(self, request: Request, pk: UUID) -> Response:
         """Act in this team from now on."""
-        _only_people(request)
+        _only_people(self.actor)
         team = self.get_object()
-        services.switch_team(user=request.user, team=team)
+        services.switch_team(user=self.actor.user, team=team)
         return self.shown(team)
 
 
@@ -69,14 +70,12 @@ class Members(Nouns):
     def partial_update(self, request: Request, pk: UUID) -> Response:
         membership = self.get_object()
         self.check_match(membership)
-        return self.shown(
-            services.change_role(membership=membership, by=request.auth, **self.read(serializers.NewRole))
-        )
+        return self.shown(services.change_role(membership=membership, by=self.actor, **self.read(serializers.NewRole)))
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: UUID) -> Response:
         """Remove someone, or leave."""
-        services.remove(membership=self.get_object(), by=request.auth)
+        services.remove(membership=self.get_object(), by=self.actor)
         return Response(status=204)
 
 
@@ -88,13 +87,13 @@ class Invitations(Nouns):
 
     @extend_schema(request=serializers.NewInvitation, responses={201: serializers.NewInvitationOut})
     def create(self, request: Request) -> Response:
-        invitation, secret = services.invite(by=request.auth, **self.read(serializers.NewInvitation))
+        invitation, secret = services.invite(by=self.actor, **self.read(serializers.NewInvitation))
         link = request.build_absolute_uri(reverse("join", args=[secret]))
         return self.shown(invitation, 201, link=link)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: UUID) -> Response:
-        services.revoke_invitation(invitation=self.get_object(), by=request.auth)
+        services.revoke_invitation(invitation=self.get_object(), by=self.actor)
         return Response(status=204)
 
 
@@ -108,18 +107,18 @@ class Tokens(Nouns):
 
     def get_queryset(self) -> Any:
         tokens = super().get_queryset()
-        if getattr(self, "swagger_fake_view", False) or self.request.auth.can_admin:
+        if getattr(self, "swagger_fake_view", False) or self.actor.can_admin:
             return tokens
         return tokens.filter(user=self.request.user)
 
     @extend_schema(request=serializers.NewToken, responses={201: serializers.NewTokenOut})
     def create(self, request: Request) -> Response:
-        token, text = services.create_token(by=request.auth, **self.read(serializers.NewToken))
+        token, text = services.create_token(by=self.actor, **self.read(serializers.NewToken))
         return self.shown(token, 201, token=text)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: UUID) -> Response:
-        services.revoke_token(token=self.get_object(), by=request.auth)
+        services.revoke_token(token=self.get_object(), by=self.actor)
         return Response(status=204)
 
 
@@ -129,6 +128,6 @@ class Audit(Nouns):
     needs = {"list": Right.ADMIN, "retrieve": Right.ADMIN}
 
 
-def _only_people(request: Request) -> None:
-    if request.auth.token is not None:
+def _only_people(actor: Actor) -> None:
+    if actor.token is not None:
         raise Forbidden("A token stands for one team; only a person who is signed in may do this.")

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import auth, messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -15,6 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from webapp.accounts import serializers, services
+from webapp.accounts.asked import Asked
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Team, User
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
@@ -30,7 +31,7 @@ BY_NAME = Limit("sign-in-name", count=10, seconds=900)
 @never_cache
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "POST"])
-def sign_in(request: HttpRequest) -> HttpResponse:
+def sign_in(request: Asked) -> HttpResponse:
     onward = _onward(request)
     if request.user.is_authenticated:
         return redirect(onward)
@@ -52,14 +53,14 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-def sign_out(request: HttpRequest) -> HttpResponse:
+def sign_out(request: Asked) -> HttpResponse:
     auth.logout(request)
     return redirect("sign-in")
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
-def enter(request: HttpRequest, secret: str) -> HttpResponse:
+def enter(request: Asked, secret: str) -> HttpResponse:
     """A one-time link. Opening it changes nothing, so that a preview of the link does not use it up."""
     if request.method == "GET":
         return render(request, "accounts/enter.html")
@@ -75,7 +76,7 @@ def enter(request: HttpRequest, secret: str) -> HttpResponse:
 @never_cache
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "POST"])
-def join(request: HttpRequest, secret: str) -> HttpResponse:
+def join(request: Asked, secret: str) -> HttpResponse:
     try:
         BY_ADDRESS.spend(request.META.get("REMOTE_ADDR", ""))
         invitation = services.find_invitation(secret)
@@ -93,7 +94,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
     return redirect("home")
 
 
-def _join_as(request: HttpRequest, secret: str, invitation: Invitation) -> HttpResponse:
+def _join_as(request: Asked, secret: str, invitation: Invitation) -> HttpResponse:
     if request.method == "GET":
         return render(request, "accounts/join.html", {"invitation": invitation, "secret": secret})
     team = services.join(secret=secret, user=request.user)
@@ -104,7 +105,7 @@ def _join_as(request: HttpRequest, secret: str, invitation: Invitation) -> HttpR
 @never_cache
 @sensitive_post_parameters("current", "new")
 @page(Right.NONE, ("GET", "POST"))
-def account(request: HttpRequest) -> HttpResponse:
+def account(request: Asked) -> HttpResponse:
     form = Form(serializers.NewPassword, request)
 
     def change(current: str, new: str) -> bool:
@@ -121,7 +122,7 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @page(Right.READ, ("GET", "POST"))
-def tokens(request: HttpRequest) -> HttpResponse:
+def tokens(request: Asked) -> HttpResponse:
     form = Form(serializers.NewToken, request)
     made = form.submit(lambda **asked: services.create_token(by=request.actor, **asked))
     visible = ApiToken.objects.visible_to(request.actor).filter(user=request.user)
@@ -130,7 +131,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 
 
 @page(Right.READ, ("POST",))
-def revoke_token(request: HttpRequest, id: UUID) -> HttpResponse:
+def revoke_token(request: Asked, id: UUID) -> HttpResponse:
     mine = ApiToken.objects.visible_to(request.actor)
     token = one(mine if request.actor.can_admin else mine.filter(user=request.user), id)
     services.revoke_token(token=token, by=request.actor)
@@ -140,7 +141,7 @@ def revoke_token(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @never_cache
 @page(Right.READ, ("GET", "POST"))
-def team(request: HttpRequest) -> HttpResponse:
+def team(request: Asked) -> HttpResponse:
     """Who is in the team; owners invite here."""
     form = Form(serializers.NewInvitation, request)
     link = ""
@@ -159,7 +160,7 @@ def team(request: HttpRequest) -> HttpResponse:
 
 
 @page(Right.NONE, ("GET", "POST"))
-def new_team(request: HttpRequest) -> HttpResponse:
+def new_team(request: Asked) -> HttpResponse:
     form = Form(serializers.TeamName, request)
     if made := form.submit(lambda name: services.create_team(name=name, by=request.user)):
         messages.success(request, f"{made} is made, and you are its owner.")
@@ -168,14 +169,14 @@ def new_team(request: HttpRequest) -> HttpResponse:
 
 
 @page(Right.NONE, ("POST",))
-def switch_team(request: HttpRequest, id: UUID) -> HttpResponse:
+def switch_team(request: Asked, id: UUID) -> HttpResponse:
     found = one(Team.objects.visible_to(request.actor), id)
     services.switch_team(user=request.user, team=found)
     return redirect(_onward(request))
 
 
 @page(Right.ADMIN, ("POST",))
-def change_role(request: HttpRequest, id: UUID) -> HttpResponse:
+def change_role(request: Asked, id: UUID) -> HttpResponse:
     membership = one(Membership.objects.visible_to(request.actor), id)
     form = Form(serializers.NewRole, request)
     changed = form.submit(lambda role: services.change_role(membership=membership, role=role, by=request.actor))
@@ -186,7 +187,7 @@ def change_role(request: HttpRequest, id: UUID) -> HttpResponse:
 
 
 @page(Right.READ, ("POST",))
-def remove_member(request: HttpRequest, id: UUID) -> HttpResponse:
+def remove_member(request: Asked, id: UUID) -> HttpResponse:
     membership = one(Membership.objects.visible_to(request.actor).select_related("user", "team"), id)
     services.remove(membership=membership, by=request.actor)
     if membership.user_id == request.user.pk:
@@ -197,20 +198,20 @@ def remove_member(request: HttpRequest, id: UUID) -> HttpResponse:
 
 
 @page(Right.ADMIN, ("POST",))
-def revoke_invitation(request: HttpRequest, id: UUID) -> HttpResponse:
+def revoke_invitation(request: Asked, id: UUID) -> HttpResponse:
     services.revoke_invitation(invitation=one(Invitation.objects.visible_to(request.actor), id), by=request.actor)
     messages.success(request, "The invitation is revoked.")
     return redirect("team")
 
 
 @page(Right.ADMIN)
-def audit_log(request: HttpRequest) -> HttpResponse:
+def audit_log(request: Asked) -> HttpResponse:
     entries = AuditEntry.objects.visible_to(request.actor).select_related("user", "token")
     found = listing(request, entries, search=("verb", "subject_name", "user__username"), ordering=("created", "verb"))
     return render(request, "accounts/audit.html", {"list": found})
 
 
-def _onward(request: HttpRequest) -> str:
+def _onward(request: Asked) -> str:
     asked = request.POST.get("next") or request.GET.get("next") or ""
     safe = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
     return asked if safe else reverse("home")

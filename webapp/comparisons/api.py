@@ -55,7 +55,7 @@ class Comparisons(Nouns):
         return serializers.ComparisonRow if self.action == "list" else serializers.ComparisonOut
 
     def filter_queryset(self, queryset: Any) -> Any:
-        found = super().filter_queryset(queryset)
+        found: Any = super().filter_queryset(queryset)
         return found if "binned" in self.request.query_params else found.kept()
 
     @extend_schema(
@@ -82,25 +82,25 @@ class Comparisons(Nouns):
     @extend_schema(request=None, responses={202: serializers.ComparisonOut})
     def cancel(self, request: Request, pk: UUID) -> Response:
         comparison = self.get_object()
-        jobs.cancel(job=comparison.job, by=request.auth)
+        jobs.cancel(job=comparison.job, by=self.actor)
         return self.shown(self.get_object(), 202)
 
     @extend_schema(request=None, responses={202: serializers.ComparisonOut})
     def retry(self, request: Request, pk: UUID) -> Response:
         """Queue it again; samples that are finished stay."""
         comparison = self.get_object()
-        jobs.retry(job=comparison.job, by=request.auth)
+        jobs.retry(job=comparison.job, by=self.actor)
         return self.shown(self.get_object(), 202)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: UUID) -> Response:
         """Into the bin; `restore` brings it back."""
-        registry.bin(entry=self.get_object(), by=request.auth)
+        registry.bin(entry=self.get_object(), by=self.actor)
         return Response(status=204)
 
     @extend_schema(request=None, responses=serializers.ComparisonOut)
     def restore(self, request: Request, pk: UUID) -> Response:
-        registry.restore(entry=self.get_object(), by=request.auth)
+        registry.restore(entry=self.get_object(), by=self.actor)
         return self.shown(self.get_object())
 
     @extend_schema(responses=serializers.ReportOut)
@@ -124,7 +124,7 @@ class Comparisons(Nouns):
             raise Invalid(f"dry_run is {dry_run[:40]!r}; it can be true or false.", field="dry_run")
         if dry_run in ("true", "1"):
             return Response(serializers.PlanOut(services.plan(spec=spec)).data)
-        comparison = services.launch(name=name, spec=spec, by=self.request.auth, cloned_from=original)
+        comparison = services.launch(name=name, spec=spec, by=self.actor, cloned_from=original)
         return self.shown(comparison, 202)
 
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, QueryDict
+from django.http import QueryDict
 
 from decoding.spec import STRATEGIES, Param, StrategySpec
+from webapp.accounts.asked import Asked
 from webapp.comparisons.serializers import NewComparison, SamplingInput
 from webapp.core.forms import Form
 
@@ -30,12 +31,12 @@ class StrategyBox:
 
 
 class ComparisonForm:
-    def __init__(self, request: HttpRequest, initial: Mapping[str, Any]) -> None:
+    def __init__(self, request: Asked, initial: Mapping[str, Any]) -> None:
         self.posted = request.POST if request.method == "POST" else None
         self.body = _body(self.posted) if self.posted is not None else dict(initial)
         self.main = Form(
             NewComparison, data=self.body if self.posted is not None else None, initial=initial,
-            actor=request.actor,  # type: ignore[attr-defined]
+            actor=request.actor,
         )  # fmt: skip
         self.sampling = Form(SamplingInput, initial=self.body.get("sampling") or {})
 

@@ -7,10 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import services
 from webapp.comparisons.forms import ComparisonForm
@@ -28,7 +29,7 @@ USUAL = [
 
 
 @page(Right.READ)
-def comparisons(request: HttpRequest) -> HttpResponse:
+def comparisons(request: Asked) -> HttpResponse:
     rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job")
     rows = rows.exclude(binned=None) if request.GET.get("bin") == "1" else rows.kept()
     found = listing(
@@ -42,7 +43,7 @@ def comparisons(request: HttpRequest) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
-def new_comparison(request: HttpRequest) -> HttpResponse:
+def new_comparison(request: Asked) -> HttpResponse:
     """`plan` says what it would cost, `launch` starts it. A clone begins with what the other one asked for."""
     form = ComparisonForm(request, _initial(request))
     if "launch" in request.POST and (made := form.submit(lambda **asked: _launch(request, asked))):
@@ -60,7 +61,7 @@ def new_comparison(request: HttpRequest) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def bin_comparison(request: HttpRequest, id: UUID) -> HttpResponse:
+def bin_comparison(request: Asked, id: UUID) -> HttpResponse:
     found = one(Comparison.objects.visible_to(request.actor), id)
     registry.bin(entry=found, by=request.actor)
     undo = reverse("restore-comparison", args=[id])
@@ -69,18 +70,18 @@ def bin_comparison(request: HttpRequest, id: UUID) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def restore_comparison(request: HttpRequest, id: UUID) -> HttpResponse:
+def restore_comparison(request: Asked, id: UUID) -> HttpResponse:
     found = one(Comparison.objects.visible_to(request.actor), id)
     registry.restore(entry=found, by=request.actor)
     return redirect("comparison", id)
 
 
-def _launch(request: HttpRequest, asked: dict[str, Any]) -> Comparison:
+def _launch(request: Asked, asked: dict[str, Any]) -> Comparison:
     name = asked.pop("name", "") or f"{asked['pair'].name} on {asked['dataset'].name}"[:200]
     return services.launch(name=name, spec=services.specify(**asked), by=request.actor)
 
 
-def _initial(request: HttpRequest) -> dict[str, Any]:
+def _initial(request: Asked) -> dict[str, Any]:
     if origin := request.GET.get("clone"):
         try:
             found = one(Comparison.objects.visible_to(request.actor), UUID(origin))
@@ -92,7 +93,7 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
     return {"strategies": USUAL, **chosen}
 
 
-def _first_steps(request: HttpRequest) -> dict[str, bool]:
+def _first_steps(request: Asked) -> dict[str, bool]:
     """What a new team already has, for the way to its first comparison."""
     return {
         kind.__name__: kind.objects.visible_to(request.actor).kept().exists() for kind in (LanguageModel, Pair, Dataset)

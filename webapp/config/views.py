@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from webapp.accounts.actor import Actor
+from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.config import status
 from webapp.core.pages import page
@@ -17,29 +18,29 @@ from webapp.core.problems import Forbidden
 
 
 @page(Right.NONE)
-def home(request: HttpRequest) -> HttpResponse:
+def home(request: Asked) -> HttpResponse:
     return redirect("comparisons" if request.actor.team else "new-team")
 
 
 @page(Right.NONE)
-def api_docs(request: HttpRequest) -> HttpResponse:
+def api_docs(request: Asked) -> HttpResponse:
     """The API, browsable. Everything it needs is served from here, so it works offline."""
     return render(request, "config/api_docs.html")
 
 
 @page(Right.NONE)
-def system(request: HttpRequest) -> HttpResponse:
+def system(request: Asked) -> HttpResponse:
     """For the operator of this installation, not for owners of teams: it tells of all of them together."""
     _require_operator(request.actor)
     return render(request, "config/system.html", {"system": status.system()})
 
 
-def healthz(request: HttpRequest) -> HttpResponse:
+def healthz(request: Asked) -> HttpResponse:
     """The process answers. Nothing else is asked, so that a slow database does not get it killed."""
     return HttpResponse("ok\n", content_type="text/plain")
 
 
-def readyz(request: HttpRequest) -> HttpResponse:
+def readyz(request: Asked) -> HttpResponse:
     reason = status.why_not_ready()
     return JsonResponse({"ready": not reason, "reason": reason}, status=503 if reason else 200)
 

@@ -38,7 +38,7 @@ class JobsApi(Nouns):
 
     @extend_schema(methods=["POST"], request=None, responses={202: serializers.JobOut})
     def cancel(self, request: Request, pk: UUID) -> Response:
-        return self.shown(services.cancel(job=self.get_object(), by=request.auth), 202)
+        return self.shown(services.cancel(job=self.get_object(), by=self.actor), 202)
 
     @extend_schema(responses=serializers.CanCancel)
     def may_cancel(self, request: Request, pk: UUID) -> Response:
@@ -47,7 +47,7 @@ class JobsApi(Nouns):
 
     @extend_schema(request=None, responses={202: serializers.JobOut})
     def retry(self, request: Request, pk: UUID) -> Response:
-        return self.shown(services.retry(job=self.get_object(), by=request.auth), 202)
+        return self.shown(services.retry(job=self.get_object(), by=self.actor), 202)
 
     @extend_schema(
         responses=serializers.JobEventsOut,

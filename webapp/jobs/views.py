@@ -5,9 +5,10 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
+from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.pages import listing, one, page
 from webapp.jobs import line, services
@@ -15,7 +16,7 @@ from webapp.jobs.models import Job, Kind, State, Worker
 
 
 @page(Right.READ)
-def jobs(request: HttpRequest) -> HttpResponse:
+def jobs(request: Asked) -> HttpResponse:
     rows = Job.objects.visible_to(request.actor).select_related("created_by")
     found = listing(
         request, rows, search=("title",), ordering=("created", "state", "finished"),
@@ -25,21 +26,21 @@ def jobs(request: HttpRequest) -> HttpResponse:
 
 
 @page(Right.READ)
-def job(request: HttpRequest, id: UUID) -> HttpResponse:
+def job(request: Asked, id: UUID) -> HttpResponse:
     found = one(Job.objects.visible_to(request.actor).select_related("created_by"), id)
     context = {"job": found, "place": line.place(found), "events": found.events.all()[:200]}
     return render(request, "jobs/job.html", context)
 
 
 @page(Right.SUBMIT, ("POST",))
-def cancel(request: HttpRequest, id: UUID) -> HttpResponse:
+def cancel(request: Asked, id: UUID) -> HttpResponse:
     found = services.cancel(job=one(Job.objects.visible_to(request.actor), id), by=request.actor)
     messages.success(request, "Cancelled." if found.is_final else "Its worker is asked to stop.")
     return redirect("job", id)
 
 
 @page(Right.SUBMIT, ("POST",))
-def retry(request: HttpRequest, id: UUID) -> HttpResponse:
+def retry(request: Asked, id: UUID) -> HttpResponse:
     services.retry(job=one(Job.objects.visible_to(request.actor), id), by=request.actor)
     messages.success(request, "It is in the queue again; what was finished stays.")
     return redirect("job", id)

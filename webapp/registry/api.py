@@ -34,26 +34,26 @@ class Entries(Nouns):
     ordering_fields = ("created", "name")
 
     def filter_queryset(self, queryset: Any) -> Any:
-        found = super().filter_queryset(queryset)
+        found: Any = super().filter_queryset(queryset)
         return found if "binned" in self.request.query_params else found.kept()
 
     @extend_schema(request=serializers.NewName)
     def partial_update(self, request: Request, pk: UUID) -> Response:
         entry = self.get_object()
         self.check_match(entry)
-        services.rename(entry=entry, by=request.auth, **self.read(serializers.NewName))
+        services.rename(entry=entry, by=self.actor, **self.read(serializers.NewName))
         return self.shown(entry)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: UUID) -> Response:
         """Into the bin; `restore` brings it back."""
-        services.bin(entry=self.get_object(), by=request.auth)
+        services.bin(entry=self.get_object(), by=self.actor)
         return Response(status=204)
 
     @extend_schema(request=None)
     def restore(self, request: Request, pk: UUID) -> Response:
         entry = self.get_object()
-        services.restore(entry=entry, by=request.auth)
+        services.restore(entry=entry, by=self.actor)
         return self.shown(entry)
 
 
@@ -67,7 +67,7 @@ class Models(Entries):
     def create(self, request: Request) -> Response:
         """Registered at once; ready when a worker has looked at it."""
         asked = self.read(serializers.NewModel)
-        return self.shown(add_model(asked, request.auth), 202)
+        return self.shown(add_model(asked, self.actor), 202)
 
 
 class Pairs(Entries):
@@ -78,7 +78,7 @@ class Pairs(Entries):
     @extend_schema(request=serializers.NewPair, responses={201: serializers.PairOut})
     @once
     def create(self, request: Request) -> Response:
-        return self.shown(services.add_pair(by=request.auth, **self.read(serializers.NewPair)), 201)
+        return self.shown(services.add_pair(by=self.actor, **self.read(serializers.NewPair)), 201)
 
     @extend_schema(request=serializers.PairQuestion, responses=serializers.PairAnswer)
     def check(self, request: Request) -> Response:
@@ -94,7 +94,7 @@ class Datasets(Entries):
     @extend_schema(request=serializers.NewDataset, responses={201: serializers.DatasetOut})
     @once
     def create(self, request: Request) -> Response:
-        return self.shown(add_dataset(self.read(serializers.NewDataset), request.auth), 201)
+        return self.shown(add_dataset(self.read(serializers.NewDataset), self.actor), 201)
 
     @extend_schema(request=serializers.PromptFile, responses=serializers.PreviewOut)
     def preview(self, request: Request) -> Response:
@@ -120,7 +120,7 @@ class Prompts(Nouns):
     def get_queryset(self) -> Any:
         if getattr(self, "swagger_fake_view", False):
             return Prompt.objects.none()
-        sets = Dataset.objects.visible_to(self.request.auth)
+        sets = Dataset.objects.visible_to(self.actor)
         return Prompt.objects.filter(dataset=self.parent(sets, self.kwargs["pk"]))
 
     @extend_schema(parameters=[OpenApiParameter("id", UUID, OpenApiParameter.PATH)])
@@ -135,13 +135,13 @@ class Classifiers(Entries):
     @extend_schema(request=serializers.NewClassifier, responses={201: serializers.ClassifierOut})
     @once
     def create(self, request: Request) -> Response:
-        return self.shown(services.add_classifier(by=request.auth, **self.read(serializers.NewClassifier)), 201)
+        return self.shown(services.add_classifier(by=self.actor, **self.read(serializers.NewClassifier)), 201)
 
     @extend_schema(request=serializers.NewTraining, responses={202: JobOut})
     @once
     def train(self, request: Request) -> Response:
         """Train one on a pair and a prompt set. The answer is the job; the classifier is there when it succeeds."""
-        training = services.train_classifier(by=request.auth, **self.read(serializers.NewTraining))
+        training = services.train_classifier(by=self.actor, **self.read(serializers.NewTraining))
         return Response(JobOut(training.job).data, status=202)
 
 

@@ -6,10 +6,11 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
@@ -26,41 +27,41 @@ KINDS: dict[str, type[Entry]] = {
 
 
 @page(Right.READ)
-def models(request: HttpRequest) -> HttpResponse:
+def models(request: Asked) -> HttpResponse:
     filters = {"state": Readiness.values, "source": LanguageModel.Source.values}
     return _list(request, "models", LanguageModel.objects.all(), filters)
 
 
 @page(Right.READ)
-def pairs(request: HttpRequest) -> HttpResponse:
+def pairs(request: Asked) -> HttpResponse:
     return _list(request, "pairs", Pair.objects.select_related("target", "draft"))
 
 
 @page(Right.READ)
-def datasets(request: HttpRequest) -> HttpResponse:
+def datasets(request: Asked) -> HttpResponse:
     return _list(request, "datasets", Dataset.objects.all())
 
 
 @page(Right.READ)
-def classifiers(request: HttpRequest) -> HttpResponse:
+def classifiers(request: Asked) -> HttpResponse:
     return _list(request, "classifiers", Classifier.objects.select_related("pair"))
 
 
 @page(Right.READ)
-def model(request: HttpRequest, id: UUID) -> HttpResponse:
+def model(request: Asked, id: UUID) -> HttpResponse:
     found = one(LanguageModel.objects.visible_to(request.actor).select_related("job", "upload", "created_by"), id)
     files = found.upload.files.all() if found.upload else []
     return render(request, "registry/model.html", {"entry": found, "files": files})
 
 
 @page(Right.READ)
-def pair(request: HttpRequest, id: UUID) -> HttpResponse:
+def pair(request: Asked, id: UUID) -> HttpResponse:
     found = one(Pair.objects.visible_to(request.actor).select_related("target", "draft", "created_by"), id)
     return render(request, "registry/pair.html", {"entry": found})
 
 
 @page(Right.READ)
-def dataset(request: HttpRequest, id: UUID) -> HttpResponse:
+def dataset(request: Asked, id: UUID) -> HttpResponse:
     found = one(Dataset.objects.visible_to(request.actor).select_related("created_by"), id)
     splits = [split for split in found.splits if split]
     prompts = listing(
@@ -71,7 +72,7 @@ def dataset(request: HttpRequest, id: UUID) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
-def new_model(request: HttpRequest) -> HttpResponse:
+def new_model(request: Asked) -> HttpResponse:
     form = Form(serializers.NewModel, request, actor=request.actor)
     if made := form.submit(lambda **asked: api.add_model(asked, request.actor)):
         messages.success(request, f"{made.name} is registered; a worker looks at it now.")
@@ -80,7 +81,7 @@ def new_model(request: HttpRequest) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
-def new_pair(request: HttpRequest) -> HttpResponse:
+def new_pair(request: Asked) -> HttpResponse:
     initial = {name: request.GET.get(name, "") for name in ("target", "draft")}
     form = Form(serializers.NewPair, request, initial=initial, actor=request.actor)
     if made := form.submit(lambda **asked: services.add_pair(by=request.actor, **asked)):
@@ -89,7 +90,7 @@ def new_pair(request: HttpRequest) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
-def new_dataset(request: HttpRequest) -> HttpResponse:
+def new_dataset(request: Asked) -> HttpResponse:
     """`preview` shows what would become of the file; `add` keeps it."""
     form = Form(serializers.NewDataset, request, nested={"mapping": serializers.Mapping}, actor=request.actor)
     if "preview" in request.POST:
@@ -102,7 +103,7 @@ def new_dataset(request: HttpRequest) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
-def new_classifier(request: HttpRequest) -> HttpResponse:
+def new_classifier(request: Asked) -> HttpResponse:
     form = Form(serializers.NewClassifier, request, actor=request.actor)
     if form.submit(lambda **asked: services.add_classifier(by=request.actor, **asked)):
         return redirect("classifiers")
@@ -110,7 +111,7 @@ def new_classifier(request: HttpRequest) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def bin(request: HttpRequest, kind: str, id: UUID) -> HttpResponse:
+def bin(request: Asked, kind: str, id: UUID) -> HttpResponse:
     entry = one(KINDS[kind].objects.visible_to(request.actor), id)
     services.bin(entry=entry, by=request.actor)
     undo = reverse("restore", args=[kind, id])
@@ -119,14 +120,14 @@ def bin(request: HttpRequest, kind: str, id: UUID) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def restore(request: HttpRequest, kind: str, id: UUID) -> HttpResponse:
+def restore(request: Asked, kind: str, id: UUID) -> HttpResponse:
     entry = one(KINDS[kind].objects.visible_to(request.actor), id)
     services.restore(entry=entry, by=request.actor)
     messages.success(request, f"{entry.name} is back.")
     return redirect(kind)
 
 
-def _list(request: HttpRequest, kind: str, rows: Any, filters: dict[str, list[str]] | None = None) -> HttpResponse:
+def _list(request: Asked, kind: str, rows: Any, filters: dict[str, list[str]] | None = None) -> HttpResponse:
     visible = rows.visible_to(request.actor)
     in_bin = request.GET.get("bin") == "1"
     visible = visible.exclude(binned=None) if in_bin else visible.kept()
@@ -134,5 +135,5 @@ def _list(request: HttpRequest, kind: str, rows: Any, filters: dict[str, list[st
     return render(request, f"registry/{kind}.html", context)
 
 
-def _form(request: HttpRequest, template: str, form: Form, **more: Any) -> HttpResponse:
+def _form(request: Asked, template: str, form: Form, **more: Any) -> HttpResponse:
     return render(request, template, {"form": form, **more}, status=422 if form.errors else 200)

@@ -37,16 +37,16 @@ class Uploads(Nouns):
     @once
     def create(self, request: Request) -> Response:
         """Say what is coming; the answer lists the chunks that are not here yet."""
-        return self.shown(services.begin(by=request.auth, **self.read(serializers.Manifest)), 201)
+        return self.shown(services.begin(by=self.actor, **self.read(serializers.Manifest)), 201)
 
     @extend_schema(request=None, responses=serializers.UploadOut)
     def complete(self, request: Request, pk: UUID) -> Response:
         """Everything is sent. A single zip or tar is unpacked."""
-        return self.shown(services.complete(upload=self.get_object(), by=request.auth))
+        return self.shown(services.complete(upload=self.get_object(), by=self.actor))
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: UUID) -> Response:
-        services.discard(upload=self.get_object(), by=request.auth)
+        services.discard(upload=self.get_object(), by=self.actor)
         return Response(status=204)
 
 
@@ -63,5 +63,5 @@ class Chunks(Nouns):
     def update(self, request: Request, pk: UUID, sha256: str) -> Response:
         """One chunk, under the name of its SHA-256. Sending it again does no harm."""
         stream = request.data.get("stream") or io.BytesIO()  # an empty body is not parsed
-        services.receive(upload=self.get_object(), sha256=sha256, stream=stream, by=request.auth)
+        services.receive(upload=self.get_object(), sha256=sha256, stream=stream, by=self.actor)
         return Response(status=204)
