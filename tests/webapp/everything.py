@@ -9,6 +9,7 @@ from webapp.accounts import services as accounts
 from webapp.accounts.models import AuditEntry, Membership, Role, Scope
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
+from webapp.sharing import services as sharing
 
 
 def one_of_everything(world: Any) -> dict[str, Any]:
@@ -50,6 +51,9 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "comparison": comparison,
         "bin-comparison": comparison,
         "restore-comparison": comparison,
+        "shares": comparison,
+        "shares-detail": (share := sharing.share(comparison=comparison, days=1, hides_texts=False, by=by)[0]),
+        "revoke-share": share,
         "runs": run,
         "samples": run.samples.first(),
     }

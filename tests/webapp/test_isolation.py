@@ -146,6 +146,15 @@ GET    comparisons-report     200 200 200 404 401 200 200 200
 GET    comparisons-csv        200 200 200 404 401 200 200 200
 GET    comparisons-events     200 200 200 404 401 200 200 200
 POST   tickets-list           201 201 201 201 401 201 201 201
+GET    shared                 410 410 410 410 410 410 410 410
+GET    shared-events          410 410 410 410 410 410 410 410
+GET    shares                 200 200 403 404 302 302 302 302
+POST   shares                 200 200 403 404 302 302 302 302
+POST   revoke-share           302 302 403 404 302 302 302 302
+POST   comparisons-shares     201 201 403 404 401 403 201 201
+GET    shares-list            200 200 200 200 401 200 200 200
+GET    shares-detail          200 200 200 404 401 200 200 200
+DELETE shares-detail          204 204 403 404 401 403 204 204
 GET    runs-list              200 200 200 200 401 200 200 200
 GET    runs-detail            200 200 200 404 401 200 200 200
 GET    samples-list           200 200 200 200 401 200 200 200
@@ -161,6 +170,7 @@ UNGUARDED = {  # views that are not made by `page` or DRF, and what they take
     "sign-out": ["POST"],
     "enter": ["GET", "POST"],
     "join": ["GET", "POST"],
+    "shared": ["GET"],
 }
 WHO = ("alice", "bob", "victor", "charlie", "nobody", "read", "submit", "admin")
 

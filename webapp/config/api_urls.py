@@ -12,6 +12,7 @@ from webapp.config import views
 from webapp.jobs import api as jobs
 from webapp.live import api as live
 from webapp.registry import api as registry
+from webapp.sharing import api as sharing
 from webapp.uploads import api as uploads
 
 READ = {"get": "retrieve"}
@@ -76,6 +77,8 @@ urlpatterns = [
         "comparisons/<uuid:pk>/samples.csv", comparisons.Comparisons.as_view({"get": "table"}), name="comparisons-csv"
     ),
     path("comparisons/<uuid:pk>/events/", live.News.as_view({"get": "events"}), name="comparisons-events"),
+    path("comparisons/<uuid:pk>/shares/", sharing.Shares.as_view(CREATE, basename="shares"), name="comparisons-shares"),
+    *noun("shares", sharing.Shares, many=LIST, one=READ | DELETE),
     path("tickets/", live.Tickets.as_view(CREATE), name="tickets-list"),
     *noun("runs", comparisons.Runs, many=LIST, one=READ),
     *noun("samples", comparisons.Samples, many=LIST, one=READ),

@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "webapp.uploads",
     "webapp.registry",
     "webapp.comparisons",
+    "webapp.sharing",
     "webapp.live",
 ]
 MIDDLEWARE = [

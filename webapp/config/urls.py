@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("webapp.jobs.urls")),
     path("", include("webapp.registry.urls")),
     path("", include("webapp.live.urls")),
+    path("", include("webapp.sharing.urls")),
     path("", include("webapp.comparisons.urls")),
     path("api/v1/", include("webapp.config.api_urls")),
 ]

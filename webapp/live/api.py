@@ -10,6 +10,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSet
 
 from webapp.accounts.rights import Right
@@ -19,7 +20,9 @@ from webapp.core.cursor import WAIT, number
 from webapp.core.problems import Invalid
 from webapp.live import tickets
 from webapp.live.consumer import MOST_FOLLOWED, Unreadable, read_cursors, read_since
+from webapp.live.redaction import shown_by
 from webapp.live.watch import Watch
+from webapp.sharing import services as sharing
 
 LOOK_EVERY = 0.25
 
@@ -47,27 +50,46 @@ class News(Nouns):
     )
     def events(self, request: Request, pk: UUID) -> Response:
         """What is new in a comparison; `wait` holds the answer until something is."""
-        watch = self._watch(request, self.get_object())
-        deadline = time.monotonic() + number(request, WAIT)
-        frames = watch.news()
-        is_new = not request.query_params.get("since") or _moved(frames)
-        while not is_new and not watch.is_over and time.monotonic() < deadline:
-            time.sleep(LOOK_EVERY)
-            more = watch.news()
-            is_new = bool(more)
-            frames += more
-        return Response({"frames": frames, "next": _query(watch)})
+        return Response(poll(request, self.get_object().pk))
 
-    def _watch(self, request: Request, comparison: Comparison) -> Watch:
-        watch = Watch(comparison.pk)
-        try:
-            watch.since = read_since(request.query_params.get("since", ""))
-            watch.follow(read_cursors(_cursors(request.query_params.get("after", ""))))
-        except Unreadable as error:
-            raise Invalid(str(error), field="since" if "since" in str(error) else "after") from None
-        if len(watch.cursors) > MOST_FOLLOWED:
-            raise Invalid(f"At most {MOST_FOLLOWED} samples can be followed at once.", field="after")
-        return watch
+
+class SharedNews(APIView):
+    """The same for whoever has a link."""
+
+    authentication_classes = ()
+    permission_classes = ()
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request, secret: str) -> Response:
+        share = sharing.find(secret)
+        answer = poll(request, share.comparison_id)
+        show = shown_by(share.hides_texts)
+        return Response({**answer, "frames": [show(frame) for frame in answer["frames"]]})
+
+
+def poll(request: Request, comparison: UUID) -> dict[str, Any]:
+    watch = _watch(request, comparison)
+    deadline = time.monotonic() + number(request, WAIT)
+    frames = watch.news()
+    is_new = not request.query_params.get("since") or _moved(frames)
+    while not is_new and not watch.is_over and time.monotonic() < deadline:
+        time.sleep(LOOK_EVERY)
+        more = watch.news()
+        is_new = bool(more)
+        frames += more
+    return {"frames": frames, "next": _query(watch)}
+
+
+def _watch(request: Request, comparison: UUID) -> Watch:
+    watch = Watch(comparison)
+    try:
+        watch.since = read_since(request.query_params.get("since", ""))
+        watch.follow(read_cursors(_cursors(request.query_params.get("after", ""))))
+    except Unreadable as error:
+        raise Invalid(str(error), field="since" if "since" in str(error) else "after") from None
+    if len(watch.cursors) > MOST_FOLLOWED:
+        raise Invalid(f"At most {MOST_FOLLOWED} samples can be followed at once.", field="after")
+    return watch
 
 
 class Tickets(ViewSet):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from datetime import datetime
 from urllib.parse import parse_qs
 from uuid import UUID
@@ -19,10 +20,13 @@ from django.utils.dateparse import parse_datetime
 from webapp.accounts import actor as actors
 from webapp.accounts.actor import Actor
 from webapp.comparisons.models import Comparison
+from webapp.core.problems import Gone
 from webapp.live import board, tickets
 from webapp.live.board import within
 from webapp.live.origin import is_ours
+from webapp.live.redaction import shown_by
 from webapp.live.watch import Frame, Watch
+from webapp.sharing import services as sharing
 
 HEARTBEAT = 15.0
 PATIENCE = 10.0  # until the first message
@@ -45,11 +49,12 @@ class ComparisonConsumer(AsyncWebsocketConsumer):
         self.telling: asyncio.Task[None] | None = None
         self.stirred = asyncio.Event()
         self.inbox: list[Frame] = []
+        self.show: Callable[[Frame], Frame] = lambda frame: frame
         await self.accept()
         refusal = await self._refusal()
         if refusal:
             return await self.close(*refusal)
-        self.watch = Watch(self.scope["url_route"]["kwargs"]["pk"])
+        self.watch = Watch(self.comparison)
         self.telling = asyncio.create_task(self._tell())
 
     async def disconnect(self, code: int) -> None:
@@ -85,17 +90,19 @@ class ComparisonConsumer(AsyncWebsocketConsumer):
 
     async def _tell_all(self) -> None:
         clock = asyncio.get_running_loop().time
-        heard = clock()
+        heard = checked = clock()
         while True:
             self.stirred.clear()
             frames = await self._fresh()
             if not frames and clock() - heard >= HEARTBEAT:
                 frames = [{"t": "heartbeat"}]
+            if clock() - checked >= HEARTBEAT:
+                checked = clock()
                 if refusal := await self._refusal_by_now():
                     return await self.close(*refusal)
             if frames:
                 heard = clock()
-                await self.send(json.dumps(frames, separators=(",", ":")))
+                await self.send(json.dumps([self.show(frame) for frame in frames], separators=(",", ":")))
             if self.watch.is_over:
                 return await self.close(*ALL_TOLD)
             await asyncio.sleep(board.SMALLEST_GAP)
@@ -109,7 +116,7 @@ class ComparisonConsumer(AsyncWebsocketConsumer):
         return frames
 
     async def _refusal_by_now(self) -> tuple[int, str] | None:
-        """Whoever was signed out, or left the team, while watching."""
+        """Whoever was signed out or left the team while watching, or whose link was revoked."""
         if "ticket=" in self.scope["query_string"].decode("latin-1"):
             return None
         return await database_sync_to_async(self._refused_actor, thread_sensitive=False)("")
@@ -121,11 +128,21 @@ class ComparisonConsumer(AsyncWebsocketConsumer):
         return await database_sync_to_async(self._refused_actor, thread_sensitive=False)(ticket)
 
     def _refused_actor(self, ticket: str) -> tuple[int, str] | None:
+        if secret := self.scope["url_route"]["kwargs"].get("secret"):
+            return self._refused_stranger(secret)
         actor = tickets.redeem(ticket) if ticket else self._actor_of_session()
         if actor is None:
             return NOT_SIGNED_IN
-        pk = self.scope["url_route"]["kwargs"]["pk"]
-        return None if Comparison.objects.visible_to(actor).filter(pk=pk).exists() else NOT_FOUND
+        self.comparison = self.scope["url_route"]["kwargs"]["pk"]
+        return None if Comparison.objects.visible_to(actor).filter(pk=self.comparison).exists() else NOT_FOUND
+
+    def _refused_stranger(self, secret: str) -> tuple[int, str] | None:
+        try:
+            share = sharing.find(secret)
+        except Gone as problem:
+            return NOT_FOUND[0], problem.detail
+        self.comparison, self.show = share.comparison_id, shown_by(share.hides_texts)
+        return None
 
     def _actor_of_session(self) -> Actor | None:
         user, session = self.scope.get("user"), self.scope.get("session")

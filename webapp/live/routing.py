@@ -4,4 +4,7 @@ from django.urls import path
 
 from webapp.live.consumer import ComparisonConsumer
 
-websocket_urlpatterns = [path("ws/comparisons/<uuid:pk>/", ComparisonConsumer.as_asgi())]
+websocket_urlpatterns = [
+    path("ws/comparisons/<uuid:pk>/", ComparisonConsumer.as_asgi()),
+    path("ws/shared/<str:secret>/", ComparisonConsumer.as_asgi()),
+]

@@ -1,5 +1,9 @@
 from django.urls import path
 
-from webapp.live import views
+from webapp.live import api, views
 
-urlpatterns = [path("comparisons/<uuid:id>/", views.comparison, name="comparison")]
+urlpatterns = [
+    path("comparisons/<uuid:id>/", views.comparison, name="comparison"),
+    path("shared/<str:secret>/", views.shared, name="shared"),
+    path("shared/<str:secret>/events/", api.SharedNews.as_view(), name="shared-events"),
+]

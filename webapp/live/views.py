@@ -8,12 +8,18 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.views.decorators.cache import never_cache
 
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import so_far
 from webapp.core.pages import one, page
-from webapp.live.watch import row, status_of
+from webapp.core.problems import Gone
+from webapp.core.views import of_problem
+from webapp.live.redaction import shown_by
+from webapp.live.watch import Frame, row, status_of
+from webapp.sharing import services as sharing
+from webapp.sharing.models import Share
 
 LONGEST_PROMPT = 600  # characters shown before the text; the end of a prompt is what its continuation follows
 
@@ -22,13 +28,36 @@ LONGEST_PROMPT = 600  # characters shown before the text; the end of a prompt is
 def comparison(request: HttpRequest, id: UUID) -> HttpResponse:
     rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
     found = one(rows, id)
-    report = so_far(found)
-    context: dict[str, Any] = {"comparison": found, "report": report, "job": found.job, "is_final": found.job.is_final}
+    roads = {"socket": f"/ws/comparisons/{found.pk}/", "poll": reverse("comparisons-events", args=[found.pk])}
+    return _show(request, found, roads)
+
+
+@never_cache
+def shared(request: HttpRequest, secret: str) -> HttpResponse:
+    """The same page for whoever has a link: read-only, and nothing else of the team."""
+    try:
+        share = sharing.find(secret)
+    except Gone as problem:
+        return of_problem(request, problem)
+    roads = {"socket": f"/ws/shared/{secret}/", "poll": reverse("shared-events", args=[secret])}
+    return _show(request, share.comparison, roads, share)
+
+
+def _show(
+    request: HttpRequest, comparison: Comparison, roads: dict[str, str], share: Share | None = None
+) -> HttpResponse:
+    report = so_far(comparison)
+    context: dict[str, Any] = {"comparison": comparison, "report": report, "job": comparison.job, "share": share}
+    context["is_final"] = comparison.job.is_final
     if request.GET.get("part") == "verdict":
         return render(request, "live/_verdict.html", context)
-    status = status_of(found)
-    context |= {"status": status, "runs": found.runs.all(), "page": _page(found, report, status)}
-    context["shown_label"] = _shown(report)
+    status: Frame = {"t": "comparison", **status_of(comparison)}
+    page = {**_page(comparison, report), **roads}
+    if share:
+        status = shown_by(share.hides_texts)(status)
+        page["prompts"] = [prompt | {"text": ""} if share.hides_texts else prompt for prompt in page["prompts"]]
+    page["status"] = status
+    context |= {"status": status, "runs": comparison.runs.all(), "page": page, "shown_label": _shown(report)}
     return render(request, "live/comparison.html", context)
 
 
@@ -38,16 +67,13 @@ def _shown(report: dict[str, Any]) -> str:
     return str(max(ranked, key=lambda row: row["speedup"]["median"] if row["speedup"] else 0.0)["label"])
 
 
-def _page(comparison: Comparison, report: dict[str, Any], status: dict[str, Any]) -> dict[str, Any]:
+def _page(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
     """What the browser starts from. The status was read before the samples: what ends between is told by the socket."""
     samples = Sample.objects.filter(run__comparison=comparison).select_related("run", "prompt").order_by("created")
     rows = list(samples)
     since = max([comparison.created, *(sample.finished for sample in rows if sample.finished)])
     return {
-        "socket": f"/ws/comparisons/{comparison.pk}/",
-        "poll": reverse("comparisons-events", args=[comparison.pk]),
         "since": since.isoformat(),
-        "status": status,
         "report": report,
         "samples": report["samples"],
         "repeats": comparison.repeats,

@@ -214,10 +214,7 @@ def _same_status(one: Frame, other: Frame) -> bool:
 
 def state_of(row: Frame) -> str:
     """What of a row can change: it is finished, and later audited."""
-    return f"{row['is_finished']} {(row.get('audit') or {}).get('outcome', '')}"
-
-
-NUMBERS = ("drafts_by_position", "accepted_by_position", "audit")
+    return f"{row['is_finished']} {row.get('audit')}"
 
 
 def row(sample: Sample) -> Frame:
@@ -230,5 +227,7 @@ def row(sample: Sample) -> Frame:
         "is_finished": sample.finished is not None,
         "tokens_per_s": sample.tokens_per_s,
         "new_tokens": sample.new_tokens,
-        **{name: sample.numbers[name] for name in NUMBERS if name in sample.numbers},
+        "drafts_by_position": sample.numbers.get("drafts_by_position", []),
+        "accepted_by_position": sample.numbers.get("accepted_by_position", []),
+        "audit": (sample.numbers.get("audit") or {}).get("outcome"),
     }

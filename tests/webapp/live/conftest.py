@@ -131,7 +131,7 @@ def _session(user: User) -> str:
 def decoded(sample: Any) -> dict[str, Any]:
     """Numbers such as a worker stores for a sample."""
     numbers = summary.sample_from_events(
-        make.trace_of(0),
+        make.trace_of(sample.run),
         choice=sample.run.choice,
         prompt=sample.prompt.name,
         category=sample.prompt.category,

@@ -48,7 +48,7 @@ def test_a_row_is_told_once_in_each_state(watch):
         return {"t": "samples", "since": "2026-01-01T00:00:00+00:00", "rows": [{"id": str(SAMPLE), **state}]}
 
     begun, done = frame(is_finished=False), frame(is_finished=True)
-    audited = frame(is_finished=True, audit={"outcome": "tie"})
+    audited = frame(is_finished=True, audit="tie")
     assert watch.sift([begun, begun, done, done, audited, audited]) == [begun, done, audited]
 
 

@@ -1,0 +1,114 @@
+"""A link shows one comparison to whoever has it, live too, and nothing else; until it is revoked or expires."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.webapp import make
+from webapp.comparisons.models import Comparison, Sample, TraceChunk
+from webapp.jobs.models import Job
+from webapp.live.redaction import for_strangers, without_texts
+from webapp.sharing.models import Share
+
+
+@pytest.fixture
+def comparison(world) -> Comparison:
+    comparison = make.comparison(world.actor(world.bob))
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    return comparison
+
+
+def link_to(world, comparison, **asked) -> str:
+    answer = world.api(world.bob).post(f"/api/v1/comparisons/{comparison.pk}/shares/", asked)
+    assert answer.status_code == 201, answer.json()
+    return answer.json()["link"].removeprefix("http://testserver")
+
+
+def test_whoever_has_the_link_sees_the_comparison_and_nothing_to_press(world, comparison):
+    make.decode_all(comparison)
+    page = world.page(None).get(link_to(world, comparison))
+    shown = page.content.decode()
+    assert page.status_code == 200 and "static:4 is" in shown and "prompt 1" in shown
+    for forbidden in ("Clone", "Cancel", "Share", "/pairs/", "/datasets/", "/api/v1/", "w1", "Alice"):
+        assert forbidden not in shown, forbidden
+
+
+def test_the_news_come_by_the_link_as_well(world, comparison):
+    make.decode_all(comparison)
+    link = link_to(world, comparison)
+    sample = Sample.objects.first()
+    answer = world.api(None).get(f"{link}events/?after={sample.pk}:0")
+    frames = answer.json()["frames"]
+    assert [event["event"] for frame in frames if frame["t"] == "events" for event in frame["events"]][-1] == "finished"
+    assert world.api(None).get(f"{link}events/?after=x").status_code == 400
+
+
+def test_a_sample_of_another_comparison_does_not_come_by_the_link(world, comparison):
+    make.decode_all(comparison)
+    link = link_to(world, comparison)
+    other = make.comparison(world.actor(world.alice))
+    Job.objects.exclude(pk=other.job.pk).filter(state="queued").delete()
+    make.decode_all(other)
+    sample = Sample.objects.filter(run__comparison=other).first()
+    frames = world.api(None).get(f"{link}events/?after={sample.pk}:0").json()["frames"]
+    assert "events" not in {frame["t"] for frame in frames}
+
+
+def test_a_link_may_show_only_numbers(world, comparison):
+    make.decode_all(comparison)
+    TraceChunk.objects.update(words={"5": "secret"})
+    link = link_to(world, comparison, hides_texts=True)
+    assert "prompt 1" not in world.page(None).get(link).content.decode()
+    sample = Sample.objects.filter(run__strategy="static").first()
+    frames = world.api(None).get(f"{link}events/?after={sample.pk}:0").json()["frames"]
+    told = [event for frame in frames if frame["t"] == "events" for event in frame["events"]]
+    assert [event["tokens"] for event in told if event["event"] == "drafted"] == [[0, 0]]
+    assert {event["token"] for event in told if event["event"] == "verified"} == {0}
+    assert all(frame["words"] == {} for frame in frames if frame["t"] == "events")
+
+
+def test_strangers_are_not_told_why_a_job_waits_or_failed():
+    frame = {
+        "t": "comparison",
+        "state": "failed",
+        "sentence": "/srv/weights is gone",
+        "position": 3,
+        "can_cancel": True,
+    }
+    told = for_strangers(frame)
+    assert (told["sentence"], told["position"], told["can_cancel"]) == ("It did not come to its end.", 0, False)
+
+
+def test_branches_hide_their_tokens_too():
+    event = {"event": "anticipated", "branches": [[3, 17, 2]]}
+    frame = {"t": "events", "words": {"17": "x"}, "events": [event]}
+    assert without_texts(frame)["events"] == [{"event": "anticipated", "branches": [[3, 0, 2]]}]
+
+
+@pytest.mark.parametrize("end", [{"revoked_at": timezone.now()}, {"expires": timezone.now() - timedelta(seconds=1)}])
+def test_a_link_that_ended_shows_nothing(world, comparison, end):
+    link = link_to(world, comparison)
+    Share.objects.update(**end)
+    assert world.page(None).get(link).status_code == 410
+    assert world.api(None).get(f"{link}events/").status_code == 410
+    assert world.page(None).get("/shared/unknown/").status_code == 410
+
+
+def test_links_are_made_listed_and_revoked_on_a_page(world, comparison):
+    bob = world.page(world.bob)
+    made = bob.post(f"/comparisons/{comparison.pk}/shares/", {"days": 7, "hides_texts": "on"})
+    assert "/shared/" in made.content.decode()
+    share = Share.objects.get()
+    assert share.hides_texts and share.expires > timezone.now() + timedelta(days=6)
+    assert "numbers only" in bob.get(f"/comparisons/{comparison.pk}/shares/").content.decode()
+    assert bob.post(f"/shares/{share.pk}/revoke/").status_code == 302
+    assert not Share.objects.get().is_open
+
+
+def test_only_its_digest_is_stored(world, comparison):
+    secret = link_to(world, comparison).strip("/").rpartition("/")[2]
+    assert secret not in str(Share.objects.values().get())
+    assert Share.objects.get().expires is not None, "a month, unless somebody asks for ever"

@@ -1,0 +1,40 @@
+"""Share links over REST."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.urls import reverse
+from django_filters import rest_framework as filters
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from webapp.comparisons.models import Comparison
+from webapp.core.api import Nouns
+from webapp.sharing import serializers, services
+from webapp.sharing.models import Share
+
+
+class ShareFilter(filters.FilterSet):
+    comparison = filters.UUIDFilter(field_name="comparison_id")
+
+
+class Shares(Nouns):
+    queryset = Share.objects.all()
+    serializer_class = serializers.ShareOut
+    filterset_class = ShareFilter
+    ordering_fields = ("created", "expires")
+
+    @extend_schema(request=serializers.NewLink, responses={201: serializers.NewShareOut})
+    def create(self, request: Request, pk: UUID) -> Response:
+        """A link to this comparison, read-only and live, for whoever has it."""
+        comparison = self.parent(Comparison.objects.visible_to(request.auth), pk)
+        made, secret = services.share(comparison=comparison, by=request.auth, **self.read(serializers.NewLink))
+        return self.shown(made, 201, link=request.build_absolute_uri(reverse("shared", args=[secret])))
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: UUID) -> Response:
+        """Revoke it: the link shows nothing any more."""
+        services.revoke(share=self.get_object(), by=request.auth)
+        return Response(status=204)

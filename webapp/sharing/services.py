@@ -1,0 +1,53 @@
+"""Giving a comparison away to look at, and taking that back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from webapp.accounts import audit
+from webapp.accounts.actor import Actor
+from webapp.accounts.rights import Right
+from webapp.comparisons.models import Comparison
+from webapp.core import secrets
+from webapp.core.problems import Conflict, Gone
+from webapp.sharing.models import Share
+
+MOST_OPEN = 100
+
+
+@transaction.atomic
+def share(*, comparison: Comparison, days: int | None, hides_texts: bool, by: Actor) -> tuple[Share, str]:
+    """A share and the secret of its link, which is not kept."""
+    by.require(Right.SUBMIT)
+    if comparison.shares.open().count() >= MOST_OPEN:
+        raise Conflict(f"{MOST_OPEN} links to this comparison are open; revoke some first.")
+    secret = secrets.fresh()
+    made = Share.objects.create(
+        team=by.home,
+        comparison=comparison,
+        created_by=by.user,
+        digest=secrets.digest(secret),
+        hides_texts=hides_texts,
+        expires=timezone.now() + timedelta(days=days) if days else None,
+    )
+    audit.record(by, "shared", comparison, hides_texts=hides_texts)
+    return made, secret
+
+
+@transaction.atomic
+def revoke(*, share: Share, by: Actor) -> None:
+    by.require(Right.SUBMIT)
+    if not Share.objects.filter(pk=share.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        raise Conflict("This link is revoked already.")
+    audit.record(by, "revoked", share)
+
+
+def find(secret: str) -> Share:
+    """The open share behind a link. Unknown, revoked and expired look the same to a stranger."""
+    found = Share.objects.open().filter(digest=secrets.digest(secret), comparison__binned=None).first()
+    if found is None:
+        raise Gone("This link shows nothing: it was revoked, or it has expired.", hint="Ask for a new one.")
+    return found

@@ -1,0 +1,44 @@
+"""The page on which links to a comparison are made and revoked."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+
+from webapp.accounts.rights import Right
+from webapp.comparisons.models import Comparison
+from webapp.core.forms import Form
+from webapp.core.pages import one, page
+from webapp.sharing import serializers, services
+from webapp.sharing.models import Share
+
+
+@never_cache
+@page(Right.SUBMIT, ("GET", "POST"))
+def shares(request: HttpRequest, id: UUID) -> HttpResponse:
+    comparison = one(Comparison.objects.visible_to(request.actor), id)
+    form = Form(serializers.NewLink, request, initial={"days": 30})
+    link = ""
+    if made := form.submit(lambda **asked: services.share(comparison=comparison, by=request.actor, **asked)):
+        link = request.build_absolute_uri(reverse("shared", args=[made[1]]))
+    context = {
+        "comparison": comparison,
+        "form": form,
+        "link": link,
+        "rows": comparison.shares.open().select_related("created_by"),
+        "api": reverse("comparisons-shares", args=[id]),
+    }
+    return render(request, "sharing/shares.html", context, status=422 if form.errors else 200)
+
+
+@page(Right.SUBMIT, ("POST",))
+def revoke_share(request: HttpRequest, id: UUID) -> HttpResponse:
+    share = one(Share.objects.visible_to(request.actor), id)
+    services.revoke(share=share, by=request.actor)
+    messages.success(request, "The link is revoked; it shows nothing any more.")
+    return redirect("shares", share.comparison_id)
