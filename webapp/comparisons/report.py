@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from typing import Any
 
 from django.core.cache import cache
@@ -24,11 +25,14 @@ def report(comparison: Comparison) -> dict[str, Any]:
     strategies = summary.report([run.choice for run in runs], {run.label: runner for run in runs}, samples)
     for strategy in strategies:
         strategy["losses"] = losses(strategy, strategies)
+    noisy = Counter(rows.exclude(noise="").order_by().values_list("run__label", flat=True))
     for strategy in strategies:
         strategy["sample_count"] = len(strategy.pop("samples"))
+        strategy["noisy_count"] = noisy[strategy["label"]]
     return {
         "verdict": summary.verdict(strategies),
         "definitions_version": summary.DEFINITIONS_VERSION,
+        "noisy_count": noisy.total(),
         "is_mixed": len(devices) > 1,  # samples from several devices are not one fair run
         "strategies": strategies,
     }

@@ -147,6 +147,7 @@ class StrategyReport(serializers.Serializer[Any]):
     role = serializers.CharField()
     runner = serializers.CharField(allow_blank=True)
     sample_count = serializers.IntegerField()
+    noisy_count = serializers.IntegerField(help_text="samples whose times are to be doubted: the machine was shared")
     tokens_per_s = serializers.FloatField()
     speedup = serializers.DictField(allow_null=True, help_text="median, low and high of a 95 % interval, prompts")
     mean_acceptance_length = serializers.FloatField()
@@ -168,6 +169,7 @@ class StrategyReport(serializers.Serializer[Any]):
 class ReportOut(serializers.Serializer[Any]):
     verdict = serializers.CharField()
     definitions_version = serializers.IntegerField()
+    noisy_count = serializers.IntegerField(help_text="samples whose times are to be doubted")
     is_mixed = serializers.BooleanField(help_text="samples come from several devices: no one fair run")
     strategies = StrategyReport(many=True)
 

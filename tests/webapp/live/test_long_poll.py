@@ -88,3 +88,12 @@ def test_what_cannot_be_read_is_refused_by_name(world, comparison, query, field)
 def test_a_stranger_finds_nothing(world, comparison):
     assert world.api(world.charlie).get(f"/api/v1/comparisons/{comparison.pk}/events/").status_code == 404
     assert world.api(None).get(f"/api/v1/comparisons/{comparison.pk}/events/").status_code == 401
+
+
+def test_noisy_samples_are_counted_and_said(world, comparison):
+    make.decode_all(comparison)
+    Sample.objects.filter(pk=Sample.objects.filter(run__strategy="static").first().pk).update(noise="Others used it.")
+    report = ask(world.api(world.bob), comparison)["frames"][2]
+    assert (report["noisy_count"], [row["noisy_count"] for row in report["strategies"]]) == (1, [0, 1])
+    page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
+    assert "1 noisy" in page and "while 1 of 6 samples" in page
