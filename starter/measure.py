@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
@@ -24,7 +25,7 @@ NEW_TOKENS = 128
 LOOKAHEADS = range(1, 9)
 
 
-def measure(pair: Path, prompts: Path, sampling: dict[str, float], say: Callable[[str], None]) -> dict:
+def measure(pair: Path, prompts: Path, sampling: dict[str, Any], say: Callable[[str], None]) -> dict:
     """Measure the pair on the test prompts, greedily and at the default sampling."""
     target, draft = (
         LlamaForCausalLM.from_pretrained(pair / name, dtype=torch.bfloat16).eval() for name in ("target", "draft")

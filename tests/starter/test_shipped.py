@@ -76,7 +76,9 @@ def test_a_checkpoint_loads_as_any_other_and_writes(name):
 def test_a_long_text_is_no_harder_than_a_short_one():
     model = AutoModelForCausalLM.from_pretrained(PAIR / "target")
     tokenizer = AutoTokenizer.from_pretrained(PAIR / "target")
-    text = "\n".join(json.loads(line)["text"] for line in (STARTER / "prompts" / "code.jsonl").open())
+    text = "\n".join(
+        json.loads(line)["text"] for line in (STARTER / "prompts" / "code.jsonl").read_text("utf-8").splitlines()
+    )
     ids = tokenizer(text, return_tensors="pt")["input_ids"][0, : 8 * 1024].view(8, 1024)
     with torch.no_grad():
         logits = model(ids).logits
