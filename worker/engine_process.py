@@ -19,6 +19,7 @@ from worker.backlog import Backlog
 from worker.messages import Cancel, Ended, Failed, Order, Report, StillHere
 
 STILL_HERE_EVERY = 2.0  # s
+PATIENCE = 300.0  # s without a word; a large model may read a long prompt for minutes, but no round takes so long
 TIME_TO_OBEY = 0.5  # s after TERM
 LAST_LINES = 12
 
@@ -30,7 +31,8 @@ class EngineDied(Exception):
 
 
 class EngineProcess:
-    def __init__(self) -> None:
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self.patience = patience
         self._process: subprocess.Popen[str] | None = None
         self._last_lines: deque[str] = deque(maxlen=LAST_LINES)
         self.is_busy = False

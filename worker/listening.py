@@ -13,24 +13,24 @@ from worker.materials import NotHere
 from worker.messages import Ended, Failed, Order, Report
 from worker.pulse import Hold
 
-HANG = 300.0  # s without a word; reading a long prompt with a large model takes minutes, no round takes this long
+TIME_TO_LOAD = 1800.0  # s until the first word: a large model comes from a slow disk
 TIME_TO_CANCEL = 0.5  # s for the flag, which is looked at before every round; then TERM, then KILL
 NEEDS_ANOTHER_MACHINE = (OutOfMemory.code, "bad-device")
 
 
-def reports(hold: Hold, engine: EngineProcess, order: Order, hang: float = HANG) -> Iterator[Report]:
+def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]:
     engine.tell(order)
-    heard = time.monotonic()
+    heard, patience = time.monotonic(), TIME_TO_LOAD
     while True:
         report = engine.hear(0.1)
         if not hold.may_go_on():
             yield from _last_words(engine, report)
             raise Stopped
         if report is not None:
-            heard = time.monotonic()
-        elif time.monotonic() - heard > hang:
+            heard, patience = time.monotonic(), engine.patience
+        elif time.monotonic() - heard > patience:
             engine.end()
-            raise EngineDied(f"The engine process said nothing for {hang:.0f} s and was ended.")
+            raise EngineDied(f"The engine process said nothing for {patience:.0f} s and was ended.")
         match report:
             case None:
                 continue

@@ -6,8 +6,6 @@ import os
 import random
 import signal
 import socket
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,26 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.launcher.up import ROOT, Up, until
-
-ADD_PAIR = """
-import sys, django
-django.setup()
-from pathlib import Path
-from webapp.accounts import actor, services as accounts
-from webapp.registry import services as registry
-from webapp.uploads import services as uploads
-
-owner = actor.of_user(accounts.first_owner())
-models = []
-for folder in map(Path, sys.argv[1:]):
-    files = [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
-    upload = uploads.keep(team=owner.home, name=folder.name, files=files, by=owner)
-    models.append(registry.add_uploaded_model(name=folder.name, upload=upload, by=owner))
-registry.add_pair(name="small", target=models[0], draft=models[1], by=owner)
-lines = "\\n".join(f"w{n + 1} w{n + 2} w{n + 3}" for n in range(20))
-registry.add_pasted_dataset(name="words", file_name="words.txt", text=lines, by=owner)
-"""
+from tests.launcher.up import Up, add_pair, until
 
 
 @pytest.fixture(scope="module")
@@ -46,20 +25,9 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    from tests.decoding.models import LLAMA, save
-
-    folder = tmp_path_factory.mktemp("pair")
-    save(folder / "target", "llama", **LLAMA)
-    save(folder / "draft", "llama", seed=1, **{**LLAMA, "num_hidden_layers": 1})
-    return [str(folder / "target"), str(folder / "draft")]
-
-
-@pytest.fixture(scope="module")
-def order(up: Up, folders: list[str]) -> tuple[str, dict[str, Any]]:
+def order(up: Up, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
     """A token, and the body of a comparison."""
-    env = {**up.env, "DJANGO_SETTINGS_MODULE": "webapp.config.settings", "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-c", ADD_PAIR, *folders], env=env, check=True)
+    add_pair(up, tmp_path_factory.mktemp("pair"))
     token = up.token()
     (pair,) = (p for p in up.call("pairs/", token)["results"] if p["name"] == "small")
     (words,) = (d for d in up.call("datasets/", token)["results"] if d["name"] == "words")

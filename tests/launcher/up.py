@@ -18,9 +18,28 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 DEADLINE = 60.0  # s
 
+ADD_PAIR = """
+import sys, django
+django.setup()
+from pathlib import Path
+from webapp.accounts import actor, services as accounts
+from webapp.registry import services as registry
+from webapp.uploads import services as uploads
 
-def until(holds: Callable[[], Any], what: str) -> Any:
-    deadline = time.monotonic() + DEADLINE
+owner = actor.of_user(accounts.first_owner())
+models = []
+for folder in map(Path, sys.argv[1:]):
+    files = [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
+    upload = uploads.keep(team=owner.home, name=folder.name, files=files, by=owner)
+    models.append(registry.add_uploaded_model(name=folder.name, upload=upload, by=owner))
+registry.add_pair(name="small", target=models[0], draft=models[1], by=owner)
+lines = "\\n".join(f"w{n + 1} w{n + 2} w{n + 3}" for n in range(20))
+registry.add_pasted_dataset(name="words", file_name="words.txt", text=lines, by=owner)
+"""
+
+
+def until(holds: Callable[[], Any], what: str, within: float = DEADLINE) -> Any:
+    deadline = time.monotonic() + within
     while not (found := holds()):
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(0.05)
@@ -106,3 +125,13 @@ class Up:
             except (urllib.error.URLError, OSError):
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
+
+
+def add_pair(up: Up, folder: Path) -> None:
+    """A small random pair called `small`, and prompts called `words`, in the first owner's team."""
+    from tests.decoding.models import LLAMA, save  # loads torch
+
+    save(folder / "target", "llama", **LLAMA)
+    save(folder / "draft", "llama", seed=1, **{**LLAMA, "num_hidden_layers": 1})
+    env = {**up.env, "DJANGO_SETTINGS_MODULE": "webapp.config.settings", "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", ADD_PAIR, folder / "target", folder / "draft"], env=env, check=True)

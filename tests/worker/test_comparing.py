@@ -7,6 +7,7 @@ import signal
 import time
 from datetime import timedelta
 
+import pytest
 from django.db import connection
 from django.utils import timezone
 
@@ -16,6 +17,10 @@ from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import report
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
+from worker.comparison_job import ComparisonJob
+from worker.engine_process import PATIENCE, EngineDied
+from worker.messages import Began
+from worker.pulse import Hold
 
 
 def state(comparison: Comparison) -> str:
@@ -74,6 +79,34 @@ def test_an_engine_that_is_killed_costs_nothing_that_was_finished(launch, make_w
     told = " ".join(JobEvent.objects.values_list("sentence", flat=True))
     assert "ended by SIGKILL" in told and "decoded anew" in told
     assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
+
+
+def test_an_engine_that_hangs_is_ended_and_its_sample_decoded_anew(launch, make_worker, engine):
+    comparison = launch(texts=6, tokens=48)
+    engine.patience = 4.0
+    try:
+        with Meanwhile(lambda: finished() >= 3, lambda: os.kill(engine.pid, signal.SIGSTOP)):
+            make_worker().look()
+    finally:
+        engine.patience = PATIENCE
+    assert state(comparison) == "succeeded", comparison.job.reason
+    assert finished() == Sample.objects.count() == 18
+    assert any("said nothing for" in line for line in JobEvent.objects.values_list("sentence", flat=True))
+
+
+def test_a_sample_that_kills_the_engine_twice_is_given_up_and_named(launch, engine):
+    launch(texts=2)
+    hold = Hold(jobs.claim(worker="w1", queues=["cpu"]))
+    work = ComparisonJob(hold, engine)
+    killer = ("static:3", "1", 0)
+    for _ in range(2):
+        assert work.order().given_up == frozenset()
+        work.note(Began(killer))
+        work.engine_died(EngineDied("It was ended by SIGSEGV."))
+    assert work.order().given_up == {killer}
+    assert "static:3 on prompt 1: It was ended by SIGSEGV." in work.what_broke()
+    with pytest.raises(EngineDied):  # a third death, and nothing was finished in between
+        work.engine_died(EngineDied("Again."))
 
 
 def test_a_lease_lost_to_another_stops_the_old_worker_and_the_next_does_only_the_rest(launch, make_worker, engine):
@@ -159,8 +192,9 @@ def test_the_database_may_be_away_for_a_while(launch, make_worker):
 
     def occupy() -> None:
         with connection.cursor() as cursor:
-            cursor.execute("BEGIN EXCLUSIVE" if connection.vendor == "sqlite" else "LOCK TABLE comparisons_sample")
-            time.sleep(1.0)
+            is_sqlite = connection.vendor == "sqlite"
+            cursor.execute("BEGIN EXCLUSIVE" if is_sqlite else "BEGIN; LOCK TABLE comparisons_sample")
+            time.sleep(1.0)  # the absence itself; nothing is waited for
             cursor.execute("ROLLBACK")
 
     with Meanwhile(lambda: finished() >= 1, occupy):

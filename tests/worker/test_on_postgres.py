@@ -1,0 +1,28 @@
+"""Comparisons on a worker again, against a private PostgreSQL server."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.webapp.test_on_postgres import server  # noqa: F401  a fixture
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.slow
+def test_it_behaves_the_same(server: str) -> None:  # noqa: F811
+    environment = {**os.environ, "DATABASE_URL": server, "PYTEST_ADDOPTS": "-p no:cacheprovider"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", str(HERE / "test_comparing.py"), str(HERE / "test_racing.py")],
+        cwd=HERE.parents[1],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
