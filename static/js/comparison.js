@@ -101,19 +101,29 @@ function draw(now) {
   if (view.playing) redraw("race");
 }
 
+/** Whose text is shown: the one chosen, or while it waits for its turn, the last one that has begun. */
+function readable(chosen, found) {
+  if (found.get(chosen)?.rounds.length || view.clock !== null) return chosen;
+  return [...found].filter(([, state]) => state.rounds.length).at(-1)?.[0] ?? chosen;
+}
+
 let drawnRun = null;
 function drawRace() {
   $(".reading").hidden = !known.rows.size;
   const found = states();
   race.draw(found, isWhole() ? spanNs() : 0, !race.spanNs);
-  if (drawnRun !== view.run) strip.clear(prompts.get(Number(view.heat.split(".")[1]))?.text ?? "");
-  drawnRun = view.run;
-  $(".reading").className = `reading s-${runs.find((run) => run.number === view.run).strategy}`;
-  const state = found.get(view.run) ?? known.trace("");
-  $("#strip").classList.toggle("still", view.clock !== null); // a replay is motion enough
+  const shown = readable(view.run, found);
+  const run = runs.find((run) => run.number === shown);
+  if (drawnRun !== shown) strip.clear(prompts.get(Number(view.heat.split(".")[1]))?.text ?? "");
+  drawnRun = shown;
+  $(".reading").className = `reading s-${run.strategy}`;
+  say($("#text-of"), `as ${run.label} wrote it`);
+  const state = found.get(shown) ?? known.trace("");
+  $("#strip").classList.toggle("still", view.clock !== null || state.reason !== null); // motion only for what arrives now
   strip.draw(state);
-  rounds.draw(state, known.trace(known.samples(view.heat).get(view.run)));
-  lines.draw(found, view.run);
+  rounds.draw(state, known.trace(known.samples(view.heat).get(shown)));
+  if (!state.rounds.length) duet.draw(state);
+  lines.draw(found, shown);
   const alone = tokensPerSecond(found.get(baseline) ?? known.trace(""));
   for (const lane of race.lanes) {
     const speed = tokensPerSecond(found.get(lane.run.number) ?? known.trace(""));
@@ -157,6 +167,7 @@ function drawStatus() {
   for (const gone of document.querySelectorAll("[data-while-running]")) gone.hidden = status.is_final;
 }
 
+const ENDS = { succeeded: "Finished", failed: "Failed", cancelled: "Cancelled" };
 const span = (seconds) => (seconds < 90 ? `${seconds} s` : seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`);
 
 // ---- replay
@@ -200,6 +211,13 @@ $("#speed").addEventListener("change", (event) => {
   view.speed = Number(event.target.value);
   if (view.playing) view.playing = { since: null, from: view.clock };
 });
+$("form[data-while-running]")?.addEventListener("submit", async (event) => {
+  event.preventDefault(); // stay here and watch it end
+  const form = event.target;
+  form.querySelector("button").disabled = true;
+  const answer = await fetch(form.action, { method: "POST", body: new FormData(form) });
+  if (!answer.ok) form.submit(); // the page it leads to says why not
+});
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=radio]), select, textarea, dialog")) return;
   if (event.key === "[") $("#before").click();
@@ -235,7 +253,7 @@ const feed = new Feed({
   },
   onMode: (mode, sentence) => {
     $("#mode").dataset.mode = mode;
-    say($("#mode"), sentence);
+    say($("#mode"), mode === "finished" ? ENDS[known.status.state] ?? sentence : sentence);
     if (mode === "finished") {
       if (!page.status.is_final) renewTable();
       view.isFollowing = false;

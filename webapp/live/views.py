@@ -47,17 +47,17 @@ def _show(
     request: HttpRequest, comparison: Comparison, roads: dict[str, str], share: Share | None = None
 ) -> HttpResponse:
     report = so_far(comparison)
-    context: dict[str, Any] = {"comparison": comparison, "report": report, "job": comparison.job, "share": share}
-    context["is_final"] = comparison.job.is_final
-    if request.GET.get("part") == "verdict":
-        return render(request, "live/_verdict.html", context)
     status: Frame = {"t": "comparison", **status_of(comparison)}
-    page = {**_page(comparison, report), **roads}
     if share:
         status = shown_by(share.hides_texts)(status)
-        page["prompts"] = [prompt | {"text": ""} if share.hides_texts else prompt for prompt in page["prompts"]]
-    page["status"] = status
-    context |= {"status": status, "runs": comparison.runs.all(), "page": page, "shown_label": _shown(report)}
+    context: dict[str, Any] = {"comparison": comparison, "report": report, "job": comparison.job, "share": share}
+    context |= {"status": status, "is_final": comparison.job.is_final}
+    if request.GET.get("part") == "verdict":
+        return render(request, "live/_verdict.html", context)
+    page = {**_page(comparison, report), **roads, "status": status}
+    if share and share.hides_texts:
+        page["prompts"] = [prompt | {"text": ""} for prompt in page["prompts"]]
+    context |= {"runs": comparison.runs.all(), "page": page, "shown_label": _shown(report)}
     return render(request, "live/comparison.html", context)
 
 

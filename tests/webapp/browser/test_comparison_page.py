@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.webapp.browser.conftest import AXE, STRATEGIES
+from webapp.comparisons import trace
+from webapp.jobs import services as jobs
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -118,3 +120,18 @@ def test_the_page_fits_a_phone_and_is_accessible(open_page, worker, scheme):
     grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
     serious = [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in grave]
     assert serious == []
+
+
+def test_cancelling_stays_on_the_page_and_says_what_there_is(open_page, worker):
+    worker.claim()
+    for _ in STRATEGIES:
+        worker.begin().finish()
+    page = open_page(path_of(worker))
+    mode(page, "live")
+    page.click("text=Cancel")
+    expect(page.locator("form[data-while-running] button")).to_be_disabled()
+    worker.does(jobs.stop, job=worker.job)
+    worker.does(trace.nudge, worker.comparison.pk)
+    mode(page, "finished")
+    expect(page.locator("#mode")).to_have_text("Cancelled")
+    expect(page.locator("#verdict .note")).to_have_text("Cancelled while it ran. 4 of 12 samples are here.")
