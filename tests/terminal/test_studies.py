@@ -1,0 +1,85 @@
+"""The commands that record the starter pair: train-disco, plan, oracle. Small, but real from end to end."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from decoding.disco.classifier import load_classifier
+from decoding.errors import BadStrategy
+from worker.terminal import oracle, plan, train_disco
+from worker.terminal.compare import main as compare
+
+SMALL = ["--threads", "1", "--max-new-tokens", "32", "--limit"]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    def run(main: Callable[[], int], *arguments: object) -> int:
+        monkeypatch.setattr(sys, "argv", ["drafthouse", *map(str, arguments)])
+        return main()
+
+    return run
+
+
+def test_a_classifier_is_trained_stored_and_used(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "classifier"
+    assert command(train_disco.main, *SMALL, 12, "--out", out) == 0
+    told = capsys.readouterr().out
+    for words in ("all", "as published", "probability only", "best static", "disco:priced", "one decision costs"):
+        assert words in told
+    card = json.loads((out / "card.json").read_text())
+    assert card["prompts"] == {"training": 12, "validation": 12, "test": 12}
+
+    result = tmp_path / "result.json"
+    strategies = f"disco:classifier={out},static:2"
+    assert compare([*SMALL, "2", "--strategies", strategies, "--json", str(result)]) == 0
+    rows = {row["strategy"]: row for row in json.loads(result.read_text())["strategies"]}
+    assert rows["disco"]["audit"]["identical"] == 2
+    with pytest.raises(BadStrategy, match="another pair"):
+        load_classifier(out, ["another", "pair"])
+
+
+def test_too_few_prompts_leave_nothing_behind(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(train_disco.main, *SMALL, 1, "--out", tmp_path / "none") == 2
+    assert "at least 200 are needed" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_plan_names_the_best_of_each_strategy_runs_it_and_translates_it(
+    command: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(plan.main, *SMALL, 3) == 0
+    told = capsys.readouterr().out
+    assert "predicted" in told and "measured" in told
+    for words in ("static:", "heuristic:", "threshold:", "a bound, not run", "num_assistant_tokens=", "SGLang"):
+        assert words in told
+
+
+def test_the_oracle_is_counted_and_drawn(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(oracle.main, *SMALL, 3, "--out", tmp_path / "figures") == 0
+    assert "Oracle lookahead over 3 samples" in capsys.readouterr().out
+    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert names == {"one-sample.svg", "by-progress.svg", "histogram.svg", "oracle.json"}
+    data = json.loads((tmp_path / "figures" / "oracle.json").read_text())
+    assert data["oracle"]["target"] == sum(data["histogram"])
+
+
+@pytest.mark.parametrize("main", [train_disco.main, plan.main, oracle.main])
+def test_a_slip_is_told_in_one_sentence(
+    command: Callable[..., int], main: Callable[[], int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(main, "--dice", "ratio", "--temperature", "1", *SMALL, 1) == 2
+    assert capsys.readouterr().err.strip().splitlines()[-1].endswith("use greedy decoding or shared dice.")
+    assert command(main, "--colour", "red") == 2
+    assert "unrecognized arguments" in capsys.readouterr().err.lower()
