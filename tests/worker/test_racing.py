@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 from django.db import connection
@@ -13,7 +14,7 @@ from django.utils import timezone
 from webapp.jobs.models import Job, JobEvent, Kind, Queue
 
 ROOT = Path(__file__).parents[2]
-JOB_COUNT = 400  # `./drafthouse bench chaos` races for 3,000
+JOB_COUNT = 1000
 RACER = """
 import json, sys
 name, database = sys.argv[1], json.loads(sys.argv[2])
@@ -30,26 +31,26 @@ while job := services.claim(worker=name, queues=["cpu"]):
 """
 
 
+def racer(name: str, database: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", RACER, name, database]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
 def test_every_job_is_claimed_once(team):
     Job.objects.bulk_create(
         Job(team=team.home, created_by=team.user, kind=Kind.COMPARISON, queue=Queue.CPU, title=str(number))
         for number in range(JOB_COUNT)
     )
     there = json.dumps({key: str(connection.settings_dict[key]) for key in ("NAME",)})
-    racers = [
-        subprocess.Popen(
-            [sys.executable, "-c", RACER, name, there],
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )
-        for name in ("w1", "w2")
-    ]  # fmt: skip
-    for racer in racers:
-        assert racer.stdout.readline() == "ready\n"
-    for racer in racers:
-        racer.stdin.write("go\n")
-        racer.stdin.flush()
-    claimed = [racer.communicate(timeout=120)[0].split() for racer in racers]
-    assert [racer.returncode for racer in racers] == [0, 0]
+    with ExitStack() as running:
+        racers = [running.enter_context(racer(name, there)) for name in ("w1", "w2")]
+        for one in racers:
+            assert one.stdout.readline() == "ready\n"
+        for one in racers:
+            one.stdin.write("go\n")
+            one.stdin.flush()
+        claimed = [one.communicate(timeout=120)[0].split() for one in racers]
+    assert [one.returncode for one in racers] == [0, 0]
     assert len(claimed[0]) + len(claimed[1]) == len({*claimed[0], *claimed[1]}) == JOB_COUNT
     assert min(map(len, claimed)) > 0
     assert Job.objects.filter(state="succeeded", attempt=1, finished__lte=timezone.now()).count() == JOB_COUNT

@@ -75,12 +75,13 @@ def place(job: Job) -> Place:
     if not worker_count:
         return Place(position, f"{before}No worker listens on `{job.queue}`; start one with `./drafthouse up`.")
     running = list(Job.objects.filter(state=State.RUNNING, queue=job.queue).order_by("started"))
-    eta_s = _eta_s(running, line[: position - 1], worker_count)
+    pace = _Pace(job.queue)
+    eta_s = _eta_s(running, line[: position - 1], worker_count, pace)
     busy = f"{min(len(running), worker_count)} of {worker_count} worker{'s' * (worker_count > 1)} busy"
     if running:
         first = running[0]
         whose = f"“{first.title}”" if first.team_id == job.team_id else "another team's job"
-        left = _left_s(first)
+        left = pace.left_s(first)
         busy += f" with {whose}" + (f", {_about(left)} left" if left is not None else "")
     begins = f" It may begin in {_about(eta_s)}." if eta_s else ""
     return Place(position, f"{before}{_ordinal(position)} in `{job.queue}`; {busy}.{begins}", eta_s)
@@ -106,32 +107,43 @@ class _Turns:
         self._running[team] += 1
 
 
-def _eta_s(running: Sequence[Job], ahead: Sequence[UUID], worker_count: int) -> float | None:
+class _Pace:
+    """How long jobs of one queue take: by a running job's own pace, else by that of its kind lately."""
+
+    def __init__(self, queue: str) -> None:
+        self._queue = queue
+        self._known: dict[str, float | None] = {}
+
+    def left_s(self, job: Job) -> float | None:
+        if job.started and job.done_count:
+            elapsed = (timezone.now() - job.started).total_seconds()
+            return elapsed / job.done_count * (job.total_count - job.done_count)
+        return self.whole_s(job.kind, job.total_count)
+
+    def whole_s(self, kind: str, part_count: int) -> float | None:
+        if kind not in self._known:
+            self._known[kind] = self._lately(kind)
+        pace = self._known[kind]
+        return None if pace is None else pace * max(part_count, 1)
+
+    def _lately(self, kind: str) -> float | None:
+        done = Job.objects.filter(kind=kind, queue=self._queue, state=State.SUCCEEDED).exclude(started=None)
+        spans: list[tuple[Any, Any, int]] = list(
+            done.order_by("-created").values_list("started", "finished", "total_count")[:RECENT]
+        )
+        parts = sum(max(count, 1) for _, _, count in spans)
+        return sum((finished - started).total_seconds() for started, finished, _ in spans) / parts if parts else None
+
+
+def _eta_s(running: Sequence[Job], ahead: Sequence[UUID], worker_count: int, pace: _Pace) -> float | None:
     """When a worker will be free: what runs and what stands before it, shared by all workers."""
     if len(running) < worker_count and not ahead:
         return 0.0
-    before = [_left_s(job) for job in running] + [_whole_s(job) for job in Job.objects.filter(pk__in=ahead)]
+    waiting = Job.objects.filter(pk__in=ahead).values_list("kind", "total_count")
+    before = [pace.left_s(job) for job in running] + [pace.whole_s(kind, count) for kind, count in waiting]
     if None in before:
         return None
     return sum(seconds for seconds in before if seconds) / worker_count
-
-
-def _left_s(job: Job) -> float | None:
-    """By its own pace if it has one, else by that of its kind."""
-    if job.started and job.done_count:
-        elapsed = (timezone.now() - job.started).total_seconds()
-        return elapsed / job.done_count * (job.total_count - job.done_count)
-    return _whole_s(job)
-
-
-def _whole_s(job: Job) -> float | None:
-    lately = Job.objects.filter(kind=job.kind, queue=job.queue, state=State.SUCCEEDED).exclude(started=None)
-    spans: list[tuple[Any, Any, int]] = list(
-        lately.order_by("-finished").values_list("started", "finished", "total_count")[:RECENT]
-    )
-    parts = sum(max(count, 1) for _, _, count in spans)
-    seconds = sum((finished - started).total_seconds() for started, finished, _ in spans)
-    return seconds / parts * max(job.total_count, 1) if parts else None
 
 
 def _about(seconds: float) -> str:
