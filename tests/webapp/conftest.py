@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,6 +15,7 @@ from typing import Any
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "webapp.config.settings"
 os.environ["DRAFTHOUSE_DATA"] = tempfile.mkdtemp(prefix="drafthouse-tests-")
+atexit.register(shutil.rmtree, os.environ["DRAFTHOUSE_DATA"], ignore_errors=True)
 os.environ.setdefault("DATABASE_URL", f"sqlite:///{os.environ['DRAFTHOUSE_DATA']}/drafthouse.sqlite3")
 os.environ["REDIS_URL"] = ""
 
