@@ -18,6 +18,7 @@ from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 from django.db import Error as DatabaseError
 from django.utils import timezone
+from redis.exceptions import RedisError
 
 from webapp.comparisons import trace
 from webapp.live.watch import Frame, Watch
@@ -25,6 +26,7 @@ from webapp.live.watch import Frame, Watch
 logger = logging.getLogger("drafthouse.live")
 SMALLEST_GAP = 0.05  # between two readings: at most twenty a second
 LOOK_AGAIN = 2.0  # a nudge may be lost
+LONGEST_WAIT = 3.0  # for the channel layer
 
 Deliver = Callable[[list[Frame]], None]
 _boards: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[UUID, Board]] = WeakKeyDictionary()
@@ -58,28 +60,36 @@ class Board:
         self.task = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
-        layer: Any = get_channel_layer()
-        group = trace.group(self.watch.comparison)
-        listening = None
+        listening = asyncio.create_task(self._listen())
         try:
-            if layer is not None:
-                channel = await layer.new_channel()
-                await layer.group_add(group, channel)
-                listening = asyncio.create_task(self._listen(layer, channel))
-            self.opened.set_result(None)
+            await asyncio.wait([listening, self.opened], timeout=LONGEST_WAIT, return_when=asyncio.FIRST_COMPLETED)
+            if not self.opened.done():
+                self.opened.set_result(None)  # without a layer it looks again on its own
             while not self.watch.is_over:
                 await self._read()
                 await asyncio.sleep(SMALLEST_GAP)
                 await within(LOOK_AGAIN, self.changed)
         finally:
-            if listening:
-                listening.cancel()
-                await layer.group_discard(group, channel)
+            listening.cancel()
 
-    async def _listen(self, layer: Any, channel: str) -> None:
-        while True:
-            await layer.receive(channel)
-            self.changed.set()
+    async def _listen(self) -> None:
+        layer: Any = get_channel_layer()
+        if layer is None:
+            return
+        group = trace.group(self.watch.comparison)
+        try:
+            channel = await layer.new_channel()
+            await layer.group_add(group, channel)
+            if not self.opened.done():
+                self.opened.set_result(None)
+            try:
+                while True:
+                    await layer.receive(channel)
+                    self.changed.set()
+            finally:
+                await layer.group_discard(group, channel)
+        except (RedisError, OSError) as error:
+            logger.warning("the channel layer does not answer (%s); pages are told a little later", error)
 
     async def _read(self) -> None:
         self.changed.clear()  # before reading: what comes meanwhile is read in the next turn

@@ -45,6 +45,8 @@ class Unreadable(ValueError):
 
 
 class ComparisonConsumer(AsyncWebsocketConsumer):
+    channel_layer_alias = "none"  # the board listens for all; a channel for each socket would only cost
+
     async def connect(self) -> None:
         self.telling: asyncio.Task[None] | None = None
         self.stirred = asyncio.Event()

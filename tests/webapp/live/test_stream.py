@@ -97,6 +97,24 @@ def test_a_lost_nudge_costs_a_moment_and_nothing_else(world, comparison, sample,
     run(story())
 
 
+def test_without_a_channel_layer_the_page_is_told_a_little_later(world, comparison, sample, monkeypatch, settings):
+    monkeypatch.setattr(board, "LOOK_AGAIN", 0.2)
+    monkeypatch.setattr(board, "LONGEST_WAIT", 0.2)
+    backend = "channels_redis.pubsub.RedisPubSubChannelLayer"
+    gone = {"BACKEND": backend, "CONFIG": {"hosts": ["unix:///nowhere/valkey.sock"]}}
+    settings.CHANNEL_LAYERS = {"default": gone}
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> None:
+        await bob.open()
+        await bob.until(lambda bob: bob.heard("samples"))
+        await write(sample, 1, 2)
+        await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
+        await bob.leave()
+
+    run(story())
+
+
 def test_a_hole_is_waited_for(world, comparison, sample):
     bob = watcher(comparison, world.bob)
 
