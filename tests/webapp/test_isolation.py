@@ -160,6 +160,9 @@ GET    runs-detail            200 200 200 404 401 200 200 200
 GET    samples-list           200 200 200 200 401 200 200 200
 GET    samples-detail         200 200 200 404 401 200 200 200
 GET    samples-trace          200 200 200 404 401 200 200 200
+GET    queues-list            200 200 200 200 401 200 200 200
+POST   queues-pause           403 403 403 403 401 403 403 403
+DELETE queues-pause           403 403 403 403 401 403 403 403
 GET    workers-list           200 200 200 200 401 200 200 200
 """
 
@@ -211,7 +214,7 @@ def address(pattern: URLPattern, things: dict[str, Any]) -> str:
         if key in ("pk", "id"):
             values[key] = (things.get(name) or things[name.split("-")[0]]).pk
         else:
-            values[key] = {"secret": "unknown", "kind": "models", "sha256": "0" * 64}[key]
+            values[key] = {"secret": "unknown", "kind": "models", "queue": "cpu", "sha256": "0" * 64}[key]
     return reverse(name, kwargs=values)
 
 

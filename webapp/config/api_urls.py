@@ -83,5 +83,7 @@ urlpatterns = [
     *noun("runs", comparisons.Runs, many=LIST, one=READ),
     *noun("samples", comparisons.Samples, many=LIST, one=READ),
     path("samples/<uuid:pk>/trace/", comparisons.Samples.as_view({"get": "trace"}), name="samples-trace"),
+    path("queues/", jobs.Queues.as_view(), name="queues-list"),
+    path("queues/<str:queue>/pause/", jobs.Pauses.as_view(), name="queues-pause"),
     path("workers/", jobs.Workers.as_view(LIST), name="workers-list"),
 ]

@@ -10,11 +10,13 @@ from django_filters import rest_framework as filters
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from webapp.accounts.rights import Right
 from webapp.core.api import Nouns
 from webapp.core.cursor import AFTER, WAIT, number
-from webapp.jobs import serializers, services
+from webapp.core.problems import NotFound
+from webapp.jobs import line, serializers, services
 from webapp.jobs.models import Job, JobEvent, Kind, Queue, State, Worker
 
 MOST_EVENTS = 500
@@ -87,3 +89,34 @@ class Workers(Nouns):
 
     def get_queryset(self) -> Any:
         return Worker.objects.all()
+
+
+class Queues(APIView):
+    """Queues serve all teams: everyone sees how long they are, and the operator may pause them."""
+
+    @extend_schema(responses=serializers.QueueOut(many=True))
+    def get(self, request: Request) -> Response:
+        """How many wait, how many run, and who listens."""
+        return Response(serializers.QueueOut([line.state_of(queue) for queue in Queue.values], many=True).data)
+
+
+class Pauses(APIView):
+    @extend_schema(request=serializers.PauseIn, responses=serializers.QueueOut)
+    def post(self, request: Request, queue: str) -> Response:
+        """Take nothing more from this queue. What runs goes on."""
+        body = serializers.PauseIn(data=request.data)
+        body.is_valid(raise_exception=True)
+        services.pause(queue=_queue(queue), reason=body.validated_data["reason"], by=request.auth)
+        return Response(serializers.QueueOut(line.state_of(queue)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, queue: str) -> Response:
+        """Go on."""
+        services.resume(queue=_queue(queue), by=request.auth)
+        return Response(status=204)
+
+
+def _queue(name: str) -> Queue:
+    if name not in Queue.values:
+        raise NotFound(f"There is no queue {name[:40]!r}; there are {', '.join(Queue.values)}.")
+    return Queue(name)

@@ -17,7 +17,7 @@ from django.db import connection
 from django.db.models import Max
 from django.utils import timezone
 
-from webapp.jobs.models import Job, State, Worker
+from webapp.jobs.models import Job, Pause, State, Worker
 
 NEVER = datetime.min.replace(tzinfo=UTC)
 RECENT = 20  # jobs of a kind that tell how fast that kind goes
@@ -32,7 +32,7 @@ class Place:
 
 def next_job(queues: Sequence[str]) -> Job | None:
     """Locked where the database can, so that of two who look at once each gets another."""
-    waiting = Job.objects.waiting().filter(queue__in=queues)
+    waiting = Job.objects.waiting().filter(queue__in=queues).exclude(queue__in=Pause.objects.values("queue"))
     first = waiting.first()
     if first is None:
         return None
@@ -70,6 +70,8 @@ def place(job: Job) -> Place:
         return Place(0, job.reason)
     line = order(job.queue)
     position = line.index(job.pk) + 1 if job.pk in line else 1
+    if pause := Pause.objects.filter(queue=job.queue).select_related("by").first():
+        return Place(position, f"{_ordinal(position)} in `{job.queue}`. {pause}")
     worker_count = sum(job.queue in worker.queues for worker in Worker.objects.alive())
     before = f"{job.reason} " if job.attempt else ""  # why it was given back
     if not worker_count:
@@ -85,6 +87,19 @@ def place(job: Job) -> Place:
         busy += f" with {whose}" + (f", {_about(left)} left" if left is not None else "")
     begins = f" It may begin in {_about(eta_s)}." if eta_s else ""
     return Place(position, f"{before}{_ordinal(position)} in `{job.queue}`; {busy}.{begins}", eta_s)
+
+
+def state_of(queue: str) -> dict[str, Any]:
+    """A queue at a glance."""
+    jobs = Job.objects.filter(queue=queue)
+    paused = Pause.objects.filter(queue=queue).select_related("by").first()
+    return {
+        "name": queue,
+        "waiting_count": jobs.filter(state=State.QUEUED).count(),
+        "running_count": jobs.filter(state=State.RUNNING).count(),
+        "worker_count": sum(queue in worker.queues for worker in Worker.objects.alive()),
+        "paused": str(paused or ""),
+    }
 
 
 class _Turns:

@@ -126,6 +126,19 @@ class JobEvent(models.Model):
         constraints = [models.UniqueConstraint(fields=["job", "seq"], name="one_job_event_per_seq")]
 
 
+class Pause(models.Model):
+    """A queue from which nothing is taken for a while. What runs goes on."""
+
+    queue = models.CharField(max_length=10, choices=Queue.choices, unique=True)
+    since = models.DateTimeField(default=timezone.now)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    reason = models.CharField(max_length=200, blank=True)
+
+    def __str__(self) -> str:
+        why = f": {self.reason}" if self.reason else "."
+        return f"`{self.queue}` is paused by {self.by or 'somebody'} since {self.since:%H:%M} UTC{why}"
+
+
 class Workers(models.QuerySet["Worker"]):
     def alive(self) -> Workers:
         return self.filter(seen__gt=timezone.now() - Worker.SILENCE)

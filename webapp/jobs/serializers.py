@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from webapp.accounts.serializers import UserOut
-from webapp.core.api import Output
+from webapp.core.api import Input, Output
 from webapp.jobs import line
 from webapp.jobs.models import Job, JobEvent, Worker
 
@@ -57,6 +57,18 @@ class JobEventsOut(serializers.Serializer[Any]):
 class CanCancel(serializers.Serializer[Any]):
     can_cancel = serializers.BooleanField()
     state = serializers.CharField()
+
+
+class PauseIn(Input):
+    reason = serializers.CharField(max_length=200, required=False, default="", allow_blank=True)
+
+
+class QueueOut(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    waiting_count = serializers.IntegerField()
+    running_count = serializers.IntegerField()
+    worker_count = serializers.IntegerField()
+    paused = serializers.CharField(allow_blank=True, help_text="by whom, since when and why; empty when it is not")
 
 
 class WorkerOut(Output):

@@ -13,10 +13,10 @@ from django.utils import timezone
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.core.problems import Conflict
+from webapp.core.problems import Conflict, Forbidden
 from webapp.jobs import line
 from webapp.jobs import queue as broker
-from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Queue, State, Worker
+from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Pause, Queue, State, Worker
 
 LEASE = timedelta(seconds=20)
 TRIES = 3  # attempts in a row that may get nowhere
@@ -86,6 +86,32 @@ def retry(*, job: Job, by: Actor) -> Job:
     audit.record(by, "retried", job)
     transaction.on_commit(lambda: broker.nudge(job.queue))
     return job
+
+
+@transaction.atomic
+def pause(*, queue: Queue, reason: str, by: Actor) -> Pause:
+    """Take nothing from this queue until it is resumed. A queue serves all teams, so this is the operator's."""
+    _require_operator(by)
+    paused, _ = Pause.objects.update_or_create(
+        queue=queue, defaults={"since": timezone.now(), "by": by.user, "reason": reason}
+    )
+    audit.record(by, "paused", paused)
+    return paused
+
+
+@transaction.atomic
+def resume(*, queue: Queue, by: Actor) -> None:
+    _require_operator(by)
+    for paused in Pause.objects.filter(queue=queue):
+        audit.record(by, "resumed", paused)
+        paused.delete()
+    transaction.on_commit(lambda: broker.nudge(queue))
+
+
+def _require_operator(by: Actor) -> None:
+    by.require(Right.ADMIN)
+    if not by.user.is_operator:
+        raise Forbidden("Only the operator of this server may do this.", code="operators-only")
 
 
 # What workers do -----------------------------------------------------------------------------------------------------

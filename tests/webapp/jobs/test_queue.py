@@ -12,7 +12,7 @@ from django.utils import timezone
 from webapp.accounts import services as accounts
 from webapp.accounts.actor import of_user
 from webapp.accounts.models import User
-from webapp.core.problems import Conflict
+from webapp.core.problems import Conflict, Forbidden
 from webapp.jobs import line, services
 from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Queue, State, Worker
 
@@ -238,3 +238,21 @@ def test_when_it_may_begin_is_told_from_what_was_measured(world):
     )
     theirs = services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title="c", by=world.actor(world.charlie))
     assert "before" not in line.place(theirs).reason
+
+
+def test_the_operator_pauses_a_queue_and_everyone_is_told(world):
+    job = enqueue(world)
+    with pytest.raises(Forbidden, match="operator"):
+        services.pause(queue=Queue.CPU, reason="", by=world.actor(world.alice))
+    User.objects.filter(pk=world.alice.pk).update(is_operator=True)
+    services.pause(queue=Queue.CPU, reason="new disks", by=world.actor(world.alice))
+    assert claim() is None
+    assert "paused by alice" in line.place(job).reason and "new disks" in line.place(job).reason
+    api = world.api(world.alice)
+    (cpu,) = (queue for queue in api.get("/api/v1/queues/").json() if queue["name"] == "cpu")
+    assert (cpu["waiting_count"], cpu["running_count"]) == (1, 0) and "new disks" in cpu["paused"]
+    assert api.delete("/api/v1/queues/cpu/pause/").status_code == 204
+    assert api.post("/api/v1/queues/cpu/pause/", {"reason": "again"}, format="json").json()["paused"]
+    assert api.delete("/api/v1/queues/nosuch/pause/").status_code == 404
+    services.resume(queue=Queue.CPU, by=world.actor(world.alice))
+    assert claim() == job
