@@ -37,7 +37,7 @@ export class Race {
   }
 
   #drawAxis(x, width) {
-    const marks = ticks(this.spanNs / 1e6, Math.max(2, Math.round(width / 140)));
+    const marks = ticks(this.spanNs / 1e6, Math.max(3, Math.round(width / 140)));
     this.axis.replaceChildren(
       ...marks.map((ms, i) => svg("text", { x: x(ms * 1e6), y: 12, "text-anchor": i ? "middle" : "start" }, i ? `${ms}` : "0 ms")),
     );
