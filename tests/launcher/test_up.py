@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
+from celery import Celery
 
 from tests.launcher.up import Up, add_pair, until
 
@@ -43,9 +45,11 @@ def order(up: Up, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[s
 def test_the_first_start_has_prompts_and_a_way_in(up: Up) -> None:
     token = up.token()
     assert {d["name"] for d in up.call("datasets/", token)["results"]} >= {"Starter code", "Starter prose"}
-    link = up.said.split("half an hour: ")[-1].split()[0]
-    with urllib.request.urlopen(link, timeout=10) as page:
-        assert page.status == 200
+    first = up.said.split("half an hour: ")[-1].split()[0]
+    for link in (first, up.token("--sign-in")):
+        assert link.startswith(f"{up.address}/enter/")
+        with urllib.request.urlopen(link, timeout=10) as page:
+            assert page.status == 200
 
 
 def test_nothing_listens_but_the_pages(up: Up) -> None:
@@ -100,6 +104,22 @@ def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up, order: tu
     samples = up.patiently(f"samples/?comparison={made['id']}&limit=200", token)
     assert samples["count"] == 60
     assert len({(s["run"], s["prompt"], s["repeat"]) for s in samples["results"]}) == 60
+
+
+def test_a_flushed_broker_and_doubled_messages_cost_nothing(up: Up, order: tuple[str, dict[str, Any]]) -> None:
+    token, body = order
+    socket_path = up.data / "valkey" / "valkey.sock"
+    made = up.call("comparisons/", token, {**body, "limit": 3})
+    with redis.Redis(unix_socket_path=str(socket_path)) as broker:
+        broker.flushall()
+    sender = Celery(broker=f"redis+socket://{socket_path}", set_as_current=False)
+    with sender.connection_for_write() as line:
+        for _ in range(5):
+            sender.send_task("drafthouse.look", queue="cpu", connection=line, ignore_result=True)
+    job = f"jobs/{made['job']['id']}/"
+    until(lambda: up.call(job, token)["state"] == "succeeded", "the end of the job")
+    assert up.call(job, token)["attempt"] == 1
+    assert up.call(f"samples/?comparison={made['id']}", token)["count"] == 9
 
 
 def test_a_killed_supervisor_leaves_no_orphans_and_its_folder_free(up: Up, order: tuple[str, dict[str, Any]]) -> None:

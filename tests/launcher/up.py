@@ -98,14 +98,11 @@ class Up:
     def pid_of(self, word: str) -> int | None:
         return next((pid for pid, command in self.family().items() if word in command), None)
 
-    def manage(self, *arguments: str) -> str:
-        done = subprocess.run(
-            [sys.executable, ROOT / "manage.py", *arguments], env=self.env, capture_output=True, text=True, check=True
-        )
-        return done.stdout
-
-    def token(self) -> str:
-        return self.manage("api_token", "--scope", "submit").strip()
+    def token(self, *arguments: str) -> str:
+        """What `./drafthouse token` prints."""
+        command = [sys.executable, "-P", "-m", "worker.supervisor.token", "--data", str(self.data), *arguments]
+        env = {**self.env, "PYTHONPATH": str(ROOT)}
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.strip()
 
     def call(self, path: str, token: str, body: dict[str, Any] | None = None) -> Any:
         request = urllib.request.Request(

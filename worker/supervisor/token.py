@@ -1,0 +1,52 @@
+"""`./drafthouse token`: a key for scripts, or a way in for somebody who forgot their password."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+
+import django
+
+
+def main(argv: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="./drafthouse token", description="Print an API token for scripts.")
+    parser.add_argument("--scope", choices=("read", "submit", "admin"), default="submit", help="(%(default)s)")
+    parser.add_argument("--days", type=int, default=90, help="how long it is valid (%(default)s)")
+    parser.add_argument("--name", default="command line", help="what the tokens page calls it")
+    parser.add_argument("--data", type=Path, help="the data folder that `up` was given, if it was given one")
+    parser.add_argument("--sign-in", action="store_true", help="print a one-time sign-in link instead")
+    parser.add_argument("--user", help="whom the link signs in; the first owner unless given")
+    asked = parser.parse_args(argv)
+    if asked.data:
+        os.environ["DRAFTHOUSE_DATA"] = str(asked.data.expanduser().resolve())
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
+    django.setup()
+    from django.conf import settings
+    from django.core.management import CommandError, call_command
+
+    said = StringIO()
+    try:
+        if asked.sign_in:
+            call_command("sign_in_link", user=asked.user, stdout=said)
+        else:
+            call_command("api_token", scope=asked.scope, days=asked.days, name=asked.name, stdout=said)
+    except CommandError as refusal:
+        sys.exit(str(refusal))
+    sys.stdout.write((address(Path(settings.DATA_DIR)) if asked.sign_in else "") + said.getvalue())
+
+
+def address(data: Path) -> str:
+    """Where the running `up` serves this folder; nothing if none does, or it runs elsewhere."""
+    try:
+        return str(json.loads((data / "drafthouse.lock").read_text())["address"])
+    except (OSError, ValueError, KeyError):
+        return ""
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
