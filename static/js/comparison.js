@@ -22,8 +22,14 @@ const prompts = new Map(page.prompts.map((prompt) => [prompt.number, prompt]));
 const heats = page.prompts.flatMap((prompt) => Array.from({ length: page.repeats }, (_, i) => `${i + 1}.${prompt.number}`))
   .sort((a, b) => parseInt(a) - parseInt(b));
 
+const asked = new URLSearchParams(location.hash.slice(1)); // what somebody looked at, in the address they passed on
+const askedHeat = heats.find((heat) => heat === `${asked.get("repeat") ?? 1}.${asked.get("prompt")}`);
+const askedRun = runs.find((run) => run.label === asked.get("strategy"));
+if (askedRun) $(`[name=run][value="${askedRun.number}"]`).checked = true;
+
 const view = {
-  heat: known.latest ?? heats[0], run: Number($("[name=run]:checked").value), isFollowing: !page.status.is_final,
+  heat: askedHeat ?? known.latest ?? heats[0], run: Number($("[name=run]:checked").value),
+  isFollowing: !page.status.is_final && !askedHeat,
   clock: null, // null: everything that is known; otherwise nanoseconds of replay
   playing: null, // when the replay was started, and from where
   speed: 1, recordings: new Map(),
@@ -58,6 +64,14 @@ function look(heat, isFollowing = view.isFollowing) {
   $("#after").disabled = at >= heats.length || !known.heats.has(heats[at]);
   if ($("#follow")) $("#follow").checked = view.isFollowing;
   redraw("race");
+}
+
+/** Keep in the address what was chosen, so that it can be passed on and survives a reload. */
+function remember() {
+  const [repeat, prompt] = view.heat.split(".");
+  const where = { strategy: runs.find((run) => run.number === view.run).label };
+  if (!view.isFollowing) Object.assign(where, page.repeats > 1 ? { prompt, repeat } : { prompt });
+  history.replaceState(null, "", `#${new URLSearchParams(where)}`);
 }
 
 const recording = (sample) => {
@@ -213,10 +227,15 @@ function scrub(tenths) {
 $("#race").addEventListener("change", (event) => {
   if (event.target.name !== "run") return;
   view.run = Number(event.target.value);
+  remember();
   redraw("race", "evidence");
 });
-$("#before").addEventListener("click", () => look(heats[heats.indexOf(view.heat) - 1], false));
-$("#after").addEventListener("click", () => look(heats[heats.indexOf(view.heat) + 1], false));
+for (const [button, step] of [["#before", -1], ["#after", 1]]) {
+  $(button).addEventListener("click", () => {
+    look(heats[heats.indexOf(view.heat) + step], false);
+    remember();
+  });
+}
 $("#follow")?.addEventListener("change", (event) => look(event.target.checked ? known.latest ?? view.heat : view.heat, event.target.checked));
 $("#play").addEventListener("click", play);
 $("#scrub").addEventListener("input", (event) => scrub(Number(event.target.value)));

@@ -99,6 +99,14 @@ def test_a_finished_race_is_replayed_and_scrubbed_by_keyboard_alone(open_page, w
     expect(tokens(page)).to_have_text(whole)
     expect(page.locator("#play")).to_have_text("Replay")
 
+    page.keyboard.press("[")
+    page.keyboard.press("2")
+    expect(page.locator("#heat")).to_contain_text("Prompt 2 of 3")
+    page.reload()
+    expect(page.locator("#heat")).to_contain_text("Prompt 2 of 3")
+    expect(page.locator("#text-of")).to_have_text("as static:4 wrote it")
+    expect(tokens(page).last).to_be_attached()
+
     page.focus("#strip .round[tabindex='0']")
     page.keyboard.press("End")
     page.keyboard.press("ArrowLeft")
