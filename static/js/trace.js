@@ -105,27 +105,3 @@ export function progress(state) {
   }
   return points;
 }
-
-/** How often exactly i drafted tokens were accepted, over rounds that drafted any. */
-export function acceptanceHistogram(states) {
-  const counts = [];
-  for (const round of draftedRounds(states)) {
-    while (counts.length <= Math.max(round.drafted.length, round.accepted)) counts.push(0);
-    counts[round.accepted] += 1;
-  }
-  return counts;
-}
-
-/** Of the drafts with more than i tokens, how many there were and how often token i was accepted. */
-export function acceptanceByPosition(states) {
-  const drafts = [], accepted = [];
-  for (const round of draftedRounds(states)) {
-    round.drafted.forEach((_, i) => {
-      drafts[i] = (drafts[i] ?? 0) + 1;
-      accepted[i] = (accepted[i] ?? 0) + (round.accepted > i ? 1 : 0);
-    });
-  }
-  return drafts.map((count, i) => ({ drafts: count, accepted: accepted[i] }));
-}
-
-const draftedRounds = (states) => states.flatMap((state) => state.rounds).filter((round) => round.drafted.length);
