@@ -60,7 +60,7 @@ def costs_from(traces: Iterable[Sequence[Event]]) -> Costs:
     per_token, per_round = _line({n: statistics.median(v) for (n, behind), v in drafted.items() if not behind})
     late = [value - per_round - per_token * n for (n, behind), values in drafted.items() if behind for value in values]
     return Costs(
-        target=_filled({rows: statistics.median(values) for rows, values in verified.items()}),
+        target=_filled(_rising({rows: (statistics.median(values), len(values)) for rows, values in verified.items()})),
         draft=per_token,
         draft_round=per_round,
         catch_up=max(0.0, statistics.median(late)) if late else 0.0,
@@ -104,6 +104,20 @@ def _line(points: Mapping[int, float]) -> tuple[float, float]:
         return seconds / count, 0.0
     slope, intercept = statistics.linear_regression(list(points), list(points.values()))
     return slope, max(0.0, intercept)
+
+
+def _rising(measured: Mapping[int, tuple[float, int]]) -> dict[int, float]:
+    """More rows never cost less: where a busy moment makes it look so, neighbours share their mean, weighed by how
+    often each was measured."""
+    pools: list[tuple[list[int], float, int]] = []
+    for rows, (seconds, weight) in sorted(measured.items()):
+        members = [rows]
+        while pools and pools[-1][1] > seconds:
+            before, theirs, count = pools.pop()
+            seconds = (theirs * count + seconds * weight) / (count + weight)
+            members, weight = before + members, count + weight
+        pools.append((members, seconds, weight))
+    return {rows: seconds for members, seconds, _ in pools for rows in members}
 
 
 def _filled(measured: Mapping[int, float]) -> tuple[float, ...]:

@@ -290,6 +290,20 @@ def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
     assert priced == pytest.approx(spent, rel=1e-6)
 
 
+def test_a_busy_moment_does_not_make_more_rows_cheaper() -> None:
+    def verified(number: int, cost: int) -> Verified:
+        return Verified(number, 0, 1, "correction", 0, number * 10_000, number * 10_000 + cost)
+
+    def drafted(number: int, count: int) -> Drafted:
+        return Drafted(number, 1, count, (1,) * count, (), (), "limit", "fresh", count, 0, 100)
+
+    spent = {0: 1_000, 1: 3_000, 2: 2_000, 3: 4_000}  # drafted tokens -> ns; two rows met a busy moment
+    trace: list[Event] = [verified(0, 9_000)]  # the first round is not counted
+    for number, (count, cost) in enumerate(spent.items(), start=1):
+        trace += [*([drafted(number, count)] if count else []), verified(number, cost)]
+    assert [round(costs_from([trace]).verify(rows) * 1e9) for rows in (1, 2, 3, 4)] == [1_000, 2_500, 2_500, 4_000]
+
+
 def timed(events: Sequence[Event]) -> list[Event]:
     """The same rounds at fixed prices, in nanoseconds."""
     drafts = {e.round: e for e in events if isinstance(e, Drafted)}

@@ -30,12 +30,12 @@ def test_a_classifier_is_trained_stored_and_used(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "classifier"
-    assert command(train_disco.main, *SMALL, 12, "--out", out) == 0
+    assert command(train_disco.main, *SMALL, 8, "--out", out) == 0
     told = capsys.readouterr().out
     for words in ("all", "as published", "probability only", "best static", "disco:priced", "one decision costs"):
         assert words in told
     card = json.loads((out / "card.json").read_text())
-    assert card["prompts"] == {"training": 12, "validation": 12, "test": 12}
+    assert card["prompts"] == {"training": 8, "validation": 8, "test": 8}
 
     result = tmp_path / "result.json"
     strategies = f"disco:classifier={out},static:2"
@@ -57,7 +57,7 @@ def test_too_few_prompts_leave_nothing_behind(
 def test_a_plan_names_the_best_of_each_strategy_runs_it_and_translates_it(
     command: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command(plan.main, *SMALL, 3) == 0
+    assert command(plan.main, *SMALL, 2) == 0
     told = capsys.readouterr().out
     assert "predicted" in told and "measured" in told
     for words in ("static:", "heuristic:", "threshold:", "a bound, not run", "num_assistant_tokens=", "SGLang"):
