@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import Error as DatabaseError
 from django.utils import timezone
 from redis.exceptions import RedisError
@@ -57,6 +58,7 @@ class Board:
         self.readers: set[Deliver] = set()
         self.changed = asyncio.Event()
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.reporting: asyncio.Task[None] | None = None
         self.task = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
@@ -71,6 +73,8 @@ class Board:
                 await within(LOOK_AGAIN, self.changed)
         finally:
             listening.cancel()
+            if self.reporting:
+                self.reporting.cancel()
 
     async def _listen(self) -> None:
         layer: Any = get_channel_layer()
@@ -94,10 +98,22 @@ class Board:
     async def _read(self) -> None:
         self.changed.clear()  # before reading: what comes meanwhile is read in the next turn
         try:
-            frames = await database_sync_to_async(self.watch.news, thread_sensitive=False)()
+            frames = await database_sync_to_async(self.watch.news, thread_sensitive=False)(with_report=False)
         except DatabaseError:
             logger.exception("the database does not answer; watchers wait")
             return
+        self._deliver(frames)
+        if self.reporting is None or self.reporting.done():
+            self.reporting = asyncio.create_task(self._report())
+
+    async def _report(self) -> None:
+        """Apart from the events, which must not wait for it."""
+        try:
+            self._deliver(await database_sync_to_async(self.watch.report_news, thread_sensitive=False)())
+        except (DatabaseError, ObjectDoesNotExist):
+            logger.exception("the report cannot be worked out; pages keep the last one")
+
+    def _deliver(self, frames: list[Frame]) -> None:
         if frames:
             for deliver in list(self.readers):
                 deliver(frames)

@@ -105,8 +105,9 @@ class Watch:
         self.cursors.pop(sample, None)
         self.whole.add(sample)
 
-    def news(self) -> list[Frame]:
-        """Everything that is new. Each status is read before what it promises, so that "final" means "this is all"."""
+    def news(self, *, with_report: bool = True) -> list[Frame]:
+        """Everything that is new. Each status is read before what it promises, so that "final" means "this is all".
+        A report takes a while to work out, so who must not keep others waiting asks for it apart."""
         self.must_read = False
         comparison = Comparison.objects.select_related("job").get(pk=self.comparison)
         is_final = comparison.job.is_final
@@ -116,11 +117,16 @@ class Watch:
         frames = self._comparison(comparison)
         if rows or is_first:
             frames.append({"t": "samples", "rows": [row(sample) for sample in rows], "since": self.since.isoformat()})
-        frames += [*traces, *self._report(comparison)]
+        frames += traces
+        if with_report or is_final:
+            frames += self._report(comparison)
         if is_final and not self._unfinished_reading():
             self.is_over = True
             frames.append({"t": "finished"})
         return frames
+
+    def report_news(self) -> list[Frame]:
+        return self._report(Comparison.objects.select_related("job").get(pk=self.comparison))
 
     def _rows(self, comparison: Comparison) -> list[Sample]:
         """Samples that began or finished, each once in each state."""
