@@ -16,7 +16,7 @@ from webapp.comparisons.report import sample_of
 from webapp.jobs import services as jobs
 from webapp.registry.models import Classifier, Prompt
 from worker import noise
-from worker.database import Stopped, insist
+from worker.database import Stopped, insist, storable
 from worker.engine_process import EngineDied, EngineProcess
 from worker.listening import reports
 from worker.materials import place_of, prompt_of
@@ -162,8 +162,10 @@ class ComparisonJob:
     @transaction.atomic
     def _append(self, grew: Grew) -> None:
         jobs.require_lease(self.job)
-        events = [to_dict(event, seq) for seq, event in enumerate(grew.events, grew.first_seq)]
-        trace.append(sample=self.samples[grew.which], first_seq=grew.first_seq, events=events, words=grew.words)
+        events = [storable(to_dict(event, seq)) for seq, event in enumerate(grew.events, grew.first_seq)]
+        trace.append(
+            sample=self.samples[grew.which], first_seq=grew.first_seq, events=events, words=storable(grew.words)
+        )
 
     @transaction.atomic
     def _finish(self, decoded: Decoded) -> None:
@@ -173,7 +175,7 @@ class ComparisonJob:
             job=self.job,
             sample=sample,
             last_seq=decoded.last_seq,
-            numbers=numbers.to_dict(),
+            numbers=storable(numbers.to_dict()),
             noise=noise.between(self._mark, noise.mark(self.engine.pid)),
         )
         done = self.hold.done + 1
@@ -183,7 +185,8 @@ class ComparisonJob:
 
     def _audit(self, audited: Audited) -> None:
         numbers = {
-            self.samples[sample.strategy, sample.prompt, sample.repeat]: sample.to_dict() for sample in audited.samples
+            self.samples[sample.strategy, sample.prompt, sample.repeat]: storable(sample.to_dict())
+            for sample in audited.samples
         }
         comparisons.audit_samples(job=self.job, numbers=numbers)
 

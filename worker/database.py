@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
 
@@ -20,6 +21,21 @@ T = TypeVar("T")
 
 class Stopped(Exception):
     """The job must be put down; the hold says why."""
+
+
+def storable(value: Any) -> Any:
+    """What JSON columns of every database can hold: PostgreSQL takes no NUL, and JSON knows no infinity."""
+    match value:
+        case str():
+            return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {storable(name): storable(item) for name, item in value.items()}
+        case list() | tuple():
+            return [storable(item) for item in value]
+        case _:
+            return value
 
 
 def insist(hold: Hold, write: Callable[[], T]) -> T:

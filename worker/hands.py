@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 
-from django.db import Error, close_old_connections, connection
+from django.db import Error, InterfaceError, OperationalError, close_old_connections, connection
 
 from decoding.errors import DrafthouseError
 from webapp.core.problems import Problem
@@ -78,8 +78,8 @@ class Hands:
             jobs.fail(job=job, reason=str(refusal))
         except (NotHere, EngineDied) as trouble:
             jobs.give_back(job=job, reason=f"{self.name}: {trouble}")
-        except Error:
-            raise
+        except (OperationalError, InterfaceError):
+            raise  # the database is away, and what we would say of it cannot be written
         except Exception as error:
             logger.exception("an error of our own")
             jobs.give_back(job=job, reason=f"{self.name} met an error of its own: {type(error).__name__}: {error}")

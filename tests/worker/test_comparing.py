@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import os
 import signal
 import time
@@ -11,6 +13,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from decoding.events import Finished, Started, Verified
+from decoding.spec import choose
+from decoding.summary import Audit, sample_from_events
 from tests.worker.conftest import Meanwhile
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
@@ -19,7 +24,7 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
 from worker.comparison_job import ComparisonJob
 from worker.engine_process import PATIENCE, EngineDied
-from worker.messages import Began
+from worker.messages import Audited, Began, Decoded, Grew
 from worker.pulse import Hold
 
 
@@ -107,6 +112,29 @@ def test_a_sample_that_kills_the_engine_twice_is_given_up_and_named(launch, engi
     assert "static:3 on prompt 1: It was ended by SIGSEGV." in work.what_broke()
     with pytest.raises(EngineDied):  # a third death, and nothing was finished in between
         work.engine_died(EngineDied("Again."))
+
+
+def test_texts_and_numbers_that_no_database_would_take_are_kept_as_far_as_they_can_be(launch, engine):
+    """A model may well say NUL, and the distance to a token that sampling rules out is infinite."""
+    launch(texts=1)
+    work = ComparisonJob(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine)
+    work.order()
+    which = ("autoregressive", "1", 0)
+    started, verified, ended = Started(3, 10), Verified(1, 0, 7, "correction", 0, 10, 20), Finished("length", 1, 20)
+    spoiled = dataclasses.replace(
+        sample_from_events(
+            [started, verified, ended],
+            choice=choose("autoregressive"), prompt="1", category="", repeat=0, tokens=[7], text="a\0b",
+        ),
+        audit=Audit("divergent", 0, 7, 8, math.inf),
+    )  # fmt: skip
+    work.note(Began(which))
+    work.note(Grew(which, 1, [started, verified, ended], {7: "\0"}))
+    work.note(Decoded(spoiled, 3))
+    work.note(Audited([spoiled]))
+    stored = Sample.objects.get()
+    assert is_whole(stored)
+    assert (stored.numbers["text"], stored.numbers["audit"]["gap"]) == ("a\ufffdb", None)
 
 
 def test_a_lease_lost_to_another_stops_the_old_worker_and_the_next_does_only_the_rest(launch, make_worker, engine):
