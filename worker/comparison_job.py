@@ -13,6 +13,7 @@ from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet
 from webapp.comparisons.report import sample_of
+from webapp.core.problems import Conflict
 from webapp.jobs import services as jobs
 from webapp.registry.models import Classifier, Prompt
 from worker import noise
@@ -171,13 +172,17 @@ class ComparisonJob:
     def _finish(self, decoded: Decoded) -> None:
         numbers = decoded.sample
         sample = self.samples[numbers.strategy, numbers.prompt, numbers.repeat]
-        comparisons.finish_sample(
-            job=self.job,
-            sample=sample,
-            last_seq=decoded.last_seq,
-            numbers=storable(numbers.to_dict()),
-            noise=noise.between(self._mark, noise.mark(self.engine.pid)),
-        )
+        try:
+            comparisons.finish_sample(
+                job=self.job,
+                sample=sample,
+                last_seq=decoded.last_seq,
+                numbers=storable(numbers.to_dict()),
+                noise=noise.between(self._mark, noise.mark(self.engine.pid)),
+            )
+        except Conflict as refusal:
+            if refusal.code != "sample-is-over":  # else an earlier try was taken, and we were not told
+                raise
         done = self.hold.done + 1
         jobs.progressed(job=self.job, done=done)
         self.hold.done = done

@@ -131,6 +131,7 @@ def test_texts_and_numbers_that_no_database_would_take_are_kept_as_far_as_they_c
     work.note(Began(which))
     work.note(Grew(which, 1, [started, verified, ended], {7: "\0"}))
     work.note(Decoded(spoiled, 3))
+    work.note(Decoded(spoiled, 3))  # as after a connection that broke before the first was confirmed
     work.note(Audited([spoiled]))
     stored = Sample.objects.get()
     assert is_whole(stored)
