@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import pickle
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -24,15 +25,16 @@ import transformers
 
 from benchmarks.runner_costs import of_runner
 from decoding.checkpoints import load
-from decoding.comparison import Comparison, Key, Pair
+from decoding.comparison import Comparison, Key, Pair, SinkFor
 from decoding.devices import set_threads
 from decoding.ending import Ending
-from decoding.events import Event, EventSink, Recorder, Silence, to_dict
+from decoding.events import EventSink, Recorder, Silence
 from decoding.peers import TransformersPeer
 from decoding.prompts import Prompt, read_prompts
 from decoding.spec import Choice, Sampling, choose
 from decoding.summary import repeated_8grams
 from decoding.timing import Clock
+from worker.engine.tracing import Tracing
 
 STARTER = Path(__file__).parents[1] / "starter"
 LOOKAHEADS = (2, 3, 4, 5, 6)
@@ -40,16 +42,6 @@ ROWS = 8
 ROW_REPEATS = 60
 
 Contestant = Callable[[Prompt, int], float]  # tokens per second on one prompt
-
-
-class Writing:
-    """What a traced run pays for each event: a line of JSON."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def emit(self, event: Event) -> None:
-        self.lines.append(json.dumps(to_dict(event, len(self.lines) + 1)))
 
 
 @dataclass(frozen=True)
@@ -64,11 +56,16 @@ class Bar:
         return self.figure <= self.bar if self.at_most else self.figure >= self.bar
 
 
-def ours(comparison: Comparison, choice: Choice, sink: Callable[[], EventSink]) -> Contestant:
+def silence(key: Key) -> EventSink:
+    return Silence()
+
+
+def ours(comparison: Comparison, choice: Choice, sink_for: SinkFor = silence) -> Contestant:
     def decode(prompt: Prompt, repeat: int) -> float:
-        events = sink()
+        key = Key(choice, prompt, repeat)
+        events = sink_for(key)
         start = time.perf_counter()
-        decoded = comparison.decode(Key(choice, prompt, repeat), events)
+        decoded = comparison.decode(key, events)
         spent = time.perf_counter() - start
         return len(decoded.tokens) / spent
 
@@ -135,7 +132,9 @@ def repetition(comparison: Comparison, prompts: Sequence[Prompt]) -> float:
     return statistics.mean(shares)
 
 
-def measure(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, repeats: int) -> dict[str, Any]:
+def measure(
+    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, repeats: int, tracing: Tracing
+) -> dict[str, Any]:
     comparison = Comparison(pair, prompts, [choose("autoregressive")], sampling)
     assert pair.target_folder and pair.draft_folder
     peers = {
@@ -143,9 +142,9 @@ def measure(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, repeats: 
         for dtype in (torch.float32, torch.bfloat16)
     }
     middle = choose("static", {"lookahead": 4})
-    contestants: dict[str, Contestant] = {"autoregressive": ours(comparison, choose("autoregressive"), Silence)}
-    contestants |= {f"static:{k}": ours(comparison, choose("static", {"lookahead": k}), Silence) for k in LOOKAHEADS}
-    contestants["static:4 traced"] = ours(comparison, middle, Writing)
+    contestants: dict[str, Contestant] = {"autoregressive": ours(comparison, choose("autoregressive"))}
+    contestants |= {f"static:{k}": ours(comparison, choose("static", {"lookahead": k})) for k in LOOKAHEADS}
+    contestants["static:4 traced"] = ours(comparison, middle, tracing.sink_for)
     for dtype, peer in peers.items():
         name = str(dtype).removeprefix("torch.")
         contestants[f"generate {name}"] = theirs(comparison, peer, None)
@@ -220,7 +219,8 @@ def main() -> None:
     }
     results = {}
     for title, sampling in settings.items():
-        results[title] = measure(pair, prompts[: given.limit], sampling, given.repeats)
+        with Tracing(pickle.dumps, pair.tokenizer.decode) as tracing:  # as a worker does: a thread takes events away
+            results[title] = measure(pair, prompts[: given.limit], sampling, given.repeats, tracing)
         show(results[title], title)
     if given.json:
         document = {"hardware": dataclasses.asdict(facts), "torch": torch.__version__, "results": results}
