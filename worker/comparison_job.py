@@ -100,7 +100,8 @@ class ComparisonJob:
     def note(self, report: Report) -> None:
         match report:
             case Loaded():
-                self.device = f"{report.hardware['device_name']}, {report.hardware['threads']} threads"
+                count = report.hardware["threads"]
+                self.device = f"{report.hardware['device_name']}, {count} thread{'' if count == 1 else 's'}"
             case Began():
                 self._at, self._mark = report.which, noise.mark(self.engine.pid)
                 self.samples[report.which] = insist(self.hold, lambda: self._begin(report.which))

@@ -9,6 +9,9 @@ import threading
 import traceback
 from multiprocessing.connection import Connection
 
+import torch
+
+from decoding.devices import set_threads
 from decoding.errors import DrafthouseError
 from worker.engine import checking, comparing, training
 from worker.engine.residents import Residents
@@ -64,6 +67,9 @@ class Ear(threading.Thread):
 
 def serve(connection: Connection) -> None:
     logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
+    # A core stays free for queue, pages and database. Threads wait for their slowest member in every product, so with
+    # one core taken by others a team on all cores was sixty times slower than a team of one fewer (docs/scaling.md).
+    set_threads(max(1, torch.get_num_threads() - 1))
     mouth, ear, residents = Mouth(connection), Ear(connection), Residents()
     ear.start()
     while True:
