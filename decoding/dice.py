@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from decoding import chance
@@ -41,15 +42,14 @@ class Dice:
         self.vocab = vocab
         self.seed = seed
         self.length = 0
-        self._seen: dict[torch.device, Tensor] = {}
-        self._text: list[int] = []
+        self._seen: dict[int, None] = {}  # the text's tokens, each once, in the order of their coming
+        self._seen_on: dict[torch.device, Tensor] = {}
 
     def commit(self, tokens: Sequence[int]) -> None:
         self.length += len(tokens)
         if self.sampling.repetition_penalty != 1.0:
-            self._text += tokens
-            for device, seen in self._seen.items():
-                seen[torch.tensor(tokens, device=device)] = True
+            self._seen |= dict.fromkeys(tokens)
+            self._seen_on.clear()
 
     def scores(self, logits: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         """Logits of one row per context, after penalty, temperature and truncation: what tokens are chosen from."""
@@ -79,17 +79,29 @@ class Dice:
         raise NotImplementedError
 
     def _penalised(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
+        """Only the tokens of each context are touched: a hundred of many thousands. A token met twice is computed
+        twice from the same score, so it is penalised once."""
         device = scores.device
-        if device not in self._seen:
-            self._seen[device] = torch.zeros(self.vocab, dtype=torch.bool, device=device)
-            self._seen[device][torch.tensor(self._text, dtype=torch.int64, device=device)] = True
-        mask = self._seen[device].repeat(len(aheads), 1)
-        for row, ahead in zip(mask, aheads, strict=True):
-            if len(ahead):
-                row[_ids(ahead, device)] = True
-        scores = scores.float()
+        if device not in self._seen_on:
+            self._seen_on[device] = torch.tensor([*self._seen], device=device)
+        seen, whole = self._seen_on[device], scores.float()
+        penalised = whole.index_copy(1, seen, self._less(whole.index_select(1, seen)))
+        longest = max(map(len, aheads))
+        if longest:
+            ahead = self._table(aheads, longest, device)
+            penalised.scatter_(1, ahead, self._less(whole.gather(1, ahead)))
+        return penalised
+
+    def _less(self, scores: Tensor) -> Tensor:
         penalty = self.sampling.repetition_penalty
-        return torch.where(mask, torch.where(scores > 0, scores / penalty, scores * penalty), scores)
+        return torch.where(scores > 0, scores / penalty, scores * penalty)
+
+    def _table(self, aheads: Sequence[Ahead], longest: int, device: torch.device) -> Tensor:
+        """The tokens ahead, one row per context; short rows are filled up with a token of the text."""
+        filler = next(iter(self._seen))
+        if any(isinstance(item, Tensor) for ahead in aheads for item in ahead):
+            return torch.stack([F.pad(_ids(a, device), (0, longest - len(a)), value=filler) for a in aheads])
+        return torch.tensor([[*ahead, *[filler] * (longest - len(ahead))] for ahead in aheads], device=device)
 
 
 class Greedy(Dice):
@@ -217,5 +229,5 @@ def _truncated(scores: Tensor, top_k: int, top_p: float) -> Tensor:
 
 
 def _ids(ahead: Ahead, device: torch.device) -> Tensor:
-    tensors = [item if isinstance(item, Tensor) else torch.tensor([item]) for item in ahead]
-    return torch.cat([tensor.to(device) for tensor in tensors])
+    tensors = [item.to(device) if isinstance(item, Tensor) else torch.tensor([item], device=device) for item in ahead]
+    return torch.cat([torch.empty(0, dtype=torch.int64, device=device), *tensors])
