@@ -122,8 +122,11 @@ class ComparisonJob:
             raise Stopped
         self._deaths += 1
         at, self._at = self._at, None
-        if self._deaths >= MOST_DEATHS or at is None:
+        if self._deaths >= MOST_DEATHS or self._mark is None:  # nothing had begun: it is the loading that kills it
             raise death
+        if at is None:
+            self._tell(f"{death} No sample was at work just then; a new engine decodes what is missing.")
+            return
         if at in self._killers:
             self.broken[at] = str(death)
         self._killers.add(at)

@@ -82,7 +82,9 @@ def test_an_engine_that_is_killed_costs_nothing_that_was_finished(launch, make_w
     assert finished() == Sample.objects.count() == 18
     assert all(is_whole(sample) for sample in Sample.objects.all())
     told = " ".join(JobEvent.objects.values_list("sentence", flat=True))
-    assert "ended by SIGKILL" in told and "decoded anew" in told
+    assert "ended by SIGKILL" in told
+    assert "decoded anew" in told or "No sample was at work" in told  # the signal may come between two samples
+    assert comparison.job.attempt == 1  # one death is no failed attempt
     assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
 
 
