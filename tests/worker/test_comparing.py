@@ -184,7 +184,7 @@ def test_cancelling_takes_less_than_a_second(launch, make_worker, team):
 
 
 def test_trying_again_decodes_only_what_is_missing(launch, make_worker, team):
-    comparison = launch(texts=20, tokens=24)
+    comparison = launch(texts=40, tokens=64)  # long enough not to be done before the cancel is read
     hands = make_worker()
     with Meanwhile(lambda: finished() >= 4, lambda: jobs.cancel(job=Job.objects.get(), by=team) and None):
         hands.look()
@@ -194,7 +194,7 @@ def test_trying_again_decodes_only_what_is_missing(launch, make_worker, team):
     hands.look()
     assert state(comparison) == "succeeded", comparison.job.reason
     after = dict(Sample.objects.values_list("pk", "finished"))
-    assert len(after) == 60 and before.items() <= after.items()
+    assert len(after) == 120 and before.items() <= after.items()
 
 
 def test_a_prompt_that_cannot_be_decoded_costs_itself_and_is_named(launch, make_worker):
