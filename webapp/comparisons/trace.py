@@ -6,20 +6,13 @@ that is lost costs a moment, never an event.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from asgiref.sync import async_to_sync
-from channels.layers import get_channel_layer
-from django.db import transaction
-from redis.exceptions import RedisError
-
 from webapp.comparisons.models import Sample, TraceChunk
-
-logger = logging.getLogger("drafthouse.trace")
+from webapp.core import nudges
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +59,4 @@ def group(comparison: UUID) -> str:
 
 def nudge(comparison: UUID) -> None:
     """Say that something of this comparison changed, once it is committed: its trace, a sample, its job."""
-    layer = get_channel_layer()
-    if layer is not None:
-        transaction.on_commit(lambda: _send(layer, group(comparison)))
-
-
-def _send(layer: Any, to: str) -> None:
-    try:
-        async_to_sync(layer.group_send)(to, {"type": "comparison.changed"})
-    except (RedisError, OSError) as error:
-        logger.warning("the channel layer does not answer (%s); watchers look again on their own", error)
+    nudges.nudge(group(comparison))
