@@ -14,7 +14,8 @@ from transformers import LlamaForCausalLM
 from starter.loop import Batches, Windows
 from starter.text import sampler, write
 
-TEMPERATURES = (0.6, 0.8, 1.0)  # those people sample at; greedy texts would be loops
+# Temperature and repetition penalty, in turn: how people sample. Greedy texts without a penalty would be loops.
+SAMPLINGS = ((0.6, 1.1), (0.8, 1.0), (1.0, 1.0), (0.0, 1.1))
 OPENING = 32  # tokens of corpus that the target continues
 LENGTH = 256  # tokens of a text, its opening included
 ROWS = 96
@@ -29,7 +30,8 @@ def own_texts(
     while len(written) * LENGTH < tokens:
         batch = len(written) // ROWS
         prompts = openings.batch(batch, ROWS, OPENING)[:, :OPENING].tolist()
-        choose = sampler(TEMPERATURES[batch % len(TEMPERATURES)], seed=batch)
+        temperature, penalty = SAMPLINGS[batch % len(SAMPLINGS)]
+        choose = sampler(temperature, batch, penalty)
         texts = write(target, prompts, LENGTH - OPENING, choose)
         written += [[0, *prompt, *text] for prompt, text in zip(prompts, texts, strict=True)]
         say(f"the target has written {len(written) * LENGTH:,} of {tokens:,} tokens")

@@ -61,18 +61,20 @@ class Batches(Protocol):
     def batch(self, step: int, rows: int, length: int) -> Tensor: ...
 
 
+@dataclass(frozen=True)
 class Windows:
     """Windows of one row of tokens, each epoch in a new order that the seed gives."""
 
-    def __init__(self, tokens: np.ndarray, seed: int):
-        self.tokens = tokens
-        self.seed = seed
+    tokens: np.ndarray
+    seed: int
+    first: int = 0  # the step to begin at: whoever goes on with another's work reads on where that one stopped
 
     def batch(self, step: int, rows: int, length: int) -> Tensor:
         """Return [rows, length + 1] tokens: the inputs, and shifted by one the answers."""
         count = (len(self.tokens) - 1) // length
+        begin = (self.first + step) * rows
         chosen = []
-        for row in range(step * rows, (step + 1) * rows):
+        for row in range(begin, begin + rows):
             order = np.random.default_rng((self.seed, length, row // count)).permutation(count)
             start = int(order[row % count]) * length
             chosen.append(self.tokens[start : start + length + 1].astype(np.int64))

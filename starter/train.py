@@ -35,6 +35,8 @@ from starter.tokenizer import CONTEXT, VOCABULARY, encode, save_tokenizer, train
 COMMAND = "python -m starter.train"
 DEFAULTS = Path(__file__).with_name("defaults.json")
 
+MODELS = ("young", "target", "reader", "draft")  # in the order in which they are trained
+
 Say = Callable[[str], None]
 Shape = dict[str, int]
 Loss = Callable[[LlamaForCausalLM, Tensor], Tensor]
@@ -45,7 +47,8 @@ class Recipe:
     """All that decides what comes out, but for the corpus.
 
     The target begins `young`, with fewer layers, because the first tokens teach a small model as much as a large one
-    and cost half; then it grows to its full depth.
+    and cost half; then it grows to its full depth. The draft begins as a `reader` of the corpus, at three times the
+    speed of following the target through it.
     """
 
     young: Shape
@@ -53,9 +56,10 @@ class Recipe:
     draft: Shape
     young_plan: Plan
     target_plan: Plan
+    reader_plan: Plan
     draft_plan: Plan
     vocabulary: int = VOCABULARY
-    own_tokens: int = 200_000  # of the target's own text
+    own_tokens: int = 400_000  # of the target's own text
     seed: int = 0
 
 
@@ -69,8 +73,9 @@ def starter_recipe(minutes: float, steps: int | None, seed: int) -> Recipe:
         young=shape(hidden=384, inner=1024, layers=6, heads=6, key_heads=2),
         target=shape(hidden=384, inner=1024, layers=10, heads=6, key_heads=2),
         draft=shape(hidden=192, inner=512, layers=2, heads=3, key_heads=1),
-        young_plan=plan(0.40, fall=0.0),
-        target_plan=plan(0.38, fall=0.5),
+        young_plan=plan(0.18, fall=0.0),
+        target_plan=plan(0.40, fall=0.27),
+        reader_plan=plan(0.20, fall=0.0),
         draft_plan=replace(plan(0.22, fall=0.4), tokens_per_step=2048),
         seed=seed,
     )
@@ -130,12 +135,10 @@ class Workshop:
     def train_target(self, folder: Path) -> None:
         windows = Windows(self.tokens("corpus"), self.recipe.seed)
         young = self._compiled(self._new(self.recipe.young))
-        self._train(
-            "young", Training(young, self.recipe.young_plan, self.folder / "young.pt"), windows, next_token_loss
-        )
+        self._train("young", young, self.recipe.young_plan, windows, next_token_loss)
+        unread = replace(windows, first=self._progress("young").step)
         target = self._compiled(grown(young, self._new(self.recipe.target)))
-        plan = self.recipe.target_plan
-        self._train("target", Training(target, plan, self.folder / "target.pt"), windows, next_token_loss)
+        self._train("target", target, self.recipe.target_plan, unread, next_token_loss)
         self._keep(target, folder)
 
     def _compiled(self, model: LlamaForCausalLM) -> LlamaForCausalLM:
@@ -153,12 +156,12 @@ class Workshop:
         part.replace(self.folder / "own.npy")
 
     def train_draft(self, target_folder: Path, folder: Path) -> None:
-        target = self._load(target_folder)
-        draft = adopting_embeddings(self._new(self.recipe.draft), target)
-        seed = self.recipe.seed
-        batches = Turns(Windows(self.tokens("corpus"), seed), Windows(np.load(self.folder / "own.npy"), seed))
-        training = Training(draft, self.recipe.draft_plan, self.folder / "draft.pt")
-        self._train("draft", training, batches, partial(divergence, target))
+        target = self._compiled(self._load(target_folder))
+        draft = self._compiled(adopting_embeddings(self._new(self.recipe.draft), target))
+        windows = Windows(self.tokens("corpus"), self.recipe.seed)
+        self._train("reader", draft, self.recipe.reader_plan, windows, next_token_loss)
+        both = Turns(windows, Windows(np.load(self.folder / "own.npy"), self.recipe.seed))
+        self._train("draft", draft, self.recipe.draft_plan, both, partial(divergence, target))
         self._keep(draft, folder)
 
     def _new(self, its_shape: Shape) -> LlamaForCausalLM:
@@ -168,7 +171,7 @@ class Workshop:
         """Return what was written down on the way: the sources and the held-out losses."""
         return {
             "sources": json.loads((self.folder / "sources.json").read_text("utf-8")),
-            "losses": {name: self._progress(name).losses for name in ("young", "target", "draft")},
+            "losses": {name: self._progress(name).losses for name in MODELS},
         }
 
     def facts(self, pair: Path) -> dict[str, Any]:
@@ -192,7 +195,8 @@ class Workshop:
                 f"{name}_shape": told_shape(its_shape),
                 f"{name}_loss": held_out_loss(model, held_out),
             }
-        for name, plan in (("young", recipe.young_plan), ("target", recipe.target_plan), ("draft", recipe.draft_plan)):
+        plans = (recipe.young_plan, recipe.target_plan, recipe.reader_plan, recipe.draft_plan)
+        for name, plan in zip(MODELS, plans, strict=True):
             progress = self._progress(name)
             facts |= {
                 f"{name}_steps": progress.step,
@@ -204,14 +208,15 @@ class Workshop:
     def _progress(self, name: str) -> Progress:
         return Progress(**torch.load(self.folder / f"{name}.pt", weights_only=True)["progress"])
 
-    def _train(self, name: str, training: Training, batches: Batches, loss_of: Loss) -> None:
+    def _train(self, name: str, model: LlamaForCausalLM, plan: Plan, batches: Batches, loss_of: Loss) -> None:
+        training = Training(model, plan, self.folder / f"{name}.pt")
         if training.resume():
             self.say(f"the {name} goes on from step {training.progress.step}")
         held_out = self.tokens("held_out")
         training.run(
             batches,
-            partial(loss_of, training.model),
-            lambda: held_out_loss(training.model, held_out),
+            partial(loss_of, model),
+            lambda: held_out_loss(model, held_out),
             lambda line: self.say(f"{name}: {line}"),
         )
 

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -76,6 +77,7 @@ def test_a_finished_part_is_not_made_again(uninterrupted, corpus):
     assert again.stdout.splitlines() == [
         "the young goes on from step 30",
         "the target goes on from step 40",
+        "the reader goes on from step 15",
         "the draft goes on from step 20",
     ]
     assert weights(uninterrupted / "target") == before
@@ -167,6 +169,12 @@ def test_an_epoch_shows_every_window_once_and_the_next_in_another_order():
     first, second = ([windows.batch(step, 2, 10)[:, 0].tolist() for step in steps] for steps in (range(4), range(4, 8)))
     assert sorted(chain(*first)) == sorted(chain(*second)) == list(range(0, 80, 10))
     assert first != second
+
+
+def test_whoever_goes_on_with_anothers_work_reads_on_where_that_one_stopped():
+    windows = Windows(np.arange(81, dtype=np.uint16), seed=3)
+    on = replace(windows, first=3)
+    assert torch.equal(on.batch(0, 2, 10), windows.batch(3, 2, 10))
 
 
 def test_turns_take_from_each_source_in_turn():

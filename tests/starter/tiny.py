@@ -19,6 +19,7 @@ RECIPE = Recipe(
     draft=shape(hidden=32, inner=48, layers=1, heads=1, key_heads=1),
     young_plan=plan(30, fall=0.0),
     target_plan=plan(40, fall=0.5),
+    reader_plan=plan(15, fall=0.0),
     draft_plan=plan(20, fall=0.5),
     vocabulary=400,
     own_tokens=1,
