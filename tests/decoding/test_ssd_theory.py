@@ -1,0 +1,160 @@
+"""The formulas, against the paper's own numbers and against a world played out by dice."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from decoding.ssd.theory import (
+    PowerLaw,
+    Speculation,
+    hit_rate,
+    long_run_hit_rate,
+    most_over,
+    outcomes,
+    power_law,
+    tokens_per_round,
+    without_hits,
+)
+
+ROUNDS = 40_000
+
+
+def played(world: Speculation, batch: int = 1, seed: int = 0) -> float:
+    """Tokens per verification time and text, round by round: every text hits or misses, and one miss holds up all."""
+    dice = random.Random(seed)
+    tokens = time = 0.0
+    for _ in range(ROUNDS):
+        hits = [dice.random() < world.hit_rate for _ in range(batch)]
+        tokens += sum(world.tokens_on_hit if hit else world.tokens_on_miss for hit in hits) / batch
+        time += max(1.0, world.preparing) if all(hits) else 1.0 + world.backup
+    return tokens / time
+
+
+WORLDS = {
+    "hidden": Speculation(0.8, 4.0, 3.0, preparing=0.7, backup=0.5),
+    "late": Speculation(0.6, 4.0, 1.0, preparing=1.4, backup=0.0),
+    "never hits": without_hits(3.0, 0.6),
+    "always hits": Speculation(1.0, 5.0, 1.0, preparing=0.2, backup=3.0),
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("batch", [1, 2, 8])
+def test_the_speed_up_is_that_of_a_world_played_out(name: str, batch: int) -> None:
+    assert WORLDS[name].speedup(batch) == pytest.approx(played(WORLDS[name], batch), rel=0.01)
+
+
+def test_the_papers_headline_follows_from_its_parts() -> None:
+    """70B with 1B: 54.7, 161.8 and 255.8 tokens/s. Some five tokens a round at six drafted ones, a hit rate of 0.86
+    and one more drafted token give what was published."""
+    plain = without_hits(tokens=5.0, drafting=0.69)
+    assert plain.speedup() == pytest.approx(161.8 / 54.7, rel=0.01)
+    ours = Speculation(0.86, 5.2, 5.2, preparing=1.0, backup=0.69 * 7 / 6)
+    assert ours.speedup() == pytest.approx(255.8 / 54.7, rel=0.01)
+    assert ours.over(plain) == pytest.approx(1.58, abs=0.01)
+    assert ours.over(plain) < most_over(plain, tokens_on_hit=5.2)
+
+
+@pytest.mark.parametrize("hit", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("drafting", [0.0, 0.1, 0.6, 1.0, 1.7])
+def test_with_one_drafter_for_both_it_is_never_slower_and_with_hits_it_is_faster(hit: float, drafting: float) -> None:
+    plain = without_hits(3.0, drafting)
+    gain = Speculation(hit, 3.0, 3.0, preparing=drafting, backup=drafting).over(plain)
+    assert gain > 1 if hit and drafting else gain == pytest.approx(1)
+
+
+@pytest.mark.parametrize("hit", [0.2, 0.7])
+def test_both_published_lower_bounds_are_cases_of_the_general_ratio(hit: float) -> None:
+    drafting, on_hit, usual = 0.6, 4.0, 3.5
+    plain = without_hits(usual, drafting)
+    with_the_draft = Speculation(hit, on_hit, on_hit, preparing=0.9, backup=drafting)
+    assert with_the_draft.over(plain) == pytest.approx((1 + drafting) / (1 + drafting * (1 - hit)) * on_hit / usual)
+    for_nothing = Speculation(hit, on_hit, 0.0, preparing=0.9, backup=0.0)
+    assert for_nothing.over(plain) == pytest.approx(hit * (1 + drafting) * on_hit / usual)
+
+
+def test_what_drafting_costs_is_all_there_is_to_win() -> None:
+    assert most_over(without_hits(3.0, 0.1), tokens_on_hit=3.0) == pytest.approx(1.1)
+    assert most_over(without_hits(3.0, 0.6), tokens_on_hit=3.0) == pytest.approx(1.6)
+
+
+@pytest.mark.parametrize("acceptance", [0.0, 0.55, 0.9, 1.0])
+def test_tokens_of_a_round_are_those_of_drafts_thrown_by_dice(acceptance: float) -> None:
+    dice = random.Random(1)
+    lengths = [
+        1 + sum(1 for _ in itertools.takewhile(lambda _: dice.random() < acceptance, range(5))) for _ in range(ROUNDS)
+    ]
+    assert tokens_per_round(acceptance, 5) == pytest.approx(sum(lengths) / ROUNDS, rel=0.01)
+    chances = outcomes([acceptance] * 5)
+    assert sum(chances) == pytest.approx(1)
+    assert sum(chance * (count + 1) for count, chance in enumerate(chances)) == pytest.approx(
+        tokens_per_round(acceptance, 5)
+    )
+
+
+def test_hits_in_the_long_run_are_those_of_a_chain_played_out() -> None:
+    dice = random.Random(2)
+    hit, hits = False, 0
+    for _ in range(ROUNDS):
+        hit = dice.random() < (0.85 if hit else 0.6)
+        hits += hit
+    assert long_run_hit_rate(0.85, 0.6) == pytest.approx(hits / ROUNDS, abs=0.01)
+    assert long_run_hit_rate(0.7, 0.7) == pytest.approx(0.7)  # one drafter for both
+
+
+BRANCHES = (2, 4, 8, 16, 32, 64, 128)
+PUBLISHED = {  # miss rates read off the paper's figure 3, 1B draft; prefactor and exponent fitted to them
+    "temperature 0": ((0.229, 0.133, 0.080, 0.053, 0.039, 0.029, 0.025), 0.28, 0.54),
+    "temperature 0.7": ((0.316, 0.207, 0.138, 0.092, 0.065, 0.046, 0.035), 0.43, 0.53),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_papers_miss_rates_lie_on_a_power_law_with_a_prefactor(name: str) -> None:
+    misses, prefactor, exponent = PUBLISHED[name]
+    law = power_law(dict(zip(BRANCHES, misses, strict=True)))
+    assert law.prefactor == pytest.approx(prefactor, abs=0.005)
+    assert law.exponent == pytest.approx(exponent, abs=0.005)
+    worst = max(abs(law.miss(branches) / miss - 1) for branches, miss in zip(BRANCHES, misses, strict=True))
+    assert worst < 0.25
+    pure = PowerLaw(1.0, exponent)  # as Definition 11 has it: far off
+    assert all(pure.miss(branches) > 2 * miss for branches, miss in zip(BRANCHES, misses, strict=True))
+
+
+def test_a_power_law_is_found_again() -> None:
+    law = power_law({branches: 0.4 * branches**-0.5 for branches in (1, 2, 3, 8)})
+    assert (law.prefactor, law.exponent) == pytest.approx((0.4, 0.5))
+
+
+def test_no_branch_always_misses_and_too_few_points_have_no_slope() -> None:
+    assert PowerLaw(0.3, 0.5).miss(0) == 1.0
+    assert PowerLaw(3.0, 0.5).miss(1) == 1.0
+    assert power_law({4: 0.2, 8: 0.0}) == PowerLaw(0.2, 0.0)
+    assert power_law({}) == PowerLaw(0.0, 0.0)
+
+
+def test_a_fan_outs_hit_rate_is_that_of_outcomes_drawn_by_dice() -> None:
+    """A small world: drafted tokens are accepted with chances of their own, and the target's token stands at a rank
+    drawn from a list for each position."""
+    acceptances, fan_out = [0.9, 0.5, 0.7], [1, 3, 2, 2]
+    ranks = [[0.5, 0.3, 0.2], [0.2, 0.2, 0.6], [0.4, 0.3, 0.3], [0.7, 0.1, 0.2]]
+    dice, hits = random.Random(3), 0
+    for _ in range(ROUNDS):
+        count = next((k for k, accepted in enumerate(acceptances) if dice.random() >= accepted), 3)
+        hits += dice.choices(range(3), ranks[count])[0] < fan_out[count]
+    expected = hit_rate(fan_out, outcomes(acceptances), lambda count, branches: sum(ranks[count][:branches]))
+    assert expected == pytest.approx(hits / ROUNDS, abs=0.01)
+
+
+def test_among_all_fan_outs_the_best_is_the_papers_capped_geometric_one() -> None:
+    """Seven branches over four outcomes at an acceptance of 0.8: brute force finds the shape that the paper derives,
+    many for a rejected first token, fewer further on, most where all were accepted."""
+    law, chances = PowerLaw(0.28, 0.54), outcomes([0.8] * 3)
+    lists = [fan for fan in itertools.product(range(1, 9), repeat=4) if sum(fan) == 12]
+    best = max(lists, key=lambda fan: hit_rate(fan, chances, law.covered))
+    assert best[0] >= best[1] >= best[2] < best[3] == max(best)
+    uniform = hit_rate((3, 3, 3, 3), chances, law.covered)
+    assert hit_rate(best, chances, law.covered) > uniform
