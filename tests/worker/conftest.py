@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-import threading
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.db import close_old_connections, connection
+from django.db import close_old_connections
 
 from tests.webapp.conftest import django_db_modify_db_settings, fresh_start  # noqa: F401  sets Django up; fixtures
 from tests.webapp import make
@@ -20,8 +21,9 @@ from webapp.accounts.models import User
 from webapp.comparisons import services as comparisons
 from webapp.comparisons.models import Comparison
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness
-from worker.engine_process import EngineProcess
+from worker.engine_process import PATIENCE, EngineProcess
 from worker.hands import Hands
+from worker.messages import Decoded, Report
 
 DEADLINE = 60.0  # s, for things that take one or two
 
@@ -34,28 +36,44 @@ def until(holds: Callable[[], Any], what: str) -> None:
         time.sleep(0.01)
 
 
-class Meanwhile:
-    """Something that happens while the worker is busy in the main thread, as soon as a condition holds."""
+class Stage(EngineProcess):
+    """A real engine process that stands still at a chosen moment, so that what is to happen half-way does happen
+    half-way, however fast or slow the machine is."""
 
-    def __init__(self, holds: Callable[[], Any], deed: Callable[[], None]) -> None:
-        self._holds, self._deed, self._errors = holds, deed, []
-        self._thread = threading.Thread(target=self._run)
+    def __init__(self) -> None:
+        super().__init__()
+        self._left, self._deed = 0, None
 
-    def __enter__(self) -> None:
-        self._thread.start()
+    def after(self, samples: int, deed: Callable[[], Any]) -> None:
+        """Stop it when so many more samples are decoded. When they are written down, do the deed. It goes on when it
+        is told to, or to cancel."""
+        self._left, self._deed = samples, deed
 
-    def __exit__(self, *exc: object) -> None:
-        self._thread.join()
-        assert self._errors == []
+    def go_on(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
 
-    def _run(self) -> None:
-        try:
-            until(self._holds, "the moment to act")
-            self._deed()
-        except BaseException as error:
-            self._errors.append(error)
-        finally:
-            connection.close()
+    def hang(self) -> None:
+        """It stays stopped, and the worker soon loses its patience with it."""
+        self.patience = 0.2
+
+    def end(self) -> None:
+        super().end()
+        self.patience = PATIENCE
+
+    def hear(self, timeout: float) -> Report | None:
+        if self._deed and not self._left:  # whoever asks for the next report has written down all before it
+            deed, self._deed = self._deed, None
+            deed()
+        report = super().hear(timeout)
+        if self._deed and isinstance(report, Decoded):
+            self._left -= 1
+            if not self._left:
+                os.kill(self.pid, signal.SIGSTOP)
+        return report
+
+    def cancel(self) -> None:
+        self.go_on()
+        super().cancel()
 
 
 @pytest.fixture(scope="session")
@@ -73,9 +91,9 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str,
 
 
 @pytest.fixture(scope="session")
-def engine() -> Iterator[EngineProcess]:
+def engine() -> Iterator[Stage]:
     """One for all tests: starting it takes seconds."""
-    engine = EngineProcess()
+    engine = Stage()
     yield engine
     engine.end()
 
@@ -88,7 +106,7 @@ def team(transactional_db: None) -> Actor:
 
 
 @pytest.fixture
-def make_worker(engine: EngineProcess) -> Iterator[Callable[[str], Hands]]:
+def make_worker(engine: Stage) -> Iterator[Callable[[str], Hands]]:
     made = []
 
     def make_one(name: str = "w1") -> Hands:

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import os
 import signal
+import threading
 import time
 from datetime import timedelta
 
@@ -16,14 +17,14 @@ from django.utils import timezone
 from decoding.events import Finished, Started, Verified
 from decoding.spec import choose
 from decoding.summary import Audit, sample_from_events
-from tests.worker.conftest import Meanwhile
+from tests.worker.conftest import DEADLINE
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import report
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
 from worker.comparison_job import ComparisonJob
-from worker.engine_process import PATIENCE, EngineDied
+from worker.engine_process import EngineDied
 from worker.messages import Audited, Began, Decoded, Grew
 from worker.pulse import Hold
 
@@ -67,17 +68,15 @@ def test_models_stay_loaded_from_job_to_job(launch, make_worker, engine):
     launch()
     hands.look()
     before = engine.pid
-    start = time.monotonic()
     comparison = launch(texts=1, tokens=4)
     hands.look()
     assert (state(comparison), engine.pid) == ("succeeded", before)
-    assert time.monotonic() - start < 5  # loading torch alone takes as long
 
 
 def test_an_engine_that_is_killed_costs_nothing_that_was_finished(launch, make_worker, engine):
     comparison = launch(texts=6, tokens=48)
-    with Meanwhile(lambda: finished() >= 3, lambda: os.kill(engine.pid, signal.SIGKILL)):
-        make_worker().look()
+    engine.after(3, lambda: os.kill(engine.pid, signal.SIGKILL))
+    make_worker().look()
     assert state(comparison) == "succeeded", comparison.job.reason
     assert finished() == Sample.objects.count() == 18
     assert all(is_whole(sample) for sample in Sample.objects.all())
@@ -90,12 +89,8 @@ def test_an_engine_that_is_killed_costs_nothing_that_was_finished(launch, make_w
 
 def test_an_engine_that_hangs_is_ended_and_its_sample_decoded_anew(launch, make_worker, engine):
     comparison = launch(texts=6, tokens=48)
-    engine.patience = 4.0
-    try:
-        with Meanwhile(lambda: finished() >= 3, lambda: os.kill(engine.pid, signal.SIGSTOP)):
-            make_worker().look()
-    finally:
-        engine.patience = PATIENCE
+    engine.after(3, lambda: engine.hang())
+    make_worker().look()
     assert state(comparison) == "succeeded", comparison.job.reason
     assert finished() == Sample.objects.count() == 18
     assert any("said nothing for" in line for line in JobEvent.objects.values_list("sentence", flat=True))
@@ -151,8 +146,10 @@ def test_a_lease_lost_to_another_stops_the_old_worker_and_the_next_does_only_the
         lose()
         assert jobs.claim(worker="w2", queues=["cpu"]) is not None
 
-    with Meanwhile(lambda: finished() >= 2, another_takes_it):
-        make_worker("w1").look()
+        engine.go_on()
+
+    engine.after(2, another_takes_it)
+    make_worker("w1").look()
     comparison.job.refresh_from_db()
     assert (comparison.job.state, comparison.job.worker, comparison.job.attempt) == ("running", "w2", 2)
     kept = set(Sample.objects.finished().values_list("pk", flat=True))
@@ -167,34 +164,32 @@ def test_a_lease_lost_to_another_stops_the_old_worker_and_the_next_does_only_the
     assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
 
 
-def test_cancelling_takes_less_than_a_second(launch, make_worker, team):
-    comparison = launch(texts=50, tokens=100)
-    asked = []
-
-    def cancel() -> None:
-        jobs.cancel(job=Job.objects.get(), by=team)
-        asked.append(time.monotonic())
-
-    with Meanwhile(lambda: finished() >= 1, cancel):
-        make_worker().look()
-        ended = time.monotonic()
+def test_cancelling_keeps_what_is_finished_and_the_models_loaded(launch, make_worker, team, engine):
+    """How long it takes, `./drafthouse bench queue` says."""
+    comparison = launch(texts=6, tokens=48)
+    engine.after(1, lambda: jobs.cancel(job=Job.objects.get(), by=team))
+    make_worker().look()
     assert state(comparison) == "cancelled"
-    assert ended - asked[0] < 1.5  # the bar is one second; the rest is for a busy machine
-    assert finished() == Sample.objects.count() > 0
+    assert 1 <= finished() == Sample.objects.count() < 18
+
+    before = engine.pid
+    following = launch(texts=1, tokens=4)
+    make_worker().look()
+    assert (state(following), engine.pid) == ("succeeded", before)
 
 
-def test_trying_again_decodes_only_what_is_missing(launch, make_worker, team):
-    comparison = launch(texts=40, tokens=64)  # long enough not to be done before the cancel is read
+def test_trying_again_decodes_only_what_is_missing(launch, make_worker, team, engine):
+    comparison = launch(texts=6, tokens=48)
     hands = make_worker()
-    with Meanwhile(lambda: finished() >= 4, lambda: jobs.cancel(job=Job.objects.get(), by=team) and None):
-        hands.look()
+    engine.after(4, lambda: jobs.cancel(job=Job.objects.get(), by=team))
+    hands.look()
     before = dict(Sample.objects.values_list("pk", "finished"))
-    assert before and state(comparison) == "cancelled"
+    assert 4 <= len(before) < 18 and state(comparison) == "cancelled"
     jobs.retry(job=comparison.job, by=team)
     hands.look()
     assert state(comparison) == "succeeded", comparison.job.reason
     after = dict(Sample.objects.values_list("pk", "finished"))
-    assert len(after) == 120 and before.items() <= after.items()
+    assert len(after) == 18 and before.items() <= after.items()
 
 
 def test_a_prompt_that_cannot_be_decoded_costs_itself_and_is_named(launch, make_worker):
@@ -207,28 +202,39 @@ def test_a_prompt_that_cannot_be_decoded_costs_itself_and_is_named(launch, make_
     assert "Prompt 2 has 500 tokens" in comparison.job.reason
 
 
-def test_a_worker_that_goes_home_gives_its_job_back(launch, make_worker):
-    comparison = launch(texts=50, tokens=64)
+def test_a_worker_that_goes_home_gives_its_job_back(launch, make_worker, engine):
+    comparison = launch(texts=6, tokens=48)
     hands = make_worker("w1")
-    with Meanwhile(lambda: finished() >= 1, hands.stop):
-        hands.look()
+    engine.after(1, hands.stop)
+    hands.look()
     assert state(comparison) == "queued"
     assert "was stopped; what it had finished is kept" in comparison.job.reason
     assert finished() == Sample.objects.count()
 
 
-def test_the_database_may_be_away_for_a_while(launch, make_worker):
+def test_the_database_may_be_busy_for_a_while(launch, make_worker, engine):
     """Another program holds it; meanwhile the engine goes on, and what it says waits."""
     comparison = launch(texts=3, tokens=32)
+    is_held = threading.Event()
 
     def occupy() -> None:
         with connection.cursor() as cursor:
             is_sqlite = connection.vendor == "sqlite"
             cursor.execute("BEGIN EXCLUSIVE" if is_sqlite else "BEGIN; LOCK TABLE comparisons_sample")
+            is_held.set()
             time.sleep(1.0)  # the absence itself; nothing is waited for
             cursor.execute("ROLLBACK")
+        connection.close()
 
-    with Meanwhile(lambda: finished() >= 1, occupy):
-        make_worker().look()
+    other = threading.Thread(target=occupy)
+
+    def meanwhile() -> None:
+        other.start()
+        assert is_held.wait(DEADLINE)
+        engine.go_on()
+
+    engine.after(1, meanwhile)
+    make_worker().look()
+    other.join()
     assert state(comparison) == "succeeded", comparison.job.reason
     assert finished() == 9 and all(is_whole(sample) for sample in Sample.objects.all())
