@@ -8,6 +8,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from webapp.accounts import api as accounts
 from webapp.comparisons import api as comparisons
+from webapp.comparisons.across import api as across
 from webapp.config import views
 from webapp.jobs import api as jobs
 from webapp.live import api as live
@@ -52,6 +53,7 @@ urlpatterns = [
         name="jobs-cancel",
     ),
     path("jobs/<uuid:pk>/events/", jobs.JobsApi.as_view({"get": "events"}, basename="jobs"), name="jobs-events"),
+    path("jobs/<uuid:pk>/news/", live.JobNews.as_view({"get": "news"}), name="jobs-news"),
     *noun("uploads", uploads.Uploads, many=LIST | CREATE, one=READ | DELETE, verbs=("complete",)),
     path("uploads/<uuid:pk>/chunks/<str:sha256>/", uploads.Chunks.as_view({"put": "update"}), name="uploads-chunk"),
     *noun("models", registry.Models, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
@@ -80,7 +82,12 @@ urlpatterns = [
     path("comparisons/<uuid:pk>/shares/", sharing.Shares.as_view(CREATE, basename="shares"), name="comparisons-shares"),
     *noun("shares", sharing.Shares, many=LIST, one=READ | DELETE),
     path("tickets/", live.Tickets.as_view(CREATE), name="tickets-list"),
-    *noun("runs", comparisons.Runs, many=LIST, one=READ),
+    *noun("runs", across.Runs, many=LIST, one=READ),
+    path("runs/line/", across.Runs.as_view({"get": "line"}, basename="runs"), name="runs-line"),
+    path("runs.csv", across.Runs.as_view({"get": "table"}, basename="runs"), name="runs-csv"),
+    path("pairs/<uuid:pk>/history/", across.Histories.as_view({"get": "history"}), name="pairs-history"),
+    *noun("conditions", across.ConditionsApi, many=LIST, one=READ),
+    *noun("views", across.SavedViews, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     *noun("samples", comparisons.Samples, many=LIST, one=READ),
     path("samples/<uuid:pk>/trace/", comparisons.Samples.as_view({"get": "trace"}), name="samples-trace"),
     path("queues/", jobs.Queues.as_view(), name="queues-list"),

@@ -16,8 +16,8 @@ from webapp.accounts.rights import Right
 from webapp.core.api import Nouns
 from webapp.core.cursor import AFTER, WAIT, number
 from webapp.core.problems import NotFound
-from webapp.jobs import line, serializers, services
-from webapp.jobs.models import Job, JobEvent, Kind, Queue, State, Worker
+from webapp.jobs import line, log, serializers, services
+from webapp.jobs.models import Job, Kind, Queue, State, Worker
 
 MOST_EVENTS = 500
 
@@ -65,7 +65,7 @@ class JobsApi(Nouns):
         deadline = time.monotonic() + wait
         while True:
             job.refresh_from_db()  # the state first: if it is final, the events read next are all there are
-            events = list(JobEvent.objects.filter(job=job, seq__gt=after)[:MOST_EVENTS])
+            events = log.read(job=job.pk, after=after, limit=MOST_EVENTS)
             if events or job.is_final or time.monotonic() >= deadline:
                 break
             time.sleep(0.5)

@@ -34,6 +34,8 @@ FINAL = (State.SUCCEEDED, State.FAILED, State.CANCELLED)
 class Kind(models.TextChoices):
     COMPARISON = "comparison"
     TRAINING = "training"
+    ORACLE = "oracle"
+    PLAN = "plan"
     CHECK_MODEL = "check-model"
     FETCH_MODEL = "fetch-model"
 
@@ -113,13 +115,15 @@ class Job(Noun):
 
 
 class JobEvent(models.Model):
-    """One line of a job's history. `seq` is dense from 1, so a reader with a cursor misses nothing."""
+    """One line of a job's history. `seq` is dense from 1, so a reader with a cursor misses nothing. A line may carry
+    numbers, for pages that draw how the work goes."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
     seq = models.PositiveIntegerField()
     at = models.DateTimeField(default=timezone.now)
     state = models.CharField(max_length=10, choices=State.choices)
     sentence = models.TextField()
+    numbers = models.JSONField(default=dict)
 
     class Meta:
         ordering = ["seq"]

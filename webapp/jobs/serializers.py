@@ -43,9 +43,11 @@ class JobRow(Output):
 
 
 class JobEventOut(Output):
+    numbers = serializers.DictField(help_text="how the work goes: losses of an epoch, prompts recorded; often empty")
+
     class Meta:
         model = JobEvent
-        fields = ("seq", "at", "state", "sentence")
+        fields = ("seq", "at", "state", "sentence", "numbers")
 
 
 class JobEventsOut(serializers.Serializer[Any]):

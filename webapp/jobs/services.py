@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +14,7 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Forbidden
-from webapp.jobs import line
+from webapp.jobs import line, log
 from webapp.jobs import queue as broker
 from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Pause, Queue, State, Worker
 
@@ -142,7 +142,10 @@ def renew(*, job: Job, done: int | None = None, total: int | None = None) -> boo
         changes["done_count"] = done
     if total is not None:
         changes["total_count"] = total
-    return bool(_ours(job).update(**changes))
+    is_ours = bool(_ours(job).update(**changes))
+    if done is not None:
+        log.nudge(job.pk)
+    return is_ours
 
 
 @transaction.atomic
@@ -152,10 +155,10 @@ def progressed(*, job: Job, done: int) -> bool:
 
 
 @transaction.atomic
-def note(*, job: Job, sentence: str) -> None:
+def note(*, job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> None:
     """A line in the job's history, from the worker that holds it."""
     if _ours(job).select_for_update().exists():
-        _tell(job, sentence)
+        _tell(job, sentence, numbers)
 
 
 def require_lease(job: Job) -> None:
@@ -259,6 +262,7 @@ def _move(
     return True
 
 
-def _tell(job: Job, sentence: str) -> None:
+def _tell(job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> None:
     last = JobEvent.objects.filter(job=job).aggregate(last=Max("seq"))["last"] or 0
-    JobEvent.objects.create(job=job, seq=last + 1, state=job.state, sentence=sentence)
+    JobEvent.objects.create(job=job, seq=last + 1, state=job.state, sentence=sentence, numbers=dict(numbers or {}))
+    log.nudge(job.pk)

@@ -18,8 +18,11 @@ from webapp.comparisons.models import Comparison
 from webapp.core.api import Nouns
 from webapp.core.cursor import WAIT, number
 from webapp.core.problems import Invalid
+from webapp.jobs.models import Job
 from webapp.live import tickets
-from webapp.live.consumer import MOST_FOLLOWED, Unreadable, read_cursors, read_since
+from webapp.live.board import Watching
+from webapp.live.following import MOST_FOLLOWED, Unreadable, read_cursors, read_since
+from webapp.live.job_watch import JobWatch
 from webapp.live.redaction import shown_by
 from webapp.live.watch import Watch
 from webapp.sharing import services as sharing
@@ -50,7 +53,24 @@ class News(Nouns):
     )
     def events(self, request: Request, pk: UUID) -> Response:
         """What is new in a comparison; `wait` holds the answer until something is."""
-        return Response(poll(request, self.get_object().pk))
+        return Response(poll(request, Watch(self.get_object().pk)))
+
+
+class JobNews(Nouns):
+    queryset = Job.objects.all()
+    query_names = ("after", "since", "wait")
+
+    @extend_schema(
+        responses=NewsOut,
+        parameters=[
+            OpenApiParameter("after", str, description="job:seq: the job's own id, and the last line of it you have"),
+            OpenApiParameter("since", str, description="as the last answer gave it; empty to begin"),
+            OpenApiParameter("wait", {"type": "integer", "minimum": WAIT.low, "maximum": WAIT.high}),
+        ],
+    )
+    def news(self, request: Request, pk: UUID) -> Response:
+        """What is new of a job: where it stands, its log with numbers; `wait` holds the answer until something is."""
+        return Response(poll(request, JobWatch(self.get_object().pk)))
 
 
 class SharedNews(APIView):
@@ -62,16 +82,17 @@ class SharedNews(APIView):
     @extend_schema(exclude=True)
     def get(self, request: Request, secret: str) -> Response:
         share = sharing.find(secret)
-        answer = poll(request, share.comparison_id)
+        answer = poll(request, Watch(share.comparison_id))
         show = shown_by(share.hides_texts)
         return Response({**answer, "frames": [show(frame) for frame in answer["frames"]]})
 
 
-def poll(request: Request, comparison: UUID) -> dict[str, Any]:
-    watch = _watch(request, comparison)
+def poll(request: Request, watch: Watching) -> dict[str, Any]:
+    _follow(request, watch)
     deadline = time.monotonic() + number(request, WAIT)
+    is_first = watch.is_from_start
     frames = watch.news()
-    is_new = not request.query_params.get("since") or _moved(frames)
+    is_new = is_first or _moved(frames)
     while not is_new and not watch.is_over and time.monotonic() < deadline:
         time.sleep(LOOK_EVERY)
         more = watch.news()
@@ -80,16 +101,14 @@ def poll(request: Request, comparison: UUID) -> dict[str, Any]:
     return {"frames": frames, "next": _query(watch)}
 
 
-def _watch(request: Request, comparison: UUID) -> Watch:
-    watch = Watch(comparison)
+def _follow(request: Request, watch: Watching) -> None:
     try:
-        watch.since = read_since(request.query_params.get("since", ""))
-        watch.follow(read_cursors(_cursors(request.query_params.get("after", ""))))
+        since = read_since(request.query_params.get("since", ""))
+        watch.follow(read_cursors(_cursors(request.query_params.get("after", ""))), since)
     except Unreadable as error:
         raise Invalid(str(error), field="since" if "since" in str(error) else "after") from None
     if len(watch.cursors) > MOST_FOLLOWED:
         raise Invalid(f"At most {MOST_FOLLOWED} samples can be followed at once.", field="after")
-    return watch
 
 
 class Tickets(ViewSet):
@@ -113,7 +132,7 @@ def _cursors(text: str) -> dict[str, int]:
     return {sample: int(seq) for sample, _, seq in pairs}
 
 
-def _query(watch: Watch) -> str:
+def _query(watch: Watching) -> str:
     after = ",".join(f"{sample}:{seq}" for sample, seq in watch.cursors.items())
     since = watch.since.isoformat().replace("+", "%2B") if watch.since else ""
     return f"since={since}&after={after}"

@@ -1,4 +1,5 @@
-"""One reading of a comparison for all who watch it in this process: fifty pages cost the database as much as one.
+"""One reading of a comparison, or of a job, for all who watch it in this process: fifty pages cost the database as
+much as one.
 
 A board joins the group before it reads, and a watcher joins the board before it reads on its own; whatever both bring
 is told once, because each watcher sifts by its own cursors.
@@ -10,7 +11,8 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from typing import Any
+from datetime import datetime
+from typing import Any, Protocol
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
@@ -21,8 +23,7 @@ from django.db import Error as DatabaseError
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from webapp.comparisons import trace
-from webapp.live.watch import Frame, Watch
+from webapp.live.watch import Frame
 
 logger = logging.getLogger("drafthouse.live")
 SMALLEST_GAP = 0.05  # between two readings: at most twenty a second
@@ -30,14 +31,34 @@ LOOK_AGAIN = 2.0  # a nudge may be lost
 LONGEST_WAIT = 3.0  # for the channel layer
 
 Deliver = Callable[[list[Frame]], None]
-_boards: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[UUID, Board]] = WeakKeyDictionary()
+_boards: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Board]] = WeakKeyDictionary()
 
 
-async def join(comparison: UUID, deliver: Deliver) -> Board:
+class Watching(Protocol):
+    """What one reader is told next: of a comparison (`watch.Watch`) or of a job (`job_watch.JobWatch`)."""
+
+    is_over: bool
+    must_read: bool
+    since: datetime | None
+
+    @property
+    def is_from_start(self) -> bool: ...
+    @property
+    def group(self) -> str: ...
+    @property
+    def cursors(self) -> dict[UUID, int]: ...
+    def follow(self, after: dict[UUID, int], since: datetime | None = None) -> None: ...
+    def sift(self, frames: list[Frame]) -> list[Frame]: ...
+    def news(self, *, with_report: bool = True) -> list[Frame]: ...
+    def report_news(self) -> list[Frame]: ...
+
+
+async def join(watch: Watching, deliver: Deliver) -> Board:
+    """The board that all share who watch the same; `watch` is what it reads with if there is none yet."""
     boards = _boards.setdefault(asyncio.get_running_loop(), {})
-    board = boards.get(comparison)
+    board = boards.get(watch.group)
     if board is None or board.watch.is_over:
-        board = boards[comparison] = Board(comparison)
+        board = boards[watch.group] = Board(watch)
     board.readers.add(deliver)
     await board.opened
     return board
@@ -48,13 +69,14 @@ def leave(board: Board, deliver: Deliver) -> None:
     if not board.readers:
         board.task.cancel()
         boards = _boards.get(asyncio.get_running_loop(), {})
-        if boards.get(board.watch.comparison) is board:
-            del boards[board.watch.comparison]
+        if boards.get(board.watch.group) is board:
+            del boards[board.watch.group]
 
 
 class Board:
-    def __init__(self, comparison: UUID) -> None:
-        self.watch = Watch(comparison, since=timezone.now())
+    def __init__(self, watch: Watching) -> None:
+        self.watch = watch
+        self.watch.since = timezone.now()
         self.readers: set[Deliver] = set()
         self.changed = asyncio.Event()
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -80,7 +102,7 @@ class Board:
         layer: Any = get_channel_layer()
         if layer is None:
             return
-        group = trace.group(self.watch.comparison)
+        group = self.watch.group
         try:
             channel = await layer.new_channel()
             await layer.group_add(group, channel)

@@ -44,8 +44,18 @@ class Watch:
     must_read: bool = True  # what others have read does not suffice
     is_over: bool = False
 
-    def follow(self, after: dict[UUID, int]) -> None:
-        """Also tell of these samples' traces, each from the seq given."""
+    @property
+    def is_from_start(self) -> bool:
+        """Who asks has nothing yet, so whatever there is is news."""
+        return self.since is None
+
+    @property
+    def group(self) -> str:
+        return trace.group(self.comparison)
+
+    def follow(self, after: dict[UUID, int], since: datetime | None = None) -> None:
+        """Also tell of these samples' traces, each from the seq given; and of samples from then on."""
+        self.since = since or self.since
         self.cursors.update(after)
         self.whole -= after.keys()
         self.must_read = True

@@ -14,7 +14,10 @@ from webapp.comparisons import services, trace
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
-from webapp.live import board, consumer
+from webapp.live import board, telling
+
+NOT_FOUND = (4004, "There is no such comparison that you may see.")
+ALL_TOLD = (1000, "The comparison is over and all of it was told.")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -172,7 +175,7 @@ def test_the_line_is_closed_after_the_last_event_of_all(world, comparison, job, 
         await write(sample, 1, 3)
         await finish(job, sample, last_seq=3)
         await sync_to_async(jobs.fail)(job=job, reason="The rest was not wanted.")
-        assert await bob.closed() == consumer.ALL_TOLD
+        assert await bob.closed() == ALL_TOLD
 
     run(story())
     assert bob.seqs(sample) == [1, 2, 3]
@@ -247,11 +250,11 @@ def test_many_small_chunks_arrive_in_few_messages(world, comparison, sample):
 @pytest.mark.parametrize(
     ("who", "origin", "ending"),
     [
-        ("charlie", "http://localhost:8000", consumer.NOT_FOUND),
-        (None, "http://localhost:8000", consumer.NOT_SIGNED_IN),
-        ("bob", "http://elsewhere.example", consumer.FOREIGN),
-        ("bob", "http://localhost:9999", consumer.FOREIGN),
-        ("bob", "http://[", consumer.FOREIGN),
+        ("charlie", "http://localhost:8000", NOT_FOUND),
+        (None, "http://localhost:8000", telling.NOT_SIGNED_IN),
+        ("bob", "http://elsewhere.example", telling.FOREIGN),
+        ("bob", "http://localhost:9999", telling.FOREIGN),
+        ("bob", "http://[", telling.FOREIGN),
     ],
 )
 def test_a_stranger_is_told_a_sentence_and_nothing_else(world, comparison, sample, who, origin, ending):
@@ -285,7 +288,7 @@ def test_a_ticket_opens_one_socket_once(world, comparison):
         await first.until(lambda first: first.heard("comparison"))
         await first.leave()
         await second.open()
-        assert await second.closed() == consumer.NOT_SIGNED_IN
+        assert await second.closed() == telling.NOT_SIGNED_IN
 
     run(story())
 
@@ -296,7 +299,7 @@ def test_a_ticket_of_another_team_opens_nothing_here(world, comparison):
     async def story() -> None:
         stranger = watcher(comparison, None, origin="", query=f"ticket={ticket}")
         await stranger.open()
-        assert await stranger.closed() == consumer.NOT_FOUND
+        assert await stranger.closed() == NOT_FOUND
 
     run(story())
 

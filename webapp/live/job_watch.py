@@ -1,0 +1,99 @@
+"""What one watcher of a job is told next: the frames of a page that shows work going on.
+
+    {"t": "job", …}  where it stands, how far it is, why it waits
+    {"t": "events", "sample": job, "events": […]}  more of its log, in order; a line may carry numbers to draw
+    {"t": "finished"}  nothing will follow
+
+A job's log travels as the trace of a sample does, under the job's own id, so that one feed in the browser reads both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from webapp.jobs import log
+from webapp.jobs.models import Job
+
+Frame = dict[str, Any]
+LINES_AT_ONCE = 500
+
+
+@dataclass
+class JobWatch:
+    job: UUID
+    after: int = 0
+    since: datetime | None = None  # a job has only its log to go on with
+    must_read: bool = True
+    is_over: bool = False
+    _status: Frame = field(default_factory=dict)
+
+    @property
+    def is_from_start(self) -> bool:
+        return self.after == 0
+
+    @property
+    def group(self) -> str:
+        return log.group(self.job)
+
+    @property
+    def cursors(self) -> dict[UUID, int]:
+        return {self.job: self.after}
+
+    def follow(self, after: dict[UUID, int], since: datetime | None = None) -> None:
+        self.after = max(self.after, after.get(self.job, 0))
+        self.since = since
+        self.must_read = True
+
+    def sift(self, frames: list[Frame]) -> list[Frame]:
+        """Of frames that another reading brought, what is new here. What does not join on is read anew."""
+        return [fresh for frame in frames if (fresh := self._sifted(frame))]
+
+    def _sifted(self, frame: Frame) -> Frame | None:
+        match frame["t"]:
+            case "job":
+                is_told, self._status = _same(frame, self._status), frame
+                return None if is_told else frame
+            case "events":
+                return self._sifted_lines(frame)
+            case _:  # whether all was told is for this watcher to find out
+                self.must_read = True
+                return None
+
+    def _sifted_lines(self, frame: Frame) -> Frame | None:
+        lines = [line for line in frame["events"] if line["seq"] > self.after]
+        if not lines:
+            return None
+        if lines[0]["seq"] > self.after + 1:
+            self.must_read = True
+            return None
+        self.after = lines[-1]["seq"]
+        return {**frame, "events": lines}
+
+    def news(self, *, with_report: bool = True) -> list[Frame]:
+        """Everything that is new. The job is read before its log, so that "final" means "this is all"."""
+        self.must_read = False
+        job = Job.objects.get(pk=self.job)
+        frames: list[Frame] = []
+        status = {"t": "job", **log.status_of(job)}
+        if not _same(status, self._status):
+            frames.append(status)
+        self._status = status
+        while lines := log.read(job=self.job, after=self.after, limit=LINES_AT_ONCE):
+            self.after = lines[-1].seq
+            told = [log.shown(line) for line in lines]
+            frames.append({"t": "events", "sample": str(self.job), "events": told})
+        if job.is_final:
+            self.is_over = True
+            frames.append({"t": "finished"})
+        return frames
+
+    def report_news(self) -> list[Frame]:
+        return []
+
+
+def _same(one: Frame, other: Frame) -> bool:
+    """The time left is told with whatever else changes, not for its own sake."""
+    return {**one, "seconds_left": 0} == {**other, "seconds_left": 0}
