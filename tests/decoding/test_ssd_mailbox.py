@@ -1,0 +1,218 @@
+"""Messages between two processes: all of each, in order, whatever the moment; and word of it when nobody is left."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from decoding.ssd.mailbox import Connection, Gone, Mailbox, Silence, Slot, answering, connect
+
+ROOT = Path(__file__).resolve().parents[2]
+ECHO = """
+import json, sys
+from decoding.ssd.mailbox import Connection, Gone, answering
+
+mailbox = answering(Connection(**json.loads(sys.argv[1])))
+try:
+    while True:
+        mailbox.send(mailbox.wait()[::-1])
+except Gone:
+    sys.exit(7)
+"""
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[Mailbox, Mailbox]]:
+    here, far = connect(1000, 1000, 1000)
+    there = answering(far)
+    yield here, there
+    for end in (here, there):
+        end.close()
+
+
+def slots(size: int = 64, count: int = 0) -> tuple[bytearray, Slot, Slot]:
+    """One direction as its writer and its reader have it."""
+    memory = bytearray(size)
+    struct.pack_into("<I", memory, 0, count)
+    return memory, Slot(memoryview(memory), count), Slot(memoryview(memory), count)
+
+
+def test_a_message_arrives_once_and_whole() -> None:
+    _, writer, reader = slots()
+    assert reader.read() is None and not reader.has_news
+    writer.write(b"how many", b" and which")
+    assert reader.has_news and reader.read() == b"how many and which"
+    assert reader.read() is None and not reader.has_news
+
+
+def test_the_count_goes_on_past_its_end() -> None:
+    _, writer, reader = slots(count=2**32 - 3)
+    for number in range(6):
+        writer.write(bytes([number]))
+        assert reader.read() == bytes([number])
+
+
+def test_the_same_words_again_are_another_message() -> None:
+    _, writer, reader = slots()
+    for _ in range(3):
+        writer.write(b"same")
+        assert reader.read() == b"same"
+
+
+def test_half_a_message_is_none() -> None:
+    """What a processor may show of another's writes: the count before the words, or some of the words."""
+    memory, writer, reader = slots()
+    writer.write(b"before")
+    assert reader.read() == b"before"
+    old = bytes(memory)
+    writer.write(b"behind")
+    new = bytes(memory)
+    dice = random.Random(0)
+    for _ in range(2000):
+        seen = [dice.random() < 0.5 for _ in new]
+        seen[0] = True  # the count is there
+        memory[:] = bytes(n if s else o for n, o, s in zip(new, old, seen, strict=True))
+        if bytes(memory) != new:
+            assert reader.read() is None
+    memory[:] = new
+    assert reader.read() == b"behind"
+
+
+def test_a_message_without_room_is_refused_and_leaves_nothing() -> None:
+    _, writer, reader = slots(size=32)
+    with pytest.raises(ValueError, match="21 bytes, where 20 have room"):
+        writer.write(bytes(21))
+    assert reader.read() is None
+    writer.write(bytes(20))
+    assert reader.read() == bytes(20)
+
+
+def test_what_was_said_before_the_other_side_opened_is_heard() -> None:
+    here, far = connect(100, 100, 100)
+    here.send(b"early")
+    there = answering(far)
+    assert there.wait(patience=1.0) == b"early"
+    here.close()
+    there.close()
+
+
+def test_both_sides_are_heard(ends: tuple[Mailbox, Mailbox]) -> None:
+    here, there = ends
+    for number in range(3):
+        here.send(b"question %d" % number)
+        assert there.has_mail and there.wait() == b"question %d" % number
+        there.send(b"answer %d" % number)
+        assert here.wait(patience=1.0) == b"answer %d" % number
+
+
+def test_what_is_added_later_does_not_cover_the_answer(ends: tuple[Mailbox, Mailbox]) -> None:
+    here, there = ends
+    there.send(b"answer")
+    there.add(b"P.S.")
+    assert here.wait(patience=1.0) == b"answer"
+    assert here.postscript(patience=1.0) == b"P.S."
+    with pytest.raises(Silence):
+        here.postscript(patience=0.01)
+
+
+def test_silence_has_an_end(ends: tuple[Mailbox, Mailbox]) -> None:
+    here, there = ends
+    with pytest.raises(Silence):
+        here.wait(patience=0.02)
+    there.send(b"late")
+    assert here.wait(patience=1.0) == b"late"
+
+
+def test_more_rings_than_a_bell_can_hold_disturb_nobody(ends: tuple[Mailbox, Mailbox]) -> None:
+    here, there = ends
+    for _ in range(70_000):
+        here.send(b"?")
+        assert there.wait(patience=1.0) == b"?"
+    with pytest.raises(Silence):
+        there.wait(patience=0.05)
+
+
+def test_what_was_said_before_the_end_is_still_heard(ends: tuple[Mailbox, Mailbox]) -> None:
+    here, far = connect(100, 100, 100)
+    there = answering(dataclasses.replace(far))
+    there.send(b"last words")
+    there.close()
+    assert here.wait(patience=1.0) == b"last words"
+    with pytest.raises(Gone):
+        here.wait(patience=10.0)
+    here.send(b"to nobody")
+    here.close()
+
+
+@pytest.fixture
+def echo() -> Iterator[tuple[Mailbox, subprocess.Popen[bytes]]]:
+    """Another process, which sends everything back to front."""
+    here, far = connect(100_000, 100_000, 0)
+    process = start(far)
+    yield here, process
+    process.kill()
+    process.wait()
+
+
+def start(far: Connection) -> subprocess.Popen[bytes]:
+    told = json.dumps(dataclasses.asdict(far))
+    process = subprocess.Popen([sys.executable, "-c", ECHO, told], pass_fds=far.descriptors, cwd=ROOT)
+    far.close()
+    return process
+
+
+def test_another_process_hears_every_message_whole(echo: tuple[Mailbox, subprocess.Popen[bytes]]) -> None:
+    here, _ = echo
+    dice = random.Random(1)
+    for _ in range(3000):
+        words = dice.randbytes(dice.choice([0, 1, 40, 5000]))
+        here.send(words)
+        assert here.wait(patience=30.0) == words[::-1]
+
+
+def test_the_death_of_either_is_told_to_the_other(echo: tuple[Mailbox, subprocess.Popen[bytes]]) -> None:
+    here, process = echo
+    here.send(b"ab")
+    assert here.wait(patience=30.0) == b"ba"
+    here.close()
+    assert process.wait(timeout=30) == 7
+
+
+def test_a_killed_process_is_gone_not_silent(echo: tuple[Mailbox, subprocess.Popen[bytes]]) -> None:
+    here, process = echo
+    here.send(b"ab")
+    assert here.wait(patience=30.0) == b"ba"
+    process.kill()
+    with pytest.raises(Gone):
+        here.wait(patience=300.0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_whoever_waits_long_sleeps(echo: tuple[Mailbox, subprocess.Popen[bytes]]) -> None:
+    here, process = echo
+    here.send(b"ab")
+    assert here.wait(patience=30.0) == b"ba"
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
+        assert time.monotonic() < deadline
+    here.send(b"up")
+    assert here.wait(patience=30.0) == b"pu"
+
+
+def test_a_mailbox_has_no_name_that_could_stay_behind() -> None:
+    before = {path.name for path in Path("/dev/shm").iterdir()} if Path("/dev/shm").exists() else set()
+    here, far = connect(100, 100, 100)
+    there = answering(far)
+    after = {path.name for path in Path("/dev/shm").iterdir()} if Path("/dev/shm").exists() else set()
+    assert after <= before
+    here.close()
+    there.close()
