@@ -168,6 +168,23 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
     return found
 
 
+def sweep(study: Study, costs: Costs, classifier: Classifier) -> dict[str, list[dict[str, float]]]:
+    """Each of DISCO's rules over its threshold: what moving the threshold would do."""
+    baseline, said = costs.tokens_per_s(study.static(0)), study.estimates(classifier)
+
+    def at(threshold: float, counts: Counts) -> dict[str, float]:
+        rounds = max(1, counts.target_passes)
+        return {
+            "threshold": threshold,
+            "speedup": costs.tokens_per_s(counts, decides=True) / baseline,
+            "drafted": counts.draft_passes / rounds,
+            "accepted": counts.accepted / rounds,
+        }
+
+    rules_by_name = {"threshold": study.classified, "priced": study.priced}
+    return {name: [at(t, count(said, t, CAP)) for t in THRESHOLDS] for name, count in rules_by_name.items()}
+
+
 def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> Prediction:
     """The fastest setting of one strategy, among those with these parameters."""
     return max(

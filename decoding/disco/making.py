@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -44,6 +44,7 @@ class Step:
     done: int
     due: int
     detail: str = ""
+    numbers: Mapping[str, float] = field(default_factory=dict)  # for pages that draw how it goes
 
 
 Told = Callable[[Step], None]
@@ -115,6 +116,7 @@ def make_classifier(
             "ablations": _ablations(labelled, told),
             "costs": dataclasses.asdict(costs),
             "predicted": _predicted(studies[2], costs, classifier, thresholds),
+            "sweep": planning.sweep(studies[2], costs, classifier),
             "versions": {"definitions": DEFINITIONS_VERSION, "chance": CHANCE_VERSION, "torch": torch.__version__},
         },
     )
@@ -126,7 +128,12 @@ def _recorded(told: Told, name: str, due: int, done: int) -> None:
 
 def _epoch(progress: training.Progress) -> Step:
     losses = f"loss {progress.train_loss:.3f}, held out {progress.held_out_loss:.3f}"
-    return Step("training", progress.epoch, progress.epochs, losses)
+    numbers = {
+        "train_loss": progress.train_loss,
+        "held_out_loss": progress.held_out_loss,
+        "held_out_f1": progress.held_out_f1,
+    }
+    return Step("training", progress.epoch, progress.epochs, losses, numbers)
 
 
 def _tuned(study: Study, costs: Costs, classifier: Classifier) -> dict[str, float]:

@@ -37,6 +37,7 @@ class Progress:
     epochs: int
     train_loss: float
     held_out_loss: float
+    held_out_f1: float
 
 
 def label(recordings: Sequence[Recording], lookahead: int | None = None) -> Labelled:
@@ -119,10 +120,16 @@ def _check(training: Labelled, held_out: Labelled) -> None:
             )
 
 
-def _loss(weights: Sequence[Tensor], rows: Tensor, part: Labelled, index: Tensor | slice) -> Tensor:
+def _logits(weights: Sequence[Tensor], rows: Tensor) -> Tensor:
     hidden, hidden_bias, out, out_bias = weights
-    logits = F.linear(F.relu(F.linear(rows[index], hidden, hidden_bias)), out, out_bias)[:, 0]
-    return F.binary_cross_entropy_with_logits(logits, part.accepted[index])
+    return F.linear(F.relu(F.linear(rows, hidden, hidden_bias)), out, out_bias)[:, 0]
+
+
+def _f1(logits: Tensor, accepted: Tensor) -> float:
+    """Of "accepted" said at even odds."""
+    said = logits > 0
+    right = float(accepted[said].sum())
+    return 2 * right / max(1e-12, float(said.sum()) + float(accepted.sum()))
 
 
 def _fit(
@@ -141,14 +148,17 @@ def _fit(
     for epoch in range(EPOCHS):
         losses = []
         for batch in torch.split(torch.randperm(len(rows), generator=dice), BATCH):
-            loss = _loss(weights, rows, training, batch)
+            logits = _logits(weights, rows[batch])
+            loss = F.binary_cross_entropy_with_logits(logits, training.accepted[batch])
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             losses.append(loss.detach())
         with torch.no_grad():
-            now = float(_loss(weights, held_out_rows, held_out, slice(None)))
-        told(Progress(epoch + 1, EPOCHS, float(torch.stack(losses).mean()), now))
+            logits = _logits(weights, held_out_rows)
+            now = float(F.binary_cross_entropy_with_logits(logits, held_out.accepted))
+        f1 = _f1(logits, held_out.accepted)
+        told(Progress(epoch + 1, EPOCHS, float(torch.stack(losses).mean()), now, f1))
         waited += 1
         if now < best_loss:
             best, best_loss, waited = [w.detach().clone() for w in weights], now, 0

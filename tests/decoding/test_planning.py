@@ -46,6 +46,21 @@ def test_a_card_says_what_the_classifier_was_made_of_and_how_good_it_is(made) ->
     assert phases[:5] == ["recording training", "recording validation", "recording test", "training", "measuring costs"]
 
 
+def test_a_card_says_what_moving_the_threshold_would_do(made) -> None:  # type: ignore[no-untyped-def]
+    _, told, card = made
+    for rule in ("threshold", "priced"):
+        points = card["sweep"][rule]
+        assert [point["threshold"] for point in points] == sorted(point["threshold"] for point in points)
+        drafted = [point["drafted"] for point in points]
+        assert drafted == sorted(drafted, reverse=True)  # the stricter, the shorter
+        assert all(point["accepted"] <= point["drafted"] for point in points)
+    tuned = [p for p in card["sweep"]["threshold"] if p["threshold"] == card["thresholds"]["threshold"]]
+    assert [point["speedup"] for point in tuned] == [pytest.approx(card["predicted"]["disco:threshold"])]
+    epochs = [step.numbers for step in told if step.phase == "training"]
+    assert epochs[-1]["held_out_loss"] < epochs[0]["held_out_loss"]
+    assert all(0 <= numbers["held_out_f1"] <= 1 for numbers in epochs)
+
+
 def test_a_run_with_the_classifier_has_the_targets_text(made) -> None:  # type: ignore[no-untyped-def]
     ready, _, _ = made
     choices = [choose("autoregressive"), choose("disco", {"classifier": "ours"}), choose("static")]
