@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from decoding.dice import Dice, broken
-from decoding.events import Source, StopReason
+from decoding.events import Anticipated, Backup, Source, StopReason
 from decoding.runner import ModelRunner, align
 from decoding.verify import Verdict
 
@@ -27,6 +27,7 @@ class Draft:
     source: Source
     passes: int
     estimate: tuple[float, ...] = ()
+    backup: Backup = ""
 
     @cached_property
     def confidence(self) -> tuple[float, ...]:
@@ -92,6 +93,10 @@ class Drafter(Protocol):
 
     def observe(self, draft: Draft, verdict: Verdict) -> None: ...
 
+    def anticipated(self, number: int) -> Anticipated | None:
+        """What was prepared beside the verification of that round. Asked when the next draft is there."""
+        ...
+
 
 class NoDraft:
     """Proposes nothing: verifying an empty draft is autoregressive decoding."""
@@ -107,6 +112,9 @@ class NoDraft:
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
         pass
+
+    def anticipated(self, number: int) -> None:
+        return None
 
 
 @dataclass
@@ -137,6 +145,9 @@ class ModelDrafter:
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
         self.rule.observe(draft, verdict)
+
+    def anticipated(self, number: int) -> None:
+        return None
 
     def _step_by_step(self, text: Sequence[int], asked: int, room: int) -> Draft:
         tokens: list[int] = []

@@ -16,6 +16,7 @@ TRACE_VERSION = 1
 
 StopReason = Literal["limit", "rule", "eos", "length"]  # lookahead used up | rule said stop | end token | no room left
 Source = Literal["none", "fresh", "hit", "miss"]  # no draft | drafted now | prepared ahead | prepared, but not this
+Backup = Literal["", "neural", "ngram", "random"]  # what drafted after a miss; nothing after a hit
 Outcome = Literal["bonus", "correction"]
 FinishReason = Literal["eos", "stop", "length", "context", "cancelled"]
 
@@ -45,11 +46,13 @@ class Drafted:
     passes: int  # how often the draft model ran for it
     start_ns: int
     end_ns: int
+    backup: Backup = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Anticipated:
-    """While the target verified, drafts for its likely outcomes were prepared."""
+    """While the target verified, drafts for its likely outcomes were prepared. It is told once the next draft has been
+    asked for, so it comes after this round's `verified`. The branch that won is the one that holds what that said."""
 
     kind: ClassVar[str] = "anticipated"
     round: int
@@ -57,6 +60,10 @@ class Anticipated:
     predicted_hit: float  # the probability given to all of them together
     start_ns: int
     end_ns: int
+    fanout: tuple[int, ...] = ()  # entry k: branches for the case that k drafted tokens are accepted
+    passes: int = 0  # how often the draft model ran for them
+    busy_ns: int = 0  # of the time from start to end, what the draft worked
+    idle_ns: int = 0  # how long it then stood still until the verdict came
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,9 @@ class _Rounds:
         asked = self.clock.now()
         verdict = self._judge(text, draft)
         verified = self.clock.now()
+        anticipated = self.drafter.anticipated(self.number - 1)
+        if anticipated:
+            self.sink.emit(anticipated)
         if draft.tokens:
             self.sink.emit(_drafted(self.number, len(text), draft, began, drafted))
         self.sink.emit(
@@ -136,4 +139,5 @@ def _drafted(number: int, position: int, draft: Draft, began: int, ended: int) -
         passes=draft.passes,
         start_ns=began,
         end_ns=ended,
+        backup=draft.backup,
     )

@@ -6,12 +6,15 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.dice import Dice
+from decoding.dice import Dice, dice_for
 from decoding.disco.classifier import Classifier
 from decoding.disco.rules import ClassifierStop, PricedStop
 from decoding.drafting import Drafter, ModelDrafter, NoDraft, StopRule
 from decoding.runner import ModelRunner
 from decoding.spec import Choice
+from decoding.ssd.drafter import InTurn, SsdDrafter
+from decoding.ssd.settings import Settings
+from decoding.ssd.speculating import Speculator
 from decoding.stopping import AdaptiveThreshold, FixedLength, Heuristic, Oracle, Threshold
 from decoding.timing import Clock
 
@@ -41,6 +44,13 @@ def _disco(parts: Parts, rule: str, threshold: float, cap: int, classifier: str)
     return parts.drafter(stops(cap, chosen, threshold or chosen.tuned(rule)))
 
 
+def _ssd(parts: Parts, placement: str, **settings: Any) -> Drafter:
+    """The draft's side has dice of its own, with the sample's seed: it may sit in another process."""
+    dice = dice_for(parts.dice.sampling, parts.dice.vocab, parts.dice.seed)
+    speculator = Speculator(parts.draft, dice, Settings(**settings), parts.end_tokens)
+    return SsdDrafter(InTurn(speculator), parts.clock)
+
+
 # Peers have no builder: they bring a loop of their own (decoding.peers).
 BUILDERS: dict[str, Callable[..., Drafter]] = {
     "autoregressive": lambda parts: NoDraft(),
@@ -48,6 +58,7 @@ BUILDERS: dict[str, Callable[..., Drafter]] = {
     "heuristic": lambda parts, initial: parts.drafter(Heuristic(initial)),
     "threshold": _threshold,
     "disco": _disco,
+    "ssd": _ssd,
     "oracle": lambda parts, cap: parts.drafter(Oracle(cap, parts.target, parts.dice, parts.clock)),
 }
 

@@ -33,6 +33,7 @@ class Param:
     low: float = -math.inf
     high: float = math.inf
     choices: tuple[str, ...] = ()
+    short: str = ""  # how the command line may spell the name too
 
     def read(self, value: object) -> Value:
         """Turn what a form, JSON or the command line gave into a value within bounds, or say what is wrong."""
@@ -156,6 +157,17 @@ STRATEGIES: dict[str, StrategySpec] = {
             ),
         ),
         StrategySpec(
+            "ssd",
+            "SSD",
+            "While the target verifies, the draft prepares the next drafts for the outcomes that are likely.",
+            "ranked",
+            (
+                Param("lookahead", "int", 4, _LOOKAHEAD, 1, 64, short="k"),
+                Param("branches", "int", 12, "how many outcomes are prepared for each round", 1, 512),
+                Param("placement", "choice", "auto", "where the draft works", choices=("auto", "in-turn")),
+            ),
+        ),
+        StrategySpec(
             "assisted",
             "Assisted (transformers)",
             "generate(assistant_model=…) of the transformers library on the same weights.",
@@ -239,9 +251,10 @@ def _add_setting(strategy: str, params: dict[str, object], text: str) -> None:
 
 def _setting(strategy: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
-    if equals:
-        return name.strip(), value.strip()
     spec = STRATEGIES.get(strategy)
+    if equals:
+        names = {param.short: param.name for param in spec.params if param.short} if spec else {}
+        return names.get(name.strip(), name.strip()), value.strip()
     if spec is None or not spec.params:
         raise BadStrategy(f"{strategy} takes no value, but was given {text!r}.")
     return spec.params[0].name, text.strip()

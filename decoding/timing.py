@@ -14,7 +14,11 @@ class Clock:
         self._zero = time.perf_counter_ns()
 
     def now(self) -> int:
-        return time.perf_counter_ns() - self._zero
+        return self.at(time.perf_counter_ns())
+
+    def at(self, counter: int) -> int:
+        """A `time.perf_counter_ns()` that was read elsewhere, by this clock: all processes of a machine count alike."""
+        return counter - self._zero
 
     @contextmanager
     def stopped(self) -> Iterator[None]:

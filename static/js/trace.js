@@ -61,13 +61,16 @@ const STEPS = {
     },
   }),
 
-  anticipated: (state, event) => ({
-    ...state,
-    pending: {
-      ...state.pending, branches: event.branches, predictedHit: event.predicted_hit,
+  // Beside a running verification its own round is not over; told afterwards, it is the last one.
+  anticipated: (state, event) => {
+    const ahead = {
+      branches: event.branches, predictedHit: event.predicted_hit,
       anticipateStart: event.start_ns, anticipateEnd: event.end_ns,
-    },
-  }),
+    };
+    const last = state.rounds.at(-1);
+    if (last?.number !== event.round) return { ...state, pending: { ...state.pending, ...ahead } };
+    return { ...state, rounds: [...state.rounds.slice(0, -1), { ...last, ...ahead }] };
+  },
 
   verified: (state, event) => {
     const round = {

@@ -65,6 +65,14 @@ test("what was prepared ahead belongs to its round", () => {
   assert.deepEqual(second.branches, []);
 });
 
+test("what is told after the verdict still belongs to its round", () => {
+  const told = twoRounds.findIndex((event) => event.event === "anticipated");
+  const late = [...twoRounds];
+  late.splice(told + 1, 0, ...late.splice(told, 1));
+  const renumbered = late.map((event, i) => ({ ...event, seq: i + 1 }));
+  assert.deepEqual(foldAll(renumbered).rounds, foldAll(twoRounds).rounds);
+});
+
 test("a sample that has not begun has no speed", () => {
   assert.equal(tokensPerSecond(begin()), 0);
 });
