@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from decoding.elsewhere import elsewhere as translated
 from decoding.spec import Choice
 from worker.terminal.arguments import Bench, parser_of, read_bench
 
 if TYPE_CHECKING:
     from decoding.planning import Prediction
     from worker.terminal.loading import LoadedPair
-
-CONFIRMED = ("static", "heuristic", "threshold", "disco")
 
 
 def run(argv: Sequence[str]) -> None:
@@ -36,8 +35,9 @@ def run(argv: Sequence[str]) -> None:
 
 def predicted(bench: Bench, ready: LoadedPair) -> list[Prediction]:
     """The best setting of each strategy, fastest first."""
+    from decoding.confirming import best_of_each
     from decoding.disco.making import Step
-    from decoding.planning import best, predict, probe, study
+    from decoding.planning import predict, probe, study
     from worker.terminal.studying import Steps
 
     steps, due = Steps(), len(bench.prompts)
@@ -47,35 +47,27 @@ def predicted(bench: Bench, ready: LoadedPair) -> list[Prediction]:
     steps.close()
     has_classifier = ready.pair.classifier_at("") is not None
     costs = probe(ready.pair, bench.prompts, bench.sampling, "" if has_classifier else None)
-    found = predict(recorded, costs, ready.pair.classifier("") if has_classifier else None)
-    named = {p.choice.strategy for p in found}
-    return sorted((best(found, strategy) for strategy in named), key=lambda p: -p.tokens_per_s)
+    return best_of_each(predict(recorded, costs, ready.pair.classifier("") if has_classifier else None))
 
 
 def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]) -> str:
     """A table of promise and truth."""
-    from decoding.comparison import Comparison
+    from decoding.confirming import confirm, to_run
     from decoding.disco.making import Step
-    from decoding.spec import choose
-    from decoding.summary import report
     from worker.terminal.studying import Steps
 
-    choices = [choose("autoregressive"), *(p.choice for p in predictions if p.choice.strategy in CONFIRMED)]
-    comparison = Comparison(ready.pair, bench.prompts, choices, bench.sampling)
-    comparison.warm_up()
-    steps, samples = Steps(), []
-    for group in comparison.run():
-        samples += group
-        steps(Step("confirming", len(samples) // len(choices), len(bench.prompts)))
+    steps, due = Steps(), len(to_run(predictions)) * len(bench.prompts)
+    rows = confirm(
+        ready.pair, bench.prompts, bench.sampling, predictions, told=lambda n: steps(Step("confirming", n, due))
+    )
     steps.close()
-    rows = {row["label"]: row for row in report(choices, {c.label: "" for c in choices}, samples)}
     lines = [f"{'setting':28} {'predicted':>9} {'measured':>9}   95 % interval"]
     for prediction in predictions:
         lines.append(_line(prediction, rows.get(prediction.choice.label)))
     return "\n".join(lines)
 
 
-def _line(prediction: Prediction, row: dict[str, object] | None) -> str:
+def _line(prediction: Prediction, row: Mapping[str, object] | None) -> str:
     words = f"{prediction.choice.label:28} {prediction.speedup:9.2f}"
     gain = row["speedup"] if row else None
     if not isinstance(gain, dict):
@@ -89,17 +81,11 @@ def elsewhere(predictions: Sequence[Prediction]) -> str:
     by_strategy: dict[str, Choice] = {p.choice.strategy: p.choice for p in predictions}
     lookahead = by_strategy["static"].params["lookahead"]
     threshold = by_strategy["threshold"].params
+    found = translated(int(lookahead), float(threshold["threshold"]), int(threshold["cap"]))
     return "\n".join(
         (
             "To set elsewhere (passes cost differently there, so take these as where to start searching):",
-            f"  transformers   num_assistant_tokens={lookahead}, num_assistant_tokens_schedule='constant', "
-            "assistant_confidence_threshold=0",
-            f"            or   num_assistant_tokens={threshold['cap']}, num_assistant_tokens_schedule='constant', "
-            f"assistant_confidence_threshold={threshold['threshold']:g}",
-            f'  vLLM           --speculative-config \'{{"model": "DRAFT", "num_speculative_tokens": {lookahead}}}\'',
-            f"  SGLang         --speculative-algorithm STANDALONE --speculative-draft-model-path DRAFT "
-            f"--speculative-num-steps {lookahead} --speculative-eagle-topk 1 "
-            f"--speculative-num-draft-tokens {int(lookahead) + 1}",
+            *(f"  {one.engine:14} {one.setting}" for one in found),
         )
     )
 

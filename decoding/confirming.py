@@ -1,0 +1,50 @@
+"""Do the settings that replay names keep their promise? Each is run, side by side, on the same prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from decoding.comparison import Comparison, Pair
+from decoding.loop import never
+from decoding.planning import Prediction, best
+from decoding.prompts import Prompt
+from decoding.spec import Choice, Sampling, choose
+from decoding.summary import Sample, report
+
+
+def best_of_each(predictions: Sequence[Prediction]) -> list[Prediction]:
+    """The best setting of each strategy, fastest first."""
+    strategies = {prediction.choice.strategy for prediction in predictions}
+    return sorted((best(predictions, strategy) for strategy in strategies), key=lambda p: -p.tokens_per_s)
+
+
+def to_run(predictions: Sequence[Prediction]) -> list[Choice]:
+    """The baseline, and whatever could be deployed: a bound is not run."""
+    return [choose("autoregressive"), *(p.choice for p in predictions if p.choice.spec.role == "ranked")]
+
+
+def confirm(
+    pair: Pair,
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    predictions: Sequence[Prediction],
+    *,
+    told: Callable[[int], None] = lambda done: None,
+    cancelled: Callable[[], bool] = never,
+) -> Mapping[str, Mapping[str, Any]]:
+    """Run them, and give each one's row of the report by its label. `told` hears of every finished sample."""
+    choices = to_run(predictions)
+    comparison = Comparison(pair, prompts, choices, sampling, cancelled=cancelled)
+    comparison.warm_up()
+    samples: list[Sample] = []
+    done = 0
+
+    def finished(sample: Sample) -> None:
+        nonlocal done
+        done += 1
+        told(done)
+
+    for group in comparison.run(finished):
+        samples += group
+    return {row["label"]: row for row in report(choices, {choice.label: "" for choice in choices}, samples)}
