@@ -6,7 +6,8 @@ that is lost costs a moment, never an event.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -50,6 +51,17 @@ def read(*, sample: Sample, after: int, limit: int) -> Part:
         cursor = max(cursor, chunk.last_seq)
     del part.events[limit:]
     return part
+
+
+def whole(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]]]]:
+    """The traces of finished samples, each with all its events, in one reading."""
+    chunks = TraceChunk.objects.filter(sample__in=list(samples)).order_by("sample_id", "first_seq")
+    rows = chunks.values_list("sample_id", "first_seq", "events").iterator(200)
+    for sample, parts in itertools.groupby(rows, key=lambda row: row[0]):
+        events: list[dict[str, Any]] = []
+        for _, first_seq, more in parts:
+            events += more[len(events) + 1 - first_seq :]
+        yield sample, events
 
 
 def group(comparison: UUID) -> str:

@@ -11,6 +11,8 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from decoding.errors import BadStrategy
+from decoding.spec import parse_choices
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import services
@@ -82,6 +84,19 @@ def _launch(request: Asked, asked: dict[str, Any]) -> Comparison:
 
 
 def _initial(request: Asked) -> dict[str, Any]:
+    return {**_origin(request), **({"strategies": named} if (named := _named(request)) else {})}
+
+
+def _named(request: Asked) -> list[dict[str, Any]]:
+    """The strategies that a link asks for, in the spelling of the command line."""
+    try:
+        choices = parse_choices(request.GET.get("strategies", ""))
+    except BadStrategy:
+        return []
+    return [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in choices]
+
+
+def _origin(request: Asked) -> dict[str, Any]:
     if origin := request.GET.get("clone"):
         try:
             found = one(Comparison.objects.visible_to(request.actor), UUID(origin))

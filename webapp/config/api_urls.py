@@ -8,6 +8,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from webapp.accounts import api as accounts
 from webapp.comparisons import api as comparisons
+from webapp.comparisons.what_if import api as what_if
 from webapp.config import views
 from webapp.jobs import api as jobs
 from webapp.live import api as live
@@ -74,6 +75,7 @@ urlpatterns = [
     path(
         "comparisons/<uuid:pk>/report/", comparisons.Comparisons.as_view({"get": "report"}), name="comparisons-report"
     ),
+    path("comparisons/<uuid:pk>/what-if/", what_if.WhatIf.as_view({"get": "retrieve"}), name="comparisons-what-if"),
     path(
         "comparisons/<uuid:pk>/samples.csv", comparisons.Comparisons.as_view({"get": "table"}), name="comparisons-csv"
     ),

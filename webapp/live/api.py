@@ -15,6 +15,7 @@ from rest_framework.viewsets import ViewSet
 
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison
+from webapp.comparisons.what_if.asking import asked
 from webapp.core.api import Nouns
 from webapp.core.cursor import WAIT, number
 from webapp.core.problems import Invalid
@@ -85,6 +86,17 @@ class SharedNews(APIView):
         answer = poll(request, Watch(share.comparison_id))
         show = shown_by(share.hides_texts)
         return Response({**answer, "frames": [show(frame) for frame in answer["frames"]]})
+
+
+class SharedWhatIf(APIView):
+    """Likewise: a replay shows numbers and no texts."""
+
+    authentication_classes = ()
+    permission_classes = ()
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request, secret: str) -> Response:
+        return Response(asked(sharing.find(secret).comparison, request.query_params.dict()))
 
 
 def poll(request: Request, watch: Watching) -> dict[str, Any]:

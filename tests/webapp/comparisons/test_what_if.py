@@ -1,0 +1,287 @@
+"""What another setting would have given, from the traces of those that ran; and what is not known is said."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from decoding.costs import Costs
+from decoding.events import Drafted, Finished, Started, Verified, to_dict
+from decoding.spec import Sampling, choose, parse_choices
+from decoding.summary import sample_from_events
+from tests.decoding.worlds import World
+from tests.webapp import make
+from webapp.comparisons import services, trace
+from webapp.comparisons.models import Sample, TraceChunk
+from webapp.comparisons.what_if.recorded import Places, Recorded
+from webapp.comparisons.what_if.simulation import oracle, simulate
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+
+LENGTH = 60
+SAMPLINGS = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.8, max_new_tokens=LENGTH)]
+COSTS = Costs(target=(0.0, 10.0, 11.0, 12.0), draft=2.0, draft_round=0.5, catch_up=0.0, round=0.0)
+
+
+def live(label, sampling, seed):
+    world = World.of_tables(24, seed=seed, sharpness=2.0, noise=0.5)
+    world.end_tokens = frozenset({0})
+    [choice] = parse_choices(label)
+    decoded, recorder = world.run(choice, [1, 2, 3], sampling, seed)
+    return decoded, list(timed(recorder.events))
+
+
+def timed(events):
+    """As if every pass took what COSTS says."""
+    now, drafted, verified = 1_000_000, 0, 0
+    for event in events:
+        begun = now
+        match event:
+            case Started():
+                yield dataclasses.replace(event, prefill_ns=now)
+            case Drafted():
+                drafted = len(event.tokens)
+                now += round(1000 * (COSTS.draft_round + COSTS.draft * drafted))
+                yield dataclasses.replace(event, start_ns=begun, end_ns=now)
+            case Verified():
+                now += round(1000 * COSTS.verify(drafted + 1))
+                yield dataclasses.replace(
+                    event, start_ns=begun, end_ns=now, wait_ns=begun - verified if verified else 0
+                )
+                drafted, verified = 0, now
+            case Finished():
+                yield dataclasses.replace(event, end_ns=now)
+
+
+def dicts(events):
+    return [to_dict(event, seq) for seq, event in enumerate(events, 1)]
+
+
+def recorded(labels, sampling, seed) -> Recorded:
+    decoded, _ = live("autoregressive", sampling, seed)
+    places = Places.of(len(decoded.tokens), LENGTH, decoded.reason == "eos")
+    for label in labels.split():
+        places.learn(dicts(live(label, sampling, seed)[1]))
+    return Recorded([places], 1, COSTS, 3)
+
+
+def counts_of(events):
+    """How often each number of tokens was drafted, and how many were accepted."""
+    drafts = {event.round: len(event.tokens) for event in events if isinstance(event, Drafted)}
+    verdicts = [event for event in events if isinstance(event, Verified)]
+    rounds = sorted(drafts.get(verdict.round, 0) for verdict in verdicts)
+    return rounds, sum(verdict.accepted for verdict in verdicts)
+
+
+def simulated(found, label):
+    [choice] = parse_choices(label)
+    both = simulate(found, choice)
+    return [(sorted(one.rounds.elements()), one.accepted) for [one] in (both.refused, both.accepted)]
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
+@pytest.mark.parametrize(
+    "label", ["static:1", "static:5", "static:7", "heuristic:4", "threshold:0.5", "threshold:0.3,cap=6"]
+)
+def test_a_setting_that_did_not_run_does_what_the_replay_says_once_it_runs(label, sampling):
+    for seed in range(4):
+        found = recorded("static:2 static:3 static:12 static:15 threshold:0.2", sampling, seed)
+        assert found.known == 1.0
+        expected = counts_of(live(label, sampling, seed)[1])
+        assert simulated(found, label) == [expected, expected]
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
+def test_what_lies_past_the_drafts_is_counted_both_ways_and_the_truth_lies_between(sampling):
+    for seed in range(4):
+        found = recorded("static:2 static:3", sampling, seed)
+        drafted, _ = counts_of(live("threshold:0.1", sampling, seed)[1])
+        (most, _), (least, _) = simulated(found, "threshold:0.1")
+        assert sum(least) <= sum(drafted) <= sum(most) and sum(least) < sum(most)
+
+
+def test_places_where_nobody_drafted_are_not_known():
+    found = recorded("static:1", SAMPLINGS[0], 0)
+    assert 0.5 < found.known < 1
+    both = simulate(found, choose("static", {"lookahead": 4}))
+    low, high = both.possible
+    assert low < both.median < high
+
+
+def test_no_setting_beats_the_oracle():
+    found = recorded("static:2 static:3 static:12", SAMPLINGS[0], 0)
+    bound = oracle(found).median
+    assert all(simulate(found, choose("static", {"lookahead": n})).median <= bound for n in range(1, 20))
+
+
+def test_verifications_wider_than_any_that_was_measured_are_counted():
+    found = recorded("static:2 static:3", SAMPLINGS[0], 0)
+    assert simulate(found, choose("static", {"lookahead": 2})).unmeasured == 0.0
+    assert simulate(found, choose("static", {"lookahead": 8})).unmeasured > 0.8
+
+
+# In the service ------------------------------------------------------------------------------------------------------
+
+
+def comparison(world, labels, **sampling):
+    strategies = [{"strategy": c.strategy, "params": dict(c.params)} for c in parse_choices(labels)]
+    asked = {"max_new_tokens": LENGTH, **sampling}
+    made = make.comparison(world.actor(world.bob), strategies=strategies, sampling=asked)
+    Job.objects.exclude(pk=made.job.pk).delete()
+    return made
+
+
+def decode(made):
+    """Every sample for real, in a world of tables."""
+    job, sampling = jobs.claim(worker="w1", queues=["cpu"]), Sampling(**{**made.sampling, "stop": ()})
+    for prompt, repeat, runs in services.remaining(comparison=made):
+        for run in runs:
+            sample = services.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
+            decoded, events = live(run.label, sampling, prompt.number)
+            half = len(events) // 2
+            for first, part in ((1, dicts(events)[:half]), (half + 1, dicts(events)[half:])):
+                trace.append(sample=sample, first_seq=first, events=part)
+            numbers = sample_from_events(
+                events,
+                choice=run.choice,
+                prompt=prompt.name,
+                category="",
+                repeat=repeat,
+                tokens=decoded.tokens,
+                text="",
+            ).to_dict()
+            services.finish_sample(
+                job=job, sample=sample, last_seq=len(events), numbers=json.loads(json.dumps(numbers))
+            )
+    jobs.succeed(job=job)
+
+
+def ask(client, made, query=""):
+    return client.get(f"/api/v1/comparisons/{made.pk}/what-if/?{query}")
+
+
+def test_an_answer_is_labelled_and_stands_beside_what_was_measured(world):
+    made = comparison(world, "static:2,static:4,threshold:0.4,oracle")
+    decode(made)
+    answer = ask(world.api(world.bob), made, "strategy=static&lookahead=3")
+    assert answer.status_code == 200, answer.json()
+    told = answer.json()
+    assert told["simulated"] is True and told["label"] == "static:3"
+    assert told["speedup"]["prompts"] == 3 and told["speedup"]["low"] <= told["speedup"]["high"]
+    assert [row["label"] for row in told["measured"]] == ["static:2", "static:4", "threshold:0.4", "oracle:32"]
+    assert [row["simulated"] is None for row in told["measured"]] == [False, False, False, True]
+    assert [point["value"] for point in told["curve"]["points"]] == list(range(1, 21))
+    [here] = [point for point in told["curve"]["points"] if point["value"] == 3]
+    assert here["median"] == told["speedup"]["median"]
+    assert told["error"] is not None
+
+
+def test_on_the_strategies_that_ran_the_replay_says_what_was_measured(world):
+    made = comparison(world, "static:2,static:4,heuristic,threshold:0.3")
+    decode(made)
+    told = ask(world.api(world.bob), made, "lookahead=2").json()
+    assert told["correction"] == pytest.approx(1.0, rel=0.01)
+    for row in told["measured"]:
+        assert row["simulated"] == pytest.approx(row["speedup"]["median"], rel=0.01), row["label"]
+    assert told["error"] < 0.01
+
+
+def test_what_strategies_lose_beside_their_passes_is_taken_off(world):
+    made = comparison(world, "static:2,static:4")
+    decode(made)
+    for sample in Sample.objects.exclude(run__strategy="autoregressive"):
+        sample.numbers["decode_ns"] *= 2
+        sample.save()
+    told = ask(world.api(world.bob), made, "lookahead=2").json()
+    assert told["correction"] == pytest.approx(0.5, rel=0.01)
+    assert told["speedup"]["median"] == pytest.approx(told["measured"][0]["speedup"]["median"], rel=0.01)
+    assert "Undisturbed passes alone would make it 2.0" in " ".join(told["notes"])
+
+
+def test_a_longer_draft_than_any_that_ran_says_that_its_price_is_extended(world):
+    made = comparison(world, "static:2")
+    decode(made)
+    told = ask(world.api(world.bob), made, "lookahead=10").json()
+    assert told["unmeasured"] > 0.5
+    assert "more than 3 rows, the most that was measured" in " ".join(told["notes"])
+    assert told["error"] is None  # one strategy cannot say how far off the replay is
+
+
+def test_the_curve_of_a_threshold_follows_the_cap(world):
+    made = comparison(world, "static:3,threshold:0.2")
+    decode(made)
+    bob = world.api(world.bob)
+    short, long = (ask(bob, made, f"strategy=threshold&threshold=0.05&cap={cap}").json() for cap in (2, 20))
+    assert short["num_draft_passes"] < long["num_draft_passes"]
+    assert short["curve"]["points"] != long["curve"]["points"]
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "says"),
+    [
+        ("strategy=disco", 400, "cannot be replayed; static, threshold, heuristic can"),
+        ("strategy=static&lookahead=0", 400, "outside 1 to 64"),
+        ("strategy=static&lookahead=x", 400, "not a whole number"),
+        ("strategy=static&threshold=0.5", 400, "has no parameter 'threshold'"),
+        ("lookahed=3", 400, "lookahed"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused_in_words(world, query, status, says):
+    made = comparison(world, "static:2")
+    answer = ask(world.api(world.bob), made, query)
+    assert (answer.status_code, says in json.dumps(answer.json())) == (status, True), answer.json()
+
+
+def test_before_there_is_anything_to_replay_it_says_so(world):
+    made = comparison(world, "static:2")
+    answer = ask(world.api(world.bob), made)
+    assert (answer.status_code, answer.json()["code"]) == (409, "nothing-recorded")
+    assert "Wait until some are finished" in answer.json()["hint"]
+
+
+def test_ratio_dice_are_not_replayed(world):
+    made = comparison(world, "static:2", temperature=0.7, dice="ratio")
+    answer = ask(world.api(world.bob), made)
+    assert (answer.status_code, answer.json()["code"]) == (409, "not-replayable")
+
+
+def test_a_text_that_is_not_the_targets_teaches_nothing(world):
+    """Its places are others."""
+    made = comparison(world, "static:2")
+    decode(made)
+    for sample in made.runs.get(strategy="static").samples.all():
+        sample.numbers["tokens"][0] += 1
+        sample.save()
+    assert ask(world.api(world.bob), made).json()["code"] == "nothing-recorded"
+
+
+def test_more_samples_change_the_answer(world):
+    made = comparison(world, "static:2")
+    bob = world.api(world.bob)
+    assert ask(bob, made).status_code == 409
+    decode(made)
+    assert ask(bob, made).status_code == 200
+    TraceChunk.objects.all().delete()
+    assert ask(bob, made, "lookahead=5").status_code == 200  # read once, kept for the next question
+
+
+def test_whoever_has_the_link_may_ask_too(world):
+    made = comparison(world, "static:2")
+    decode(made)
+    link = world.api(world.bob).post(f"/api/v1/comparisons/{made.pk}/shares/").json()["link"]
+    answer = world.api(None).get(f"{link}what-if/?lookahead=3")
+    assert answer.status_code == 200 and answer.json()["label"] == "static:3"
+    assert world.api(None).get(f"{link}what-if/?lookahead=99").status_code == 400
+
+
+def test_a_link_fills_the_form_in_with_what_was_simulated(world):
+    made = comparison(world, "static:2")
+    page = world.page(world.bob).get(f"/comparisons/new/?clone={made.pk}&strategies=static:6,threshold:0.25,cap=8")
+    form = page.context["form"]
+    chosen = {box.spec.slug: [param.value for param in box.params] for box in form.strategies if box.is_chosen}
+    assert chosen == {"static": ["6"], "threshold": ["0.25", "8", "false"]}
+    assert form.body["pair"] == made.pair.pk
+    plain = world.page(world.bob).get("/comparisons/new/?strategies=nonsense").context["form"]
+    assert [box.spec.slug for box in plain.strategies if box.is_chosen] == ["autoregressive", "static", "heuristic"]

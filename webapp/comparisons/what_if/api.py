@@ -1,0 +1,73 @@
+"""What if, over REST: for the page's sliders, and for scripts."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from webapp.comparisons.models import Comparison
+from webapp.comparisons.what_if.asking import QUERY, STEPS, asked
+from webapp.core.api import Nouns
+
+
+class SimulatedRun(serializers.Serializer[Any]):
+    """What was measured here, and what the same replay says of it."""
+
+    label = serializers.CharField()
+    strategy = serializers.CharField()
+    params = serializers.DictField()
+    role = serializers.CharField()
+    speedup = serializers.DictField()
+    simulated = serializers.FloatField(allow_null=True, help_text="null: a strategy that cannot be replayed")
+
+
+class CurveOut(serializers.Serializer[Any]):
+    param = serializers.CharField(help_text="what the points are over; all else is as asked")
+    points = serializers.ListField(
+        child=serializers.DictField(child=serializers.FloatField()), help_text="value, median, low, high, unmeasured"
+    )
+
+
+class WhatIfOut(serializers.Serializer[Any]):
+    simulated = serializers.BooleanField(help_text="always true: nothing here was measured")
+    strategy = serializers.CharField()
+    params = serializers.DictField()
+    label = serializers.CharField()
+    speedup = serializers.DictField(help_text="median, low and high of a 95 % interval over prompts, prompts")
+    possible = serializers.DictField(help_text="low, high: if nobody's drafts were all refused, or all accepted")
+    known = serializers.FloatField(help_text="share of the text's places where some strategy drafted")
+    unmeasured = serializers.FloatField(help_text="share of verifications wider than any that was measured")
+    mean_acceptance_length = serializers.FloatField()
+    num_target_passes = serializers.IntegerField()
+    num_draft_passes = serializers.IntegerField()
+    measured = SimulatedRun(many=True)
+    correction = serializers.FloatField(help_text="measured by simulated on the strategies that ran; applied here")
+    error = serializers.FloatField(allow_null=True, help_text="the replay's largest error on the strategies that ran")
+    bound = serializers.FloatField(help_text="the same for an oracle")
+    curve = CurveOut()
+    notes = serializers.ListField(child=serializers.CharField())
+
+
+class WhatIf(Nouns):
+    queryset = Comparison.objects.select_related("job")
+    query_names = QUERY
+
+    @extend_schema(
+        responses=WhatIfOut,
+        parameters=[
+            OpenApiParameter("strategy", str, enum=list(STEPS), description="static if not given"),
+            OpenApiParameter("lookahead", int, description="static: drafted tokens every round"),
+            OpenApiParameter("threshold", float, description="threshold: stop below this probability"),
+            OpenApiParameter("cap", int, description="threshold: the most tokens drafted in one round"),
+            OpenApiParameter("initial", int, description="heuristic: the lookahead of a sample's first round"),
+        ],
+    )
+    def retrieve(self, request: Request, pk: UUID) -> Response:
+        """Simulated, not measured: what another setting would have given, by replay of the recorded traces at the
+        prices measured in this very comparison. The answer says how much of it is known."""
+        return Response(WhatIfOut(asked(self.get_object(), request.query_params.dict())).data)

@@ -1,0 +1,96 @@
+"""A setting played on every recorded prompt, and what that would have cost. Pure: no database, no models."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from decoding.replay import Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
+from decoding.spec import Choice
+from webapp.comparisons.what_if.recorded import Places, Recorded, UntilUnsure
+
+LONGEST = 20  # the longest draft that is asked about
+PolicyOf = Callable[[Places, Record, bool], Policy]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Counted twice: as if whatever nobody drafted were refused, and as if it were accepted."""
+
+    found: Recorded
+    refused: Sequence[Counts]
+    accepted: Sequence[Counts]
+
+    @cached_property
+    def ratios(self) -> list[tuple[float, float]]:
+        """Per prompt, the speed-up over autoregressive in either case, the smaller first."""
+        costs, ratios = self.found.costs, []
+        for one, other in zip(self.refused, self.accepted, strict=True):
+            alone = one.tokens * (costs.verify(1) + costs.round)
+            low, high = sorted((alone / costs.seconds(one), alone / costs.seconds(other)))
+            ratios.append((low, high))
+        return ratios
+
+    @property
+    def middle(self) -> list[float]:
+        return [(low + high) / 2 for low, high in self.ratios]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.middle)
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        return statistics.median(low for low, _ in self.ratios), statistics.median(high for _, high in self.ratios)
+
+    @property
+    def unmeasured(self) -> float:
+        """The share of verifications wider than any whose price was measured."""
+        return self.over(lambda counts: _wider(counts, self.found.widest) / counts.target_passes)
+
+    def over(self, number: Callable[[Counts], float]) -> float:
+        """A number of all prompts together, half-way between the two cases."""
+        return (number(_added(self.refused)) + number(_added(self.accepted))) / 2
+
+
+def simulate(found: Recorded, choice: Choice) -> Simulation:
+    params = choice.params
+    if choice.strategy == "static":
+        return _play(found, lambda places, record, hopes: Static(int(params["lookahead"])))
+    if choice.strategy == "heuristic":
+        return _play(found, lambda places, record, hopes: HeuristicPolicy(int(params["initial"])))
+    threshold, cap = float(params["threshold"]), int(params["cap"])
+    return _play(found, lambda places, record, hopes: UntilUnsure(places, record, threshold, cap, hopes))
+
+
+def oracle(found: Recorded) -> Simulation:
+    return _play(found, lambda places, record, hopes: OraclePolicy(record, LONGEST))
+
+
+def acceptance_length(counts: Counts) -> float:
+    drafted = counts.target_passes - counts.rounds[0]
+    return 1 + counts.accepted / drafted if drafted else 1.0
+
+
+def _play(found: Recorded, policy: PolicyOf) -> Simulation:
+    refused, accepted = (
+        [replay([record], lambda _, p=places, r=record, h=hopes: policy(p, r, h)) for places, record in records]
+        for hopes, records in ((False, found.if_refused), (True, found.if_accepted))
+    )
+    return Simulation(found, refused, accepted)
+
+
+def _wider(counts: Counts, rows: int) -> int:
+    return sum(rounds for drafted, rounds in counts.rounds.items() if drafted + 1 > rows)
+
+
+def _added(every: Sequence[Counts]) -> Counts:
+    total = Counts()
+    for counts in every:
+        total.tokens += counts.tokens
+        total.rounds += counts.rounds
+        total.accepted += counts.accepted
+        total.catch_ups += counts.catch_ups
+    return total
