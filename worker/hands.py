@@ -12,12 +12,13 @@ from decoding.errors import DrafthouseError
 from webapp.core.problems import Problem
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Kind
-from worker import comparison_job, model_job, training_job
+from worker import comparison_job, model_job, study_job, training_job
 from worker.database import Stopped
 from worker.engine_process import EngineDied, EngineProcess
 from worker.listening import hush
 from worker.materials import NotHere, device_of
 from worker.pulse import Hold, Pulse
+from worker.telemetry import recording
 
 logger = logging.getLogger("drafthouse.worker")
 
@@ -25,6 +26,8 @@ Work = Callable[[Hold, EngineProcess], None]
 WORK: dict[str, Work] = {
     Kind.COMPARISON: comparison_job.compare,
     Kind.TRAINING: training_job.train,
+    Kind.ORACLE: study_job.study,
+    Kind.PLAN: study_job.study,
     Kind.CHECK_MODEL: model_job.check,
     Kind.FETCH_MODEL: model_job.check,
 }
@@ -58,7 +61,7 @@ class Hands:
                 job = jobs.claim(worker=self.name, queues=[self.queue])
                 if job is None:
                     return
-                with self.pulse.holding(job) as hold:
+                with self.pulse.holding(job) as hold, recording(job, lambda: self.engine.pid):
                     self._work(hold)
                 if self.engine.is_busy:
                     hush(self.engine)

@@ -1,16 +1,17 @@
-"""Was the machine ours while a sample was decoded? Read from the kernel's own counters, so it costs nothing while a
-sample runs. Where the system has none, nobody can say and no sample is called noisy."""
+"""Was the machine ours while a sample was decoded? Where the system has no counters, nobody can say and no sample is
+called noisy."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
+
+from worker import gauges, gpus
+from worker.gpus import Gpu
 
 SHARED = 0.10  # of all cores, used by others: from here on a sample is called noisy
 CLOCK_MOVED = 0.05
 LEAST_TICKS = 20  # of all cores together; less is too coarse to tell
-STAT, CLOCKS = Path("/proc/stat"), Path("/sys/devices/system/cpu")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,34 +20,50 @@ class Mark:
 
     all: int
     idle: int
-    engine: int
-    clock: float  # kHz, mean over cores; 0 where it is not told
+    engine: int  # and all it has started
+    clock: float  # MHz, mean over cores; 0 where it is not told
+    gpus: tuple[Gpu, ...] = ()
 
 
 def mark(engine_pid: int | None) -> Mark | None:
-    if engine_pid is None or not STAT.exists():
+    cores = gauges.ticks()
+    if engine_pid is None or not cores:
         return None
-    try:
-        ticks = [int(word) for word in STAT.read_text().partition("\n")[0].split()[1:9]]
-        own = Path(f"/proc/{engine_pid}/stat").read_text().rpartition(") ")[2].split()
-    except OSError:
-        return None  # the engine is gone
-    return Mark(sum(ticks), ticks[3] + ticks[4], int(own[11]) + int(own[12]), _clock())
+    engine = gauges.ticks_of(engine_pid)
+    if engine is None:
+        return None
+    clocks = gauges.clocks_mhz()
+    clock = sum(clocks) / len(clocks) if clocks else 0.0
+    return Mark(cores[0].all, cores[0].idle, engine, clock, tuple(gpus.read(gauges.family(engine_pid))))
 
 
 def between(before: Mark | None, after: Mark | None) -> str:
     """Why the sample in between is noisy, as a sentence; nothing if it is not, or if nobody can say."""
-    if before is None or after is None or after.all - before.all < LEAST_TICKS:
+    if before is None or after is None:
         return ""
+    for one, other in zip(before.gpus, after.gpus, strict=False):
+        if sentence := _gpu(one, other):
+            return sentence
     whole = after.all - before.all
+    if whole < LEAST_TICKS:
+        return ""
     others = (whole - (after.idle - before.idle) - (after.engine - before.engine)) / whole
     if others > SHARED:
         return f"Other programs used {others:.0%} of the {os.cpu_count()} cores."
-    if before.clock and abs(after.clock / before.clock - 1) > CLOCK_MOVED:
-        return f"The processor's clock went from {before.clock / 1e6:.2f} to {after.clock / 1e6:.2f} GHz."
+    if _moved(before.clock, after.clock):
+        return f"The processor's clock went from {before.clock / 1e3:.2f} to {after.clock / 1e3:.2f} GHz."
     return ""
 
 
-def _clock() -> float:
-    found = [int(path.read_text()) for path in CLOCKS.glob("cpu[0-9]*/cpufreq/scaling_cur_freq")]
-    return sum(found) / len(found) if found else 0.0
+def _gpu(before: Gpu, after: Gpu) -> str:
+    if others := max(before.others, after.others):
+        return f"{after.name} was shared with {others} other program{'s' * (others > 1)}."
+    if after.held_back:
+        return f"{after.name} was held back by {' and '.join(after.held_back)}."
+    if _moved(before.clock_mhz or 0, after.clock_mhz or 0):
+        return f"The clock of {after.name} went from {before.clock_mhz} to {after.clock_mhz} MHz."
+    return ""
+
+
+def _moved(before: float, after: float) -> bool:
+    return bool(before and after) and abs(after / before - 1) > CLOCK_MOVED

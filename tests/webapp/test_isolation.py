@@ -100,6 +100,7 @@ POST   jobs-cancel            409 409 403 404 401 403 409 409
 GET    jobs-cancel            200 200 200 404 401 200 200 200
 GET    jobs-events            200 200 200 404 401 200 200 200
 GET    jobs-news              200 200 200 404 401 200 200 200
+GET    jobs-telemetry         200 200 200 404 401 200 200 200
 GET    uploads-list           200 200 200 200 401 200 200 200
 POST   uploads-list           400 400 403 400 401 403 400 400
 GET    uploads-detail         200 200 200 404 401 200 200 200

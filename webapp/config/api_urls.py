@@ -53,6 +53,9 @@ urlpatterns = [
         name="jobs-cancel",
     ),
     path("jobs/<uuid:pk>/events/", jobs.JobsApi.as_view({"get": "events"}, basename="jobs"), name="jobs-events"),
+    path(
+        "jobs/<uuid:pk>/telemetry/", jobs.JobsApi.as_view({"get": "telemetry"}, basename="jobs"), name="jobs-telemetry"
+    ),
     path("jobs/<uuid:pk>/news/", live.JobNews.as_view({"get": "news"}), name="jobs-news"),
     *noun("uploads", uploads.Uploads, many=LIST | CREATE, one=READ | DELETE, verbs=("complete",)),
     path("uploads/<uuid:pk>/chunks/<str:sha256>/", uploads.Chunks.as_view({"put": "update"}), name="uploads-chunk"),

@@ -16,7 +16,7 @@ from webapp.accounts.rights import Right
 from webapp.core.api import Nouns
 from webapp.core.cursor import AFTER, WAIT, number
 from webapp.core.problems import NotFound
-from webapp.jobs import line, log, serializers, services
+from webapp.jobs import line, log, serializers, services, telemetry
 from webapp.jobs.models import Job, Kind, Queue, State, Worker
 
 MOST_EVENTS = 500
@@ -77,6 +77,13 @@ class JobsApi(Nouns):
                 "is_finished": job.is_final and len(events) < MOST_EVENTS,
             }
         )
+
+    @extend_schema(responses=serializers.TelemetryOut)
+    def telemetry(self, request: Request, pk: UUID) -> Response:
+        """How the machine fared while the job ran: one reading a second, of long jobs fewer."""
+        readings = telemetry.read(self.get_object())
+        facts = [{"name": name, "sentence": sentence} for name, sentence in telemetry.facts(readings)]
+        return Response(serializers.TelemetryOut({"readings": readings, "facts": facts}).data)
 
 
 class Workers(Nouns):

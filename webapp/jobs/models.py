@@ -130,6 +130,19 @@ class JobEvent(models.Model):
         constraints = [models.UniqueConstraint(fields=["job", "seq"], name="one_job_event_per_seq")]
 
 
+class Reading(models.Model):
+    """What a worker's sensors said at one moment of a job: shares of cores, clocks, memory, temperature, GPUs."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="readings")
+    attempt = models.PositiveSmallIntegerField()
+    worker = models.CharField(max_length=120)
+    at = models.DateTimeField(default=timezone.now)
+    values = models.JSONField()
+
+    class Meta:
+        ordering = ["pk"]
+
+
 class Pause(models.Model):
     """A queue from which nothing is taken for a while. What runs goes on."""
 

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from webapp.accounts.serializers import UserOut
 from webapp.core.api import Input, Output
 from webapp.jobs import line
-from webapp.jobs.models import Job, JobEvent, Worker
+from webapp.jobs.models import Job, JobEvent, Reading, Worker
 
 
 class PlaceOut(serializers.Serializer[Any]):
@@ -54,6 +54,49 @@ class JobEventsOut(serializers.Serializer[Any]):
     events = JobEventOut(many=True)
     last_seq = serializers.IntegerField()
     is_finished = serializers.BooleanField(help_text="nothing will follow")
+
+
+class GpuReading(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    utilisation = serializers.FloatField(allow_null=True)
+    memory_used = serializers.IntegerField(allow_null=True, help_text="bytes")
+    memory_total = serializers.IntegerField(allow_null=True)
+    clock_mhz = serializers.IntegerField(allow_null=True)
+    power_w = serializers.FloatField(allow_null=True)
+    temperature_c = serializers.IntegerField(allow_null=True)
+    held_back = serializers.ListField(child=serializers.CharField(), help_text="what keeps its clock down")
+    others = serializers.IntegerField(help_text="other programs on it")
+
+
+class ReadingValues(serializers.Serializer[Any]):
+    cores = serializers.ListField(child=serializers.FloatField(), help_text="share in use of each core")
+    engine = serializers.FloatField(help_text="share of all cores that the engine process used")
+    others = serializers.FloatField(allow_null=True, help_text="share of all cores that everything else used")
+    load = serializers.FloatField(help_text="of the system, over the last minute")
+    clocks_mhz = serializers.ListField(child=serializers.FloatField(), help_text="of each core")
+    memory_used = serializers.IntegerField(allow_null=True, help_text="bytes, of the whole machine")
+    memory_total = serializers.IntegerField(allow_null=True)
+    engine_memory = serializers.IntegerField()
+    temperature_c = serializers.FloatField(allow_null=True, help_text="of the hottest sensor")
+    gpus = GpuReading(many=True)
+
+
+class ReadingOut(Output):
+    values = ReadingValues()
+
+    class Meta:
+        model = Reading
+        fields = ("at", "attempt", "worker", "values")
+
+
+class FactOut(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    sentence = serializers.CharField()
+
+
+class TelemetryOut(serializers.Serializer[Any]):
+    readings = ReadingOut(many=True)
+    facts = FactOut(many=True)
 
 
 class CanCancel(serializers.Serializer[Any]):

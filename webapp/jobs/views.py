@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.pages import listing, one, page
-from webapp.jobs import line, services
+from webapp.jobs import line, services, telemetry
 from webapp.jobs.models import Job, Kind, State, Worker
 
 
@@ -28,7 +28,12 @@ def jobs(request: Asked) -> HttpResponse:
 @page(Right.READ)
 def job(request: Asked, id: UUID) -> HttpResponse:
     found = one(Job.objects.visible_to(request.actor).select_related("created_by"), id)
-    context = {"job": found, "place": line.place(found), "events": found.events.all()[:200]}
+    context = {
+        "job": found,
+        "place": line.place(found),
+        "events": found.events.exclude(sentence="")[:200],
+        "machine": telemetry.facts(telemetry.read(found)),
+    }
     return render(request, "jobs/job.html", context)
 
 

@@ -117,7 +117,8 @@ class Supervisor:
 def worker(queue: str, number: int, gpu: str | None = None) -> Child:
     name = f"{queue}-{number}"
     command = [*MODULE, "worker", "--queue", queue, "--name", f"{name}@{socket.gethostname()}"]
-    return Child(name, command, env={"CUDA_VISIBLE_DEVICES": gpu or ""})
+    # Counted as the driver's tool counts them, which is not CUDA's own way.
+    return Child(name, command, env={"CUDA_VISIBLE_DEVICES": gpu or "", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
 
 
 def gpus() -> list[str]:

@@ -1,0 +1,137 @@
+"""How the machine fares: read from its own counters, told truly, and never in the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from tests.worker.conftest import until
+from webapp.jobs.models import Job, Reading
+from worker import gauges
+from worker.gpus import Driver
+from worker.telemetry import Gauge
+
+# A program that has another work for it, says so, and takes it along when it is ended.
+PARENT = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+print(child.pid, flush=True)
+child.wait()
+"""
+
+
+@pytest.fixture
+def parent_and_child():
+    command = [sys.executable, "-c", PARENT]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as parent:
+        yield parent.pid, int(parent.stdout.readline())
+        os.killpg(parent.pid, signal.SIGKILL)
+
+
+def test_a_job_leaves_readings_of_its_machine(launch, make_worker):
+    launch(texts=1)
+    make_worker("w1").look()
+    readings = list(Reading.objects.filter(job=Job.objects.get()))
+    assert readings
+    assert {(reading.worker, reading.attempt) for reading in readings} == {("w1", 1)}
+    values = readings[-1].values
+    assert len(values["cores"]) == os.cpu_count() and all(0 <= share <= 1 for share in values["cores"])
+    assert 0 < values["engine_memory"] < values["memory_total"]
+    assert 0 <= values["engine"] <= 1 and 0 <= values["others"] <= 1
+
+
+def test_what_the_engine_has_started_is_counted_as_the_engine(parent_and_child):
+    """A draft that runs beside its target is no stranger."""
+    parent, child = parent_and_child
+    assert set(gauges.family(parent)) == {parent, child}
+    before = gauges.ticks_of(parent)
+    until(lambda: gauges.ticks_of(parent) > before + 20, "the child's work to show")
+    assert gauges.memory_of(parent) > gauges.memory_of(child) > 0
+
+
+def test_others_are_told_apart_from_the_engine(parent_and_child):
+    """Here the engine idles, and somebody else works."""
+    gauge = Gauge(os.getpid())
+    until(lambda: gauge.read(os.getpid())["others"] > 0, "a busy stranger")
+
+
+def test_what_an_engine_did_before_the_job_is_not_the_job_s(parent_and_child):
+    parent, _ = parent_and_child
+    until(lambda: gauges.ticks_of(parent) > 30, "some work before the job")
+    os.killpg(parent, signal.SIGSTOP)
+    gauge = Gauge(parent)
+    until(lambda: gauges.ticks()[0].all > gauge._cores[0].all + 10, "time to pass")
+    assert gauge.read(parent)["engine"] < 0.5
+    os.killpg(parent, signal.SIGCONT)
+
+
+def test_an_engine_that_is_gone_has_used_nothing():
+    assert gauges.ticks_of(2**22 + 1) is None
+    assert Gauge(None).read(None)["engine"] == 0
+
+
+class Nvml:
+    """A driver with two devices, of which the second does not know its power."""
+
+    NVMLError, NVML_CLOCK_SM, NVML_TEMPERATURE_GPU = OSError, 1, 0
+
+    def nvmlInit(self): ...
+    def nvmlDeviceGetCount(self):
+        return 2
+
+    def nvmlDeviceGetHandleByIndex(self, index):
+        return index
+
+    def nvmlDeviceGetHandleByUUID(self, name):
+        return {"GPU-a": 0, "GPU-b": 1}[name]
+
+    def nvmlDeviceGetName(self, device):
+        return f"Device {device}"
+
+    def nvmlDeviceGetUtilizationRates(self, device):
+        return SimpleNamespace(gpu=80, memory=30)
+
+    def nvmlDeviceGetMemoryInfo(self, device):
+        return SimpleNamespace(used=3, total=8)
+
+    def nvmlDeviceGetClockInfo(self, device, kind):
+        return 1980
+
+    def nvmlDeviceGetPowerUsage(self, device):
+        if device:
+            raise OSError("not supported")
+        return 350_500
+
+    def nvmlDeviceGetTemperature(self, device, sensor):
+        return 61
+
+    def nvmlDeviceGetCurrentClocksThrottleReasons(self, device):
+        return 0x1 | 0x4 | 0x20
+
+    def nvmlDeviceGetComputeRunningProcesses(self, device):
+        return [SimpleNamespace(pid=7), SimpleNamespace(pid=8)]
+
+
+@pytest.mark.parametrize(
+    ("visible", "names"),
+    [(None, ["Device 0", "Device 1"]), ("1", ["Device 1"]), ("GPU-b,GPU-a", ["Device 1", "Device 0"]), ("", [])],
+)
+def test_only_the_devices_that_a_worker_may_use_are_read(visible, names):
+    assert [gpu.name for gpu in Driver(Nvml(), visible).read({7})] == names
+
+
+def test_what_a_device_does_not_tell_is_left_open():
+    knows, does_not = Driver(Nvml(), None).read({7})
+    assert (knows.utilisation, knows.power_w, knows.held_back) == (0.8, 350.5, ["power cap", "heat"])
+    assert (does_not.power_w, does_not.clock_mhz) == (None, 1980)
+
+
+def test_programs_on_a_device_are_others_only_where_ours_is_among_them():
+    driver = Driver(Nvml(), "0")
+    assert [gpu.others for gpu in driver.read({7})] == [1]
+    assert [gpu.others for gpu in driver.read({99})] == [0]  # counted in another container's way

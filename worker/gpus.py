@@ -1,0 +1,89 @@
+"""What the NVIDIA driver says of the devices that this worker may use. Needs the package `nvidia-ml-py`; without it, or
+without a driver, there are none to read."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+# Bits of the driver's mask. Others (idle, clocks set by its owner) hold no program back.
+HELD_BACK = {0x4: "power cap", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat, in hardware", 0x80: "power brake"}
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    name: str
+    utilisation: float | None
+    memory_used: int | None
+    memory_total: int | None
+    clock_mhz: int | None
+    power_w: float | None
+    temperature_c: int | None
+    held_back: list[str]
+    others: int  # programs on it that are not ours
+
+
+class Driver:
+    def __init__(self, nvml: Any, visible: str | None) -> None:
+        """`visible` as in CUDA_VISIBLE_DEVICES: nothing said means all of them."""
+        self._nvml = nvml
+        nvml.nvmlInit()
+        count = nvml.nvmlDeviceGetCount()
+        names = [str(index) for index in range(count)] if visible is None else visible.split(",")
+        self._devices = [self._device(name.strip()) for name in names if name.strip()]
+
+    def read(self, ours: Collection[int]) -> list[Gpu]:
+        """`ours`: the processes that are not others."""
+        return [self._read(device, ours) for device in self._devices]
+
+    def _device(self, name: str) -> Any:
+        if name.isdigit():
+            return self._nvml.nvmlDeviceGetHandleByIndex(int(name))
+        return self._nvml.nvmlDeviceGetHandleByUUID(name)
+
+    def _read(self, device: Any, ours: Collection[int]) -> Gpu:
+        nvml = self._nvml
+
+        def told(ask: Callable[..., Any], *arguments: Any) -> Any:
+            """A device need not know everything."""
+            with suppress(nvml.NVMLError):
+                return ask(device, *arguments)
+            return None
+
+        name = told(nvml.nvmlDeviceGetName) or "GPU"
+        rates, memory = told(nvml.nvmlDeviceGetUtilizationRates), told(nvml.nvmlDeviceGetMemoryInfo)
+        power, mask = told(nvml.nvmlDeviceGetPowerUsage), told(nvml.nvmlDeviceGetCurrentClocksThrottleReasons) or 0
+        there = {process.pid for process in told(nvml.nvmlDeviceGetComputeRunningProcesses) or ()}
+        return Gpu(
+            name=name.decode() if isinstance(name, bytes) else name,
+            utilisation=None if rates is None else rates.gpu / 100,
+            memory_used=None if memory is None else memory.used,
+            memory_total=None if memory is None else memory.total,
+            clock_mhz=told(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_SM),
+            power_w=None if power is None else power / 1000,
+            temperature_c=told(nvml.nvmlDeviceGetTemperature, nvml.NVML_TEMPERATURE_GPU),
+            held_back=[reason for bit, reason in HELD_BACK.items() if mask & bit],
+            # In a container the driver may count processes differently; then nobody can say which are ours.
+            others=len(there - set(ours)) if there & set(ours) else 0,
+        )
+
+
+@functools.cache
+def driver() -> Driver | None:
+    try:
+        import pynvml  # type: ignore[import-not-found]  # where nobody needs it, it is not installed
+    except ImportError:
+        return None
+    try:
+        return Driver(pynvml, os.environ.get("CUDA_VISIBLE_DEVICES"))
+    except pynvml.NVMLError:
+        return None
+
+
+def read(ours: Collection[int]) -> list[Gpu]:
+    found = driver()
+    return found.read(ours) if found else []

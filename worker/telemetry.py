@@ -1,0 +1,94 @@
+"""How the machine fares while a job runs, once a second, from a thread of its own: neither decoding nor the heartbeat
+waits for a sensor. A reading that cannot be stored is left out; the job is worth more."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from django.db import Error, connection
+
+from webapp.jobs import telemetry as store
+from webapp.jobs.models import Job
+from worker import gauges, gpus
+from worker.gauges import Ticks
+
+EVERY = 1.0  # s
+
+logger = logging.getLogger("drafthouse.worker")
+
+
+@contextmanager
+def recording(job: Job, engine_pid: Callable[[], int | None]) -> Iterator[None]:
+    stop = threading.Event()
+    thread = threading.Thread(target=_record, args=(job, engine_pid, stop), name="telemetry", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _record(job: Job, engine_pid: Callable[[], int | None], stop: threading.Event) -> None:
+    """The last reading comes with the end, so that a short job has one too."""
+    gauge = Gauge(engine_pid())
+    is_over = False
+    while not is_over:
+        is_over = stop.wait(EVERY)
+        try:
+            store.keep(job=job, values=gauge.read(engine_pid()))
+        except (Error, OSError) as error:
+            logger.warning("A reading of the machine is left out (%s).", error)
+            connection.close()
+    connection.close()
+
+
+class Gauge:
+    """Shares are of the time since the last reading."""
+
+    def __init__(self, engine_pid: int | None) -> None:
+        self._cores = gauges.ticks()
+        self._engine = engine_pid, _used(engine_pid)
+
+    def read(self, engine_pid: int | None) -> dict[str, Any]:
+        before, self._cores = self._cores, gauges.ticks()
+        shares = [_busy(one, other) for one, other in zip(before, self._cores, strict=False)]
+        engine = self._engine_share(engine_pid, before)
+        memory = gauges.memory()
+        clocks = gauges.clocks_mhz()
+        return {
+            "cores": [round(share, 3) for share in shares[1:]],
+            "engine": round(engine, 3),
+            "others": round(max(0.0, shares[0] - engine), 3) if shares else None,
+            "load": round(os.getloadavg()[0], 2),
+            "clocks_mhz": [round(clock) for clock in clocks],
+            "memory_used": memory[0] if memory else None,
+            "memory_total": memory[1] if memory else None,
+            "engine_memory": gauges.memory_of(engine_pid) if engine_pid else 0,
+            "temperature_c": gauges.temperature_c(),
+            "gpus": [asdict(gpu) for gpu in gpus.read(gauges.family(engine_pid) if engine_pid else ())],
+        }
+
+    def _engine_share(self, pid: int | None, before: list[Ticks]) -> float:
+        (was_pid, was), used = self._engine, _used(pid)
+        self._engine = pid, used
+        if not before or pid is None:
+            return 0.0
+        spent = used - was if pid == was_pid else used  # a new engine has used nothing before
+        whole = self._cores[0].all - before[0].all
+        return min(1.0, max(0, spent) / whole) if whole else 0.0
+
+
+def _used(pid: int | None) -> int:
+    return (gauges.ticks_of(pid) if pid else None) or 0
+
+
+def _busy(before: Ticks, after: Ticks) -> float:
+    whole = after.all - before.all
+    return 1 - (after.idle - before.idle) / whole if whole else 0.0
