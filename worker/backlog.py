@@ -1,39 +1,34 @@
 """What the engine has said and the database has not yet taken: first in, first out, in memory as long as it is little,
-on disk beyond that. Putting something in never waits, so a database that is away never holds up decoding."""
+on disk beyond that, and where the disk is full in memory again. Putting something in never waits, so a database that is
+away never holds up decoding."""
 
 from __future__ import annotations
 
-import struct
 import tempfile
 import threading
 from collections import deque
-from contextlib import suppress
 from typing import IO
 
 IN_MEMORY = 8 * 1024 * 1024  # bytes
-LENGTH = struct.Struct("<I")
 
 
 class Backlog:
     def __init__(self, in_memory: int = IN_MEMORY) -> None:
         self._limit = in_memory
-        self._memory: deque[bytes] = deque()
+        self._line: deque[bytes | int] = deque()  # messages, or how long each is that lies in the file
         self._memory_bytes = 0
-        self._file: IO[bytes] | None = None  # younger than all that is in memory
-        self._read_at = 0
+        self._file: IO[bytes] | None = None
+        self._read_at = self._write_at = 0
         self._is_closed = False
         self._changed = threading.Condition()
 
     def put(self, message: bytes) -> None:
         with self._changed:
-            if self._file is None and self._memory_bytes + len(message) > self._limit:
-                self._spill()
-            if self._file is None:
-                self._memory.append(message)
-                self._memory_bytes += len(message)
+            if self._memory_bytes + len(message) > self._limit and self._is_on_disk(message):
+                self._line.append(len(message))
             else:
-                self._file.seek(0, 2)
-                self._file.write(LENGTH.pack(len(message)) + message)
+                self._line.append(message)
+                self._memory_bytes += len(message)
             self._changed.notify()
 
     def close(self) -> None:
@@ -45,29 +40,39 @@ class Backlog:
     def get(self, timeout: float) -> bytes | None:
         """The oldest message; None when there is none in time, or none ever again. `is_over` tells which."""
         with self._changed:
-            self._changed.wait_for(lambda: self._memory or self._file or self._is_closed, timeout)
-            if self._memory:
-                message = self._memory.popleft()
-                self._memory_bytes -= len(message)
-                return message
-            return self._from_file() if self._file else None
+            self._changed.wait_for(lambda: self._line or self._is_closed, timeout)
+            if not self._line:
+                return None
+            first = self._line.popleft()
+            if isinstance(first, int):
+                return self._from_disk(first)
+            self._memory_bytes -= len(first)
+            return first
 
     @property
     def is_over(self) -> bool:
         with self._changed:
-            return self._is_closed and not self._memory and self._file is None
+            return self._is_closed and not self._line
 
-    def _spill(self) -> None:
-        with suppress(OSError):  # without a disk, memory has to do
-            self._file, self._read_at = tempfile.TemporaryFile(), 0  # noqa: SIM115  it is closed when it is read out
+    def _is_on_disk(self, message: bytes) -> bool:
+        """What a full disk took only in part is written over by the next."""
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  it is closed when it is read out
+            self._file.seek(self._write_at)
+            if self._file.write(message) < len(message):
+                return False
+        except OSError:
+            return False
+        self._write_at += len(message)
+        return True
 
-    def _from_file(self) -> bytes:
+    def _from_disk(self, length: int) -> bytes:
         assert self._file is not None
         self._file.seek(self._read_at)
-        (length,) = LENGTH.unpack(self._file.read(LENGTH.size))
         message = self._file.read(length)
-        self._read_at = self._file.tell()
-        if not self._file.read(1):
+        self._read_at += length
+        if self._read_at == self._write_at:
             self._file.close()
-            self._file = None
+            self._file, self._read_at, self._write_at = None, 0, 0
         return message
