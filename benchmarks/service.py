@@ -40,13 +40,15 @@ class Server:
     def __init__(self, process: subprocess.Popen[bytes], port: int, tokens: list[str]) -> None:
         self.process = process
         self.base = f"http://127.0.0.1:{port}"
-        self.tokens = tokens
+        *self.tokens, self.session = tokens
 
     def ask(
         self, method: str, address: str, body: bytes | None = None, kind: str = "application/json", client: int = 0
     ) -> tuple[int, bytes]:
         token = self.tokens[client % len(self.tokens)]
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": kind}
+        is_page = not address.startswith("/api/")
+        who = {"Cookie": f"dh_session={self.session}"} if is_page else {"Authorization": f"Bearer {token}"}
+        headers = {**who, "Content-Type": kind}
         request = urllib.request.Request(self.base + address, method=method, data=body, headers=headers)
         try:
             with urllib.request.urlopen(request) as answer:
@@ -103,6 +105,10 @@ def pages(server: Server) -> dict[str, dict[str, float]]:
         f"/api/v1/comparisons/{comparison}/",
         f"/api/v1/comparisons/{comparison}/report/",
         "/api/v1/runs/?limit=50&offset=5000",
+        "/api/v1/runs/?strategy=static&ordering=-speedup&speedup_from=1.2",
+        "/api/v1/runs/line/",
+        "/runs/",
+        "/runs/?strategy=static&ordering=-speedup&lookahead_from=3",
         f"/api/v1/samples/?comparison={comparison}",
         "/api/v1/samples/?limit=50",
         f"/api/v1/samples/{sample}/trace/",

@@ -7,8 +7,11 @@ from typing import Any
 from tests.webapp import make
 from webapp.accounts import services as accounts
 from webapp.accounts.models import AuditEntry, Membership, Role, Scope
+from webapp.comparisons import figures
+from webapp.comparisons.across import saved
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
+from webapp.registry.models import Training
 from webapp.sharing import services as sharing
 
 
@@ -18,8 +21,12 @@ def one_of_everything(world: Any) -> dict[str, Any]:
     comparison = make.comparison(by)
     Job.objects.exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
+    figures.sum_up_ended(seconds=60)
+    view = saved.save(name="v", query="", by=by)
     upload = make.upload(by, {"c.safetensors": make.safetensors({"w": [2]})})
     classifier = registry.add_classifier(name="c", pair=comparison.pair, upload=upload, by=by)
+    study = make.study(by, pair=comparison.pair, dataset=comparison.dataset)
+    training = make.training(by, pair=comparison.pair, dataset=comparison.dataset)
     token = accounts.create_token(name="t", scope=Scope.READ, days=1, by=by)[0]
     run = comparison.runs.first()
     return {
@@ -47,6 +54,12 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "datasets": comparison.dataset,
         "dataset": comparison.dataset,
         "classifiers": classifier,
+        "classifier": classifier,
+        "training": training,
+        "studies": study,
+        "study": study,
+        "bin-study": study,
+        "restore-study": study,
         "comparisons": comparison,
         "comparison": comparison,
         "bin-comparison": comparison,
@@ -56,4 +69,8 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "revoke-share": share,
         "runs": run,
         "samples": run.samples.first(),
+        "conditions": run.figures.conditions,
+        "views": view,
+        "bin-view": view,
+        "restore-view": view,
     }

@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from decoding.spec import STRATEGIES
 from webapp.comparisons import export, report, serializers, services, trace
-from webapp.comparisons.models import Comparison, Run, Sample
+from webapp.comparisons.models import Comparison, Sample
 from webapp.core.api import Nouns, once
 from webapp.core.cursor import AFTER, WAIT, Bound, number
 from webapp.core.problems import Invalid
@@ -126,18 +126,6 @@ class Comparisons(Nouns):
             return Response(serializers.PlanOut(services.plan(spec=spec)).data)
         comparison = services.launch(name=name, spec=spec, by=self.actor, cloned_from=original)
         return self.shown(comparison, 202)
-
-
-class RunFilter(filters.FilterSet):
-    comparison = filters.UUIDFilter(field_name="comparison_id")
-    strategy = filters.ChoiceFilter(choices=[(slug, slug) for slug in STRATEGIES])
-
-
-class Runs(Nouns):
-    queryset = Run.objects.all()
-    serializer_class = serializers.RunOut
-    filterset_class = RunFilter
-    ordering_fields = ("created", "number", "strategy")
 
 
 class SampleFilter(filters.FilterSet):

@@ -15,14 +15,14 @@ NUMBERS = (
 )  # fmt: skip
 
 
-class _Echo:
+class Echo:
     def write(self, line: str) -> str:
         return line
 
 
 def as_csv(comparison: Comparison) -> Iterator[str]:
     """One line a finished sample, made as it is sent."""
-    writer = csv.writer(_Echo())
+    writer = csv.writer(Echo())
     yield writer.writerow((*COLUMNS, *NUMBERS))
     samples = Sample.objects.filter(run__comparison=comparison).finished().select_related("run", "prompt")
     for sample in samples.order_by("repeat", "prompt__number", "run__number").iterator(500):

@@ -9,6 +9,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from decoding.spec import STRATEGIES, Choice
+from webapp.accounts.models import Owned, Team
 from webapp.core.models import Noun
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Entry, Pair, Prompt
@@ -22,6 +23,8 @@ class Comparison(Entry):
     limit = models.PositiveIntegerField()  # how many prompts, after the split was taken
     repeats = models.PositiveSmallIntegerField(default=1)
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="comparison")
+    hardware = models.JSONField(default=dict)  # what its worker runs on, and which versions, as told when it began
+    summed = models.DateTimeField(null=True, editable=False)  # the end of the job that its figures were made after
     cloned_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="clones")
 
     class Meta:
@@ -65,6 +68,68 @@ class Run(Noun):
     @property
     def title(self) -> str:
         return STRATEGIES[self.strategy].title
+
+
+class Conditions(Noun):
+    """What must be alike for speed-ups of two comparisons to be compared fairly: models, prompts, sampling, device."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
+    digest = models.CharField(max_length=64)
+    question = models.CharField(max_length=64)  # the same without the device: what the history of a pair follows
+    pair = models.ForeignKey(Pair, on_delete=models.CASCADE, related_name="+")
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="+")
+    split = models.CharField(max_length=20, blank=True)
+    limit = models.PositiveIntegerField()
+    sampling = models.JSONField()
+    device = models.CharField(max_length=400)
+
+    objects = Owned.as_manager()
+
+    class Meta:
+        verbose_name = verbose_name_plural = "conditions"
+        constraints = [models.UniqueConstraint(fields=["team", "digest"], name="conditions_once_per_team")]
+
+
+class Exactness(models.TextChoices):
+    """The worst that the audit of a run's samples found."""
+
+    IDENTICAL = "identical"
+    TIE = "tie"
+    DIVERGENT = "divergent"
+    NOT_COMPARED = "not_compared"
+
+
+class Figures(models.Model):
+    """What a run of an ended comparison has shown, by decoding.summary, kept so that ten thousand can be sorted."""
+
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="figures")
+    conditions = models.ForeignKey(Conditions, on_delete=models.CASCADE, related_name="figures")
+    versions = models.CharField(max_length=200, blank=True)
+    is_mixed = models.BooleanField()  # its samples come from several devices
+    sample_count = models.PositiveIntegerField()
+    noisy_count = models.PositiveIntegerField()
+    exactness = models.CharField(max_length=12, choices=Exactness.choices, blank=True)
+    tokens_per_s = models.FloatField()
+    speedup = models.FloatField(null=True)
+    speedup_low = models.FloatField(null=True)
+    speedup_high = models.FloatField(null=True)
+    mean_acceptance_length = models.FloatField()
+    draft_acceptance_rate = models.FloatField(null=True)
+    draft_share = models.FloatField(null=True)
+    verify_share = models.FloatField(null=True)
+    draft_passes = models.FloatField(null=True)  # a generated token
+
+
+class SavedView(Entry):
+    """A way to look at the runs of a team, under a name: what stands in the address after the question mark."""
+
+    query = models.CharField(max_length=2000, blank=True)
+
+    class Meta:
+        verbose_name = "view"
+        constraints = [
+            models.UniqueConstraint(fields=["team", "name"], condition=Q(binned=None), name="one_view_per_name")
+        ]
 
 
 class SampleQuerySet(models.QuerySet["Sample"]):

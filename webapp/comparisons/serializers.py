@@ -86,12 +86,6 @@ class Changes(NewComparison):
 # Output --------------------------------------------------------------------------------------------------------------
 
 
-class RunOut(Output):
-    class Meta:
-        model = Run
-        fields = ("id", "comparison", "number", "strategy", "params", "label")
-
-
 class RunInside(Output):
     class Meta:
         model = Run

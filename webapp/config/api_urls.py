@@ -8,6 +8,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from webapp.accounts import api as accounts
 from webapp.comparisons import api as comparisons
+from webapp.comparisons.across import api as across
 from webapp.comparisons.what_if import api as what_if
 from webapp.config import views
 from webapp.jobs import api as jobs
@@ -86,7 +87,12 @@ urlpatterns = [
     path("comparisons/<uuid:pk>/shares/", sharing.Shares.as_view(CREATE, basename="shares"), name="comparisons-shares"),
     *noun("shares", sharing.Shares, many=LIST, one=READ | DELETE),
     path("tickets/", live.Tickets.as_view(CREATE), name="tickets-list"),
-    *noun("runs", comparisons.Runs, many=LIST, one=READ),
+    *noun("runs", across.Runs, many=LIST, one=READ),
+    path("runs/line/", across.Runs.as_view({"get": "line"}, basename="runs"), name="runs-line"),
+    path("runs.csv", across.Runs.as_view({"get": "table"}, basename="runs"), name="runs-csv"),
+    path("pairs/<uuid:pk>/history/", across.Histories.as_view({"get": "history"}), name="pairs-history"),
+    *noun("conditions", across.ConditionsApi, many=LIST, one=READ),
+    *noun("views", across.SavedViews, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     *noun("samples", comparisons.Samples, many=LIST, one=READ),
     path("samples/<uuid:pk>/trace/", comparisons.Samples.as_view({"get": "trace"}), name="samples-trace"),
     path("queues/", jobs.Queues.as_view(), name="queues-list"),

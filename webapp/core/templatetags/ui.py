@@ -39,7 +39,7 @@ def as_code(context: Context, form: Form, api: str, method: str = "POST") -> dic
 def query(context: Context, **changes: Any) -> str:
     """The page's query string with some values changed, and back on its first page unless told otherwise."""
     params = context["request"].GET.copy()
-    params.pop("offset", None)
+    params.pop("page", None)
     for name, value in changes.items():
         if value in (None, ""):
             params.pop(name, None)

@@ -1,0 +1,318 @@
+"""Runs of all comparisons side by side: which are shown, in what order, what may be compared, what is kept."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.webapp import make
+from webapp.accounts.models import AuditEntry
+from webapp.comparisons import figures
+from webapp.comparisons.across import charts, filters
+from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample, SavedView
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+
+
+def ended(by, **changes):
+    """A comparison that is done, and whose figures are made."""
+    comparison = make.comparison(by, **changes)
+    Job.objects.filter(state="queued").exclude(pk=comparison.job.pk).delete()
+    make.decode_all(comparison)
+    figures.sum_up_ended(seconds=60)
+    return comparison
+
+
+@pytest.fixture
+def ready(world):
+    by = world.actor(world.bob)
+    return {"pair": make.pair(by), "dataset": make.dataset(by)}
+
+
+def shown(world, **query):
+    answer = world.page(world.bob).get("/runs/", query)
+    return [row["run"].label for row in answer.context["rows"]]
+
+
+def test_figures_are_the_report_s_own(world, ready):
+    comparison = ended(world.actor(world.bob), **ready)
+    report = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/report/").json()
+    for row in report["strategies"]:
+        kept = Figures.objects.get(run__label=row["label"])
+        assert kept.speedup == row["speedup"]["median"] and kept.speedup_low == row["speedup"]["low"]
+        assert kept.tokens_per_s == row["tokens_per_s"] and kept.draft_share == row["draft_share"]
+        assert kept.sample_count == 3
+    assert Figures.objects.get(run__strategy="static").draft_passes == 3 * 2 / (3 * 3)
+
+
+def test_figures_are_made_once_after_each_end(world, ready):
+    comparison = ended(world.actor(world.bob), **ready)
+    assert figures.sum_up_ended(seconds=60) == 0
+    Job.objects.filter(pk=comparison.job.pk).update(state="failed")
+    jobs.retry(job=Job.objects.get(pk=comparison.job.pk), by=world.actor(world.bob))
+    assert figures.sum_up_ended(seconds=60) == 0, "while it runs again there is no new end"
+    Sample.objects.filter(run__strategy="static").delete()
+    jobs.succeed(job=jobs.claim(worker="w", queues=["cpu"]))
+    assert figures.sum_up_ended(seconds=60) == 1
+    assert [row.run.strategy for row in Figures.objects.all()] == ["autoregressive"]
+
+
+def test_a_comparison_without_samples_has_no_figures_and_is_not_asked_again(world, ready):
+    comparison = make.comparison(world.actor(world.bob), **ready)
+    jobs.cancel(job=comparison.job, by=world.actor(world.bob))
+    assert figures.sum_up_ended(seconds=60) == 1
+    assert figures.sum_up_ended(seconds=60) == 0
+    assert not Figures.objects.exists()
+    assert shown(world, state="cancelled") == ["autoregressive", "static:4"]
+
+
+@pytest.mark.parametrize(
+    ("change", "alike"),
+    [
+        ({}, True),
+        ({"sampling": {"max_new_tokens": 8, "seed": 5}}, True),  # greedy: nothing is drawn
+        ({"sampling": {"max_new_tokens": 8, "temperature": 1.0}}, False),
+        ({"sampling": {"max_new_tokens": 9}}, False),
+        ({"limit": 2}, False),
+        ({"strategies": [{"strategy": "heuristic"}]}, True),
+    ],
+)
+def test_only_runs_under_the_same_conditions_are_called_alike(world, ready, change, alike):
+    by = world.actor(world.bob)
+    ended(by, **ready)
+    ended(by, **ready, **change)
+    assert Conditions.objects.count() == (1 if alike else 2)
+    page = world.page(world.bob).get("/runs/").content.decode()
+    assert ("different conditions" in page) is not alike
+
+
+def test_another_device_is_another_condition_and_the_page_says_so(world, ready):
+    by = world.actor(world.bob)
+    ended(by, **ready)
+    ended(by, **ready)
+    second = Comparison.objects.latest("created")
+    Sample.objects.filter(run__comparison=second).update(device="another")
+    Comparison.objects.filter(pk=second.pk).update(summed=None)
+    figures.sum_up_ended(seconds=60)
+    page = world.page(world.bob).get("/runs/").content.decode()
+    assert "2 different conditions: they differ in device or number format." in page
+    one = Conditions.objects.get(device="another")
+    answer = world.page(world.bob).get("/runs/", {"conditions": str(one.pk)})
+    assert {row["run"].comparison_id for row in answer.context["rows"]} == {second.pk}
+    assert {run["comparison"] for run in answer.context["chart"]["runs"]} == {"one"}
+
+
+def test_runs_are_sought_sorted_filtered_and_paged_by_their_address(world, ready):
+    by = world.actor(world.bob)
+    strategies = [{"strategy": "static", "params": {"lookahead": k}} for k in (2, 4, 8)]
+    ended(by, **ready, strategies=strategies)
+    for rank, run in enumerate(Run.objects.order_by("number")):
+        Figures.objects.filter(run=run).update(speedup=1 + rank / 10, noisy_count=rank == 3)
+    assert shown(world, ordering="-speedup") == ["static:8", "static:4", "static:2", "autoregressive"]
+    assert shown(world, ordering="lookahead")[-1] == "autoregressive", "what has no value comes last"
+    assert shown(world, ordering="-lookahead")[-1] == "autoregressive"
+    assert shown(world, strategy="static", ordering="label") == ["static:2", "static:4", "static:8"]
+    assert shown(world, q="IC:4") == ["static:4"]
+    assert shown(world, speedup_from="1.05", speedup_to="1.25", ordering="label") == ["static:2", "static:4"]
+    assert shown(world, lookahead_from="3", ordering="label") == ["static:4", "static:8"]
+    assert shown(world, noisy="true") == ["static:8"]
+    assert len(shown(world, noisy="false")) == 3
+    assert shown(world, state="failed") == []
+    assert shown(world, since="2099-01-01") == []
+    assert len(shown(world, until="2099-01-01", pair=str(ready["pair"].pk), device="cpu")) == 4
+    nonsense = {"ordering": "--x", "speedup_from": "nan", "pair": "x", "since": "x", "page": "x", "column": "x"}
+    assert len(shown(world, **nonsense, q="\0")) == 4
+
+
+def test_columns_are_chosen_in_the_address(world, ready):
+    ended(world.actor(world.bob), **ready)
+    page = world.page(world.bob).get("/runs/", {"column": ["device", "lookahead"]})
+    assert [column.name for column in page.context["shown"]] == ["lookahead", "device"]
+    heads = page.content.decode().split("<thead>")[-1].split("</thead>")[0]
+    assert "Hardware" in heads and "Accepted" not in heads
+
+
+def test_the_number_of_queries_does_not_grow(world, ready, django_assert_num_queries):
+    by = world.actor(world.bob)
+    ended(by, **ready)
+    SavedView.objects.create(team=world.team, name="one")
+    client = world.page(world.bob)
+    addresses = (
+        "/runs/",
+        "/api/v1/runs/",
+        "/api/v1/runs/line/",
+        f"/pairs/{ready['pair'].pk}/history/",
+        "/api/v1/views/",
+    )
+
+    def counts():
+        found = []
+        for address in addresses:
+            with CaptureQueriesContext(
+                connection,
+            ) as asked:
+                assert client.get(address).status_code == 200
+            found.append(len(asked))
+        return found
+
+    before = counts()
+    for limit in (1, 2):
+        ended(by, **ready, limit=limit)
+    SavedView.objects.create(team=world.team, name="two")
+    assert counts() == before
+    with django_assert_num_queries(before[0]):
+        client.get("/runs/")
+    assert max(before) <= 14
+
+
+def test_the_api_and_the_csv_list_what_the_page_lists(world, ready):
+    ended(world.actor(world.bob), **ready)
+    script = world.script("read")
+    query = "strategy=static&speedup_from=1.5&ordering=-speedup"
+    rows = script.get(f"/api/v1/runs/?{query}").json()["results"]
+    assert [row["label"] for row in rows] == ["static:4"]
+    assert rows[0]["figures"]["speedup"] == pytest.approx(2.0, rel=0.5) and rows[0]["comparison_name"] == "one"
+    answer = script.get(f"/api/v1/runs.csv?{query}")
+    lines = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+    assert [line["run"] for line in lines] == ["static:4"]
+    assert float(lines[0]["speedup"]) == rows[0]["figures"]["speedup"]
+    page = world.page(world.bob).get(f"/runs/?{query}").content.decode()
+    assert f"/api/v1/runs/?{query.replace('&', '&amp;')}" in page
+    assert script.get("/api/v1/runs/?speedup_from=nan").status_code == 400
+    assert script.get("/api/v1/runs/line/?cost=gold").json()["field"] == "cost"
+
+
+def test_a_binned_comparison_and_another_team_s_are_not_there(world, ready):
+    comparison = ended(world.actor(world.bob), **ready)
+    assert world.api(world.charlie).get("/api/v1/runs/").json()["count"] == 0
+    assert "static:4" not in world.page(world.charlie).get("/runs/").content.decode()
+    world.page(world.bob).post(f"/comparisons/{comparison.pk}/bin/")
+    assert shown(world) == []
+
+
+# The Pareto line -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("points", "on_line"),
+    [
+        ([("a", 0.0, 1.0), ("b", 1.0, 1.5), ("c", 2.0, 1.4), ("d", 3.0, 1.6)], {"a", "b", "d"}),
+        ([("a", 1.0, 1.0), ("b", 1.0, 1.2)], {"b"}),
+        ([("a", 1.0, 1.2), ("b", 2.0, 1.2)], {"a"}),
+        ([], set()),
+    ],
+)
+def test_on_the_line_stands_what_nothing_beats_in_both(points, on_line):
+    assert charts.front(points) == on_line
+
+
+def test_bounds_and_noisy_runs_do_not_stand_on_the_line_unless_noise_is_asked_for(world, ready):
+    strategies = [{"strategy": "static"}, {"strategy": "oracle"}]
+    ended(world.actor(world.bob), **ready, strategies=strategies)
+    Figures.objects.filter(run__strategy="oracle").update(speedup=9, draft_passes=0.01)
+    Figures.objects.filter(run__strategy="static").update(noisy_count=1)
+
+    def line(**query):
+        runs = world.api(world.bob).get("/api/v1/runs/line/", query).json()["runs"]
+        return {run["label"] for run in runs if run["is_on_line"]}
+
+    assert line() == {"autoregressive"}
+    assert line(noisy="true") == {"static:4"}
+    Figures.objects.update(noisy_count=0)
+    assert line() == {"autoregressive", "static:4"}
+    Figures.objects.filter(run__strategy="static").update(exactness="divergent")
+    assert line() == {"autoregressive"}
+
+
+def test_of_what_was_measured_often_the_last_is_judged_and_not_the_luckiest(world, ready):
+    by = world.actor(world.bob)
+    lucky = ended(by, **ready)
+    Figures.objects.filter(run__comparison=lucky, run__strategy="static").update(speedup=9)
+    last = ended(by, **ready)
+    runs = world.api(world.bob).get("/api/v1/runs/line/").json()["runs"]
+    on_line = {run["id"] for run in runs if run["is_on_line"]}
+    assert on_line == {str(run.pk) for run in last.runs.all()}
+    assert sum(run["is_newest"] for run in runs) == 2
+
+
+# One pair over time --------------------------------------------------------------------------------------------------
+
+
+def test_the_history_of_a_pair_marks_where_what_it_ran_on_changed(world, ready):
+    by = world.actor(world.bob)
+    ended(by, **ready)
+    second = ended(by, **ready)
+    ended(by, **ready, limit=1)
+    Comparison.objects.filter(pk=second.pk).update(summed=None, hardware={"torch": "9.9"})
+    Sample.objects.filter(run__comparison=second).update(device="another")
+    figures.sum_up_ended(seconds=60)
+    told = world.api(world.bob).get(f"/api/v1/pairs/{ready['pair'].pk}/history/").json()
+    assert [question["count"] for question in told["questions"]] == [4, 2]
+    assert [point["label"] for point in told["points"]] == ["autoregressive", "static:4"] * 2
+    assert [(change["kind"], change["after"]) for change in told["changes"]] == [("device", "another")]
+    assert "static:4 went from" in told["sentence"] and "hardware changed to another" in told["sentence"]
+    page = world.page(world.bob).get(f"/pairs/{ready['pair'].pk}/history/").content.decode()
+    assert "torch 9.9" in page and "single prompt" not in page
+
+
+# Saved views ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_view_is_kept_for_the_team_and_written_down(world):
+    answer = world.page(world.bob).post("/runs/views/", {"name": "fast", "query": "speedup_from=1.2&page=3"})
+    assert answer["Location"] == "/runs/?speedup_from=1.2"
+    assert ">fast</a>" in world.page(world.victor).get("/runs/").content.decode()
+    assert world.api(world.charlie).get("/api/v1/views/").json()["count"] == 0
+    world.page(world.alice).post("/runs/views/", {"name": "fast", "query": "column=speedup"})
+    assert SavedView.objects.get().query == "column=speedup"
+    assert AuditEntry.objects.filter(verb="saved", subject="view").count() == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("nonsense=1", "cannot be asked for 'nonsense'"),
+        ("pair=x", "pair:"),
+        ("speedup_from=much", "speedup_from:"),
+        ("ordering=luck", "ordering is 'luck'"),
+        ("column=luck", "column is 'luck'"),
+        ("cost=luck", "cost is 'luck'"),
+        ("%ff=1", "no query"),
+        ("q=" + "x" * 1999, "2000"),
+    ],
+)
+def test_a_view_that_could_not_be_opened_is_refused(world, query, told):
+    answer = world.api(world.bob).post("/api/v1/views/", {"name": "v", "query": query})
+    assert answer.status_code == 400 and told in answer.json()["detail"]
+    page = world.page(world.bob).post("/runs/views/", {"name": "v", "query": query})
+    assert page.status_code == 422
+    assert not SavedView.objects.exists()
+
+
+def test_a_view_goes_to_the_bin_and_comes_back_unless_its_name_is_taken(world):
+    client, api = world.page(world.bob), world.api(world.bob)
+    client.post("/runs/views/", {"name": "v", "query": "q=a"})
+    view = SavedView.objects.get()
+    assert "Undo" in client.post(f"/runs/views/{view.pk}/bin/", follow=True).content.decode()
+    assert client.post(f"/runs/views/{view.pk}/restore/")["Location"] == "/runs/?q=a"
+    client.post(f"/runs/views/{view.pk}/bin/")
+    client.post("/runs/views/", {"name": "v", "query": "q=b"})
+    refused = api.post(f"/api/v1/views/{view.pk}/restore/")
+    assert refused.status_code == 409 and refused.json()["code"] == "name-taken"
+    other = api.post("/api/v1/views/", {"name": "w", "query": ""}).json()
+    assert api.patch(f"/api/v1/views/{other['id']}/", {"name": "v"}).json()["code"] == "name-taken"
+    assert api.patch(f"/api/v1/views/{other['id']}/", {}).status_code == 400
+    assert api.patch(f"/api/v1/views/{other['id']}/", {"query": "q=c"}).json()["query"] == "q=c"
+
+
+def test_every_column_can_be_sorted_and_every_axis_bounded(world, ready):
+    ended(world.actor(world.bob), **ready)
+    rows = filters.runs(world.actor(world.bob))
+    for ordering in filters.ORDERINGS:
+        assert len(filters.ordered(rows, ordering)) == 2, ordering
+    for name in filters.RANGES:
+        assert filters.filtered(rows, {name: "0.5"}).count() <= 2, name

@@ -1,0 +1,148 @@
+"""What the charts across comparisons show, and the same in words. Only runs under the same conditions meet in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Max
+from django.urls import reverse
+
+from decoding.spec import STRATEGIES
+from webapp.comparisons.across.columns import AXES, COSTS, Column
+from webapp.comparisons.models import Conditions, Figures, Run, RunQuerySet
+
+MOST_POINTS = 500
+MOST_GROUPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Runs under the same conditions, with the letter that stands for them on this page."""
+
+    letter: str
+    conditions: Conditions
+    count: int
+
+    @property
+    def sentence(self) -> str:
+        return described(self.conditions)
+
+
+def described(of: Conditions) -> str:
+    sampling = of.sampling
+    drawn = f"temperature {sampling['temperature']:g}" if sampling["temperature"] else "greedy"
+    split = f" ({of.split})" if of.split else ""
+    return (
+        f"{of.pair.name} · {of.limit} prompts of {of.dataset.name}{split} · {drawn}, at most "
+        f"{sampling['max_new_tokens']} tokens · {of.device}"
+    )
+
+
+def groups(rows: RunQuerySet, known: Iterable[Conditions]) -> list[Group]:
+    """The conditions that these runs come from, those with most runs first."""
+    counted = rows.filter(figures__isnull=False).order_by().values_list("figures__conditions_id")
+    counts = counted.annotate(count=Count("pk"), latest=Max("comparison__created")).order_by("-count", "-latest")
+    by_id = {conditions.pk: conditions for conditions in known}
+    there = [(by_id[pk], count) for pk, count, _ in counts[:MOST_GROUPS] if pk in by_id]
+    return [Group(_letter(at), conditions, count) for at, (conditions, count) in enumerate(there)]
+
+
+def _letter(at: int) -> str:
+    """A, B, … Z, AA, AB, …"""
+    return (_letter(at // 26 - 1) if at >= 26 else "") + chr(ord("A") + at % 26)
+
+
+def differences(found: Sequence[Group]) -> list[str]:
+    """In what the conditions differ, in words."""
+    alike = {
+        "pair": {group.conditions.pair_id for group in found},
+        "prompts": {(g.conditions.dataset_id, g.conditions.split, g.conditions.limit) for g in found},
+        "sampling": {repr(sorted(group.conditions.sampling.items())) for group in found},
+        "device or number format": {group.conditions.device for group in found},
+    }
+    return [name for name, values in alike.items() if len(values) > 1] or ["definitions"]
+
+
+def front(points: Sequence[tuple[Any, float, float]]) -> set[Any]:
+    """The Pareto line: of (name, cost, gain) those that nothing beats in one without being beaten in the other."""
+    best, found = float("-inf"), set()
+    for name, _, gain in sorted(points, key=lambda point: (point[1], -point[2])):
+        if gain > best:
+            best = gain
+            found.add(name)
+    return found
+
+
+def is_ranked(run: Run, figures: Figures, noisy_too: bool) -> bool:
+    """May it stand on the Pareto line? Bounds and peers may not, nor what was not measured fairly."""
+    fair = not figures.is_mixed and figures.exactness != "divergent" and (noisy_too or not figures.noisy_count)
+    return fair and STRATEGIES[run.strategy].role in ("ranked", "baseline")
+
+
+def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> dict[str, Any]:
+    """The newest runs under these conditions: axes, values, and who stands on the Pareto line."""
+    found = list(rows.filter(figures__conditions=conditions).order_by("-comparison__created", "number")[:MOST_POINTS])
+    newest: dict[str, Run] = {}  # of what was measured often the luckiest would win, so each is judged by its last
+    for run in found:
+        if is_ranked(run, run.figures, noisy_too):
+            newest.setdefault(run.label, run)
+    points = [(run.pk, getattr(run.figures, cost), run.figures.speedup) for run in newest.values()]
+    on_line = front([point for point in points if None not in point])
+    judged = {run.pk for run in newest.values()}
+    axes = [axis for axis in AXES if any(axis.of(run) is not None for run in found)]
+    return {
+        "cost": {"name": cost, "title": COSTS[cost]},
+        "axes": [{"name": axis.name, "title": axis.title, "kind": axis.kind} for axis in axes],
+        "runs": [
+            _point(run, axes)
+            | {
+                "is_ranked": is_ranked(run, run.figures, noisy_too),
+                "is_newest": run.pk in judged,
+                "is_on_line": run.pk in on_line,
+            }
+            for run in found
+        ],
+    }
+
+
+def _point(run: Run, axes: Sequence[Column]) -> dict[str, Any]:
+    figures = run.figures
+    return {
+        "id": str(run.pk),
+        "label": run.label,
+        "strategy": run.strategy,
+        "comparison": run.comparison.name,
+        "address": reverse("comparison", args=[run.comparison_id]),
+        "is_noisy": figures.noisy_count > 0,
+        "low": figures.speedup_low,
+        "high": figures.speedup_high,
+        "values": {axis.name: axis.of(run) for axis in axes},
+    }
+
+
+def in_words(chart: dict[str, Any]) -> str:
+    """What someone who cannot see the Pareto chart is told."""
+    runs = chart["runs"]
+    line = sorted((run for run in runs if run["is_on_line"]), key=lambda run: run["values"]["speedup"])
+    if not line:
+        return f"{_count(len(runs), 'run')}, and none whose speed-up could be ranked."
+    steps = [f"{run['label']} {times(run['values']['speedup'], run['low'], run['high'])}" for run in line]
+    out = sum(not run["is_ranked"] for run in runs)
+    words = f"{_count(len(runs), 'run')}. On the line, from the cheapest draft to the fastest: {'; '.join(steps)}."
+    if out:
+        words += f" {_count(out, 'run')} cannot stand on it: bounds, peers, and what was noisy, mixed or diverged."
+    if len(runs) == MOST_POINTS:
+        words += f" Only the newest {MOST_POINTS} are drawn."
+    return words
+
+
+def times(median: float, low: float | None, high: float | None) -> str:
+    doubt = f" ({low:.2f} to {high:.2f})" if low is not None and high is not None else " (single prompt)"
+    return f"{median:.2f}×{doubt}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,108 @@
+"""The columns of the table of runs, as data: what they are called, where their values stand, which are axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from decoding.spec import STRATEGIES
+from decoding.summary import DEFINITIONS
+from webapp.comparisons.models import Run
+
+Kind = Literal["text", "number", "times", "share", "count", "date", "state", "exactness", "noise", "conditions"]
+NUMERIC = ("number", "times", "share", "count")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str  # in the address, the API and the CSV
+    title: str
+    source: str  # the path of its value, in Django's spelling
+    kind: Kind
+    help: str = ""
+    is_usual: bool = True  # shown where nobody has chosen columns
+    is_axis: bool = False  # of the parallel coordinates; its range can be asked for
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind in NUMERIC
+
+    def written(self, value: Any) -> str:
+        """A number as the table writes it; static/js/axes.js writes it alike."""
+        if value is None:
+            return "–"
+        if self.kind == "share":
+            return f"{100 * value:.0f}\u202f%"
+        if self.kind == "times":
+            return f"{value:.2f}×"
+        if self.kind == "count" or abs(value) >= 100:
+            return f"{value:,.0f}".replace(",", "\u202f")
+        return f"{value:.2f}".rstrip("0").rstrip(".")
+
+    def of(self, run: Run) -> Any:
+        value: Any = run
+        for name in self.source.split("__"):
+            value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+        return value
+
+
+def _params() -> list[Column]:
+    """A column for each number that strategies take: where two take one of the same name, they share it."""
+    numbers = {p.name: p.help for spec in STRATEGIES.values() for p in spec.params if p.kind in ("int", "float")}
+    return [
+        Column(name, name, f"params__{name}", "number", help, is_usual=False, is_axis=True)
+        for name, help in numbers.items()
+    ]
+
+
+COLUMNS: dict[str, Column] = {
+    column.name: column
+    for column in (
+        Column("comparison", "Comparison", "comparison__name", "text"),
+        Column("state", "State", "comparison__job__state", "state"),
+        Column("pair", "Pair", "comparison__pair__name", "text"),
+        Column("dataset", "Prompts", "comparison__dataset__name", "text"),
+        Column("conditions", "Alike", "figures__conditions_id", "conditions",
+               "runs with the same letter can be compared: models, prompts, sampling and device are the same"),
+        *_params(),
+        Column("speedup", "Speed-up", "figures__speedup", "times", DEFINITIONS["speedup"], is_axis=True),
+        Column("speedup_low", "at least", "figures__speedup_low", "times",
+               "the low end of its 95 % interval", is_usual=False),
+        Column("speedup_high", "at most", "figures__speedup_high", "times",
+               "the high end of its 95 % interval", is_usual=False),
+        Column("tokens_per_s", "Tokens/s", "figures__tokens_per_s", "number", DEFINITIONS["tokens_per_s"],
+               is_axis=True),
+        Column("mean_acceptance_length", "Per round", "figures__mean_acceptance_length", "number",
+               DEFINITIONS["mean_acceptance_length"], is_axis=True),
+        Column("draft_acceptance_rate", "Accepted", "figures__draft_acceptance_rate", "share",
+               DEFINITIONS["draft_acceptance_rate"], is_axis=True),
+        Column("draft_share", "Drafting", "figures__draft_share", "share", DEFINITIONS["draft_share"],
+               is_axis=True),
+        Column("draft_passes", "Draft passes", "figures__draft_passes", "number",
+               "runs of the draft model for each generated token", is_usual=False, is_axis=True),
+        Column("verify_share", "Verifying", "figures__verify_share", "share", DEFINITIONS["verify_share"],
+               is_usual=False, is_axis=True),
+        Column("exactness", "Text", "figures__exactness", "exactness", DEFINITIONS["audit"]),
+        Column("noisy_count", "Noisy", "figures__noisy_count", "noise",
+               "samples decoded while something else used the machine"),
+        Column("sample_count", "Samples", "figures__sample_count", "count", is_usual=False),
+        Column("device", "Hardware", "figures__conditions__device", "text", is_usual=False),
+        Column("versions", "Versions", "figures__versions", "text", is_usual=False),
+        Column("temperature", "Temperature", "comparison__sampling__temperature", "number", is_usual=False),
+        Column("created", "Launched", "comparison__created", "date"),
+    )
+}  # fmt: skip
+AXES = [column for column in COLUMNS.values() if column.is_axis]
+USUAL = [column.name for column in COLUMNS.values() if column.is_usual]
+ORDERS = {
+    **{name: name for name in ("label", "strategy", "number")},
+    **{name: column.source for name, column in COLUMNS.items() if column.kind != "conditions"},
+}
+COSTS = {"draft_passes": "draft passes a token", "draft_share": "share of the time spent drafting"}
+
+
+def chosen(names: Sequence[str]) -> list[Column]:
+    """In the table's own order, whatever the order they were asked for in."""
+    known = [column for name, column in COLUMNS.items() if name in names]
+    return known or [COLUMNS[name] for name in USUAL]

@@ -1,0 +1,101 @@
+"""What can be asked of the runs of a team: one description for page, API, CSV and saved views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from django import forms
+from django.db.models import F, Q
+from django.http import QueryDict
+from django_filters import rest_framework as filters
+
+from decoding.spec import STRATEGIES
+from webapp.comparisons.across.columns import AXES, COLUMNS, COSTS, ORDERS
+from webapp.comparisons.models import Exactness, Run, RunQuerySet
+from webapp.core.problems import Invalid
+from webapp.jobs.models import State
+
+ORDERINGS = [sign + name for name in ORDERS for sign in ("", "-")]
+LOOKS = ("ordering", "column", "cost")  # how they are shown, not which
+
+
+class Number(filters.NumberFilter):
+    field_class = forms.FloatField  # finite, and what JSON can hold
+
+
+class _Named(filters.FilterSet):
+    q = filters.CharFilter(method="searched", max_length=100, label="in the names of run and comparison")
+    comparison = filters.UUIDFilter(field_name="comparison_id")
+    pair = filters.UUIDFilter(field_name="comparison__pair_id")
+    dataset = filters.UUIDFilter(field_name="comparison__dataset_id")
+    strategy = filters.ChoiceFilter(choices=[(slug, spec.title) for slug, spec in STRATEGIES.items()])
+    device = filters.CharFilter(field_name="figures__conditions__device", max_length=400)
+    conditions = filters.UUIDFilter(field_name="figures__conditions_id")
+    state = filters.ChoiceFilter(field_name="comparison__job__state", choices=State.choices)
+    noisy = filters.BooleanFilter(method="is_noisy")
+    exactness = filters.ChoiceFilter(field_name="figures__exactness", choices=Exactness.choices)
+    since = filters.DateFilter(field_name="comparison__created", lookup_expr="date__gte")
+    until = filters.DateFilter(field_name="comparison__created", lookup_expr="date__lte")
+
+    def searched(self, rows: RunQuerySet, name: str, text: str) -> RunQuerySet:
+        return rows.filter(Q(label__icontains=text) | Q(comparison__name__icontains=text))
+
+    def is_noisy(self, rows: RunQuerySet, name: str, wanted: bool) -> RunQuerySet:
+        return rows.filter(figures__noisy_count__gt=0) if wanted else rows.filter(figures__noisy_count=0)
+
+
+RANGES = {
+    f"{column.name}_{end}": (column, end, Number(field_name=column.source, lookup_expr=lookup, label=word))
+    for column in AXES
+    for end, lookup, word in (("from", "gte", "at least"), ("to", "lte", "at most"))
+}
+RunFilter: Any = type("RunFilter", (_Named,), {name: ranged for name, (_, _, ranged) in RANGES.items()})
+KNOWN = (*RunFilter.base_filters, *LOOKS)
+
+
+def runs(actor: Any) -> RunQuerySet:
+    """All that can be asked about, with what a row shows."""
+    rows = Run.objects.visible_to(actor).filter(comparison__binned=None)
+    return rows.select_related("comparison__pair", "comparison__dataset", "comparison__job", "figures__conditions")
+
+
+def sound(asked: QueryDict) -> dict[str, Any]:
+    """What of an address can be filtered by; nonsense in it is ignored rather than an error."""
+    given = {name: asked[name].replace("\0", "") for name in RunFilter.base_filters if asked.get(name)}
+    errors = RunFilter(given, Run.objects.none()).form.errors
+    return {name: value for name, value in given.items() if name not in errors}
+
+
+def filtered(rows: RunQuerySet, asked: Mapping[str, Any]) -> RunQuerySet:
+    found: RunQuerySet = RunFilter(asked, rows).qs
+    return found
+
+
+def ordered(rows: RunQuerySet, asked: str) -> RunQuerySet:
+    """What has no value comes last, whichever way is up."""
+    name = asked.removeprefix("-")
+    if name not in ORDERS or asked.startswith("--"):
+        return rows.order_by("-comparison__created", "number", "pk")
+    by = F(ORDERS[name])
+    return rows.order_by(by.desc(nulls_last=True) if asked.startswith("-") else by.asc(nulls_last=True), "pk")
+
+
+def normalised(query: str) -> str:
+    """A saved view's query, each name in it known and each value sound, so that it can always be opened."""
+    try:
+        pairs = parse_qsl(query.removeprefix("?"), max_num_fields=200, errors="strict")
+    except (ValueError, UnicodeDecodeError):
+        raise Invalid("This is no query of an address.", field="query") from None
+    if unknown := [name for name, _ in pairs if name not in (*KNOWN, "page")]:
+        raise Invalid(f"Runs cannot be asked for {unknown[0][:40]!r}; known are {', '.join(KNOWN)}.", field="query")
+    pairs = [(name, value) for name, value in pairs if name != "page"]
+    allowed = {"ordering": ORDERINGS, "column": list(COLUMNS), "cost": list(COSTS)}
+    for name, value in pairs:
+        if name in allowed and value not in allowed[name]:
+            raise Invalid(f"{name} is {value[:40]!r}; it can be {', '.join(allowed[name])}.", field="query")
+    errors = RunFilter({name: value for name, value in pairs if name not in LOOKS}, Run.objects.none()).form.errors
+    for name, sentences in errors.items():
+        raise Invalid(f"{name}: {' '.join(sentences)}", field="query")
+    return urlencode(pairs)

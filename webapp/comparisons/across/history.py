@@ -1,0 +1,111 @@
+"""One pair over time: the speed-up of each strategy on the same question, and where hardware or versions changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from django.db.models import Count, Max
+from django.urls import reverse
+
+from webapp.comparisons.across.charts import times
+from webapp.comparisons.models import Conditions, Run, RunQuerySet
+
+MOST_RUNS, MOST_QUESTIONS, MOST_CHANGES = 400, 50, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The same prompts and sampling, on whatever device."""
+
+    digest: str
+    conditions: Conditions  # one of them; they differ in the device
+    count: int
+
+    @property
+    def sentence(self) -> str:
+        of = self.conditions
+        drawn = f"temperature {of.sampling['temperature']:g}" if of.sampling["temperature"] else "greedy"
+        split = f" ({of.split})" if of.split else ""
+        return f"{of.limit} prompts of {of.dataset.name}{split}, {drawn}, {of.sampling['max_new_tokens']} tokens"
+
+
+def questions(rows: RunQuerySet) -> list[Question]:
+    """What this pair was asked, the most often asked first."""
+    counted = rows.filter(figures__isnull=False).order_by().values_list("figures__conditions__question")
+    counts = dict(
+        counted.annotate(count=Count("pk"), latest=Max("comparison__created"))
+        .values_list("figures__conditions__question", "count")
+        .order_by("-count", "-latest")[:MOST_QUESTIONS]
+    )
+    known = {
+        conditions.question: conditions
+        for conditions in Conditions.objects.filter(question__in=counts).select_related("dataset", "pair")
+    }
+    return [Question(digest, known[digest], count) for digest, count in counts.items()]
+
+
+def history(rows: RunQuerySet, question: str) -> dict[str, Any]:
+    """The newest runs on one question, oldest first."""
+    found = rows.filter(figures__conditions__question=question, figures__speedup__isnull=False)
+    newest = list(found.order_by("-comparison__created", "-number")[:MOST_RUNS])
+    points = [_point(run) for run in reversed(newest)]
+    return {"points": points, "changes": _changes(points), "is_cut": len(newest) == MOST_RUNS}
+
+
+def _point(run: Run) -> dict[str, Any]:
+    figures = run.figures
+    return {
+        "run": str(run.pk),
+        "label": run.label,
+        "strategy": run.strategy,
+        "role": run.choice.spec.role,
+        "comparison": run.comparison.name,
+        "address": reverse("comparison", args=[run.comparison_id]),
+        "at": run.comparison.created,
+        "speedup": figures.speedup,
+        "low": figures.speedup_low,
+        "high": figures.speedup_high,
+        "tokens_per_s": figures.tokens_per_s,
+        "device": figures.conditions.device,
+        "versions": figures.versions,
+        "is_noisy": figures.noisy_count > 0 or figures.is_mixed,
+    }
+
+
+def _changes(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """From one comparison to the next, what it ran on became something else."""
+    changes = []
+    for before, after in pairwise(points):
+        for kind in ("device", "versions"):
+            if before[kind] != after[kind] and before[kind] and after[kind]:
+                changes.append({"at": after["at"], "kind": kind, "before": before[kind], "after": after[kind]})
+    return changes
+
+
+def in_words(shown: dict[str, Any]) -> str:
+    """First and last of each strategy, and what changed in between."""
+    by_label: dict[str, list[dict[str, Any]]] = {}
+    for point in shown["points"]:
+        if point["role"] != "baseline":
+            by_label.setdefault(point["label"], []).append(point)
+    sentences = []
+    for label, points in by_label.items():
+        first, last = points[0], points[-1]
+        now = times(last["speedup"], last["low"], last["high"])
+        if len(points) == 1:
+            sentences.append(f"{label} was measured once, on {first['at']:%Y-%m-%d}: {now}.")
+        else:
+            was = times(first["speedup"], first["low"], first["high"])
+            sentences.append(f"{label} went from {was} on {first['at']:%Y-%m-%d} to {now} on {last['at']:%Y-%m-%d}.")
+    for change in shown["changes"][-MOST_CHANGES:]:
+        what = "hardware" if change["kind"] == "device" else "versions"
+        sentences.append(
+            f"On {change['at']:%Y-%m-%d} the {what} changed to {change['after']}; "
+            "what lies before and after is not to be compared."
+        )
+    if (more := len(shown["changes"]) - MOST_CHANGES) > 0:
+        sentences.append(f"Before that there were {more} changes more.")
+    return " ".join(sentences)

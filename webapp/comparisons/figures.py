@@ -1,0 +1,103 @@
+"""What an ended comparison has shown, written down per run: the report again, in columns that a database can sort.
+
+The report stays the truth and can be made anew at any time; figures are only kept where runs of many comparisons are
+looked at together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Sum
+
+from decoding import summary
+from webapp.comparisons.models import Comparison, Conditions, Exactness, Figures, Sample
+from webapp.comparisons.report import report
+
+WORST_FIRST = (Exactness.DIVERGENT, Exactness.TIE, Exactness.NOT_COMPARED, Exactness.IDENTICAL)
+VERSIONS = ("python", "torch", "transformers")
+
+
+def sum_up_ended(*, seconds: float) -> int:
+    """For each comparison that has ended since its figures were made; as many as that time allows, at least one."""
+    deadline = time.monotonic() + seconds
+    ended = Comparison.objects.filter(job__finished__isnull=False).exclude(summed=F("job__finished"))
+    count = 0
+    for comparison in ended.select_related("job").order_by("-created")[:1000]:
+        sum_up(comparison)
+        count += 1
+        if time.monotonic() >= deadline:
+            break
+    return count
+
+
+@transaction.atomic
+def sum_up(comparison: Comparison) -> None:
+    """Figures of its runs that have finished samples. One that is retried is summed up again when it ends again."""
+    shown = report(comparison)
+    rows = {row["label"]: row for row in shown["strategies"] if row["sample_count"]}
+    counted = Sample.objects.filter(run__comparison=comparison).finished().order_by().values_list("run_id")
+    tokens = dict(counted.annotate(Sum("new_tokens")))
+    Figures.objects.filter(run__comparison=comparison).delete()
+    if rows:
+        alike = _conditions(comparison, next(iter(rows.values()))["runner"])
+        versions = ", ".join(f"{name} {found}" for name in VERSIONS if (found := comparison.hardware.get(name)))
+        Figures.objects.bulk_create(
+            Figures(
+                run=run,
+                conditions=alike,
+                versions=versions[:200],
+                is_mixed=shown["is_mixed"],
+                **_numbers(rows[run.label], tokens[run.pk]),
+            )
+            for run in comparison.runs.all()
+            if run.label in rows
+        )
+    Comparison.objects.filter(pk=comparison.pk).update(summed=comparison.job.finished)
+
+
+def _numbers(row: dict[str, Any], tokens: int) -> dict[str, Any]:
+    gain = row["speedup"] or {"median": None, "low": None, "high": None}
+    same = ("sample_count", "noisy_count", "tokens_per_s", "mean_acceptance_length", "draft_acceptance_rate",
+            "draft_share", "verify_share")  # fmt: skip
+    return {
+        **{name: row[name] for name in same},
+        "speedup": gain["median"],
+        "speedup_low": gain["low"],
+        "speedup_high": gain["high"],
+        "draft_passes": row["num_draft_passes"] / tokens if tokens else None,
+        "exactness": next((outcome for outcome in WORST_FIRST if row["audit"][outcome]), ""),
+    }
+
+
+def _conditions(comparison: Comparison, device: str) -> Conditions:
+    sampling = dict(comparison.sampling)
+    if not sampling["temperature"]:  # greedy: nothing is drawn
+        for unused in ("seed", "dice", "top_k", "top_p"):
+            sampling.pop(unused, None)
+    question = [
+        summary.DEFINITIONS_VERSION, comparison.pair_id, comparison.dataset_id, comparison.split, comparison.limit,
+        sampling,
+    ]  # fmt: skip
+    found, _ = Conditions.objects.get_or_create(
+        team_id=comparison.team_id,
+        digest=_digest([*question, device]),
+        defaults={
+            "question": _digest(question),
+            "pair_id": comparison.pair_id,
+            "dataset_id": comparison.dataset_id,
+            "split": comparison.split,
+            "limit": comparison.limit,
+            "sampling": comparison.sampling,
+            "device": device[:400],
+        },
+    )
+    return found
+
+
+def _digest(parts: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
