@@ -11,7 +11,6 @@ from webapp.comparisons import figures
 from webapp.comparisons.across import saved
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
-from webapp.registry.models import Training
 from webapp.sharing import services as sharing
 
 
@@ -25,8 +24,6 @@ def one_of_everything(world: Any) -> dict[str, Any]:
     view = saved.save(name="v", query="", by=by)
     upload = make.upload(by, {"c.safetensors": make.safetensors({"w": [2]})})
     classifier = registry.add_classifier(name="c", pair=comparison.pair, upload=upload, by=by)
-    study = make.study(by, pair=comparison.pair, dataset=comparison.dataset)
-    training = make.training(by, pair=comparison.pair, dataset=comparison.dataset)
     token = accounts.create_token(name="t", scope=Scope.READ, days=1, by=by)[0]
     run = comparison.runs.first()
     return {
@@ -54,12 +51,6 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "datasets": comparison.dataset,
         "dataset": comparison.dataset,
         "classifiers": classifier,
-        "classifier": classifier,
-        "training": training,
-        "studies": study,
-        "study": study,
-        "bin-study": study,
-        "restore-study": study,
         "comparisons": comparison,
         "comparison": comparison,
         "bin-comparison": comparison,
