@@ -16,7 +16,7 @@ from torch import Tensor
 from decoding import chance
 from decoding.errors import BrokenModel
 from decoding.spec import Sampling
-from decoding.verify import Verdict, by_equality, by_ratio, choose
+from decoding.verify import Verdict, by_equality, by_ratio, choose_each
 
 Ahead = Sequence[int] | Sequence[Tensor]  # ids, or one-element tensors of ids that nobody has waited for yet
 
@@ -67,6 +67,10 @@ class Dice:
 
     def draw(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         """What the draft proposes after each context: ids [rows], left on the device."""
+        return self.pick(self.preferences(scores, aheads), aheads)
+
+    def pick(self, preferences: Tensor, aheads: Sequence[Ahead]) -> Tensor:
+        """The same, for whoever has the preferences already."""
         raise NotImplementedError
 
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
@@ -107,8 +111,8 @@ class Dice:
 class Greedy(Dice):
     """Temperature 0: the likeliest token, and equality."""
 
-    def draw(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
-        return _best(self.preferences(scores, aheads))
+    def pick(self, preferences: Tensor, aheads: Sequence[Ahead]) -> Tensor:
+        return _best(preferences)
 
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
         return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
@@ -138,6 +142,10 @@ class Shared(Greedy):
         block, start = divmod(first, NOISE_BLOCK)
         if last - first == len(positions) - 1 and last < (block + 1) * NOISE_BLOCK:
             return self._block(block, device)[start : start + len(positions)]
+        lowest = min(positions) // NOISE_BLOCK
+        if max(positions) // NOISE_BLOCK == lowest:  # branches: a few places, each several times
+            rows = torch.tensor([position % NOISE_BLOCK for position in positions], device=device)
+            return self._block(lowest, device).index_select(0, rows)
         return torch.stack([self._block(p // NOISE_BLOCK, device)[p % NOISE_BLOCK] for p in positions])
 
     def _block(self, block: int, device: torch.device) -> Tensor:
@@ -160,9 +168,8 @@ class Ratio(Dice):
         super().commit(tokens)
         self._digest = chance.digest(tokens, self._digest)
 
-    def draw(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
-        weights = _probabilities(scores)
-        return torch.cat([choose(row, self._coin("draft", ahead)) for row, ahead in zip(weights, aheads, strict=True)])
+    def pick(self, preferences: Tensor, aheads: Sequence[Ahead]) -> Tensor:
+        return choose_each(_probabilities(preferences), [self._coin("draft", ahead) for ahead in aheads])
 
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
         p = _probabilities(self.scores(logits, [ahead]))[0, token].item()

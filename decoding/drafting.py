@@ -31,8 +31,8 @@ class Draft:
 
     @cached_property
     def confidence(self) -> tuple[float, ...]:
-        """The draft's own probability of each of its tokens."""
-        if not self.tokens:
+        """The draft's own probability of each of its tokens; none where it was not asked."""
+        if not self.tokens or self.backup in ("ngram", "random"):
             return ()
         ids = torch.tensor(self.tokens, device=self.scores.device)[:, None]
         return tuple(torch.softmax(self.scores.float(), -1).gather(1, ids)[:, 0].tolist())

@@ -14,7 +14,13 @@ from typing import Any, ClassVar, Literal, Protocol, TextIO
 
 TRACE_VERSION = 1
 
-StopReason = Literal["limit", "rule", "eos", "length"]  # lookahead used up | rule said stop | end token | no room left
+StopReason = Literal[
+    "limit",  # the lookahead was used up
+    "rule",  # the stop rule said so
+    "eos",  # an end token was drafted
+    "length",  # no room was left
+    "early",  # the verdict that it was prepared for came first
+]
 Source = Literal["none", "fresh", "hit", "miss"]  # no draft | drafted now | prepared ahead | prepared, but not this
 Backup = Literal["", "neural", "ngram", "random"]  # what drafted after a miss; nothing after a hit
 Outcome = Literal["bonus", "correction"]

@@ -45,9 +45,18 @@ def _disco(parts: Parts, rule: str, threshold: float, cap: int, classifier: str)
 
 
 def _ssd(parts: Parts, placement: str, **settings: Any) -> Drafter:
+    return _speculating(parts, Settings(**settings))
+
+
+def _ssd_disco(parts: Parts, cap: int, branches: int, classifier: str, placement: str) -> Drafter:
+    settings = Settings(lookahead=cap, branches=branches, backup="neural")
+    return _speculating(parts, settings, parts.classifier(classifier))
+
+
+def _speculating(parts: Parts, settings: Settings, classifier: Classifier | None = None) -> Drafter:
     """The draft's side has dice of its own, with the sample's seed: it may sit in another process."""
     dice = dice_for(parts.dice.sampling, parts.dice.vocab, parts.dice.seed)
-    speculator = Speculator(parts.draft, dice, Settings(**settings), parts.end_tokens)
+    speculator = Speculator(parts.draft, dice, settings, parts.end_tokens, classifier)
     return SsdDrafter(InTurn(speculator), parts.clock)
 
 
@@ -59,6 +68,7 @@ BUILDERS: dict[str, Callable[..., Drafter]] = {
     "threshold": _threshold,
     "disco": _disco,
     "ssd": _ssd,
+    "ssd-disco": _ssd_disco,
     "oracle": lambda parts, cap: parts.drafter(Oracle(cap, parts.target, parts.dice, parts.clock)),
 }
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from decoding.errors import BadSampling, BadStrategy
+from decoding.ssd import fanout
 
 Role = Literal[
     "baseline",  # what everything is compared with
@@ -79,6 +80,7 @@ class StrategySpec:
     summary: str
     role: Role
     params: tuple[Param, ...] = ()  # the first may be given on the command line without its name
+    check: Callable[[Mapping[str, Value]], None] = lambda params: None  # what no parameter can know alone
 
     def read(self, given: Mapping[str, object]) -> dict[str, Value]:
         """All parameters with defaults filled in. An unknown name or a bad value raises BadStrategy."""
@@ -88,13 +90,33 @@ class StrategySpec:
                 offer = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
                 raise BadStrategy(f"{self.slug} has no parameter {name!r}; {offer}.")
         try:
-            return {param.name: param.read(given.get(param.name, param.default)) for param in self.params}
+            params = {param.name: param.read(given.get(param.name, param.default)) for param in self.params}
+            self.check(params)
+            return params
         except BadStrategy as error:
             raise BadStrategy(f"{self.slug}: {error}.") from None
 
 
 _LOOKAHEAD = "how many tokens are drafted each round"
 _CAP = "the most tokens drafted in one round"
+_CLASSIFIER = Param("classifier", "text", "", "which classifier; none named takes the pair's own")
+_BRANCHES = Param("branches", "int", 12, "how many outcomes are prepared for each round", 1, 512)
+_PLACEMENT = Param(
+    "placement",
+    "choice",
+    "auto",
+    "where the draft works: in turn with the target",
+    choices=("auto", "in-turn"),
+)
+
+
+def _check_fanout(params: Mapping[str, Value]) -> None:
+    name, lookahead, branches = str(params["fanout"]), params["lookahead"], params["branches"]
+    try:
+        fanout.read(name, int(lookahead), int(branches))
+    except ValueError as error:
+        raise BadStrategy(f"fanout is {name!r}, {error}") from None
+
 
 STRATEGIES: dict[str, StrategySpec] = {
     spec.slug: spec
@@ -153,7 +175,7 @@ STRATEGIES: dict[str, StrategySpec] = {
                 ),
                 Param("threshold", "float", 0.0, "where the rule stops; 0 takes the classifier's own", 0.0, 1.0),
                 Param("cap", "int", 20, _CAP, 1, 64),
-                Param("classifier", "text", "", "which classifier; none named takes the pair's own"),
+                _CLASSIFIER,
             ),
         ),
         StrategySpec(
@@ -163,8 +185,46 @@ STRATEGIES: dict[str, StrategySpec] = {
             "ranked",
             (
                 Param("lookahead", "int", 4, _LOOKAHEAD, 1, 64, short="k"),
-                Param("branches", "int", 12, "how many outcomes are prepared for each round", 1, 512),
-                Param("placement", "choice", "auto", "where the draft works", choices=("auto", "in-turn")),
+                Param(
+                    "fanout",
+                    "text",
+                    "geometric",
+                    "how branches are spread over the accepted counts: uniform, geometric, measured, or a list such as "
+                    "5/4/3 for k=2, branches=12; a second list for rounds after a miss: 5/4/3+8/4/0",
+                ),
+                _BRANCHES,
+                Param(
+                    "backup",
+                    "choice",
+                    "auto",
+                    "what drafts after a miss: the draft model, what followed the same words before, or random tokens; "
+                    "auto: the model or the n-gram, by what each brought in time so far",
+                    choices=("auto", "neural", "ngram", "random"),
+                ),
+                Param(
+                    "constant",
+                    "float",
+                    1.0,
+                    "Saguaro sampling: the draft holds back from what is cached by this factor, above 0; "
+                    "of effect under ratio dice only",
+                    1e-6,
+                    1.0,
+                    short="C",
+                ),
+                _PLACEMENT,
+            ),
+            _check_fanout,
+        ),
+        StrategySpec(
+            "ssd-disco",
+            "SSD with DISCO",
+            "SSD where the trained classifier says which outcomes are prepared, how deep, and how much is verified.",
+            "ranked",
+            (
+                Param("cap", "int", 8, _CAP, 1, 64),
+                _BRANCHES,
+                _CLASSIFIER,
+                _PLACEMENT,
             ),
         ),
         StrategySpec(

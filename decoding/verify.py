@@ -50,6 +50,11 @@ def by_ratio(
 def choose(weights: Tensor, unit: float) -> Tensor:
     """The token whose share of the (unnormalised) weights holds `unit`. In float64: a float32 running sum over a
     large vocabulary would skew its tail."""
+    return choose_each(weights[None], [unit])
+
+
+def choose_each(weights: Tensor, units: Sequence[float]) -> Tensor:
+    """The same for each row [n, V] with a number of its own: ids [n]."""
     cumulated = weights.double().cumsum(-1)
-    index = torch.searchsorted(cumulated, (cumulated[-1] * unit).reshape(1), right=True)
-    return index.clamp(max=weights.shape[-1] - 1)
+    sought = cumulated[:, -1:] * torch.tensor(units, dtype=torch.float64, device=weights.device)[:, None]
+    return torch.searchsorted(cumulated, sought, right=True)[:, 0].clamp(max=weights.shape[-1] - 1)

@@ -6,9 +6,11 @@ exactly k drafted tokens are accepted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 FanOut = tuple[int, ...]
+NAMES = ("uniform", "geometric", "measured")
 
 
 def uniform(lookahead: int, branches: int) -> FanOut:
@@ -18,6 +20,74 @@ def uniform(lookahead: int, branches: int) -> FanOut:
     return tuple(share + (k in extra) for k in range(lookahead + 1))
 
 
-def places(fanout: Sequence[int]) -> list[int]:
-    """The accepted count of each branch, in order."""
-    return [k for k, count in enumerate(fanout) for _ in range(count)]
+def geometric(lookahead: int, branches: int, acceptance: float, exponent: float) -> FanOut:
+    """The best there is if each token is accepted with the same probability and the chance that F guesses miss falls
+    as F to the minus exponent (Theorem 12 of the SSD paper): in proportion to the case's probability to the power of
+    1 / (1 + exponent)."""
+    acceptance = min(max(acceptance, 0.01), 0.99)
+    weights = [p ** (1 / (1 + exponent)) for p in chances([acceptance] * lookahead)]
+    return _largest_remainder([branches * weight / sum(weights) for weight in weights])
+
+
+def measured(worth: Sequence[Sequence[float]], branches: int) -> FanOut:
+    """Each branch goes where it adds most, and no law is needed: `worth[k][f]` is the probability that k tokens are
+    accepted and guess number f, counted from 0, is the target's."""
+    counts = [0] * len(worth)
+    for _ in range(branches):
+        gains = [row[count] if count < len(row) else 0.0 for row, count in zip(worth, counts, strict=True)]
+        counts[max(range(len(gains)), key=gains.__getitem__)] += 1
+    return tuple(counts)
+
+
+def chances(accepted: Sequence[float]) -> list[float]:
+    """From each token's chance to be accepted once all before it are: the chance of each accepted count."""
+    found, survival = [], 1.0
+    for chance in accepted:
+        found.append(survival * (1.0 - chance))
+        survival *= chance
+    return [*found, survival]
+
+
+def exponent(miss: Callable[[int], float], counts: Sequence[int] = (1, 2, 4, 8)) -> float:
+    """The power by which misses fall with the number of guesses: the slope through their logarithms. The factor in
+    front, which real curves have and the theorem has not, does not change the shape of a fan-out."""
+    x = [math.log(count) for count in counts]
+    y = [math.log(max(miss(count), 1e-6)) for count in counts]
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum((a - mean_x) ** 2 for a in x)
+    return max(0.05, -slope)
+
+
+def fitted(fanout: FanOut, drafted: int) -> FanOut:
+    """A fan-out for a draft that is shorter than the lookahead: its last entry still is that of a whole acceptance."""
+    return fanout if drafted + 1 >= len(fanout) else (*fanout[:drafted], sum(fanout[drafted:]))
+
+
+def read(text: str, lookahead: int, branches: int) -> tuple[FanOut, FanOut] | None:
+    """`5/4/3/0`, or one list after a hit and one after a miss, `5/4/3/0+12/0/0/0`. None where it is one of NAMES;
+    ValueError with the reason, as the end of a sentence, where it cannot be used."""
+    if text in NAMES:
+        return None
+    lists = [tuple(_count(word) for word in part.split("/")) for part in text.split("+")]
+    if len(lists) > 2:
+        raise ValueError("which are more than two lists: one after a hit, one after a miss")
+    for counts in lists:
+        if len(counts) != lookahead + 1:
+            raise ValueError(f"which has {len(counts)} entries where a lookahead of {lookahead} has {lookahead + 1}")
+        if sum(counts) != branches:
+            raise ValueError(f"which adds up to {sum(counts)} where branches is {branches}")
+    return lists[0], lists[-1]
+
+
+def _count(word: str) -> int:
+    if not word.isascii() or not word.isdigit() or len(word) > 4:
+        raise ValueError(f"which is neither {', '.join(NAMES)} nor a list of counts such as 5/4/3")
+    return int(word)
+
+
+def _largest_remainder(shares: Sequence[float]) -> FanOut:
+    counts = [math.floor(share) for share in shares]
+    left = round(sum(shares)) - sum(counts)
+    for k in sorted(range(len(shares)), key=lambda k: counts[k] - shares[k])[:left]:
+        counts[k] += 1
+    return tuple(counts)

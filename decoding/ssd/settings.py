@@ -14,6 +14,6 @@ class Settings:
 
     lookahead: int = 4
     branches: int = 12
-    fanout: str = "uniform"
-    backup: Backup | Literal["auto"] = "neural"
+    fanout: str = "geometric"
+    backup: Backup | Literal["auto"] = "auto"
     constant: float = 1.0  # Saguaro sampling's C

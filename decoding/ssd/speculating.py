@@ -9,19 +9,24 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from decoding.dice import Dice
-from decoding.drafting import EMPTY, Draft, ModelDrafter, read_prompt
-from decoding.events import Source, StopReason
+from decoding.disco.classifier import Classifier
+from decoding.drafting import EMPTY, Draft, read_prompt
+from decoding.events import Backup, Source
 from decoding.runner import ModelRunner, align
-from decoding.ssd import fanout
+from decoding.ssd.backups import Echo, certain, random_tokens
+from decoding.ssd.chain import Chain
+from decoding.ssd.drawing import drawing_for
+from decoding.ssd.outcomes import RANKS
+from decoding.ssd.pace import Pace
+from decoding.ssd.planning import Planner, planner_for
 from decoding.ssd.settings import Settings
 from decoding.ssd.tree import Tree
-from decoding.stopping import FixedLength
 
 
 @dataclass(frozen=True)
@@ -38,21 +43,38 @@ class Prepared:
     idle_ns: int = 0  # from then until now
 
 
+@dataclass
+class _Given:
+    """The draft that is with the target."""
+
+    draft: Draft = EMPTY
+    limit: int = 0  # the most tokens it could have
+    chain: Chain = field(default_factory=Chain)
+    seen: list[Tensor] = field(default_factory=list)  # [1, V] each: its first tokens' scores, as far as the model ran
+    row: int | None = None  # of the tree that it comes from, until that branch is adopted
+    ranked: Sequence[Sequence[int]] = ()  # for each accepted count, tokens that the target may say, likeliest first
+
+
 class Speculator:
     def __init__(
-        self, runner: ModelRunner, dice: Dice, settings: Settings, end_tokens: Collection[int] = frozenset()
+        self,
+        runner: ModelRunner,
+        dice: Dice,
+        settings: Settings,
+        end_tokens: Collection[int] = frozenset(),
+        classifier: Classifier | None = None,
     ) -> None:
-        """`dice` are its own: it commits to them what the verdicts say."""
+        """`dice` are its own: it commits to them what the verdicts say. A classifier makes it `ssd-disco`."""
         self.runner = runner
         self.dice = dice
         self.settings = settings
         self.end_tokens = end_tokens
-        self._drafter = ModelDrafter(runner, FixedLength(settings.lookahead), dice, end_tokens)
+        self._drawing = drawing_for(dice, end_tokens, settings, classifier)
+        self._planner: Planner = planner_for(settings, by_estimates=classifier is not None)
+        self._pace = Pace(settings.backup)
+        self._echo = Echo()
         self._text: list[int] = []
-        self._limit = 0  # the most tokens that the last draft could have
-        self._draft = EMPTY  # the last one given
-        self._seen: Tensor | None = None  # [n, V], the draft's rows that the model has computed
-        self._winner: int | None = None  # the row that the last answer came from, until it is adopted
+        self._given = _Given()
         self._tree: Tree | None = None
         self._is_committed = True
         self._prepared = Prepared()
@@ -60,7 +82,7 @@ class Speculator:
     def read(self, text: Sequence[int]) -> None:
         """Read the prompt, so that `begin` starts warm."""
         self._text = list(text)
-        self.dice.commit(text)
+        self._hear(text)
         if len(text) <= self.runner.context:  # otherwise it never drafts, and the target goes on alone
             read_prompt(self.runner, text)
 
@@ -68,20 +90,20 @@ class Speculator:
         """The first draft. Reads the prompt if `read` has not."""
         if self._text != list(text):
             self.read(text)
-        return self._give(self._drafted_now(limit, "fresh"), limit)
+        return self._give(self._draft_alone(self._room(limit), "fresh"), limit)
 
     def answer(self, accepted: int, token: int, limit: int) -> Draft:
         """The verdict on the last draft; returns the next one, of at most `limit` tokens."""
         row = self._tree.find(accepted, token) if self._tree else None
-        fresh = [*self._draft.tokens[:accepted], token]
+        fresh = [*self._given.draft.tokens[:accepted], token]
+        self._learn(accepted, token, fresh)
         self._text += fresh
-        self.dice.commit(fresh)
-        room = min(limit, self.runner.context - len(self._text))
+        self._hear(fresh)
+        room = self._room(limit)
         if row is None or room <= 0:
             self._tree = None
-            return self._give(self._drafted_now(limit, "miss"), limit)
-        self._winner = row
-        return self._give(self._prepared_before(row, room), limit)
+            return self._give(self._after_a_miss(room), limit)
+        return self._give(self._after_a_hit(row, room), limit)
 
     def step(self) -> bool:
         """One step of preparing. False when nothing is worth preparing any more."""
@@ -89,7 +111,7 @@ class Speculator:
         if not self._is_committed:
             self._commit()
         elif self._tree and not self._tree.is_done:
-            self._tree.step(self.end_tokens)
+            self._tree.step()
         else:
             return False
         ended = time.perf_counter_ns()
@@ -115,82 +137,160 @@ class Speculator:
             idle_ns=time.perf_counter_ns() - found.end_ns,
         )
 
-    def _give(self, draft: Draft, limit: int) -> Draft:
-        self._draft, self._limit = draft, limit
+    # The answer ---------------------------------------------------------------------------------------------------
+
+    def _give(self, given: _Given, limit: int) -> Draft:
+        given.limit = limit
+        self._given = given
         self._prepared = Prepared()
-        self._is_committed = not draft.tokens  # nothing follows an empty draft that could be prepared
-        return draft
+        self._is_committed = not given.draft.tokens
+        self._pace.gave()
+        return given.draft
 
-    def _drafted_now(self, limit: int, source: Source) -> Draft:
-        draft = self._drafter.propose(self._text, limit)
-        self._seen = draft.scores
-        return dataclasses.replace(draft, source=source) if draft.tokens else EMPTY
+    def _room(self, limit: int) -> int:
+        return min(limit, self.settings.lookahead, self.runner.context - len(self._text))
 
-    def _prepared_before(self, row: int, room: int) -> Draft:
+    def _hear(self, tokens: Sequence[int]) -> None:
+        self.dice.commit(tokens)
+        self._echo.hear(tokens)
+
+    def _learn(self, accepted: int, token: int, fresh: Sequence[int]) -> None:
+        draft, ranked = self._given.draft, self._given.ranked
+        self._pace.judged(draft, accepted)
+        if self.settings.backup == "auto":
+            self._pace.echoed(self._echo.propose(len(fresh)), fresh)
+        if not draft.tokens:
+            return
+        rank = None
+        if ranked:
+            rank = ranked[accepted].index(token) if token in ranked[accepted] else RANKS
+        self._planner.tell(draft, accepted, rank)
+
+    def _after_a_hit(self, row: int, room: int) -> _Given:
+        """What the branch has come to. Where the verdict was early, it alone may go on, if that is worth the wait."""
         assert self._tree is not None
-        branch, asked = self._tree.branches[row], self.settings.lookahead
-        count = min(len(branch.tokens), room)
-        self._seen = self._tree.rows(row, count)
-        is_whole = count == len(branch.tokens)
-        stop: StopReason = "eos" if branch.ended and is_whole else "limit" if count == asked else "length"
-        return Draft(tuple(branch.tokens[:count]), self._seen, asked, stop, "hit", 0)
+        branch = self._tree.branches[row]
+        chain = branch.cut(room, self.settings.lookahead)
+        seen, bent = self._tree.rows(row, len(chain.tokens))
+        given = _Given(chain=chain, seen=seen, row=row)
+        if chain.stop is None and self._is_worth_waiting(chain):
+            self._adopt(given)
+            self._draw_on(given, bent, room)
+        given.draft = self._draft_of(given.chain, bent, "hit", passes=max(0, len(chain.tokens) - len(branch.tokens)))
+        return given
+
+    def _after_a_miss(self, room: int) -> _Given:
+        if room <= 0:
+            return _Given()
+        backup = self._pace.backup(room)
+        tokens = self._without_the_model(backup, room)
+        if not tokens:
+            return self._draft_alone(room, "miss", "neural")
+        chain = Chain(tokens)
+        chain.stop = "eos" if tokens[-1] in self.end_tokens else "limit"
+        draft = self._draft_of(chain, [certain(tokens, self.dice.vocab)], "miss", 0, backup)
+        return _Given(draft, chain=chain)
+
+    def _without_the_model(self, backup: Backup, room: int) -> list[int]:
+        """Up to the first end token. Nothing where the text has never said the like; then the model is asked."""
+        tokens: list[int] = []
+        if backup == "ngram":
+            tokens = self._echo.propose(room)
+        elif backup == "random":
+            tokens = random_tokens(self.dice.seed, self._text, room, self.dice.vocab)
+        end = next((i for i, token in enumerate(tokens) if token in self.end_tokens), len(tokens))
+        return tokens[: end + 1]
+
+    def _draft_alone(self, room: int, source: Source, backup: Backup = "") -> _Given:
+        """One token after another, while the target waits."""
+        given = _Given()
+        bent: list[Tensor] = []
+        if room > 0:
+            self._draw_on(given, bent, room)
+            given.draft = self._draft_of(given.chain, bent, source, passes=len(bent), backup=backup)
+        return given
+
+    def _draw_on(self, given: _Given, bent: list[Tensor], room: int) -> None:
+        began, before = time.perf_counter_ns(), len(given.chain.tokens)
+        fed = align(self.runner, [*self._text, *given.chain.tokens])
+        while given.chain.stop is None:
+            scores, drawn_from = self._drawing.one(given.chain, self.runner.extend(fed), room)
+            given.seen.append(scores)
+            bent.append(drawn_from)
+            fed = given.chain.tokens[-1:]
+        self._pace.drafted(len(given.chain.tokens) - before, time.perf_counter_ns() - began)
+
+    def _draft_of(
+        self, chain: Chain, drawn_from: list[Tensor], source: Source, passes: int, backup: Backup = ""
+    ) -> Draft:
+        return Draft(
+            tokens=tuple(chain.tokens),
+            scores=torch.cat(drawn_from),
+            lookahead=self.settings.lookahead,
+            stop=chain.stop or "early",
+            source=source,
+            passes=passes,
+            estimate=tuple(chain.estimates),
+            backup=backup,
+        )
+
+    def _is_worth_waiting(self, chain: Chain) -> bool:
+        if chain.estimates:
+            return chain.survival >= self._drawing.price_alone
+        return self._planner.acceptance ** len(chain.tokens) >= self._pace.price
+
+    # The preparation ----------------------------------------------------------------------------------------------
+
+    def _adopt(self, given: _Given) -> None:
+        """What the draft model has read of the winner, it need not read again."""
+        if given.row is not None and self._tree is not None:
+            self._tree.adopt(given.row)
+        given.row = None
+        self._tree = None
 
     def _commit(self) -> None:
         """Bring the cache to the end of the draft that was given, and open a branch for each outcome chosen."""
         self._is_committed = True
-        if self._winner is not None and self._tree is not None:
-            self._tree.adopt(self._winner)
-        self._tree = self._winner = None
-        scores = self._rows()
-        outcomes = self._outcomes(scores)
-        if not outcomes:
-            return
-        lengths = [len(self._text) + k for k, _ in outcomes]
-        most = min(
-            self.settings.lookahead,
-            self.runner.context - max(lengths),
-            max(self._limit - k - 1 for k, _ in outcomes),
-        )
-        if most > 0:
-            self._tree = Tree(self.runner.fork(lengths), outcomes, self._draft.tokens, most, self.dice)
+        given = self._given
+        self._adopt(given)
+        scores, liked = self._rows(given)
+        given.ranked = self._ranked(given, liked)
+        estimates = [*given.chain.estimates, *self._drawing.estimate_next(given.chain, scores[-1], liked[-1])]
+        placed = self._planner.place(given.draft, estimates, given.ranked)
+        self._prepared = dataclasses.replace(self._prepared, predicted_hit=placed.predicted_hit, fanout=placed.fanout)
+        if placed.outcomes:
+            lengths = [len(self._text) + k for k, _ in placed.outcomes]
+            most = min(self.settings.lookahead, given.limit - 1, self.runner.context - max(lengths))
+            self._drawing.guesses = self._planner.guesses
+            self._tree = Tree(self.runner.fork(lengths), placed.outcomes, given.draft.tokens, most, self._drawing)
 
-    def _rows(self) -> Tensor:
-        """[k + 1, V], the draft's scores after the text and after each drafted token. Those it drafted from are known;
-        the last one always is new."""
-        tokens = self._draft.tokens
-        known = self._seen if self._seen is not None else torch.empty(0)
-        missing = len(tokens) + 1 - len(known)
+    def _rows(self, given: _Given) -> tuple[Tensor, Tensor]:
+        """[k + 1, V], the draft's scores after the text and after each drafted token, and what it likes by them. The
+        rows that tokens were drawn from are there; the last one always is new."""
+        tokens = given.draft.tokens
+        aheads = [tokens[:i] for i in range(len(tokens) + 1)]
+        missing = len(aheads) - len(given.seen)
         logits = self.runner.extend(align(self.runner, [*self._text, *tokens], missing), missing)
-        fresh = self.dice.scores(logits, [tokens[:i] for i in range(len(known), len(tokens) + 1)])
-        return torch.cat((known.to(fresh), fresh)) if len(known) else fresh
+        scores = torch.cat([*given.seen, self.dice.scores(logits, aheads[-missing:])])
+        return scores, self.dice.preferences(scores, aheads)
 
-    def _outcomes(self, scores: Tensor) -> list[tuple[int, int]]:
-        """The outcomes to prepare for: (accepted, token), of those that leave room for a draft."""
-        tokens = self._draft.tokens
-        wanted = fanout.uniform(len(tokens), self.settings.branches)
-        ranked = self._ranked(scores, max(wanted))
+    def _ranked(self, given: _Given, liked: Tensor) -> list[list[int]]:
+        """For each accepted count that leaves room for a draft, the target's likeliest tokens. It never refuses a
+        token to say it after all, and after an end token there is no next draft."""
+        tokens = given.draft.tokens
+        liked = liked.clone()
+        liked[torch.arange(len(tokens)), list(tokens)] = -torch.inf
+        if self.end_tokens:
+            liked[:, [token for token in self.end_tokens if token < liked.shape[1]]] = -torch.inf
+        best = liked.topk(min(max(RANKS, self._planner.most), liked.shape[1]), -1)
+        rows = zip(best.indices.tolist(), best.values.tolist(), strict=True)
         return [
-            (k, token)
-            for k, count in enumerate(wanted)
-            if self._has_room(k) and not (k and tokens[k - 1] in self.end_tokens)
-            for token in ranked[k][:count]
+            [token for token, value in zip(*row, strict=True) if value > -torch.inf] if self._has_room(k) else []
+            for k, row in enumerate(rows)
         ]
 
     def _has_room(self, accepted: int) -> bool:
         """For a draft after so many accepted tokens and the target's own: in the answer, and in the draft's context."""
-        return accepted + 1 < self._limit and len(self._text) + accepted < self.runner.context
-
-    def _ranked(self, scores: Tensor, most: int) -> list[list[int]]:
-        """For each accepted count, the target's likeliest tokens. It never refuses a token to say it after all, and
-        after an end token there is no next draft."""
-        tokens = self._draft.tokens
-        liked = self.dice.preferences(scores, [tokens[:i] for i in range(len(tokens) + 1)]).clone()
-        liked[torch.arange(len(tokens)), list(tokens)] = -torch.inf
-        if self.end_tokens:
-            liked[:, [token for token in self.end_tokens if token < liked.shape[1]]] = -torch.inf
-        best = liked.topk(min(most, liked.shape[1]), -1)
-        ids, values = best.indices.tolist(), best.values.tolist()
-        return [
-            [token for token, value in zip(*row, strict=True) if value > -torch.inf]
-            for row in zip(ids, values, strict=True)
-        ]
+        given = self._given
+        is_over = accepted > 0 and given.draft.tokens[accepted - 1] in self.end_tokens
+        return not is_over and accepted + 1 < given.limit and len(self._text) + accepted < self.runner.context

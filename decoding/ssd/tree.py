@@ -2,67 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
-from decoding.dice import Dice, broken
 from decoding.runner import Branches
-
-
-@dataclass
-class Branch:
-    """The draft that would follow one outcome."""
-
-    accepted: int
-    token: int  # the target's
-    ahead: list[int]  # what precedes its next token: the accepted part, the target's token, what was drafted since
-    tokens: list[int] = field(default_factory=list)  # what was drafted
-    ended: bool = False
+from decoding.ssd.chain import Branch
+from decoding.ssd.drawing import Drawing
 
 
 class Tree:
     def __init__(
-        self, fork: Branches, outcomes: Sequence[tuple[int, int]], draft: Sequence[int], most: int, dice: Dice
+        self, fork: Branches, outcomes: Sequence[tuple[int, int]], draft: Sequence[int], most: int, drawing: Drawing
     ) -> None:
         """`outcomes` are (accepted, token); `most` is the depth that the room allows."""
-        self.branches = [Branch(k, token, [*draft[:k], token]) for k, token in outcomes]
-        self.most = most
-        self.depth = 0
-        self.scores: list[Tensor] = []  # per step [B, V]: what each branch's token was drawn from
+        self.branches = [Branch(accepted=k, token=token, ahead=[*draft[:k], token]) for k, token in outcomes]
+        self._most = most
         self._fork = fork
-        self._dice = dice
+        self._drawing = drawing
+        self._scores: list[Tensor] = []  # per step [B, V]
+        self._bent: list[Tensor] = []  # the same as tokens were drawn from it
         self._row_of = {(b.accepted, b.token): row for row, b in enumerate(self.branches)}
 
     @property
     def is_done(self) -> bool:
-        return self.depth == self.most or all(branch.ended for branch in self.branches)
+        return len(self._scores) == self._most or all(branch.stop for branch in self.branches)
 
-    def step(self, end_tokens: Collection[int]) -> None:
-        """Draft one more token in every branch. A row whose branch has ended goes on unseen: rows are free, another
-        shape is not."""
-        aheads = [branch.ahead for branch in self.branches]
-        scores = self._dice.scores(self._fork.extend([ahead[-1] for ahead in aheads]), aheads)
-        ids: list[int] = self._dice.draw(scores, aheads).tolist()
-        if min(ids) < 0:
-            raise broken()
-        self.scores.append(scores)
-        self.depth += 1
-        for branch, token in zip(self.branches, ids, strict=True):
-            branch.ahead.append(token)
-            if not branch.ended:
-                branch.tokens.append(token)
-                branch.ended = token in end_tokens
+    def step(self) -> None:
+        """Draft one more token in every branch. The row of a branch that has stopped goes on unseen: rows are cheap,
+        passes of another shape are not."""
+        logits = self._fork.extend([branch.ahead[-1] for branch in self.branches])
+        scores, bent = self._drawing.each(self.branches, logits, self._most)
+        self._scores.append(scores)
+        self._bent.append(bent)
 
     def find(self, accepted: int, token: int) -> int | None:
         """The row that was prepared for this outcome, if one was and has come to a first token."""
-        return self._row_of.get((accepted, token)) if self.depth else None
+        return self._row_of.get((accepted, token)) if self._scores else None
 
-    def rows(self, row: int, count: int) -> Tensor:
-        """[count, V], what the first tokens of a branch were drawn from."""
-        return torch.stack([scores[row] for scores in self.scores[:count]])
+    def rows(self, row: int, count: int) -> tuple[list[Tensor], list[Tensor]]:
+        """A branch's scores for its first tokens, and what they were drawn from: [1, V] each."""
+        scores, bent = ([step[row : row + 1] for step in steps[:count]] for steps in (self._scores, self._bent))
+        return scores, bent
 
     def adopt(self, row: int) -> None:
         """Make this branch what the runner's text goes on with: a copy, no pass."""

@@ -1,0 +1,60 @@
+"""Tokens as they are drafted one after another, alone or as a branch among others, until something stops them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from decoding.events import StopReason
+
+
+@dataclass
+class Chain:
+    tokens: list[int] = field(default_factory=list)
+    estimates: list[float] = field(default_factory=list)  # that each is accepted once all before it are; may be empty
+    owns: list[float] = field(default_factory=list)  # the draft's own probability of each; empty with the estimates
+    stop: StopReason | None = None
+
+    @property
+    def survival(self) -> float:
+        """That all of it is accepted."""
+        return math.prod(self.estimates)
+
+    @property
+    def previous(self) -> float:
+        """The draft's own probability of the last token, as the classifier wants it."""
+        return self.owns[-1] if self.owns else 1.0
+
+    def cut(self, room: int, asked: int) -> Chain:
+        """What there is room for. Without a reason to stop where it could go on."""
+        if len(self.tokens) < room:
+            return Chain(list(self.tokens), list(self.estimates), list(self.owns), self.stop)
+        stop: StopReason = "limit" if room == asked else "length"
+        if len(self.tokens) == room and self.stop:
+            stop = self.stop
+        return Chain(self.tokens[:room], self.estimates[:room], self.owns[:room], stop)
+
+    def note(self, estimate: float, own: float) -> None:
+        """What is thought of the token that comes next."""
+        self.estimates.append(estimate)
+        self.owns.append(own)
+
+    def take(self, token: int, end_tokens: Collection[int], least_survival: float, room: int, asked: int) -> None:
+        """One token more; then perhaps a reason to stop. It stays in the draft whatever it is."""
+        self.tokens.append(token)
+        if token in end_tokens:
+            self.stop = "eos"
+        elif self.estimates and self.survival < least_survival:
+            self.stop = "rule"
+        elif len(self.tokens) == room:
+            self.stop = "limit" if room == asked else "length"
+
+
+@dataclass
+class Branch(Chain):
+    """The draft that would follow one outcome."""
+
+    accepted: int = 0
+    token: int = 0  # the target's
+    ahead: list[int] = field(default_factory=list)  # the accepted part, the target's token, what was drafted since

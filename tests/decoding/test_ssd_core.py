@@ -1,0 +1,254 @@
+"""SSD in turn: whatever is prepared, hit or missed, and by whom a miss is answered, the text is the target's."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+import torch
+
+from decoding.dice import Dice, dice_for
+from decoding.errors import BadStrategy
+from decoding.events import Anticipated, Drafted, Event, Verified
+from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.ssd.settings import Settings
+from decoding.ssd.speculating import Speculator
+from decoding.table_runner import TableRunner
+from tests.decoding.worlds import World, state_of, tables
+
+GREEDY = Sampling(max_new_tokens=50)
+SSD = parse_choices(
+    "ssd:4,backup=neural,ssd:4,fanout=uniform,backup=ngram,ssd:3,fanout=measured,backup=random,"
+    "ssd:3,fanout=5/4/3/0+12/0/0/0,ssd:4,branches=1,C=0.3,ssd:1,branches=40,ssd-disco:6,branches=8,ssd-disco:2"
+)
+
+
+def label(choice: Choice) -> str:
+    return choice.label
+
+
+def drafts_of(events: Sequence[Event]) -> list[Drafted]:
+    return [event for event in events if isinstance(event, Drafted)]
+
+
+# Exactness ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("choice", SSD, ids=label)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"repetition_penalty": 1.3},
+        {"temperature": 0.3},
+        {"temperature": 1.0},
+        {"temperature": 0.9, "repetition_penalty": 1.4, "top_k": 5, "top_p": 0.9},
+    ],
+    ids=str,
+)
+def test_the_text_is_the_targets_own_where_the_dice_fix_it(choice: Choice, settings: dict[str, float]) -> None:
+    sampling = Sampling(max_new_tokens=40, **settings)  # type: ignore[arg-type]
+    for seed in range(3):
+        world = World.of_tables(12, seed)
+        expected = world.run(choose("autoregressive"), [3, 1], sampling, seed)[0]
+        assert world.run(choice, [3, 1], sampling, seed)[0] == expected
+
+
+PROMPT, VOCAB, LENGTH = [0, 1, 2, 0, 1, 2], 3, 3
+RATIO = Sampling(temperature=1.0, dice="ratio", max_new_tokens=LENGTH + 2)
+PATHS = {
+    "hit": "ssd:1,branches=5,fanout=uniform,backup=neural",
+    "neural": "ssd:2,branches=1,fanout=0/0/1,backup=neural",
+    "ngram": "ssd:2,branches=1,fanout=0/0/1,backup=ngram",
+    "random": "ssd:2,branches=1,fanout=0/0/1,backup=random",
+    "hit, held back": "ssd:2,branches=6,fanout=uniform,backup=neural,C=0.2",
+    "neural, held back": "ssd:2,branches=1,fanout=1/0/0,backup=neural,C=0.2",
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_path_draws_from_the_targets_distribution(path: str) -> None:
+    [choice] = parse_choices(PATHS[path])
+    world = World.of_tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
+    table = torch.softmax(tables(VOCAB, 5, 0.7, 1.2)[0], -1)
+    law = {
+        words: math.prod(float(table[state_of([*PROMPT, *words[:i]]), word]) for i, word in enumerate(words))
+        for words in itertools.product(range(VOCAB), repeat=LENGTH)
+    }
+    counts: Counter[tuple[int, ...]] = Counter()
+    ways: Counter[str] = Counter()
+    draws = 1500
+    for seed in range(draws):
+        decoded, recorder = world.run(choice, PROMPT, RATIO, seed)
+        counts[tuple(decoded.tokens[:LENGTH])] += 1
+        ways.update(draft.backup or draft.source for draft in drafts_of(recorder.events))
+    assert ways[path.partition(",")[0]] > draws / 3  # it is this path that was tried
+    statistic = sum((counts[words] - draws * share) ** 2 / (draws * share) for words, share in law.items())
+    assert statistic < 54.05  # 26 degrees of freedom, 99.9 %
+
+
+def test_a_draft_is_the_same_whether_it_was_prepared_or_not() -> None:
+    """Hits change when a draft is made, never what it says: under ratio dice too, where the text depends on it."""
+    sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=60)
+    for seed in range(4):
+        world = World.of_tables(12, seed)
+        for text in ("ssd:4,backup=neural", "ssd:4,branches=2,backup=neural"):
+            assert (
+                world.run(parse_choices(text)[0], [3, 1], sampling, seed)[0]
+                == (world.run(choose("static", {"lookahead": 4}), [3, 1], sampling, seed)[0])
+            )
+
+
+# What is prepared -----------------------------------------------------------------------------------------------------
+
+
+def rounds_with_preparation(events: Sequence[Event]) -> list[tuple[Anticipated, Verified, Drafted]]:
+    """What was prepared in a round, how it ended, and the next draft."""
+    prepared = {event.round: event for event in events if isinstance(event, Anticipated)}
+    verdicts = {event.round: event for event in events if isinstance(event, Verified)}
+    return [
+        (prepared[draft.round - 1], verdicts[draft.round - 1], draft)
+        for draft in drafts_of(events)
+        if draft.round - 1 in prepared
+    ]
+
+
+@pytest.mark.parametrize("choice", SSD, ids=label)
+@pytest.mark.parametrize("dice", ["shared", "ratio"])
+def test_a_round_is_a_hit_exactly_when_its_outcome_was_prepared(choice: Choice, dice: str) -> None:
+    sampling = Sampling(temperature=1.0, dice=dice, max_new_tokens=60)  # type: ignore[arg-type]
+    for seed in range(3):
+        _, recorder = World.of_tables(12, seed).run(choice, [3, 1], sampling, seed)
+        for prepared, verdict, draft in rounds_with_preparation(recorder.events):
+            assert prepared.busy_ns <= prepared.end_ns - prepared.start_ns
+            depth = {(k, token): depth for k, token, depth in prepared.branches}
+            assert len(depth) == len(prepared.branches) == sum(prepared.fanout) <= choice.params["branches"]
+            assert (draft.source == "hit") == ((verdict.accepted, verdict.token) in depth)
+            if draft.source == "hit":
+                assert draft.passes == 0 and len(draft.tokens) <= depth[verdict.accepted, verdict.token]
+
+
+def test_a_token_that_would_be_refused_is_never_guessed_in_its_own_place() -> None:
+    _, recorder = World.of_tables(12, 2).run(choose("ssd", {"backup": "neural"}), [3, 1], GREEDY)
+    drafts = {draft.round: draft for draft in drafts_of(recorder.events)}
+    for event in recorder.events:
+        if isinstance(event, Anticipated):
+            tokens = drafts[event.round].tokens
+            assert all(k == len(tokens) or tokens[k] != token for k, token, _ in event.branches)
+
+
+@pytest.mark.parametrize("source", ["hit", "miss"])
+@pytest.mark.parametrize("name", ["ssd", "ssd-disco"])
+def test_no_branch_goes_past_the_end_of_the_text(source: str, name: str) -> None:
+    world = World.of_tables(12, 1)
+    plain = world.run(choose("autoregressive"), [3, 1], GREEDY)[0].tokens
+    world.end_tokens = frozenset(plain[9:10])
+    decoded, recorder = world.run(choose(name), [3, 1], GREEDY)
+    assert decoded.tokens == plain[: plain.index(plain[9]) + 1]
+    for event in recorder.events:
+        if isinstance(event, Anticipated):
+            assert all(token not in world.end_tokens for _, token, _ in event.branches)
+
+
+def test_the_predicted_hit_rate_is_near_the_measured_one() -> None:
+    for text in ("ssd:4,backup=neural", "ssd:4,fanout=measured,backup=neural", "ssd:4,fanout=uniform,branches=6"):
+        hits, predicted = [], []
+        for seed in range(8):
+            sampling = Sampling(temperature=1.0, max_new_tokens=200)
+            _, recorder = World.of_tables(40, seed, noise=1.0).run(parse_choices(text)[0], [3, 1], sampling, seed)
+            found = rounds_with_preparation(recorder.events)
+            hits += [draft.source == "hit" for _, _, draft in found]
+            predicted += [prepared.predicted_hit for prepared, _, _ in found]
+        assert sum(predicted) / len(hits) == pytest.approx(sum(hits) / len(hits), abs=0.06)
+
+
+def test_shared_dice_tell_the_draft_what_the_target_may_say() -> None:
+    """With dice of its own the target answers a refusal from what the draft thinks least of."""
+    rates = {}
+    for dice in ("shared", "ratio"):
+        found = []
+        for seed in range(10):
+            sampling = Sampling(temperature=1.0, dice=dice, max_new_tokens=100)  # type: ignore[arg-type]
+            _, recorder = World.of_tables(200, seed, noise=0.5).run(
+                choose("ssd", {"backup": "neural"}), [3, 1], sampling, seed
+            )
+            found += [draft.source == "hit" for _, _, draft in rounds_with_preparation(recorder.events)]
+        rates[dice] = sum(found) / len(found)
+    assert rates["shared"] > 1.5 * rates["ratio"]
+
+
+# A speculator alone ---------------------------------------------------------------------------------------------------
+
+
+def speculator(settings: Settings, dice: Dice | None = None) -> Speculator:
+    table = tables(12, 3)[1]
+    return Speculator(
+        TableRunner(table, context=60, state_of=state_of), dice or dice_for(GREEDY, 12, 0), settings, end_tokens=()
+    )
+
+
+def test_it_answers_before_it_prepares_and_prepares_one_step_at_a_time() -> None:
+    draws = speculator(Settings(lookahead=3, branches=8, backup="neural"))
+    first = draws.begin([3, 1], 20)
+    assert (len(first.tokens), first.source, draws.prepared().branches) == (3, "fresh", ())
+    depths = []
+    while draws.step():
+        depths.append({depth for _, _, depth in draws.prepared().branches})
+    assert depths == [set(), {1}, {2}, {3}]
+    assert draws.prepared().passes == 4 and not draws.step()
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_a_verdict_may_come_at_any_moment(steps: int) -> None:
+    """Early: the branch has come to fewer tokens, or to none. Whatever is given is what would be drafted then."""
+    text = [3, 1]
+    draws = speculator(Settings(lookahead=4, branches=60, fanout="uniform", backup="neural"))
+    drafted = draws.begin(text, 30).tokens
+    for accepted in (4, 0, 2, 4, 1, 3):
+        for _ in range(steps):
+            draws.step()
+        token = (drafted[accepted] + 1) % 12 if accepted < len(drafted) else 7
+        accepted = min(accepted, len(drafted))
+        text += [*drafted[:accepted], token]
+        answer = draws.answer(accepted, token, 30)
+        plain = speculator(Settings(lookahead=4, backup="neural")).begin(text, 30)
+        assert answer.tokens == plain.tokens[: len(answer.tokens)] and answer.tokens
+        torch.testing.assert_close(answer.scores, plain.scores[: len(answer.tokens)])
+        assert (answer.source == "hit") == (steps >= 2)
+        drafted = answer.tokens
+
+
+# What may be asked ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("ssd:k=3,fanout=5/4/3", "which has 3 entries where a lookahead of 3 has 4"),
+        ("ssd:k=2,fanout=5/4/2", "which adds up to 11 where branches is 12"),
+        ("ssd:k=2,fanout=5/4/3+12/0", "which has 2 entries where a lookahead of 2 has 3"),
+        ("ssd:k=2,fanout=5/4/3+5/4/3+5/4/3", "more than two lists"),
+        ("ssd:k=2,fanout=5/-4/11", "neither uniform, geometric, measured nor a list"),
+        ("ssd:fanout=square", "neither uniform, geometric, measured nor a list"),
+        ("ssd:C=0", "outside"),
+        ("ssd:C=1.5", "outside"),
+        ("ssd:constant=nan", "outside"),
+        ("ssd:branches=0", "outside 1 to 512"),
+        ("ssd:backup=lucky", "not one of auto, neural, ngram, random"),
+        ("ssd:k=4,lookahead=4", "lookahead twice"),
+        ("ssd:placement=there", "not one of"),
+        ("ssd-disco:fanout=uniform", "no parameter 'fanout'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_words(text: str, sentence: str) -> None:
+    with pytest.raises(BadStrategy, match=sentence):
+        parse_choices(text)
+
+
+def test_the_command_line_may_spell_parameters_short() -> None:
+    [choice] = parse_choices("ssd:k=3,fanout=5/4/3/0+12/0/0/0,backup=ngram,C=0.5")
+    assert choice.label == "ssd:3,fanout=5/4/3/0+12/0/0/0,backup=ngram,constant=0.5"
+    assert parse_choices(choice.label) == [choice]

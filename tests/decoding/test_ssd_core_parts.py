@@ -1,0 +1,105 @@
+"""The pure parts of SSD: fan-outs, placement, counts, backups."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoding.ssd import fanout
+from decoding.ssd.backups import Echo, certain, random_tokens
+from decoding.ssd.outcomes import RANKS, Outcomes
+from decoding.ssd.placing import by_fanout, by_worth
+from decoding.ssd.saguaro import bend
+
+
+@given(
+    lookahead=st.integers(1, 16),
+    branches=st.integers(1, 80),
+    acceptance=st.floats(0, 1),
+    power=st.floats(0.05, 3),
+)
+def test_a_fan_out_has_an_entry_for_every_count_and_uses_every_branch(
+    lookahead: int, branches: int, acceptance: float, power: float
+) -> None:
+    worth = [[chance / (rank + 1) for rank in range(RANKS)] for chance in fanout.chances([acceptance] * lookahead)]
+    for made in (
+        fanout.uniform(lookahead, branches),
+        fanout.geometric(lookahead, branches, acceptance, power),
+        fanout.measured(worth, branches),
+    ):
+        assert len(made) == lookahead + 1 and sum(made) == branches and min(made) >= 0
+
+
+def test_a_geometric_fan_out_is_that_of_the_theorem() -> None:
+    """The published formula at a = 0.8, r = 0.55, K = 7, 24 branches: 4.2 3.6 3.1 2.7 2.3 2.0 1.8 4.3."""
+    assert fanout.geometric(7, 24, 0.8, 0.55) == (4, 4, 3, 3, 2, 2, 2, 4)
+    assert fanout.geometric(7, 24, 0.9, 0.55)[-1] == 8
+
+
+def test_a_fan_out_follows_what_was_measured() -> None:
+    worth = [[0.5, 0.3], [0.4, 0.01]]
+    assert [fanout.measured(worth, n) for n in (1, 2, 3)] == [(1, 0), (1, 1), (2, 1)]
+
+
+def test_a_shorter_draft_keeps_the_branches_of_the_end() -> None:
+    assert fanout.fitted((4, 3, 2, 1), 3) == (4, 3, 2, 1)
+    assert fanout.fitted((4, 3, 2, 1), 1) == (4, 6)
+
+
+def test_the_exponent_of_a_power_law_is_found() -> None:
+    assert fanout.exponent(lambda count: 0.3 * count**-0.54) == pytest.approx(0.54)
+
+
+def test_branches_go_to_the_likeliest_outcomes() -> None:
+    ranked = [[5, 6, 7], [], [8, 9]]
+    worth = [[0.3, 0.05, 0.01], [0.2, 0.1, 0.1], [0.25, 0.08, 0.02]]
+    placed = by_worth(3, ranked, worth)
+    assert placed.outcomes == ((0, 5), (2, 8), (2, 9))
+    assert placed.fanout == (1, 0, 2)
+    assert placed.predicted_hit == pytest.approx(0.63)
+    assert by_fanout((2, 4, 1), ranked, worth).outcomes == ((0, 5), (0, 6), (2, 8))
+
+
+def test_counts_overrule_the_prior() -> None:
+    outcomes = Outcomes(0.5)
+    for _ in range(200):
+        outcomes.tell(drafted=2, accepted=0, rank=1)
+        outcomes.tell(drafted=2, accepted=2, rank=0)
+    assert outcomes.chances(2) == pytest.approx([0.5, 0.01, 0.49], abs=0.02)
+    assert outcomes.shares("refused")[1] > 0.9 and outcomes.shares("bonus")[0] > 0.9
+    assert sum(outcomes.shares("refused")) < 1.0
+
+
+def test_what_was_said_before_is_echoed_from_its_last_and_longest_likeness() -> None:
+    echo = Echo()
+    echo.hear([1, 2, 3, 4, 9, 2, 3, 5, 1, 2, 3])
+    assert echo.propose(3) == [4, 9, 2]  # after 1 2 3, not after the later 2 3
+    echo.hear([4])
+    assert echo.propose(2) == [9, 2]
+    echo.hear([77])
+    assert echo.propose(2) == []
+
+
+def test_an_echo_goes_on_in_circles() -> None:
+    echo = Echo()
+    echo.hear([6, 7, 6, 7])
+    assert echo.propose(5) == [6, 7, 6, 7, 6]
+
+
+def test_random_tokens_are_fixed_by_place_and_lie_in_the_vocabulary() -> None:
+    first = random_tokens(3, [1, 2, 3], 200, 11)
+    assert first == random_tokens(3, [1, 2, 3], 200, 11) != random_tokens(4, [1, 2, 3], 200, 11)
+    assert set(first) == set(range(11))
+
+
+def test_nothing_but_a_certain_token_can_be_drawn() -> None:
+    assert torch.softmax(certain([2, 0], 4), -1).tolist() == [[0, 0, 1, 0], [1, 0, 0, 0]]
+
+
+def test_holding_back_makes_the_cached_tokens_less_likely_and_leaves_the_others_in_proportion() -> None:
+    scores = torch.log(torch.tensor([[0.56, 0.28, 0.10, 0.06]]))
+    bent = torch.softmax(bend(scores, 0.5, 1), -1)
+    torch.testing.assert_close(bent, torch.tensor([[0.28, 0.14, 0.10, 0.06]]) / 0.58)
+    assert bend(scores, 1.0, 3) is scores and bend(scores, 0.5, 0) is scores
