@@ -3,14 +3,17 @@ only. Taken from the real loop, so that all a round does besides its passes is i
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from decoding.events import Drafted, Event, Verified
+from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.replay import Counts
+
+Durations = dict[tuple[int, bool], list[float]]  # drafted tokens, and whether the first pass has to catch up
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class Costs:
     catch_up: float  # more for a draft that begins with two rows
     round: float  # the rest of a round
     decision: float = 0.0  # a classifier's, per drafted token
+    token: float = 0.0  # what a token of the text costs besides all this: noise made in blocks, a sample's cold start
 
     def verify(self, rows: int) -> float:
         """More rows than were measured cost what the last measured ones suggest."""
@@ -44,6 +48,7 @@ class Costs:
             + counts.draft_passes * per_token
             + (counts.target_passes - counts.rounds[0]) * self.draft_round
             + counts.catch_ups * self.catch_up
+            + counts.tokens * self.token
         )
 
     def tokens_per_s(self, counts: Counts, *, decides: bool = False) -> float:
@@ -53,32 +58,74 @@ class Costs:
 def costs_from(traces: Iterable[Sequence[Event]]) -> Costs:
     """From samples of autoregressive and of static lookaheads, the more different ones the better."""
     verified: dict[int, list[float]] = defaultdict(list)
-    drafted: dict[tuple[int, bool], list[float]] = defaultdict(list)
+    drafted: Durations = defaultdict(list)
     rest: list[float] = []
+    traces = list(traces)
     for trace in traces:
         _read(trace, verified, drafted, rest)
     per_token, per_round = _line({n: statistics.median(v) for (n, behind), v in drafted.items() if not behind})
     late = [value - per_round - per_token * n for (n, behind), values in drafted.items() if behind for value in values]
-    return Costs(
+    costs = Costs(
         target=_filled(_rising({rows: (statistics.median(values), len(values)) for rows, values in verified.items()})),
         draft=per_token,
         draft_round=per_round,
         catch_up=max(0.0, statistics.median(late)) if late else 0.0,
         round=statistics.median(rest) if rest else 0.0,
     )
+    # Medians do not see what comes now and then. What whole samples took beyond them is spread over their tokens.
+    left = [_unexplained(trace, costs) for trace in traces if any(isinstance(event, Finished) for event in trace)]
+    return dataclasses.replace(costs, token=statistics.median(left)) if left else costs
 
 
-def draft_token_cost(traces: Iterable[Sequence[Event]], costs: Costs) -> float:
-    """What one drafted token cost in these traces, be the rule what it may: against `costs.draft`, the price of
-    deciding."""
-    drafts = [e for trace in traces for e in trace if isinstance(e, Drafted)]
-    return statistics.median(((d.end_ns - d.start_ns) * 1e-9 - costs.draft_round) / d.passes for d in drafts)
+def decision_cost(deciding: Iterable[Sequence[Event]], queued: Iterable[Sequence[Event]]) -> float:
+    """What deciding costs per drafted token: how much longer drafts take with it than drafts of as many tokens
+    without."""
+    with_it, without = _drafts(deciding), _drafts(queued)
+    dearer, tokens = 0.0, 0
+    for (count, behind), durations in with_it.items():
+        if (count, behind) in without:
+            each = statistics.median(durations) - statistics.median(without[count, behind])
+            dearer += len(durations) * each
+            tokens += len(durations) * count
+    return max(0.0, dearer / tokens) if tokens else 0.0
+
+
+def counted(trace: Iterable[Event]) -> Counts:
+    """The passes that one sample took."""
+    counts, drafts, behind = Counts(), dict[int, Drafted](), False
+    for event in trace:
+        if isinstance(event, Drafted):
+            drafts[event.round] = event
+        elif isinstance(event, Verified):
+            count = len(drafts[event.round].tokens) if event.round in drafts else 0
+            counts.rounds[count] += 1
+            counts.accepted += event.accepted
+            counts.catch_ups += behind and count > 0
+            behind = event.outcome == "bonus" if count else behind
+        elif isinstance(event, Finished):
+            counts.tokens = event.new_tokens
+    return counts
+
+
+def _unexplained(trace: Sequence[Event], costs: Costs) -> float:
+    """Seconds per token of a sample that its passes do not account for."""
+    counts = counted(trace)
+    start = next((event.prefill_ns for event in trace if isinstance(event, Started)), 0)
+    end = max((event.end_ns for event in trace if isinstance(event, Verified)), default=start)
+    return ((end - start) * 1e-9 - costs.seconds(counts)) / max(1, counts.tokens)
+
+
+def _drafts(traces: Iterable[Sequence[Event]]) -> Durations:
+    drafted: Durations = defaultdict(list)
+    for trace in traces:
+        _read(trace, defaultdict(list), drafted, [])
+    return drafted
 
 
 def _read(
     trace: Sequence[Event],
     verified: dict[int, list[float]],
-    drafted: dict[tuple[int, bool], list[float]],
+    drafted: Durations,
     rest: list[float],
 ) -> None:
     """Sort one trace's times by what was done in them. The first round is left out: it finds cold caches."""
@@ -103,7 +150,7 @@ def _line(points: Mapping[int, float]) -> tuple[float, float]:
         [(count, seconds)] = points.items()
         return seconds / count, 0.0
     slope, intercept = statistics.linear_regression(list(points), list(points.values()))
-    return slope, max(0.0, intercept)
+    return max(0.0, slope), max(0.0, intercept)
 
 
 def _rising(measured: Mapping[int, tuple[float, int]]) -> dict[int, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,12 +12,11 @@ import torch
 from torch import Tensor
 
 from decoding.comparison import Comparison, Key, Pair
-from decoding.costs import Costs, costs_from, draft_token_cost
+from decoding.costs import Costs, costs_from, decision_cost
 from decoding.dice import dice_for
 from decoding.disco import rules
 from decoding.disco.classifier import Classifier
 from decoding.disco.recording import Recording, record
-from decoding.errors import BadSampling
 from decoding.events import Event, EventSink, Recorder
 from decoding.loop import never
 from decoding.prompts import Prompt
@@ -28,6 +28,7 @@ THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 PROBED = (1, 2, 3, 5, 8, 12, CAP)  # lookaheads whose passes are timed
 PROBE_PROMPTS = 4
 WRITER = choose("static", {"lookahead": 3})  # how texts are written: any strategy writes the same, this one quickly
+DEEP_WRITER = choose("static", {"lookahead": CAP})  # under ratio dice: nearly every token is drafted and judged
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,12 @@ class Study:
     @cached_property
     def rounds(self) -> list[Tensor]:
         return [rules.rounds_from_everywhere(recording, CAP) for recording in self.recordings]
+
+    @cached_property
+    def follows(self) -> float:
+        """How likely a token is accepted whose predecessor was."""
+        after = [accepted for r in self.recordings for accepted in r.accepted[1:][r.matches[:-1]].tolist()]
+        return statistics.mean(after) if after else 1.0
 
     def counts(self, policy: Callable[[int], Policy]) -> Counts:
         return replay([recording.record for recording in self.recordings], policy)
@@ -86,11 +93,11 @@ def study(
     told: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
 ) -> Study:
-    """Write every prompt's text once and record the draft along it. Needs dice that fix the text. `tails` are wanted
-    for replays of rules that look at tokens, not for training."""
-    if not sampling.fixes_the_text:
-        raise BadSampling("Recordings need texts that no strategy changes: use greedy decoding or shared dice.")
-    comparison = Comparison(pair, prompts, [WRITER], sampling, cancelled=cancelled)
+    """Write every prompt's text once and record the draft along it. `tails` are wanted for replays of rules that look
+    at tokens, not for training. Under ratio dice each strategy has a text of its own; the recorded one is as likely as
+    any, so replays count what a run costs on the average."""
+    writer = WRITER if sampling.fixes_the_text else DEEP_WRITER
+    comparison = Comparison(pair, prompts, [writer], sampling, cancelled=cancelled)
     recordings: list[Recording] = []
     for prompt, text in _texts(comparison):
         recordings.append(_record(comparison, prompt, text, CAP if tails else 0))
@@ -117,6 +124,7 @@ def _record(comparison: Comparison, prompt: Prompt, text: Sequence[int], depth: 
         end_tokens=() if sampling.ignore_eos else pair.end_tokens,
         max_new_tokens=sampling.max_new_tokens,
         tail_depth=depth,
+        judge=None if sampling.fixes_the_text else pair.target,
     )
 
 
@@ -139,7 +147,7 @@ def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier:
     costs = costs_from(traces["autoregressive"] + traces["static"])
     if classifier is None:
         return costs
-    return dataclasses.replace(costs, decision=max(0.0, draft_token_cost(traces["disco"], costs) - costs.draft))
+    return dataclasses.replace(costs, decision=decision_cost(traces["disco"], traces["static"]))
 
 
 def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:
@@ -200,7 +208,8 @@ def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> 
 def price_of_a_token(study: Study, costs: Costs, classifier: Classifier) -> float:
     """The priced rule's own price: what a second brings depends on the rule, so it is found by going round."""
     said = study.estimates(classifier)
-    price = rules.price(costs, costs.tokens_per_s(study.static(3)))
+    price = rules.price(costs, costs.tokens_per_s(study.static(3)), study.follows)
     for _ in range(8):
-        price = rules.price(costs, costs.tokens_per_s(study.priced(said, price, CAP), decides=True))
+        speed = costs.tokens_per_s(study.priced(said, price, CAP), decides=True)
+        price = rules.price(costs, speed, study.follows)
     return price

@@ -6,6 +6,8 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ TENSORS = ("hidden.weight", "hidden.bias", "out.weight", "out.bias")
 @dataclass
 class Classifier:
     """The probability that a drafted token is accepted, provided that everything before it is. Standardisation and
-    calibration are folded into the weights."""
+    calibration are folded into the weights; a column that it may not look at has weights of zero."""
 
     hidden: Tensor  # [H, F]
     hidden_bias: Tensor  # [H]
@@ -38,10 +40,26 @@ class Classifier:
         return torch.addmm(self.out_bias, hidden, self.out.T).sigmoid_()[:, 0]
 
     def one(self, row: Sequence[float]) -> float:
-        """The same for a single token."""
-        hidden = torch.addmv(self.hidden_bias, self.hidden, torch.tensor(row)).relu_()
-        logit = float(torch.addmv(self.out_bias, self.out, hidden))
+        """The same for a single token. In plain Python: for so few numbers a call of torch costs more than they do."""
+        columns, units, logit = self._unrolled
+        seen = [row[column] for column in columns]
+        for weights, bias, out in units:
+            hidden = sum(map(mul, weights, seen), bias)
+            if hidden > 0.0:
+                logit += out * hidden
         return 1.0 / (1.0 + math.exp(-max(logit, -700.0)))
+
+    @cached_property
+    def quick(self) -> bool:
+        """Whether it looks at nothing but the features that cost next to nothing."""
+        return {features.NAMES[column] for column in self._unrolled[0]} <= set(features.QUICK)
+
+    @cached_property
+    def _unrolled(self) -> tuple[list[int], list[tuple[list[float], float, float]], float]:
+        """The columns that it looks at; each hidden unit's weights for them, bias and say; the last bias."""
+        columns = self.hidden.any(0).nonzero()[:, 0].tolist()
+        rows, biases, says = self.hidden[:, columns].tolist(), self.hidden_bias.tolist(), self.out[0].tolist()
+        return columns, list(zip(rows, biases, says, strict=True)), float(self.out_bias)
 
     def tuned(self, rule: str) -> float:
         """The threshold that replay found best for a rule when this classifier was made."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from decoding.disco.echoes import LONGEST
 
 TOP = 10  # as published
 LEAST_SCORE = -1e4  # stands for the minus infinity of a token that truncation rules out
@@ -14,12 +17,26 @@ POSITION_SCALE = 20.0  # positions are given in units of the published cap
 
 # The published inputs are the ten likeliest probabilities, the entropy and the position. Ours beside them: the
 # probability of the token itself (another than the likeliest under sampling), by how much it won (under shared dice
-# that tells much, since the target adds the same noise), and the probability of the round's token before it.
-NAMES = (*(f"top_{i + 1}" for i in range(TOP)), "entropy", "own", "margin", "previous", "position")
-STATIC = TOP + 3  # the first columns belong to a token whatever round it is drafted in
+# that tells much, since the target adds the same noise), its bare score, whether the text has gone on like this before
+# (decoding.disco.echoes), and the probability of the round's token before it.
+NAMES = (
+    *(f"top_{i + 1}" for i in range(TOP)),
+    "entropy",
+    "own",
+    "margin",
+    "score",
+    *(f"echo_{i + 1}" for i in range(LONGEST)),
+    "previous",
+    "position",
+)
+STATIC = NAMES.index("previous")  # the columns before it belong to a token whatever round it is drafted in
+PUBLISHED = (*NAMES[:TOP], "entropy", "position")
+# What costs next to nothing to know: no sum over the vocabulary, no ordering of it. The rest adds little to these.
+QUICK = ("margin", "score", *(name for name in NAMES if name.startswith("echo_")), "position")
+UNHEARD = (0.0,) * LONGEST  # where nobody keeps the text's echoes
 
 
-def describe(scores: Tensor, preferences: Tensor, ids: Tensor) -> Tensor:
+def describe(scores: Tensor, preferences: Tensor, ids: Tensor, echoes: Tensor | None = None) -> Tensor:
     """The static columns for rows of scores [n, V] from which `ids` [n] were chosen by `preferences` [n, V]."""
     scores = scores.float().clamp(min=LEAST_SCORE)
     probabilities = torch.softmax(scores, -1)
@@ -29,22 +46,23 @@ def describe(scores: Tensor, preferences: Tensor, ids: Tensor) -> Tensor:
     # The entropy without a logarithm per token: log p is the score less what normalises it.
     normaliser = scores.amax(-1, keepdim=True) - top[:, :1].log()
     entropy = normaliser - (probabilities * scores).sum(-1, keepdim=True)
-    own = probabilities.gather(1, ids[:, None])
+    own, score = probabilities.gather(1, ids[:, None]), scores.gather(1, ids[:, None])
     best = preferences.float().topk(2, -1).values
     margin = torch.log1p(best[:, :1] - best[:, 1:])
-    return torch.cat((top, entropy, own, margin), -1)
+    heard = scores.new_zeros(len(ids), LONGEST) if echoes is None else echoes.to(scores.device)
+    return torch.cat((top, entropy, own, margin, score, heard), -1)
 
 
-def describe_one(scores: Tensor, preferences: Tensor, token: int) -> list[float]:
-    """The same for one token [V], in a quarter of the time: it is asked after every drafted token, and on small models
-    each call of torch counts."""
-    probabilities = torch.softmax(scores, -1)
-    top: list[float] = probabilities.topk(min(TOP, len(scores)))[0].tolist()
+def describe_one(
+    scores: Tensor, preferences: Tensor, token: int, echoes: Sequence[float] = UNHEARD, *, quick: bool = False
+) -> list[float]:
+    """The same for one token [V]. `quick` leaves out what QUICK does: it is asked after every drafted token, and on
+    small models each call of torch counts."""
+    if not quick:
+        rows = describe(scores[None], preferences[None], torch.tensor([token], device=scores.device))
+        return [*rows[0, :-LONGEST].tolist(), *echoes]
     best: list[float] = preferences.topk(2)[0].tolist()
-    own, score = float(probabilities[token]), float(scores[token])
-    normaliser = score - math.log(own) if own > 0 else float(scores.logsumexp(-1))
-    entropy = normaliser - float(torch.dot(probabilities, scores.clamp(min=LEAST_SCORE)))
-    return [*top, *[0.0] * (TOP - len(top)), entropy, own, math.log1p(best[0] - best[1])]
+    return [*[0.0] * (TOP + 2), math.log1p(best[0] - best[1]), float(scores[token]), *echoes]
 
 
 def in_round(static: Tensor, previous: Tensor, position: Tensor) -> Tensor:

@@ -26,14 +26,17 @@ from decoding.summary import DEFINITIONS_VERSION
 
 UNNAMED = "a classifier in the making"  # what the pair calls it until it is stored
 
-# What each ablation may look at. If one number does as well as the network, the card says so.
+# What else it might look at. If one number does as well as the network, the card says so.
 ABLATIONS: dict[str, Sequence[str]] = {
-    "as published": [name for name in features.NAMES if name not in ("own", "margin", "previous")],
+    "all features": features.NAMES,
+    "as published": features.PUBLISHED,
     "probability only": ("own",),
     "entropy only": ("entropy",),
-    "top-k only": [name for name in features.NAMES if name.startswith("top_")],
-    "no position": [name for name in features.NAMES if name != "position"],
+    "top-k only": features.NAMES[: features.TOP],
+    "no echoes": [name for name in features.QUICK if not name.startswith("echo_")],
+    "no position": [name for name in features.QUICK if name != "position"],
 }
+ABLATION_HIDDEN = 32  # wide enough for all of them; nobody waits for these
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,7 @@ def make_classifier(
         card={
             "pair": list(pair.fingerprints or ()),
             "features": list(features.NAMES),
+            "looks_at": list(features.QUICK),
             "thresholds": thresholds,
             "cap": planning.CAP,
             "sampling": sampling.to_dict(),
@@ -150,7 +154,9 @@ def _measured(classifier: Classifier, part: Labelled) -> metrics.Metrics:
 def _ablations(labelled: Sequence[Labelled], told: Told) -> dict[str, Any]:
     rows = {}
     for number, (name, columns) in enumerate(ABLATIONS.items(), start=1):
-        found = _measured(training.train(labelled[0], labelled[1], columns=columns), labelled[2])
+        found = _measured(
+            training.train(labelled[0], labelled[1], columns=columns, hidden=ABLATION_HIDDEN), labelled[2]
+        )
         rows[name] = {"auc": found.auc, "f1": found.f1, "bce": found.bce}
         told(Step("ablations", number, len(ABLATIONS)))
     return rows

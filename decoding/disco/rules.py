@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -11,6 +11,7 @@ from torch import Tensor
 from decoding.costs import Costs
 from decoding.disco import features
 from decoding.disco.classifier import Classifier
+from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording
 from decoding.drafting import Draft, DraftStep
 from decoding.verify import Verdict
@@ -28,6 +29,7 @@ class ClassifierStop:
     reads = True
     estimates: Sequence[float] = ()
     _previous: float = 1.0
+    _echoes: Echoes = field(default_factory=Echoes)
 
     def should_stop(self, step: DraftStep) -> bool:
         accepted = self._ask(step)
@@ -43,7 +45,10 @@ class ClassifierStop:
     def _ask(self, step: DraftStep) -> float:
         if not step.ahead:
             self.estimates, self._previous = (), 1.0
-        static = features.describe_one(step.scores, step.preferences, step.token)
+            self._echoes.follow(step.text)
+        echoes = self._echoes.of(step.token)
+        self._echoes.take(step.token)
+        static = features.describe_one(step.scores, step.preferences, step.token, echoes, quick=self.classifier.quick)
         position = (len(step.ahead) + 1) / features.POSITION_SCALE
         accepted = self.classifier.one([*static, self._previous, position])
         self._previous = static[OWN]
@@ -52,11 +57,12 @@ class ClassifierStop:
 
 @dataclass
 class PricedStop(ClassifierStop):
-    """Go on while the chance that all of the draft is accepted is worth more than the time that one more token takes.
-    The threshold is that time's price: its seconds times the tokens that a second brings (`price`).
+    """Go on while one more token is worth the time that it takes. What it brings is the chance that all of the draft
+    so far is accepted, times the chance that a token is whose predecessors were; `price` is the first of these at which
+    the two come out even.
 
-    The chance that the next token counts too is smaller, but it will be seen before the one after it is drafted, and
-    that option is worth something: taken together they come out best at the plain price (docs/log.md).
+    That is the best stopping time wherever the words for the tokens to come do not depend on those so far: the chance
+    that all is accepted only falls, so what is not worth its time now will not be later (docs/decisions/0010).
     """
 
     _survival: float = 1.0
@@ -66,9 +72,10 @@ class PricedStop(ClassifierStop):
         return self._survival < self.threshold
 
 
-def price(costs: Costs, tokens_per_s: float) -> float:
-    """What one more drafted token costs, in tokens: drafting it, deciding on it, one more row to verify."""
-    return tokens_per_s * (costs.draft + costs.decision + costs.row())
+def price(costs: Costs, tokens_per_s: float, follows: float) -> float:
+    """What one more drafted token costs, in tokens (drafting it, deciding on it, one more row to verify), by the chance
+    that a token is accepted whose predecessors were."""
+    return tokens_per_s * (costs.draft + costs.decision + costs.row()) / follows
 
 
 def rounds_from_everywhere(recording: Recording, cap: int) -> Tensor:

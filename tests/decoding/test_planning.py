@@ -6,10 +6,12 @@ import json
 import random
 
 import pytest
+import torch
 
 from decoding.comparison import Comparison, Pair
+from decoding.disco.features import QUICK
 from decoding.disco.making import Material, Step, make_classifier
-from decoding.errors import BadPrompts, BadSampling, BadStrategy
+from decoding.errors import BadPrompts, BadStrategy
 from decoding.planning import CAP, best, predict, probe, study
 from decoding.prompts import Prompt
 from decoding.spec import Sampling, choose
@@ -40,7 +42,8 @@ def test_a_card_says_what_the_classifier_was_made_of_and_how_good_it_is(made) ->
     assert card["thresholds"]["priced"] > 0
     assert 0 < card["thresholds"]["threshold"] < 1
     assert 0.5 < card["metrics"]["auc"] <= 1
-    assert set(card["ablations"]) == {"as published", "probability only", "entropy only", "top-k only", "no position"}
+    assert {"all features", "as published", "probability only", "no echoes"} < set(card["ablations"])
+    assert card["looks_at"] == list(QUICK)
     assert set(card["predicted"]) == {"best static", "heuristic", "oracle", "disco:threshold", "disco:priced"}
     phases = list(dict.fromkeys(step.phase for step in told))
     assert phases[:5] == ["recording training", "recording validation", "recording test", "training", "measuring costs"]
@@ -87,9 +90,14 @@ def test_every_setting_is_priced_and_the_best_is_named(made) -> None:  # type: i
     assert top.tokens_per_s == max(p.tokens_per_s for p in predictions if p.choice.strategy == "static")
 
 
-def test_recordings_need_dice_that_fix_the_text() -> None:
-    with pytest.raises(BadSampling, match="no strategy changes"):
-        study(pair(), ALL[:1], Sampling(temperature=1.0, dice="ratio"), tails=False)
+def test_under_ratio_dice_a_classifier_is_made_from_chances() -> None:
+    ratio = Sampling(temperature=1.0, dice="ratio", max_new_tokens=30)
+    ready = pair()
+    card = make_classifier(ready, Material.of(ALL), ratio).card
+    assert 0.5 < card["metrics"]["auc"] <= 1
+    recorded = study(ready, ALL[:20], ratio, tails=False)
+    chances = torch.cat([recording.accepted for recording in recorded.recordings])
+    assert bool(((chances > 0) & (chances < 1)).any())
 
 
 def test_prompts_without_splits_are_dealt_out_and_a_missing_split_is_named() -> None:

@@ -11,6 +11,7 @@ from decoding.costs import costs_from
 from decoding.dice import dice_for
 from decoding.disco import features, metrics, training
 from decoding.disco.classifier import Classifier, load_classifier
+from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording, record
 from decoding.disco.rules import (
     ClassifierStop,
@@ -29,6 +30,15 @@ from decoding.replay import ByPlace, Counts, HeuristicPolicy, OraclePolicy, Poli
 from decoding.spec import Choice, Sampling, choose
 from decoding.verify import Verdict
 from tests.decoding.worlds import World, some_classifier
+
+
+def quick_classifier() -> Classifier:
+    """Untrained, and it looks only at what is quick to know."""
+    made = some_classifier(1)
+    unseen = [i for i, name in enumerate(features.NAMES) if name not in features.QUICK]
+    made.hidden[:, unseen] = 0.0
+    return made
+
 
 CAP = 8
 NEW = 40
@@ -87,6 +97,10 @@ LIVE_AND_REPLAYED: dict[str, tuple[Choice | Callable[[Parts], StopRule], Callabl
         lambda parts: ClassifierStop(CAP, some_classifier(), 0.5),
         lambda r: ByPlace(threshold_lengths(estimates(some_classifier(), rounds_from_everywhere(r, CAP)), 0.5)),
     ),
+    "quick": (
+        lambda parts: ClassifierStop(CAP, quick_classifier(), 0.5),
+        lambda r: ByPlace(threshold_lengths(estimates(quick_classifier(), rounds_from_everywhere(r, CAP)), 0.5)),
+    ),
     "priced": (
         lambda parts: PricedStop(CAP, some_classifier(), PRICE),
         lambda r: ByPlace(priced_lengths(estimates(some_classifier(), rounds_from_everywhere(r, CAP)), PRICE)),
@@ -124,11 +138,15 @@ class Watching:
         self.labels: list[float] = []
         self._round: list[torch.Tensor] = []
         self._previous = 1.0
+        self._echoes = Echoes()
 
     def should_stop(self, step: DraftStep) -> bool:
         if not step.ahead:
             self._round, self._previous = [], 1.0
-        static = features.describe(step.scores[None], step.preferences[None], torch.tensor([step.token]))
+            self._echoes.follow(step.text)
+        echoes = torch.tensor([self._echoes.of(step.token)])
+        self._echoes.take(step.token)
+        static = features.describe(step.scores[None], step.preferences[None], torch.tensor([step.token]), echoes)
         row = features.in_round(static, torch.tensor([self._previous]), torch.tensor([len(step.ahead) + 1.0]))
         self._previous = float(features.own(static))
         self._round.append(row)
@@ -153,6 +171,49 @@ def test_one_teacher_forced_pass_teaches_what_a_live_run_does(sampling: Sampling
     assert labelled.accepted[:judged].tolist() == watching.labels
 
 
+RATIO = Sampling(temperature=1.0, dice="ratio", max_new_tokens=NEW)
+
+
+def along_ratio_dice(seed: int) -> tuple[World, Watching, Recording]:
+    """A live run that drafts every token but the last, and the recording of its text."""
+    made, watching = world(), Watching(NEW)
+    decoded, _ = made.run(lambda parts: watching, [3, 1], RATIO, seed)
+    with torch.inference_mode():
+        recording = record(
+            "p",
+            [3, 1],
+            decoded.tokens,
+            draft=made.draft,
+            dice=dice_for(RATIO, 14, seed),
+            end_tokens=(),
+            max_new_tokens=NEW,
+            judge=made.target,
+        )
+    return made, watching, recording
+
+
+def test_under_ratio_dice_a_recording_is_of_what_the_draft_drew_there() -> None:
+    _, watching, recording = along_ratio_dice(2)
+    judged = len(watching.labels)
+    assert recording.matches[:judged].tolist() == [label == 1.0 for label in watching.labels]
+    torch.testing.assert_close(training.label([recording]).rows[:judged], torch.cat(watching.rows))
+
+
+def test_under_ratio_dice_a_label_is_the_chance_of_being_accepted() -> None:
+    """min(1, p/q), which the draws come out as on the average."""
+    drawn, chances = [], []
+    for seed in range(60):
+        _, _, recording = along_ratio_dice(seed)
+        labelled = training.label([recording])
+        assert torch.equal(labelled.accepted, recording.accepted)
+        drawn += recording.matches[:-1].tolist()
+        chances += recording.accepted[:-1].tolist()
+    assert any(0.0 < chance < 1.0 for chance in chances)
+    assert sum(chances) / len(chances) == pytest.approx(sum(drawn) / len(drawn), abs=0.02)
+    likely = [hit for hit, chance in zip(drawn, chances, strict=True) if chance > 0.999]
+    assert all(likely)
+
+
 def test_the_classifiers_word_is_in_the_trace() -> None:
     _, live = world().run(lambda parts: ClassifierStop(CAP, some_classifier(), 0.5), [3, 1], SAMPLINGS[0])
     drafts = [e for e in live.events if isinstance(e, Drafted)]
@@ -173,14 +234,52 @@ def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dic
     scores = dice.scores(logits, aheads)
     preferences = dice.preferences(scores, aheads)
     chosen = preferences.argmax(-1)
-    many_rows = features.in_round(features.describe(scores, preferences, chosen), torch.ones(6), torch.ones(6))
-    one_by_one = [
-        [*features.describe_one(scores[i], preferences[i], int(chosen[i])), 1.0, 1 / features.POSITION_SCALE]
-        for i in range(6)
-    ]
-    torch.testing.assert_close(torch.tensor(one_by_one), many_rows, rtol=1e-4, atol=1e-5)
-    answers = torch.tensor([some_classifier().one(row) for row in one_by_one])
-    torch.testing.assert_close(answers, some_classifier()(many_rows), rtol=1e-4, atol=1e-5)
+    echoes = torch.randint(-1, 2, (6, 3)).float()
+    described = features.describe(scores, preferences, chosen, echoes)
+    many_rows = features.in_round(described, torch.ones(6), torch.ones(6))
+
+    def one_by_one(quick: bool) -> list[list[float]]:
+        return [
+            [
+                *features.describe_one(scores[i], preferences[i], int(chosen[i]), echoes[i].tolist(), quick=quick),
+                1.0,
+                1 / features.POSITION_SCALE,
+            ]
+            for i in range(6)
+        ]
+
+    torch.testing.assert_close(torch.tensor(one_by_one(False)), many_rows, rtol=1e-4, atol=1e-5)
+    for classifier in (some_classifier(), quick_classifier()):
+        answers = torch.tensor([classifier.one(row) for row in one_by_one(classifier.quick)])
+        torch.testing.assert_close(answers, classifier(many_rows), rtol=1e-4, atol=1e-5)
+
+
+def test_only_a_classifier_that_looks_at_nothing_else_is_quick() -> None:
+    assert quick_classifier().quick and not some_classifier().quick
+
+
+def test_an_echo_says_what_followed_the_same_tokens_before() -> None:
+    echoes = Echoes()
+    echoes.follow([1, 2, 3, 4, 1, 2])
+    assert echoes.of(3) == [1.0, 1.0, 0.0]  # after 2, and after 1 2, came 3; 4 1 2 is new
+    assert echoes.of(9) == [-1.0, -1.0, 0.0]
+    echoes.take(3)
+    echoes.take(5)  # drafted, and later refused
+    assert echoes.of(4) == [0.0, 0.0, 0.0]
+    echoes.follow([1, 2, 3, 4, 1, 2, 3, 6, 3])
+    assert echoes.of(6) == [1.0, 0.0, 0.0]
+    echoes.take(6)
+    echoes.take(3)
+    assert echoes.of(6) == [1.0, 1.0, 1.0]  # within the draft itself
+
+
+def test_a_column_that_never_changed_in_training_moves_nothing() -> None:
+    part = training.label(many(SAMPLINGS[1], range(12)))
+    part.rows[:, features.NAMES.index("echo_3")] = 0.0
+    classifier = training.train(part, part)
+    heard = part.rows.clone()
+    heard[:, features.NAMES.index("echo_3")] = 1.0
+    assert torch.equal(classifier(heard), classifier(part.rows))
 
 
 def many(sampling: Sampling, seeds: range) -> list[Recording]:
