@@ -88,7 +88,7 @@ def drawing_for(
 
 
 def _share_of_a_row(classifier: Classifier) -> float:
-    """Of the price of one more token, what one more row to verify makes up: all that a token costs that is drafted while
+    """Of the price of one more token, what one more row to verify makes up: all that one costs that is drafted while
     the target verifies. Nothing where no costs were measured."""
     measured = classifier.card.get("costs")
     if not measured:
