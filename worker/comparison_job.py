@@ -23,6 +23,7 @@ from worker.listening import reports
 from worker.materials import place_of, prompt_of
 from worker.messages import Audited, Began, Broke, Compare, Decoded, Grew, Loaded, Report, Which
 from worker.pulse import Hold
+from worker.terminal.document import version
 
 MOST_DEATHS = 3  # of the engine, with no sample finished in between
 
@@ -100,8 +101,10 @@ class ComparisonJob:
     def note(self, report: Report) -> None:
         match report:
             case Loaded():
-                count = report.hardware["threads"]
-                self.device = f"{report.hardware['device_name']}, {count} thread{'' if count == 1 else 's'}"
+                hardware = {"drafthouse": version(), **report.hardware}
+                insist(self.hold, lambda: comparisons.begin(job=self.job, hardware=hardware))
+                threads = f"{hardware['threads']} thread{'' if hardware['threads'] == 1 else 's'}"
+                self.device = f"{hardware['device_name']}, {threads}, {hardware['dtype']}"
             case Began():
                 self._at, self._mark = report.which, noise.mark(self.engine.pid)
                 self.samples[report.which] = insist(self.hold, lambda: self._begin(report.which))

@@ -1,5 +1,5 @@
 """`python -m worker.scheduler`: looks, every two seconds, for what nobody would be told of otherwise: jobs whose worker
-has gone silent, and waiting jobs whose message was lost."""
+has gone silent, waiting jobs whose message was lost, ended comparisons without figures, and what the bin may lose."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from worker import leash
 
 EVERY = 2.0  # s
 SWEEP_FILES_EVERY = 1800  # rounds, about an hour
+SUM_UP_FOR = 1.0  # s in one look: figures of ended comparisons may wait, silent workers may not
 
 logger = logging.getLogger("drafthouse.scheduler")
 
@@ -35,14 +36,18 @@ def main() -> None:
 def look(rounds: int) -> None:
     from django.db import Error, close_old_connections
 
+    from webapp.comparisons import figures
     from webapp.jobs import services as jobs
+    from webapp.registry.purge import purge
     from webapp.uploads import services as uploads
 
     close_old_connections()
     try:
         jobs.reap()
         jobs.wake_workers()
+        figures.sum_up_ended(seconds=SUM_UP_FOR)
         if rounds % SWEEP_FILES_EVERY == SWEEP_FILES_EVERY - 1:
+            purge()
             uploads.sweep()
     except Error as error:
         logger.warning("The database does not answer (%s); the next look is in %.0f s.", error, EVERY)

@@ -11,6 +11,7 @@ import time
 from datetime import timedelta
 
 import pytest
+import torch
 from django.db import connection
 from django.utils import timezone
 
@@ -58,6 +59,9 @@ def test_a_comparison_runs_to_its_end(launch, make_worker):
         for repeat in (1, 2)
     }
     assert all(is_whole(sample) for sample in samples)
+    comparison.refresh_from_db()
+    assert comparison.hardware["torch"] == torch.__version__ and comparison.hardware["drafthouse"]
+    assert {sample.device.split(", ")[-1] for sample in samples} == {comparison.hardware["dtype"]}
     assert all(sample.device and sample.attempt == 1 and sample.worker == "w1" for sample in samples)
     rows = report(comparison)["strategies"]
     assert [(row["audit"]["identical"], row["sample_count"]) for row in rows] == [(4, 4)] * 3

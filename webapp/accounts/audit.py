@@ -10,15 +10,26 @@ from webapp.core.middleware import current_request_id
 from webapp.core.models import Noun
 
 
+def noted(team: Team, verb: str, subject: Noun) -> None:
+    """What nobody did: it was due."""
+    AuditEntry.objects.create(team=team, verb=verb, **_named(subject))
+
+
 def record(by: Actor, verb: str, subject: Noun, *, team: Team | None = None, **detail: Any) -> None:
     AuditEntry.objects.create(
         team=team or by.team,
         user=by.user,
         token=by.token,
         verb=verb,
-        subject=subject._meta.verbose_name,
-        subject_id=str(subject.pk),
-        subject_name=str(getattr(subject, "name", "") or getattr(subject, "username", ""))[:200],
         detail=detail,
         request_id=current_request_id.get(),
+        **_named(subject),
     )
+
+
+def _named(subject: Noun) -> dict[str, str]:
+    return {
+        "subject": str(subject._meta.verbose_name),
+        "subject_id": str(subject.pk),
+        "subject_name": str(getattr(subject, "name", "") or getattr(subject, "username", ""))[:200],
+    }

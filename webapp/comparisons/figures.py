@@ -19,7 +19,7 @@ from webapp.comparisons.models import Comparison, Conditions, Exactness, Figures
 from webapp.comparisons.report import report
 
 WORST_FIRST = (Exactness.DIVERGENT, Exactness.TIE, Exactness.NOT_COMPARED, Exactness.IDENTICAL)
-VERSIONS = ("python", "torch", "transformers")
+VERSIONS = ("drafthouse", "torch", "transformers")
 
 
 def sum_up_ended(*, seconds: float) -> int:

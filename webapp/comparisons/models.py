@@ -34,6 +34,11 @@ class Comparison(Entry):
             models.CheckConstraint(condition=Q(repeats__range=(1, 100)), name="comparison_repeats_are_bounded"),
         ]
 
+    def discard(self) -> None:
+        """Its traces first: they are most of it, and nothing points at them."""
+        TraceChunk.objects.filter(sample__run__comparison=self).delete()
+        self.delete()
+
     @property
     def prompts(self) -> models.QuerySet[Prompt]:
         chosen = self.dataset.prompts.filter(split=self.split) if self.split else self.dataset.prompts.all()

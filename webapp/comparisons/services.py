@@ -247,6 +247,13 @@ def remaining(*, comparison: Comparison) -> Iterator[tuple[Prompt, int, list[Run
 
 
 @transaction.atomic
+def begin(*, job: Job, hardware: Mapping[str, Any]) -> None:
+    """Its pair is loaded: what it will run on, and in which versions."""
+    jobs.require_lease(job)
+    Comparison.objects.filter(job=job).update(hardware=dict(hardware))
+
+
+@transaction.atomic
 def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str) -> Sample:
     """A fresh start. What an earlier attempt left unfinished is thrown away, never stitched."""
     jobs.require_lease(job)

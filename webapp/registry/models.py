@@ -37,6 +37,10 @@ class Entry(Noun):
     def __str__(self) -> str:
         return self.name
 
+    def discard(self) -> None:
+        """For good; what is most of a thing may go first."""
+        self.delete()
+
 
 class Readiness(models.TextChoices):
     CHECKING = "checking"  # a worker has yet to look at it
