@@ -3,6 +3,7 @@ two models of the same files are one folder, and a worker on another machine fet
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import shutil
 import tempfile
@@ -17,6 +18,8 @@ from webapp.uploads.models import Upload
 from webapp.uploads.reading import FileReader
 from worker import hub
 from worker.messages import PairPlace
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def prompt_of(row: Prompt) -> prompts.Prompt:
@@ -71,7 +74,9 @@ def _assembled(upload: Upload) -> Path:
             with (growing / PurePosixPath(file.path).name).open("wb") as out:
                 shutil.copyfileobj(FileReader(file, upload.team_id), out, 1024 * 1024)
         growing.rename(folder)  # whole or not at all; of two who build it at once, either will do
-    except OSError:
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise NotHere(f"There is no room for {upload.name} in {models}; make some, and try again.") from None
         if not folder.exists():
             raise
     finally:

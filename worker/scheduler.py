@@ -7,10 +7,14 @@ import logging
 import os
 import signal
 import threading
+from typing import TYPE_CHECKING
 
 import django
 
 from worker import leash
+
+if TYPE_CHECKING:
+    from webapp.jobs.leases import Reaper
 
 EVERY = 2.0  # s
 SWEEP_FILES_EVERY = 1800  # rounds, about an hour
@@ -26,14 +30,16 @@ def main() -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    rounds = 0
+    from webapp.jobs.leases import Reaper
+
+    reaper, rounds = Reaper(), 0
     while not stop.is_set():
-        look(rounds)
+        look(reaper, rounds)
         rounds += 1
         stop.wait(EVERY)
 
 
-def look(rounds: int) -> None:
+def look(reaper: Reaper, rounds: int) -> None:
     from django.db import Error, close_old_connections
 
     from webapp.comparisons import figures
@@ -43,7 +49,7 @@ def look(rounds: int) -> None:
 
     close_old_connections()
     try:
-        jobs.reap()
+        reaper.look()
         jobs.wake_workers()
         figures.sum_up_ended(seconds=SUM_UP_FOR)
         if rounds % SWEEP_FILES_EVERY == SWEEP_FILES_EVERY - 1:

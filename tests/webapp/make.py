@@ -12,6 +12,7 @@ from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.jobs import services as jobs
+from webapp.jobs.leases import Reaper
 from webapp.jobs.models import Job
 from webapp.registry import services
 from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt
@@ -153,3 +154,12 @@ def trace_of(run: Run) -> list[Any]:
     else:
         rounds = [events.Verified(n, 0, 4 + n, "bonus", 0, n * 1000, n * 1000 + 1000) for n in (1, 2, 3)]
     return [events.Started(3, 1000), *rounds, events.Finished("length", 3, rounds[-1].end_ns)]
+
+
+def silence() -> int:
+    """No worker renews for longer than a lease; how many jobs are taken back."""
+    now = 0.0
+    reaper = Reaper(clock=lambda: now)
+    reaper.look()
+    now = jobs.LEASE.total_seconds() + 1
+    return reaper.look()

@@ -8,16 +8,15 @@ import os
 import signal
 import threading
 import time
-from datetime import timedelta
 
 import pytest
 import torch
 from django.db import connection
-from django.utils import timezone
 
 from decoding.events import Finished, Started, Verified
 from decoding.spec import choose
 from decoding.summary import Audit, sample_from_events
+from tests.webapp import make
 from tests.worker.conftest import DEADLINE
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
@@ -143,8 +142,7 @@ def test_a_lease_lost_to_another_stops_the_old_worker_and_the_next_does_only_the
     comparison = launch(texts=4, tokens=32)
 
     def lose() -> None:
-        Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-        assert jobs.reap() == 1
+        assert make.silence() == 1
 
     def another_takes_it() -> None:
         lose()
@@ -242,3 +240,22 @@ def test_the_database_may_be_busy_for_a_while(launch, make_worker, engine):
     other.join()
     assert state(comparison) == "succeeded", comparison.job.reason
     assert finished() == 9 and all(is_whole(sample) for sample in Sample.objects.all())
+
+
+def test_a_database_whose_disk_is_full_is_waited_for(launch, make_worker, engine, caplog):
+    """The worker goes on asking, and as soon as there is room it writes down all that the engine has said meanwhile."""
+    if connection.vendor != "sqlite":
+        pytest.skip("only SQLite's file can be told how large it may grow")
+    comparison = launch(texts=6, tokens=48)
+
+    def fill() -> None:
+        with connection.cursor() as cursor:
+            (pages,) = cursor.execute("PRAGMA page_count").fetchone()
+            cursor.execute(f"PRAGMA max_page_count={pages}")  # until this connection is closed
+        engine.go_on()
+
+    engine.after(1, fill)
+    make_worker().look()
+    assert "database or disk is full" in caplog.text
+    assert state(comparison) == "succeeded", comparison.job.reason
+    assert finished() == 18 and all(is_whole(sample) for sample in Sample.objects.all())

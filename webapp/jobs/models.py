@@ -7,6 +7,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from webapp.accounts.models import Owned, Team
@@ -49,10 +50,6 @@ class Jobs(Owned):
     def waiting(self) -> Jobs:
         """In the order in which they will be claimed."""
         return self.filter(state=State.QUEUED).order_by("-priority", "created", "pk")
-
-    def lost(self) -> Jobs:
-        """Running, but nobody has said so for longer than a lease."""
-        return self.filter(state=State.RUNNING, lease_until__lt=timezone.now())
 
 
 class Job(Noun):
@@ -158,7 +155,8 @@ class Pause(models.Model):
 
 class Workers(models.QuerySet["Worker"]):
     def alive(self) -> Workers:
-        return self.filter(seen__gt=timezone.now() - Worker.SILENCE)
+        """By the database's clock, as they were seen: those of the workers' machines may differ."""
+        return self.filter(seen__gt=Now() - Worker.SILENCE)
 
 
 class Worker(models.Model):

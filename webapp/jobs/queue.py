@@ -6,19 +6,34 @@ import logging
 
 from django.conf import settings
 from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
 
 from webapp.core.broker import app
 
 logger = logging.getLogger("drafthouse.queue")
 LOOK = "drafthouse.look"  # the one task there is: "look into the database"; the worker declares it by this name
-EXPIRES = 30  # s; while a worker is busy, no pile of nudges grows up
 
 
 def nudge(queue: str) -> None:
-    """Wake a worker. A nudge that is lost costs time, never work: workers also look on their own."""
+    """Wake a worker. A nudge that is lost costs time, never work: the scheduler nudges again."""
     if not settings.BROKER_URL:
         return
     try:
-        app.send_task(LOOK, queue=queue, ignore_result=True, retry=False, expires=EXPIRES)
+        app.send_task(LOOK, queue=queue, ignore_result=True, retry=False)
     except OperationalError as error:
-        logger.warning("the broker does not answer (%s); jobs wait until a worker sweeps", error)
+        logger.warning("the broker does not answer (%s); jobs wait until the scheduler nudges again", error)
+
+
+def nudge_again(queue: str) -> None:
+    """Unless a nudge still lies there: while all workers are busy, no pile of them grows up. An end by date would do
+    the same, but only where sender and worker agree on the time."""
+    if not settings.BROKER_URL:
+        return
+    try:
+        with app.connection_for_read() as connection:
+            is_there = connection.default_channel.client.llen(queue) > 0
+    except (OperationalError, RedisError) as error:
+        logger.warning("the broker does not answer (%s); jobs wait until it does", error)
+    else:
+        if not is_there:
+            nudge(queue)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Max
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from webapp.accounts import audit
@@ -206,9 +207,8 @@ def release(*, job: Job) -> bool:
     return give_back(job=job, reason=f"{job.worker} was stopped; what it had finished is kept.")
 
 
-def reap() -> int:
-    """Take back what workers have lost; how many jobs that were."""
-    return sum(_take_back(job, f"{job.worker} went silent.") for job in Job.objects.lost())
+def take_back_from_silent(*, job: Job) -> bool:
+    return _take_back(job, f"{job.worker} went silent.")
 
 
 def take_back(*, worker: str) -> int:
@@ -227,13 +227,13 @@ def _take_back(job: Job, reason: str) -> bool:
 def wake_workers() -> None:
     """Tell every queue in which something waits: for nudges that were lost, and for a broker that was flushed."""
     for queue in Job.objects.filter(state=State.QUEUED).order_by().values_list("queue", flat=True).distinct():
-        broker.nudge(queue)
+        broker.nudge_again(queue)
 
 
 def announce(*, name: str, queues: list[str], devices: list[Any], versions: dict[str, str]) -> None:
     """A worker says that it lives and what it can do."""
     Worker.objects.update_or_create(
-        name=name, defaults={"queues": queues, "devices": devices, "versions": versions, "seen": timezone.now()}
+        name=name, defaults={"queues": queues, "devices": devices, "versions": versions, "seen": Now()}
     )
 
 

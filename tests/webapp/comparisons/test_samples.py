@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
-from django.utils import timezone
 
 from tests.webapp import make
 from webapp.comparisons import services, trace
@@ -34,8 +31,7 @@ def test_after_a_crash_only_what_is_missing_is_done_again(comparison):
     make.decode_one(job, runs[0], prompt, repeat)
     torn = services.begin_sample(job=job, run=runs[1], prompt=prompt, repeat=repeat, device="cpu")
     trace.append(sample=torn, first_seq=1, events=[{"seq": 1}])
-    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    jobs.reap()
+    make.silence()
 
     comparison = Comparison.objects.get()
     assert next(services.remaining(comparison=comparison))[2] == [runs[1]]
@@ -50,8 +46,7 @@ def test_a_worker_that_lost_its_lease_cannot_write(comparison):
     old = jobs.claim(worker="w1", queues=["cpu"])
     prompt, repeat, runs = next(services.remaining(comparison=comparison))
     sample = services.begin_sample(job=old, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
-    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    jobs.reap()
+    make.silence()
     jobs.claim(worker="w2", queues=["cpu"])
     with pytest.raises(Conflict, match="lease"):
         services.begin_sample(job=old, run=runs[1], prompt=prompt, repeat=repeat, device="cpu")

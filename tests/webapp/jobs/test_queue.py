@@ -9,11 +9,13 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
+from tests.webapp import make
 from webapp.accounts import services as accounts
 from webapp.accounts.actor import of_user
 from webapp.accounts.models import User
 from webapp.core.problems import Conflict, Forbidden
 from webapp.jobs import line, services
+from webapp.jobs.leases import Reaper
 from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Queue, State, Worker
 
 
@@ -23,10 +25,6 @@ def enqueue(world, title="one", **options):
 
 def claim(worker="w1"):
     return services.claim(worker=worker, queues=["cpu"])
-
-
-def lose_lease(job):
-    Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
 def test_jobs_are_claimed_by_priority_then_by_age(world):
@@ -55,8 +53,7 @@ def test_a_job_runs_to_its_end_and_tells_its_history(world):
 def test_a_lost_lease_gives_the_job_to_another_and_the_late_writes_are_refused(world):
     enqueue(world)
     old = claim("w1")
-    lose_lease(old)
-    assert services.reap() == 1
+    assert make.silence() == 1
     new = claim("w2")
     assert (new.pk, new.attempt) == (old.pk, 2)
     assert not services.renew(job=old)
@@ -64,11 +61,35 @@ def test_a_lost_lease_gives_the_job_to_another_and_the_late_writes_are_refused(w
     assert services.succeed(job=new)
 
 
+def test_clocks_that_jump_lose_no_lease_and_keep_none(world):
+    """Whatever the worker's clock says: who renews keeps the job, and who does not loses it."""
+    enqueue(world, "renewed")
+    enqueue(world, "silent")
+    renewed = claim("w1")
+    claim("w2")
+    now = 0.0
+    reaper = Reaper(clock=lambda: now)
+    for day in (-1, 2, -3):
+        there = timezone.now() + timedelta(days=day)
+        Job.objects.filter(pk=renewed.pk).update(lease_until=there)  # renewed, by a clock that somebody has set
+        assert reaper.look() == 0
+        now += 9
+    now += 3
+    assert reaper.look() == 1
+    assert dict(Job.objects.values_list("title", "state")) == {"renewed": "running", "silent": "queued"}
+
+
+def test_a_reaper_that_starts_gives_every_worker_its_time(world):
+    """It cannot know how long they have been silent, and takes nothing back at first sight."""
+    enqueue(world)
+    Job.objects.filter(pk=claim().pk).update(lease_until=timezone.now() - timedelta(days=1))
+    assert Reaper().look() == 0
+
+
 def test_the_same_worker_that_lost_and_regained_a_job_cannot_write_for_its_first_attempt(world):
     enqueue(world)
     old = claim("w1")
-    lose_lease(old)
-    services.reap()
+    make.silence()
     claim("w1")
     assert not services.fail(job=old, reason="late")
 
@@ -76,8 +97,8 @@ def test_the_same_worker_that_lost_and_regained_a_job_cannot_write_for_its_first
 def test_after_the_last_attempt_a_job_fails_and_says_why(world):
     enqueue(world)
     for _ in range(3):
-        lose_lease(claim())
-        services.reap()
+        claim()
+        make.silence()
     job = Job.objects.get()
     assert (job.state, job.reason) == ("failed", "w1 went silent. That was attempt 3 of 3.")
 
@@ -98,8 +119,7 @@ def test_a_cancelled_job_whose_worker_died_ends_cancelled(world):
     enqueue(world)
     job = claim()
     services.cancel(job=job, by=world.actor(world.bob))
-    lose_lease(job)
-    services.reap()
+    make.silence()
     assert Job.objects.get().state == "cancelled"
 
 
@@ -176,8 +196,7 @@ def test_attempts_that_get_somewhere_are_not_counted(world):
     for done in range(1, 6):
         job = claim()
         assert services.progressed(job=job, done=done)
-        lose_lease(job)
-        services.reap()
+        make.silence()
     job = Job.objects.get()
     assert (job.state, job.attempt, job.done_count) == ("queued", 5, 5)
 
@@ -202,8 +221,7 @@ def test_a_worker_that_starts_again_takes_back_what_it_held(world):
 def test_only_the_holder_writes_into_a_job_s_history(world):
     enqueue(world)
     old = claim("w1")
-    lose_lease(old)
-    services.reap()
+    make.silence()
     services.note(job=old, sentence="late")
     new = claim("w2")
     services.note(job=new, sentence="in time")

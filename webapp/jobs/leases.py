@@ -1,0 +1,34 @@
+"""Whose worker has gone silent? Judged by how long nobody has renewed while we looked, on a clock that only runs
+forward. What the clocks on the walls say, here or on the workers' machines, and whether somebody sets them, changes
+nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from webapp.jobs import services
+from webapp.jobs.models import Job, State
+
+
+class Reaper:
+    """A worker counts from its own last renewal, and we from when we first saw that; so it always puts the job down
+    before we hand it to another."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._renewals: dict[UUID, tuple[Any, float]] = {}  # of each running job the latest, and when we first saw it
+
+    def look(self) -> int:
+        """Take back what workers have lost; how many jobs that were."""
+        now, before = self._clock(), self._renewals
+        self._renewals, silent = {}, []
+        for job in Job.objects.filter(state=State.RUNNING):
+            renewal = job.attempt, job.lease_until
+            known, since = before.get(job.pk, (None, now))
+            self._renewals[job.pk] = renewal, since if known == renewal else now
+            if now - self._renewals[job.pk][1] > services.LEASE.total_seconds():
+                silent.append(job)
+        return sum(services.take_back_from_silent(job=job) for job in silent)
