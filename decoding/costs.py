@@ -54,6 +54,13 @@ class Costs:
     def tokens_per_s(self, counts: Counts, *, decides: bool = False) -> float:
         return counts.tokens / self.seconds(counts, decides=decides)
 
+    def speedup(self, counts: Counts, baseline: Counts, *, decides: bool = False) -> float:
+        """As a comparison says it: the median over samples, each against the baseline on the same prompt."""
+        return statistics.median(
+            self.seconds(before) / self.seconds(after, decides=decides)
+            for before, after in zip(baseline.parts, counts.parts, strict=True)
+        )
+
 
 def costs_from(traces: Iterable[Sequence[Event]]) -> Costs:
     """From samples of autoregressive and of static lookaheads, the more different ones the better."""

@@ -152,11 +152,11 @@ def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier:
 
 def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:
     """Every setting of every strategy that replay knows."""
-    baseline = costs.tokens_per_s(study.static(0))
+    baseline = study.static(0)
 
     def priced(choice: Choice, counts: Counts, decides: bool = False) -> Prediction:
         speed = costs.tokens_per_s(counts, decides=decides)
-        return Prediction(choice, speed, speed / baseline)
+        return Prediction(choice, speed, costs.speedup(counts, baseline, decides=decides))
 
     found = [priced(choose("static", {"lookahead": n}), study.static(n)) for n in range(1, CAP + 1)]
     found += [priced(choose("heuristic", {"initial": n}), study.heuristic(n)) for n in (2, 5)]
@@ -178,13 +178,13 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
 
 def sweep(study: Study, costs: Costs, classifier: Classifier) -> dict[str, list[dict[str, float]]]:
     """Each of DISCO's rules over its threshold: what moving the threshold would do."""
-    baseline, said = costs.tokens_per_s(study.static(0)), study.estimates(classifier)
+    baseline, said = study.static(0), study.estimates(classifier)
 
     def at(threshold: float, counts: Counts) -> dict[str, float]:
         rounds = max(1, counts.target_passes)
         return {
             "threshold": threshold,
-            "speedup": costs.tokens_per_s(counts, decides=True) / baseline,
+            "speedup": costs.speedup(counts, baseline, decides=True),
             "drafted": counts.draft_passes / rounds,
             "accepted": counts.accepted / rounds,
         }

@@ -52,6 +52,7 @@ class Counts:
     rounds: Counter[int] = field(default_factory=Counter)  # drafted tokens -> rounds with that many
     accepted: int = 0
     catch_ups: int = 0  # first draft passes of two rows: the draft had not seen the last token it got accepted
+    parts: list[Counts] = field(default_factory=list, compare=False, repr=False)  # of each record, where it is a sum
 
     @property
     def target_passes(self) -> int:
@@ -61,13 +62,20 @@ class Counts:
     def draft_passes(self) -> int:
         return sum(drafted * rounds for drafted, rounds in self.rounds.items())
 
+    def add(self, part: Counts) -> None:
+        self.tokens += part.tokens
+        self.rounds.update(part.rounds)
+        self.accepted += part.accepted
+        self.catch_ups += part.catch_ups
+        self.parts.append(part)
+
 
 def replay(records: Iterable[Record], policy: Callable[[int], Policy]) -> Counts:
     """Count every pass. `policy(i)` makes a fresh policy for record i, so that nothing is carried between prompts."""
-    counts = Counts()
+    total = Counts()
     for index, record in enumerate(records):
-        _play(record, policy(index), counts)
-    return counts
+        total.add(_play(record, policy(index)))
+    return total
 
 
 class Policy:
@@ -121,7 +129,8 @@ class OraclePolicy(Policy):
         return min(self.cap, self.record.runs[start] + 1)
 
 
-def _play(record: Record, policy: Policy, counts: Counts) -> None:
+def _play(record: Record, policy: Policy) -> Counts:
+    counts = Counts(tokens=len(record.runs))
     runs, limits, end = record.runs, record.limits, len(record.runs)
     at, behind = 0, False
     while at < end:
@@ -133,4 +142,4 @@ def _play(record: Record, policy: Policy, counts: Counts) -> None:
         policy.after(drafted, accepted)
         behind = (accepted == drafted and drafted > 0) or (behind and drafted == 0)
         at += accepted + 1
-    counts.tokens += end
+    return counts

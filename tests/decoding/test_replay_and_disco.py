@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 import torch
 
-from decoding.costs import costs_from
+from decoding.costs import Costs, costs_from, counted, decision_cost
 from decoding.dice import dice_for
 from decoding.disco import features, metrics, training
 from decoding.disco.classifier import Classifier, load_classifier
@@ -24,9 +24,9 @@ from decoding.disco.rules import (
 )
 from decoding.drafting import Draft, DraftStep, StopRule
 from decoding.errors import BadStrategy
-from decoding.events import Drafted, Event, Verified
+from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.registry import Parts
-from decoding.replay import ByPlace, Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
+from decoding.replay import ByPlace, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
 from decoding.spec import Choice, Sampling, choose
 from decoding.verify import Verdict
 from tests.decoding.worlds import World, some_classifier
@@ -65,22 +65,6 @@ def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -
             max_new_tokens=sampling.max_new_tokens,
             tail_depth=depth,
         )
-
-
-def counted(events: Sequence[Event]) -> Counts:
-    """A live run's counts."""
-    drafts = {e.round: e for e in events if isinstance(e, Drafted)}
-    verdicts = [e for e in events if isinstance(e, Verified)]
-    counts, behind = Counts(), False
-    for verdict in verdicts:
-        drafted = len(drafts[verdict.round].tokens) if verdict.round in drafts else 0
-        counts.rounds[drafted] += 1
-        counts.accepted += verdict.accepted
-        counts.catch_ups += behind and drafted > 0
-        if drafted:
-            behind = verdict.outcome == "bonus"
-    counts.tokens = next(e.new_tokens for e in reversed(events) if e.kind == "finished")  # type: ignore[union-attr]
-    return counts
 
 
 PRICE = 0.3
@@ -389,6 +373,35 @@ def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
     assert priced == pytest.approx(spent, rel=1e-6)
 
 
+def test_what_comes_now_and_then_is_spread_over_the_tokens() -> None:
+    """Noise is made for 32 positions in one go: no median sees it, every sample pays for it."""
+    made, sampling = world(), SAMPLINGS[0]
+    traces = []
+    for lookahead in (0, 2, 5):
+        choice = choose("static", {"lookahead": lookahead}) if lookahead else choose("autoregressive")
+        traces.append(timed(made.run(choice, [3, 1], sampling)[1].events, now_and_then=4_000_000))
+    assert costs_from(traces).token * 1e6 == pytest.approx(4_000 / NEW, abs=1)
+
+
+def test_a_decision_costs_what_a_draft_of_as_many_tokens_takes_longer() -> None:
+    made, sampling = world(), SAMPLINGS[0]
+    queued = [timed(made.run(choose("static", {"lookahead": n}), [3, 1], sampling)[1].events) for n in (1, 2, 3, 4, 8)]
+    deciding = made.run(lambda parts: ClassifierStop(CAP, some_classifier(), 0.5), [3, 1], sampling)[1].events
+    assert decision_cost([timed(deciding, per_token=215_000)], queued) * 1e9 == pytest.approx(15_000)
+    assert decision_cost([timed(deciding)], queued) == pytest.approx(0.0)
+
+
+def test_a_speed_up_is_the_median_over_samples() -> None:
+    records = [Record.of(matches) for matches in ([True] * 9, [False] * 9, [True, False, True] * 3)]
+    costs = Costs((0.0, *[1.0] * 12), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0)
+    baseline, drafted = replay(records, lambda i: Static(0)), replay(records, lambda i: Static(2))
+    alone = [
+        costs.seconds(replay([record], lambda i: Static(0))) / costs.seconds(replay([record], lambda i: Static(2)))
+        for record in records
+    ]
+    assert costs.speedup(drafted, baseline) == sorted(alone)[1]
+
+
 def test_a_busy_moment_does_not_make_more_rows_cheaper() -> None:
     def verified(number: int, cost: int) -> Verified:
         return Verified(number, 0, 1, "correction", 0, number * 10_000, number * 10_000 + cost)
@@ -403,22 +416,22 @@ def test_a_busy_moment_does_not_make_more_rows_cheaper() -> None:
     assert [round(costs_from([trace]).verify(rows) * 1e9) for rows in (1, 2, 3, 4)] == [1_000, 2_500, 2_500, 4_000]
 
 
-def timed(events: Sequence[Event]) -> list[Event]:
+def timed(events: Sequence[Event], per_token: int = 200_000, now_and_then: int = 0) -> list[Event]:
     """The same rounds at fixed prices, in nanoseconds."""
     drafts = {e.round: e for e in events if isinstance(e, Drafted)}
-    out: list[Event] = []
-    now, behind = 0, False
+    out: list[Event] = [Started(2, 0)]
+    now, behind = now_and_then, False
     for verdict in (e for e in events if isinstance(e, Verified)):
         free, draft = now, drafts.get(verdict.round)
         now += 7_000
         if draft:
-            begin, now = now, now + 50_000 + 200_000 * draft.passes + 30_000 * behind
+            begin, now = now, now + 50_000 + per_token * draft.passes + 30_000 * behind
             out.append(Drafted(**{**as_dict(draft), "start_ns": begin, "end_ns": now}))
             behind = verdict.outcome == "bonus"
         rows = len(draft.tokens) + 1 if draft else 1
         begin, now = now, now + 1_000_000 + 10_000 * rows
         out.append(Verified(**{**as_dict(verdict), "wait_ns": begin - free, "start_ns": begin, "end_ns": now}))
-    return out
+    return [*out, Finished("length", counted(events).tokens, now)]
 
 
 def as_dict(event: Event) -> dict[str, object]:

@@ -104,7 +104,7 @@ def read_bench(given: argparse.Namespace, split: str | None, *, all_splits: bool
     material = replace(material, split=None if all_splits else split or material.split)
     return Bench(
         material=material,
-        prompts=_prompts(material, given.form, given.limit),
+        prompts=read_prompt_file(material.prompts, material.split, given.limit, given.form),
         sampling=_sampling(given, material),
         threads=given.threads,
         device=given.device,
@@ -232,8 +232,7 @@ def _sampling(given: argparse.Namespace, material: Material) -> Sampling:
     return Sampling(**{**settings, "stop": tuple(settings.get("stop", ()))})
 
 
-def _prompts(material: Material, form: str | None, limit: int | None) -> list[Prompt]:
-    path, split = material.prompts, material.split
+def read_prompt_file(path: Path, split: str | None, limit: int | None, form: str | None = None) -> list[Prompt]:
     try:
         data = path.read_bytes()
     except OSError as error:

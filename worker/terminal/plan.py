@@ -61,7 +61,7 @@ def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]
         ready.pair, bench.prompts, bench.sampling, predictions, told=lambda n: steps(Step("confirming", n, due))
     )
     steps.close()
-    lines = [f"{'setting':28} {'predicted':>9} {'measured':>9}   95 % interval"]
+    lines = [f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>7}   95 % interval"]
     for prediction in predictions:
         lines.append(_line(prediction, rows.get(prediction.choice.label)))
     return "\n".join(lines)
@@ -71,9 +71,9 @@ def _line(prediction: Prediction, row: Mapping[str, object] | None) -> str:
     words = f"{prediction.choice.label:28} {prediction.speedup:9.2f}"
     gain = row["speedup"] if row else None
     if not isinstance(gain, dict):
-        return f"{words} {'':>9}   a bound, not run"
+        return f"{words} {'':>9} {'':>7}   a bound, not run"
     interval = f"{gain['low']:.2f} to {gain['high']:.2f}" if gain["low"] is not None else "one prompt: none"
-    return f"{words} {gain['median']:9.2f}   {interval}"
+    return f"{words} {gain['median']:9.2f} {prediction.speedup / gain['median'] - 1:+7.1%}   {interval}"
 
 
 def elsewhere(predictions: Sequence[Prediction]) -> str:

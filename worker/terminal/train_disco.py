@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from worker.terminal.arguments import parser_of, read_bench
+from decoding.prompts import Prompt
+from worker.terminal.arguments import parser_of, read_bench, read_prompt_file
 
 
 def run(argv: Sequence[str]) -> None:
@@ -17,8 +18,12 @@ def run(argv: Sequence[str]) -> None:
         "for: train, validation, test; those that do not are dealt out.",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where it is stored, beside the target unless given")
+    parser.add_argument(
+        "--also", type=Path, action="append", default=[], metavar="FILE", help="prompts to try it on, not to train on"
+    )
     given = parser.parse_args(argv)
     bench = read_bench(given, None, all_splits=True)
+    others = {path.name: _tested_on(read_prompt_file(path, None, given.limit)) for path in given.also}
 
     from decoding.disco.making import Material, make_classifier  # loads torch: slips are told before that
     from worker.terminal.studying import Steps, loaded
@@ -26,11 +31,16 @@ def run(argv: Sequence[str]) -> None:
     out = given.out or bench.material.own_classifier
     material = Material.of(bench.prompts)
     steps = Steps()
-    classifier = make_classifier(loaded(bench).pair, material, bench.sampling, told=steps)
+    classifier = make_classifier(loaded(bench).pair, material, bench.sampling, others=others, told=steps)
     steps.close()
     classifier.save(out)
     print(report(classifier.card))
     print(f"\nStored in {out}.")
+
+
+def _tested_on(prompts: Sequence[Prompt]) -> Sequence[Prompt]:
+    """The test split where there are splits."""
+    return [prompt for prompt in prompts if prompt.split == "test"] or prompts
 
 
 def report(card: Mapping[str, Any]) -> str:
@@ -48,11 +58,26 @@ def report(card: Mapping[str, Any]) -> str:
         "predicted speed-up over autoregressive, test prompts, at settings tuned on others"
         " (best static: chosen on the test prompts themselves)",
         *(f"  {name:18} {speedup:5.2f}" for name, speedup in card["predicted"].items()),
+        *_elsewhere(card["elsewhere"]),
         "",
         f"one decision costs {costs['decision'] * 1e6:.0f} µs, one drafted token {costs['draft'] * 1e6:.0f} µs, "
         f"one verification {costs['target'][1] * 1e6:.0f} µs",
     ]
     return "\n".join(lines)
+
+
+def _elsewhere(others: Mapping[str, Any]) -> list[str]:
+    """What it is worth on prompts of other kinds."""
+    if not others:
+        return []
+    names = ("best static", "heuristic", "disco:threshold", "disco:priced", "oracle")
+    lines = ["", f"{'used on other prompts':24} {'AUC':>6} " + " ".join(f"{name:>15}" for name in names)]
+    for name, found in others.items():
+        speeds = found["predicted"]
+        lines.append(f"{name:24} {found['auc']:6.3f} " + " ".join(f"{speeds[name]:15.2f}" for name in names))
+        if max(speeds["disco:threshold"], speeds["disco:priced"]) < 1.0:
+            lines.append(f"  slower than autoregressive on {name}: train another classifier there")
+    return lines
 
 
 def main() -> int:
