@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from decoding.spec import STRATEGIES, Choice
 from webapp.accounts.models import Owned, Team
+from webapp.comparisons.packing import unpack
 from webapp.core.models import Noun
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Entry, Pair, Prompt
@@ -175,13 +176,15 @@ class Sample(Noun):
 
 
 class TraceChunk(models.Model):
-    """Some consecutive events of one sample. The trace is the truth; a socket only says that it grew."""
+    """Some consecutive events of one sample. The trace is the truth; a socket only says that it grew. While a sample is
+    decoded its chunks are many and small; when it has ended they are few and packed."""
 
     sample = models.ForeignKey(Sample, on_delete=models.CASCADE, related_name="chunks")
     first_seq = models.PositiveIntegerField()
     last_seq = models.PositiveIntegerField()
-    events = models.JSONField()
+    events = models.JSONField(default=list)
     words = models.JSONField(default=dict)  # token id → its text, for tokens that no earlier chunk of the sample had
+    packed = models.BinaryField(null=True)  # both of these, by packing.pack
     written = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -192,3 +195,8 @@ class TraceChunk(models.Model):
                 condition=Q(first_seq__gte=1, last_seq__gte=F("first_seq")), name="chunk_is_ordered"
             ),
         ]
+
+    @property
+    def content(self) -> tuple[list[dict[str, Any]], dict[str, str]]:
+        """Events and words, however they are kept."""
+        return (self.events, self.words) if self.packed is None else unpack(self.packed)

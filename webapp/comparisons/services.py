@@ -278,6 +278,7 @@ def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[s
     )
     if not written:
         raise Conflict("This sample is finished already, or was begun anew by another attempt.", code="sample-is-over")
+    trace.compact(sample=sample)
     trace.nudge(sample.run.comparison_id)
 
 

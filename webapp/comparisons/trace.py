@@ -13,7 +13,10 @@ from typing import Any
 from uuid import UUID
 
 from webapp.comparisons.models import Sample, TraceChunk
+from webapp.comparisons.packing import pack
 from webapp.core import nudges
+
+MOST_PACKED = 4096  # events in one chunk: who reads from the middle of a long trace need not unpack all of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,9 @@ def read(*, sample: Sample, after: int, limit: int) -> Part:
     for chunk in TraceChunk.objects.filter(sample=sample, last_seq__gt=after).order_by("first_seq").iterator(20):
         if chunk.first_seq > cursor + 1 or len(part.events) >= limit:
             break
-        part.events.extend(chunk.events[cursor + 1 - chunk.first_seq :])
-        part.words.update(chunk.words)
+        events, words = chunk.content
+        part.events.extend(events[cursor + 1 - chunk.first_seq :])
+        part.words.update(words)
         cursor = max(cursor, chunk.last_seq)
     del part.events[limit:]
     return part
@@ -56,12 +60,24 @@ def read(*, sample: Sample, after: int, limit: int) -> Part:
 def whole(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]]]]:
     """The traces of finished samples, each with all its events, in one reading."""
     chunks = TraceChunk.objects.filter(sample__in=list(samples)).order_by("sample_id", "first_seq")
-    rows = chunks.values_list("sample_id", "first_seq", "events").iterator(200)
-    for sample, parts in itertools.groupby(rows, key=lambda row: row[0]):
+    for sample, parts in itertools.groupby(chunks.iterator(200), key=lambda chunk: chunk.sample_id):
         events: list[dict[str, Any]] = []
-        for _, first_seq, more in parts:
-            events += more[len(events) + 1 - first_seq :]
+        for chunk in parts:
+            events += chunk.content[0][len(events) + 1 - chunk.first_seq :]
         yield sample, events
+
+
+def compact(*, sample: Sample) -> None:
+    """The trace is told to its end: make its many chunks few. This belongs into the transaction that ends the sample,
+    so that at no moment it is half done."""
+    few: list[TraceChunk] = []
+    cursor = 0
+    while (part := read(sample=sample, after=cursor, limit=MOST_PACKED)).events:
+        first, cursor = cursor + 1, cursor + len(part.events)
+        packed = pack(part.events, part.words)
+        few.append(TraceChunk(sample=sample, first_seq=first, last_seq=cursor, packed=packed))
+    TraceChunk.objects.filter(sample=sample, last_seq__lte=cursor).delete()
+    TraceChunk.objects.bulk_create(few)
 
 
 def group(comparison: UUID) -> str:

@@ -1,0 +1,172 @@
+"""Packed events come back as they were, whatever they hold, and take a fraction of the room. A trace is packed when its
+sample ends; whoever reads it, from wherever, notices nothing of that."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from tests.webapp import make
+from webapp.comparisons import services
+from webapp.comparisons import trace as store
+from webapp.comparisons.models import Sample, TraceChunk
+from webapp.comparisons.packing import pack, unpack
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+
+ROOT = Path(__file__).parents[3]
+
+
+def trace(rounds: int, seed: int = 0) -> list[dict]:
+    """As an engine tells it, with times and probabilities that jump about as real ones do."""
+    dice, now, events = (
+        random.Random(seed),
+        0,
+        [{"seq": 1, "event": "started", "prompt_tokens": 12, "prefill_ns": 9_100_377}],
+    )
+    for number in range(1, rounds + 1):
+        tokens = [dice.randrange(4096) for _ in range(dice.randint(1, 4))]
+        drafted = now + dice.randint(800_000, 1_200_000)
+        verified = drafted + dice.randint(1_800_000, 2_400_000)
+        events += [
+            {
+                "seq": 2 * number, "event": "drafted", "round": number, "position": 2 * number, "lookahead": 4,
+                "tokens": tokens, "confidence": [dice.random() for _ in tokens], "estimate": [], "stop": "limit",
+                "source": "fresh", "passes": len(tokens), "start_ns": now, "end_ns": drafted,
+            },
+            {
+                "seq": 2 * number + 1, "event": "verified", "round": number, "accepted": 1, "token": tokens[0],
+                "outcome": "correction", "wait_ns": drafted - now, "start_ns": drafted, "end_ns": verified,
+            },
+        ]  # fmt: skip
+        now = verified
+    return events
+
+
+def test_a_trace_comes_back_whole_and_takes_a_quarter_of_the_room_at_most():
+    events, words = trace(rounds=100), {str(token): f" word{token}" for token in range(50)}
+    packed = pack(events, words)
+    assert unpack(packed) == (events, words)
+    assert len(packed) * 4 < len(json.dumps([events, words], separators=(",", ":")))
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [],
+        [{"seq": 1}],
+        [{"seq": 1, "x": None}, {"seq": 2, "x": 2**70}, {"x": 1.5, "seq": 3}],
+        [{"n": True}, {"n": 1}, {"n": -5}],
+        [{"steps": [1], "nested": {"steps": [4]}}, {"steps": 3, "nested": {}}],
+        [{"nested": {"steps": [4, 5]}}, {"nested": {"steps": []}}],
+        [{"text": "naïve \U0001f600 \ufffd", "list": [[1, 2], []]}],
+    ],
+)
+def test_anything_comes_back_as_it_was(events):
+    again, _ = unpack(pack(events, {}))
+    assert [list(event.items()) for event in again] == [list(event.items()) for event in events]
+    assert json.dumps(again) == json.dumps(events)
+
+
+@pytest.fixture
+def begun(world) -> Sample:
+    """A sample whose trace of four events is written, in two chunks, and that has not ended."""
+    comparison = make.comparison(world.actor(world.bob))
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
+    write(sample)
+    return sample
+
+
+def write(sample: Sample) -> None:
+    events = [{"seq": seq, "event": "verified", "token": seq} for seq in range(1, 5)]
+    store.append(sample=sample, first_seq=1, events=events[:2], words={1: "a", 2: "b"})
+    store.append(sample=sample, first_seq=3, events=events[2:], words={3: "c", 4: "d"})
+
+
+def end(sample: Sample) -> None:
+    numbers = {"tokens": [1, 2, 3, 4], "tokens_per_s": 1.0}
+    services.finish_sample(job=Job.objects.get(), sample=sample, last_seq=4, numbers=numbers)
+
+
+def read(sample: Sample, after: int = 0, limit: int = 99) -> tuple[list[int], set[str]]:
+    part = store.read(sample=sample, after=after, limit=limit)
+    return [event["seq"] for event in part.events], set(part.words.values())
+
+
+def test_readers_do_not_notice_that_a_trace_was_packed(begun):
+    before = {(after, limit): read(begun, after, limit)[0] for after in range(5) for limit in (1, 2, 99)}
+    end(begun)
+    assert TraceChunk.objects.count() == 1
+    assert {(after, limit): read(begun, after, limit)[0] for after, limit in before} == before
+    assert read(begun, after=2)[1] >= {"c", "d"}  # who has read two events is told the words of the others
+    assert [seq for _, events in store.whole([begun.pk]) for seq in (event["seq"] for event in events)] == [1, 2, 3, 4]
+
+
+def test_a_long_trace_is_packed_in_several_pieces(begun, monkeypatch):
+    monkeypatch.setattr(store, "MOST_PACKED", 3)
+    end(begun)
+    assert list(TraceChunk.objects.values_list("first_seq", "last_seq")) == [(1, 3), (4, 4)]
+    assert read(begun) == ([1, 2, 3, 4], {"a", "b", "c", "d"})
+    assert read(begun, after=3) == ([4], {"c", "d"})
+
+
+def test_a_chunk_that_is_written_again_after_the_end_does_no_harm(begun):
+    end(begun)
+    write(begun)
+    assert read(begun)[0] == read_whole(begun) == [1, 2, 3, 4]
+
+
+def test_a_trace_from_before_there_was_packing_is_read_as_well(begun):
+    end(begun)
+    TraceChunk.objects.all().delete()
+    write(begun)
+    assert read(begun)[0] == read_whole(begun) == [1, 2, 3, 4]
+
+
+def read_whole(sample: Sample) -> list[int]:
+    ((_, events),) = store.whole([sample.pk])
+    return [event["seq"] for event in events]
+
+
+KILLED = """
+import json, os, sys
+from webapp.config import settings as ours
+ours.DATABASES["default"].update(json.loads(sys.argv[1]))
+import django; django.setup()
+from django.db import connection
+from webapp.comparisons import services
+from webapp.comparisons.models import Sample
+from webapp.jobs.models import Job
+
+def die(execute, sql, *rest):
+    done = execute(sql, *rest)
+    if sql.startswith("DELETE") and "tracechunk" in sql:
+        os.kill(os.getpid(), 9)
+    return done
+
+with connection.execute_wrapper(die):
+    numbers = {"tokens": [1, 2, 3, 4], "tokens_per_s": 1.0}
+    services.finish_sample(job=Job.objects.get(), sample=Sample.objects.get(), last_seq=4, numbers=numbers)
+"""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_is_killed_while_it_packs_loses_nothing(begun):
+    """In earnest: the chunks are deleted, what replaces them is not yet written, and the process is gone."""
+    there = json.dumps({"NAME": str(connection.settings_dict["NAME"])})
+    done = subprocess.run([sys.executable, "-c", KILLED, there], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == -9, done.stderr
+    begun.refresh_from_db()
+    assert begun.finished is None
+    assert TraceChunk.objects.count() == 2 and read(begun)[0] == [1, 2, 3, 4]
+    end(begun)
+    assert TraceChunk.objects.count() == 1 and read(begun)[0] == [1, 2, 3, 4]
