@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +26,7 @@ from decoding.prompts import Prompt
 from decoding.registry import Parts, build
 from decoding.runner import ModelRunner
 from decoding.spec import Choice, Sampling, choose
+from decoding.ssd.resident import DraftProcess, placed
 from decoding.summary import Audit, Sample, sample_from_events
 from decoding.timing import Clock
 
@@ -53,6 +55,7 @@ class Pair:
     draft_folder: Path | None = None
     classifier_at: Callable[[str], Path | None] = no_classifier  # name -> folder; no name asks for the pair's own
     fingerprints: tuple[str, str] | None = None  # of target and draft: a classifier must have been trained for them
+    draft_process: DraftProcess | None = None  # where the draft can run beside the target
     _classifiers: dict[str, Classifier] = field(default_factory=dict)
 
     @property
@@ -76,6 +79,31 @@ class Pair:
                 )
             self._classifiers[name] = load_classifier(folder, self.fingerprints)
         return self._classifiers[name]
+
+    def begin(self, choices: Sequence[Choice]) -> None:
+        """Start what they need besides the models. Says so in words where this machine cannot run one of them."""
+        for choice in choices:
+            process = self.process_of(choice)
+            if process:
+                process.begin()
+
+    def close(self) -> None:
+        if self.draft_process:
+            self.draft_process.end()
+
+    def process_of(self, choice: Choice) -> DraftProcess | None:
+        """The draft's own, where the choice has it beside the target."""
+        return placed(str(choice.params.get("placement", "in-turn")), self.draft_process)
+
+    def hardware_of(self, choice: Choice) -> str:
+        """What the choice has to itself, for people."""
+        process = self.process_of(choice)
+        if process:
+            return process.cores.with_target_on(self.target.device)
+        if self.target.device.type != "cpu":
+            return str(self.target.device)
+        threads = torch.get_num_threads()
+        return f"{threads} core{'s' if threads > 1 else ''}"
 
     def hold(self, name: str, classifier: Classifier) -> None:
         """Let a classifier that is not stored yet be asked for by name."""
@@ -184,17 +212,20 @@ class Comparison:
     def decode(self, key: Key, sink: EventSink, sampling: Sampling | None = None) -> Decoded:
         """One sample's tokens; what there is to say about them goes to the sink."""
         sampling = sampling or self.sampling
-        clock = Clock()
         prompt = self.tokens(key.prompt)
         seed = self.seed(key.prompt, key.repeat)
         ending = self._ending(sampling)
+        process = self.pair.process_of(key.choice)
+        clock = Clock()
         try:
             if key.choice.spec.role == "peer":
                 return self.pair.peer.decode(prompt, key.choice.params, sampling, seed, ending, sink, clock)
             dice = dice_for(sampling, self.pair.vocab, seed)
-            parts = Parts(self.pair.target, self.pair.draft, dice, clock, ending.end_tokens, self.pair.classifier)
+            parts = Parts(
+                self.pair.target, self.pair.draft, dice, clock, ending.end_tokens, self.pair.classifier, process
+            )
             request = Request(prompt, sampling.max_new_tokens, ending)
-            with torch.inference_mode():
+            with torch.inference_mode(), process.cores.for_target() if process else nullcontext():
                 return decode(request, self.pair.target, build(key.choice, parts), dice, sink, clock, self.cancelled)
         except (RuntimeError, MemoryError) as error:
             if not _is_out_of_memory(error):

@@ -28,6 +28,7 @@ class Draft:
     passes: int
     estimate: tuple[float, ...] = ()
     backup: Backup = ""
+    lost: str = ""  # why there is no draft any more, on the first round that goes without
 
     @cached_property
     def confidence(self) -> tuple[float, ...]:

@@ -8,6 +8,7 @@ DrafthouseError
 ├── BadStrategy          an unknown strategy, or a parameter out of bounds
 ├── BadSampling          sampling settings out of bounds
 ├── BadDevice            a device or placement that this machine does not have
+├── DraftLost            the draft's process died or fell silent
 ├── BrokenModel          the model answered with something that is no distribution
 └── OutOfMemory          the device could not hold what was asked of it
 """
@@ -45,6 +46,10 @@ class BadSampling(DrafthouseError):
 
 class BadDevice(DrafthouseError):
     code = "bad-device"
+
+
+class DraftLost(DrafthouseError):
+    code = "draft-lost"
 
 
 class BrokenModel(DrafthouseError):

@@ -84,6 +84,7 @@ class Verified:
     wait_ns: int  # how long the target stood still before this verification
     start_ns: int
     end_ns: int
+    lost: str = ""  # why the target goes on alone, where the draft was lost before this round
 
 
 @dataclass(frozen=True, slots=True)

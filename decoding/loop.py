@@ -101,6 +101,7 @@ class _Rounds:
                 wait_ns=asked - self.free_since,
                 start_ns=asked,
                 end_ns=verified,
+                lost=draft.lost,
             )
         )
         self.free_since = verified

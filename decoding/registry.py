@@ -6,15 +6,17 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.dice import Dice, dice_for
+from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.disco.rules import ClassifierStop, PricedStop
 from decoding.drafting import Drafter, ModelDrafter, NoDraft, StopRule
 from decoding.runner import ModelRunner
 from decoding.spec import Choice
+from decoding.ssd.beside import Beside
 from decoding.ssd.drafter import InTurn, SsdDrafter
+from decoding.ssd.letters import Recipe
+from decoding.ssd.resident import DraftProcess, placed
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculating import Speculator
 from decoding.stopping import AdaptiveThreshold, FixedLength, Heuristic, Oracle, Threshold
 from decoding.timing import Clock
 
@@ -29,6 +31,7 @@ class Parts:
     clock: Clock
     end_tokens: Collection[int]
     classifier: Callable[[str], Classifier]
+    draft_process: DraftProcess | None = None  # where the draft can run beside the target
 
     def drafter(self, rule: StopRule) -> Drafter:
         return ModelDrafter(self.draft, rule, self.dice, self.end_tokens)
@@ -45,19 +48,21 @@ def _disco(parts: Parts, rule: str, threshold: float, cap: int, classifier: str)
 
 
 def _ssd(parts: Parts, placement: str, **settings: Any) -> Drafter:
-    return _speculating(parts, Settings(**settings))
+    return _speculating(parts, placement, Settings(**settings))
 
 
 def _ssd_disco(parts: Parts, cap: int, branches: int, classifier: str, placement: str) -> Drafter:
     settings = Settings(lookahead=cap, branches=branches, backup="neural")
-    return _speculating(parts, settings, parts.classifier(classifier))
+    return _speculating(parts, placement, settings, parts.classifier(classifier))
 
 
-def _speculating(parts: Parts, settings: Settings, classifier: Classifier | None = None) -> Drafter:
-    """The draft's side has dice of its own, with the sample's seed: it may sit in another process."""
-    dice = dice_for(parts.dice.sampling, parts.dice.vocab, parts.dice.seed)
-    speculator = Speculator(parts.draft, dice, settings, parts.end_tokens, classifier)
-    return SsdDrafter(InTurn(speculator), parts.clock)
+def _speculating(parts: Parts, placement: str, settings: Settings, classifier: Classifier | None = None) -> Drafter:
+    dice = parts.dice
+    recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, parts.end_tokens, classifier)
+    process = placed(placement, parts.draft_process)
+    with parts.clock.stopped():  # a process that was lost is started anew
+        transport = Beside(process, recipe) if process else InTurn(recipe.speculator(parts.draft))
+    return SsdDrafter(transport, parts.clock)
 
 
 # Peers have no builder: they bring a loop of their own (decoding.peers).

@@ -105,8 +105,9 @@ _PLACEMENT = Param(
     "placement",
     "choice",
     "auto",
-    "where the draft works: in turn with the target",
-    choices=("auto", "in-turn"),
+    "where the draft works: beside the target on a core of its own, or in turn with it; "
+    "auto: beside where there are two cores",
+    choices=("auto", "beside", "in-turn"),
 )
 
 

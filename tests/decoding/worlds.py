@@ -18,6 +18,7 @@ from decoding.loop import Decoded, Request, decode
 from decoding.registry import Parts, build
 from decoding.runner import ModelRunner
 from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.ssd.resident import DraftProcess
 from decoding.table_runner import TableRunner, hashed
 from decoding.timing import Clock
 
@@ -56,6 +57,7 @@ class World:
     target: ModelRunner
     draft: ModelRunner
     end_tokens: frozenset[int] = frozenset()
+    draft_process: DraftProcess | None = None
 
     @classmethod
     def of_tables(cls, vocab: int, seed: int = 0, context: int = 4096, **shape: float) -> World:
@@ -69,10 +71,13 @@ class World:
         sampling: Sampling,
         seed: int = 0,
         ending: Ending | None = None,
+        recorder: Recorder | None = None,
     ) -> tuple[Decoded, Recorder]:
         dice: Dice = dice_for(sampling, min(self.target.vocab_size, self.draft.vocab_size), seed)
-        clock, recorder = Clock(), Recorder()
-        parts = Parts(self.target, self.draft, dice, clock, self.end_tokens, lambda name: some_classifier())
+        clock, recorder = Clock(), recorder or Recorder()
+        parts = Parts(
+            self.target, self.draft, dice, clock, self.end_tokens, lambda name: some_classifier(), self.draft_process
+        )
         drafter: Drafter = (
             build(choice, parts)
             if isinstance(choice, Choice)

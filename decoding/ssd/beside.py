@@ -1,0 +1,89 @@
+"""The draft's side in a process of its own: it prepares while the target verifies. Where it dies or falls silent, the
+target goes on alone, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from time import perf_counter
+
+from decoding.drafting import EMPTY, Draft
+from decoding.errors import DrafthouseError, DraftLost
+from decoding.ssd import letters
+from decoding.ssd.letters import Postscript, Recipe, nothing_more
+from decoding.ssd.resident import DraftProcess
+from decoding.ssd.speculating import Prepared
+
+
+class Beside:
+    """One sample's way to the draft's process."""
+
+    def __init__(self, process: DraftProcess, recipe: Recipe) -> None:
+        self._process = process
+        self._recipe = recipe
+        self._patience = process.patience
+        self._slowest = 0.0  # verification, in seconds
+        self._verifying_since: float | None = None
+        self._later = nothing_more
+        self._why_lost = ""
+        self._is_told = False
+        try:
+            process.begin()  # where the last one was lost
+        except DrafthouseError as lost:
+            self._lose(lost)
+
+    def read(self, text: Sequence[int]) -> None:
+        if self._why_lost:
+            return
+        try:
+            reply = self._process.ask(letters.read(self._recipe, text), self._patience.reading(len(text)))
+        except DraftLost as lost:
+            self._lose(lost)
+        else:
+            letters.opened(reply)
+
+    def begin(self, text: Sequence[int], limit: int) -> Draft:
+        return self._ask(letters.begin(limit))
+
+    def answer(self, accepted: int, token: int, limit: int) -> Draft:
+        return self._ask(letters.answer(accepted, token, limit))
+
+    def anticipate(self) -> None:
+        """It has been preparing since it answered."""
+        self._verifying_since = perf_counter()
+
+    def prepared(self) -> Prepared:
+        return self._later().prepared
+
+    def _ask(self, question: bytes) -> Draft:
+        if self._verifying_since is not None:
+            self._slowest = max(self._slowest, perf_counter() - self._verifying_since)
+        self._later()  # the next one would lie over it
+        if self._why_lost:
+            return self._alone()
+        try:
+            reply = self._process.ask(question, self._patience.answering(self._slowest))
+        except DraftLost as lost:
+            self._lose(lost)
+            return self._alone()
+        self._later = cache(self._hear_more)
+        return letters.opened(reply, self._later)
+
+    def _hear_more(self) -> Postscript:
+        try:
+            return self._process.postscript(self._patience.answering(self._slowest))
+        except DraftLost as lost:
+            self._lose(lost)
+            return nothing_more()
+
+    def _lose(self, lost: DrafthouseError) -> None:
+        self._why_lost = str(lost)
+        self._later = nothing_more
+
+    def _alone(self) -> Draft:
+        """An empty draft, which says why when it is the first."""
+        if self._is_told:
+            return EMPTY
+        self._is_told = True
+        return replace(EMPTY, lost=f"{self._why_lost} The target went on alone.")

@@ -1,0 +1,160 @@
+"""The draft's process as the target's side holds it: started when first needed, asked, and ended without mercy when it
+does not answer."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from decoding.errors import BadDevice, DrafthouseError, DraftLost
+from decoding.runner import ModelRunner
+from decoding.ssd import letters
+from decoding.ssd.cores import Cores
+from decoding.ssd.letters import Postscript
+from decoding.ssd.mailbox import Gone, Mailbox, Silence, connect
+
+ROOT = Path(__file__).resolve().parents[2]
+QUESTION, ANSWER, POSTSCRIPT = 1 << 24, 1 << 27, 1 << 20  # bytes; memory is used only as far as it is written
+LOADING = 600.0  # s
+DYING = 5.0  # s from a silent bell to the end of the process that rang it
+
+# As many cores as it has. Set before it starts, since torch looks when it is imported.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long an answer may take, in seconds. A draft is slow when the machine is busy and hung when it is stopped;
+    only the second may cost a sample its draft, so this is far from anything that work takes. An answer is some dozen
+    passes at most of a model smaller than the target, and what the target's pass takes on this machine, busy as it is,
+    the slowest verification so far tells."""
+
+    floor: float = 20.0
+    per_verification: float = 100.0  # times the slowest so far
+    per_prompt_token: float = 0.1
+
+    def reading(self, tokens: int) -> float:
+        return 3 * self.floor + self.per_prompt_token * tokens
+
+    def answering(self, slowest: float) -> float:
+        return max(self.floor, self.per_verification * slowest)
+
+
+def runner_in(folder: Path, dtype: str, context: int, runner: str) -> ModelRunner:
+    """The draft as it is loaded over there: like here, but on processor cores wherever the target is."""
+    from decoding.checkpoints import load  # takes seconds, and nobody needs it on this side
+
+    return load(folder, dtype=dtype, context=context, runner=runner, device=torch.device("cpu")).runner
+
+
+class DraftProcess:
+    """`load` is called over there, so it must survive pickling."""
+
+    def __init__(self, load: Callable[[], ModelRunner], cores: Cores, patience: Patience | None = None) -> None:
+        self.cores = cores
+        self.patience = patience or Patience()
+        self._load = load
+        self._process: subprocess.Popen[bytes] | None = None
+        self._mailbox: Mailbox
+        self._owes_an_answer = False
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    def __enter__(self) -> DraftProcess:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.end()
+
+    def begin(self) -> None:
+        """Have it loaded and listening. One that died, or was left in the middle of an answer, is replaced."""
+        if self._process and self._process.poll() is None and not self._owes_an_answer:
+            return
+        self.end()
+        self._start()
+        try:
+            letters.opened(self.ask(pickle.dumps(self._load), LOADING))
+        except DrafthouseError:
+            self.end()
+            raise
+
+    def ask(self, question: bytes, patience: float) -> bytearray:
+        """Its answer, within so many seconds. Raises DraftLost where none comes, and ends what is left of it."""
+        self._owes_an_answer = True
+        self._mailbox.send(question)
+        try:
+            reply = self._mailbox.wait(patience)
+        except (Gone, Silence) as why:
+            raise self._lost(why, patience) from None
+        self._owes_an_answer = False
+        return reply
+
+    def postscript(self, patience: float) -> Postscript:
+        """What it added to its last answer, once."""
+        try:
+            found: Postscript = pickle.loads(self._mailbox.postscript(patience))
+        except (Gone, Silence) as why:
+            raise self._lost(why, patience) from None
+        return found
+
+    def end(self) -> None:
+        """At once: it has nothing that could be lost."""
+        if self._process is None:
+            return
+        self._process.kill()
+        self._process.wait()
+        self._mailbox.close()
+        self._process = None
+        self._owes_an_answer = False
+
+    def _start(self) -> None:
+        self._mailbox, far = connect(QUESTION, ANSWER, POSTSCRIPT)
+        told = [far.memory, far.hears, far.rings, *far.sizes, *self.cores.draft]
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "decoding.ssd.process", *map(str, told)],
+            env={**os.environ, **ONE_THREAD, "PYTHONPATH": str(ROOT)},
+            pass_fds=far.descriptors,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        far.close()
+
+    def _lost(self, why: Gone | Silence, patience: float) -> DraftLost:
+        assert self._process is not None
+        if isinstance(why, Silence):
+            reason = f"The draft's process did not answer within {patience:g} s, so it was ended."
+        else:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(DYING)
+            reason = f"The draft's process {_end_of(self._process.returncode)}."
+        self.end()
+        return DraftLost(reason)
+
+
+def placed(placement: str, process: DraftProcess | None) -> DraftProcess | None:
+    """Where the draft works: in its process, or, where there is none or in turn is wanted, in the target's."""
+    if placement == "in-turn":
+        return None
+    if placement == "beside" and process is None:
+        raise BadDevice(
+            "placement=beside needs two processor cores, one for the target and one for the draft, and this machine "
+            "gives us one. Use placement=in-turn, which has the same text and hits but no overlap, or a larger machine."
+        )
+    return process
+
+
+def _end_of(code: int | None) -> str:
+    if code is None:
+        return "hung up"
+    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"

@@ -1,0 +1,82 @@
+"""What the draft's process does: answer first, then prepare until the next question is there."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+
+import torch
+
+from decoding.errors import DrafthouseError
+from decoding.runner import ModelRunner
+from decoding.ssd import letters
+from decoding.ssd.letters import Postscript, Recipe
+from decoding.ssd.mailbox import Mailbox
+from decoding.ssd.speculating import Prepared, Speculator
+
+
+@torch.inference_mode()
+def serve(mailbox: Mailbox) -> None:
+    torch.set_num_threads(1)
+    try:
+        runner: ModelRunner = pickle.loads(mailbox.wait())()
+    except DrafthouseError as error:
+        mailbox.send(letters.refused(error))
+        return
+    gc.collect()
+    gc.freeze()  # the model and the libraries stay: there is nothing to look for
+    mailbox.send(letters.done())
+    desk = _Desk(mailbox, runner)
+    while True:
+        desk.reply()
+        desk.prepare()
+
+
+class _Desk:
+    """One question after another, sample after sample."""
+
+    def __init__(self, mailbox: Mailbox, runner: ModelRunner) -> None:
+        self._mailbox = mailbox
+        self._runner = runner
+        self._recipe: Recipe
+        self._text: list[int]
+        self._speculator: Speculator | None = None
+        self._refusal: DrafthouseError | None = None  # what broke this sample
+
+    def reply(self) -> None:
+        question = self._mailbox.wait()
+        try:
+            if question[0] == letters.READ:
+                self._read(question)
+            else:
+                self._draft(question)
+        except DrafthouseError as error:
+            self._refusal = error
+            self._mailbox.send(letters.refused(error))
+
+    def prepare(self) -> None:
+        """Until the next question is there. What breaks is told to whoever asks."""
+        try:
+            while self._speculator and not self._mailbox.has_mail and self._speculator.step():
+                pass
+        except DrafthouseError as error:
+            self._refusal = error
+
+    def _read(self, question: bytearray) -> None:
+        self._refusal = self._speculator = None
+        self._recipe, self._text = letters.to_read(question)
+        speculator = self._recipe.speculator(self._runner)
+        speculator.read(self._text)
+        self._speculator = speculator
+        self._mailbox.send(letters.done())
+
+    def _draft(self, question: bytearray) -> None:
+        if self._refusal or not self._speculator:
+            raise self._refusal or RuntimeError("asked for a draft before there was a text")
+        accepted, token, limit = letters.verdict(question)
+        if question[0] == letters.BEGIN:
+            prepared, draft = Prepared(), self._speculator.begin(self._text, limit)
+        else:
+            prepared, draft = self._speculator.prepared(), self._speculator.answer(accepted, token, limit)
+        self._mailbox.send(*letters.drafted(draft, self._recipe.sends_scores))
+        self._mailbox.add(pickle.dumps(Postscript(draft.confidence, prepared)))

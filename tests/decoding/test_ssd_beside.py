@@ -1,0 +1,269 @@
+"""SSD with the draft in a process of its own: the same text as ever, whatever becomes of that process."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from decoding.checkpoints import load
+from decoding.errors import BadDevice, BrokenModel, OutOfMemory
+from decoding.events import Anticipated, Drafted, Event, Recorder, Verified
+from decoding.spec import Sampling, choose
+from decoding.ssd.cores import Cores
+from decoding.ssd.resident import DraftProcess, Patience, placed, runner_in
+from decoding.table_runner import TableRunner
+from tests.decoding import models
+from tests.decoding.test_strategies import LENGTH, VOCAB, chi_square, law_of_three
+from tests.decoding.worlds import World, state_of, tables
+
+PROMPT = [5, 17, 3, 60]
+SAMPLINGS = {
+    "greedy": Sampling(max_new_tokens=40),
+    "shared": Sampling(temperature=0.8, dice="shared", max_new_tokens=40, repetition_penalty=1.1),
+    "ratio": Sampling(temperature=0.8, dice="ratio", max_new_tokens=40),
+}
+ALONE, STATIC = choose("autoregressive"), choose("static")
+BESIDE, IN_TURN = (choose("ssd", {"placement": placement}) for placement in ("beside", "in-turn"))
+ANYWHERE = Cores(2)  # tests run where there is room
+
+
+def table_draft(vocab: int, seed: int, **shape: float) -> TableRunner:
+    return TableRunner(tables(vocab, seed, **shape)[1], state_of=state_of)
+
+
+def broken_draft() -> TableRunner:
+    return TableRunner(torch.full((12, 12), torch.nan, dtype=torch.float64))
+
+
+def draft_without_room() -> TableRunner:
+    raise OutOfMemory("There is no room for the draft.")
+
+
+class Slow(TableRunner):
+    """A draft that has far more to do than its target."""
+
+    def extend(self, tokens: object, need: int = 1) -> torch.Tensor:
+        for _ in range(30):
+            torch.ones(300, 300, dtype=torch.float64) @ torch.ones(300, 300, dtype=torch.float64)
+        return super().extend(tokens, need)  # type: ignore[arg-type]
+
+
+def slow_draft() -> TableRunner:
+    return Slow(tables(12, 7)[1], state_of=state_of)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A target, and a draft that resembles it: the same weights, shaken."""
+    root = tmp_path_factory.mktemp("pair")
+    target, draft = (models.save(root / role, "llama", seed=1, **models.LLAMA) for role in ("target", "draft"))
+    weights = load_file(draft / "model.safetensors")
+    dice = torch.Generator().manual_seed(2)
+    shaken = {name: w + 0.03 * torch.randn(w.shape, generator=dice) for name, w in weights.items()}
+    save_file(shaken, draft / "model.safetensors", {"format": "pt"})
+    here = World(*(load(folder, dtype="float32").runner for folder in (target, draft)))
+    with DraftProcess(partial(runner_in, draft, "float32", here.draft.context, "auto"), ANYWHERE) as process:
+        here.draft_process = process
+        yield here
+
+
+@pytest.fixture(scope="module")
+def table_world() -> Iterator[World]:
+    here = World.of_tables(12, 7)
+    patience = Patience(floor=1.0, per_verification=1.0)
+    with DraftProcess(partial(table_draft, 12, 7), ANYWHERE, patience) as process:
+        here.draft_process = process
+        yield here
+
+
+def drafts(events: list[Event]) -> list[Drafted]:
+    return [event for event in events if isinstance(event, Drafted)]
+
+
+def reasons(events: list[Event]) -> list[str]:
+    return [event.lost for event in events if isinstance(event, Verified) and event.lost]
+
+
+@pytest.mark.parametrize("name", ["greedy", "shared"])
+def test_the_text_is_the_targets_own(world: World, name: str) -> None:
+    sampling = SAMPLINGS[name]
+    alone, _ = world.run(ALONE, PROMPT, sampling, seed=3)
+    for choice in (STATIC, IN_TURN, BESIDE):
+        decoded, recorder = world.run(choice, PROMPT, sampling, seed=3)
+        assert decoded == alone
+        assert any(isinstance(event, Verified) and event.accepted for event in recorder.events)
+        assert reasons(recorder.events) == []
+
+
+@pytest.mark.parametrize("name", SAMPLINGS)
+def test_what_it_drafts_is_what_a_fresh_runner_would_draft(world: World, name: str) -> None:
+    """Tokens, confidences and, where they travel, scores come over whole, on hits and misses alike."""
+    neural = choose("ssd", {"placement": "beside", "backup": "neural"})
+    decoded, recorder = world.run(neural, PROMPT, SAMPLINGS[name], seed=3)
+    text = [*PROMPT, *decoded.tokens]
+    assert {draft.source for draft in drafts(recorder.events)} == {"fresh", "hit", "miss"}
+    for draft in drafts(recorder.events):
+        before = [*text[: draft.position], *draft.tokens[:-1]]
+        world.draft.rewind(0)
+        logits = world.draft.extend(before, need=len(draft.tokens))
+        if name == "greedy":
+            assert logits.argmax(-1).tolist() == list(draft.tokens)
+            rows = torch.softmax(logits, -1)
+            expected = rows.gather(1, torch.tensor(draft.tokens)[:, None])[:, 0]
+            torch.testing.assert_close(torch.tensor(draft.confidence), expected, rtol=1e-3, atol=1e-5)
+        assert len(draft.confidence) == len(draft.tokens)
+        assert all(0.0 < confidence <= 1.0 for confidence in draft.confidence)
+
+
+def test_the_trace_says_what_was_prepared_and_when(world: World) -> None:
+    _, recorder = world.run(BESIDE, PROMPT, SAMPLINGS["greedy"], seed=3)
+    verdicts = {event.round: event for event in recorder.events if isinstance(event, Verified)}
+    found = [event for event in recorder.events if isinstance(event, Anticipated)]
+    assert found
+    drafted = {draft.round: draft for draft in drafts(recorder.events)}
+    for event in found:
+        assert drafted[event.round].start_ns < event.start_ns <= event.end_ns  # one clock for both processes
+        assert 0 < event.busy_ns <= event.end_ns - event.start_ns
+        following = drafted.get(event.round + 1)
+        if following and following.source == "hit":
+            verdict = verdicts[event.round]
+            depths = {(accepted, token): depth for accepted, token, depth in event.branches}
+            assert depths[verdict.accepted, verdict.token] >= len(following.tokens)
+
+
+def test_ratio_dice_keep_the_targets_law() -> None:
+    here = World.of_tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
+    sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=LENGTH + 2)
+    with DraftProcess(partial(table_draft, VOCAB, 5, sharpness=0.7, noise=1.2), ANYWHERE) as process:
+        here.draft_process = process
+        counts = Counter(tuple(here.run(BESIDE, [0], sampling, seed)[0].tokens[:LENGTH]) for seed in range(800))
+    law = law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], 0)
+    assert chi_square(counts, law) < 54.05  # 26 degrees of freedom, 99.9 %
+
+
+def test_one_process_serves_sample_after_sample(table_world: World) -> None:
+    process = table_world.draft_process
+    assert process
+    process.begin()
+    before = process.pid
+    for seed in range(20):
+        sampling = Sampling(temperature=0.9, dice="shared", max_new_tokens=30)
+        expected, _ = table_world.run(ALONE, [3, 1], sampling, seed)
+        assert table_world.run(BESIDE, [3, 1], sampling, seed)[0] == expected
+    assert process.pid == before
+
+
+class Meanwhile:
+    """A deed in another thread, once so many events are there: at any moment of a round."""
+
+    def __init__(self, world: World, events: int, deed: Callable[[int], None]) -> None:
+        self._world, self._events, self._deed = world, events, deed
+        self.recorder = Recorder()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Recorder:
+        self._thread.start()
+        return self.recorder
+
+    def __exit__(self, *exc: object) -> None:
+        self._thread.join()
+
+    def _run(self) -> None:
+        while len(self.recorder.events) < self._events:
+            os.sched_yield()
+        process = self._world.draft_process
+        if process and process.pid:
+            self._deed(process.pid)
+
+
+def send(*signals: signal.Signals) -> Callable[[int], None]:
+    def deed(pid: int) -> None:
+        for number in signals:
+            os.kill(pid, number)
+
+    return deed
+
+
+LONG = Sampling(temperature=0.9, dice="shared", max_new_tokens=120)
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"), [(signal.SIGKILL, "was ended by SIGKILL"), (signal.SIGSTOP, "did not answer within 1 s")]
+)
+def test_a_lost_draft_costs_no_text_and_the_next_sample_has_another(
+    table_world: World, number: signal.Signals, reason: str
+) -> None:
+    alone, _ = table_world.run(ALONE, [3, 1], LONG, seed=3)
+    for moment in random.Random(number).sample(range(1, 60), 2):
+        with Meanwhile(table_world, moment, send(number)) as recorder:
+            decoded, _ = table_world.run(BESIDE, [3, 1], LONG, seed=3, recorder=recorder)
+        assert decoded == alone
+        [told] = reasons(recorder.events)
+        assert reason in told and told.endswith("The target went on alone.")
+        after = [event.source for event in drafts(recorder.events) if event.round >= lost_in(recorder.events)]
+        assert after == []
+        decoded, again = table_world.run(BESIDE, [3, 1], LONG, seed=3)
+        assert decoded == alone and drafts(again.events) and reasons(again.events) == []
+
+
+def lost_in(events: list[Event]) -> int:
+    return next(event.round for event in events if isinstance(event, Verified) and event.lost)
+
+
+def test_a_draft_that_stumbles_is_waited_for(table_world: World) -> None:
+    alone, _ = table_world.run(ALONE, [3, 1], LONG, seed=3)
+    pulses = [signal.SIGSTOP, signal.SIGCONT] * 200
+    with Meanwhile(table_world, 5, send(*pulses)) as recorder:
+        decoded, _ = table_world.run(BESIDE, [3, 1], LONG, seed=3, recorder=recorder)
+    assert decoded == alone and reasons(recorder.events) == []
+
+
+def test_a_draft_that_is_far_too_slow_is_left() -> None:
+    here = World.of_tables(12, 7)
+    with DraftProcess(slow_draft, ANYWHERE, Patience(floor=0.001, per_verification=0.0)) as process:
+        here.draft_process = process
+        alone, _ = here.run(ALONE, [3, 1], SAMPLINGS["greedy"])
+        decoded, recorder = here.run(BESIDE, [3, 1], SAMPLINGS["greedy"])
+        assert decoded == alone
+        assert len(reasons(recorder.events)) == 1
+
+
+def test_what_breaks_the_draft_model_is_told_in_the_same_words_as_ever() -> None:
+    here = World.of_tables(12, 7)
+    with DraftProcess(broken_draft, ANYWHERE) as process:
+        here.draft_process = process
+        for sampling in SAMPLINGS.values():
+            with pytest.raises(BrokenModel, match="NaN"):
+                here.run(BESIDE, [3, 1], sampling)
+        assert process.pid
+
+
+def test_a_draft_that_cannot_be_loaded_is_told_at_once() -> None:
+    with DraftProcess(draft_without_room, ANYWHERE) as process:
+        with pytest.raises(OutOfMemory, match="no room for the draft"):
+            process.begin()
+        assert process.pid is None
+
+
+def test_a_target_elsewhere_takes_the_draft_from_processor_cores(table_world: World) -> None:
+    here = World(TableRunner(tables(12, 7)[0], state_of=state_of), table_world.draft)
+    here.draft_process = table_world.draft_process
+    here.target.device = torch.device("cuda:0")  # where the loop believes it is; the table stays where it is
+    for sampling in SAMPLINGS.values():
+        if sampling.fixes_the_text:
+            assert here.run(BESIDE, [3, 1], sampling)[0] == table_world.run(ALONE, [3, 1], sampling)[0]
+
+
+def test_beside_is_refused_where_there_is_one_core() -> None:
+    with pytest.raises(BadDevice, match="two processor cores"):
+        placed("beside", None)
+    assert placed("auto", None) is None
