@@ -25,7 +25,7 @@ from webapp.registry.models import Classifier, Dataset, Pair, Prompt, Readiness
 
 MOST_STRATEGIES = 32
 MOST_SAMPLES = 100_000
-TRACE_BYTES_PER_TOKEN = 300  # two events a round, some 180 bytes each, one to two tokens a round
+TRACE_BYTES_PER_TOKEN = 40  # 32 were measured, packed, with rounds of one to two tokens (docs/log.md)
 
 
 @dataclass(frozen=True, slots=True)
