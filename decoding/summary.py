@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.spec import Choice
+from decoding.ssd import hits
 
 DEFINITIONS_VERSION = 1
 DEFINITIONS = {
@@ -29,10 +30,15 @@ DEFINITIONS = {
     "acceptance_histogram": "entry i: verifications that accepted exactly i drafted tokens",
     "acceptance_by_position": "entry i: of the drafts with more than i tokens, the share whose token i was accepted",
     "repeated_8grams": "share of the generated 8-grams that occurred before in the same generated text",
-    "draft_share": "drafting's part of the decoding time",
+    "draft_share": "drafting's part of the decoding time; work beside a verification is no part of it",
     "verify_share": "verification's part of the decoding time",
     "num_target_passes": "runs of the target model after reading the prompt",
-    "num_draft_passes": "runs of the draft model after reading the prompt",
+    "num_draft_passes": "runs of the draft model after reading the prompt; a step of all branches is one",
+    "hit_rate": "of the verdicts that a draft followed, the share whose outcome had been prepared",
+    "hit_rate_by_position": "the same by how many drafted tokens the verdict accepted",
+    "hit_rate_by_source": "the same by where the judged draft came from: fresh, hit, or the backup after a miss",
+    "predicted_hit_rate": "what the draft's side expected of hit_rate when it chose its branches",
+    "hidden_share": "of the time that the draft model worked, the part that lay within a verification",
     "audit": "against autoregressive's tokens: identical; tie (the first difference lies within rounding); divergent; "
     "not_compared (draws of another kind, where only the distribution is the same)",
 }
@@ -78,6 +84,7 @@ class Sample:
     drafts_by_position: tuple[int, ...]  # entry i: drafts with more than i tokens
     accepted_by_position: tuple[int, ...]  # entry i: of those, the ones whose token i was accepted
     audit: Audit | None = None
+    hits: hits.Counted | None = None  # decoding.ssd.hits; None where nothing was prepared ahead
 
     @property
     def tokens_per_s(self) -> float:
@@ -90,7 +97,7 @@ class Sample:
 
 
 def sample_from_events(
-    events: Iterable[Event],
+    events: Sequence[Event],
     *,
     choice: Choice,
     prompt: str,
@@ -113,6 +120,7 @@ def sample_from_events(
                 verdicts.append(event)
             case Finished():
                 finished = event
+    ahead = hits.count(events)
     judged = [(drafts[v.round], v.accepted) for v in verdicts if v.round in drafts]
     timed = [v for v in verdicts if v.start_ns >= started.prefill_ns]
     untimed_tokens = sum(v.accepted + 1 for v in verdicts if v.start_ns < started.prefill_ns)
@@ -129,16 +137,18 @@ def sample_from_events(
         prefill_ns=started.prefill_ns,
         decode_ns=finished.end_ns - started.prefill_ns,
         timed_tokens=len(tokens) - untimed_tokens,
-        draft_ns=sum(drafts[v.round].end_ns - drafts[v.round].start_ns for v in timed if v.round in drafts),
+        draft_ns=sum(drafts[v.round].end_ns - drafts[v.round].start_ns for v in timed if v.round in drafts)
+        + (ahead["busy_ns"] - ahead["hidden_ns"] if ahead else 0),
         verify_ns=sum(v.end_ns - v.start_ns for v in timed),
         num_target_passes=len(verdicts),
-        num_draft_passes=sum(draft.passes for draft in drafts.values()),
+        num_draft_passes=sum(draft.passes for draft in drafts.values()) + (ahead["passes"] if ahead else 0),
         num_spec_steps=len(judged),
         num_draft_tokens=sum(len(draft.tokens) for draft, _ in judged),
         num_accepted_draft_tokens=sum(accepted for _, accepted in judged),
         acceptance_histogram=tuple(sum(a == i for _, a in judged) for i in range(longest + 1)) if judged else (),
         drafts_by_position=tuple(sum(len(d.tokens) > i for d, _ in judged) for i in range(longest)),
         accepted_by_position=tuple(sum(a > i for _, a in judged) for i in range(longest)),
+        hits=ahead,
     )
 
 
@@ -215,6 +225,7 @@ def strategy_report(
         "acceptance_by_position": [a / d for a, d in by_position],
         "draft_share": sum(s.draft_ns for s in samples) / decode_ns if decode_ns else None,
         "verify_share": sum(s.verify_ns for s in samples) / decode_ns if decode_ns else None,
+        **hits.rates([s.hits for s in samples if s.hits]),
         "repeated_8grams": statistics.mean(repeated_8grams(s.tokens) for s in samples) if samples else None,
         "audit": {
             outcome: sum(s.audit is not None and s.audit.outcome == outcome for s in samples)

@@ -13,6 +13,8 @@ MARKS: dict[str, tuple[str, int | None]] = {
     "threshold": ("◆", 111),  # lighter still
     "oracle": ("○", None),  # black or white, whichever the terminal writes in
     "disco": ("★", 214),  # orange
+    "ssd": ("▼", 97),  # purple
+    "ssd-disco": ("◀", 166),  # vermilion
     "assisted": ("✚", 36),  # green
 }
 

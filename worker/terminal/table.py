@@ -29,7 +29,15 @@ def notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
         "accepted: mean acceptance length, tokens per verification · rate: drafted tokens that were accepted",
         "draft, verify: shares of the decoding time",
         *(f"{row['label']} {NOTES[row['role']]}" for row in strategies if row["role"] in NOTES),
+        *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
     ]
+
+
+def _hits(row: Mapping[str, Any]) -> str:
+    return (
+        f"{row['label']} had prepared for {row['hit_rate']:.1%} of the outcomes ({row['predicted_hit_rate']:.1%} "
+        f"expected); {_percent(row['hidden_share'])} of its drafting was hidden"
+    )
 
 
 def _table(strategies: Sequence[Mapping[str, Any]], palette: Palette) -> list[str]:
