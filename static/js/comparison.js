@@ -10,6 +10,7 @@ import { Duet } from "./duet.js";
 import { Lines } from "./lines.js";
 import { forest, histogram, positions, waterfall } from "./evidence.js";
 import { twins } from "./twins.js";
+import { WhatIf } from "./whatif.js";
 import { acceptanceOf, pairedSpeedups } from "./stats.js";
 import { tokensPerSecond } from "./trace.js";
 
@@ -47,6 +48,15 @@ const strip = new Strip({
   },
 });
 
+let simulated = asked.get("what-if");
+const whatIf = page.status.is_final && $("#what-if") ? new WhatIf($("#what-if"), page.what_if, {
+  label: simulated ?? known.report?.strategies.find((row) => row.strategy === "static")?.label,
+  onAsk: (label) => {
+    simulated = label;
+    remember();
+  },
+}) : null;
+
 // ---- what is looked at
 
 function look(heat, isFollowing = view.isFollowing) {
@@ -71,6 +81,7 @@ function remember() {
   const [repeat, prompt] = view.heat.split(".");
   const where = { strategy: runs.find((run) => run.number === view.run).label };
   if (!view.isFollowing) Object.assign(where, page.repeats > 1 ? { prompt, repeat } : { prompt });
+  if (simulated) where["what-if"] = simulated;
   history.replaceState(null, "", `#${new URLSearchParams(where)}`);
 }
 
@@ -180,6 +191,7 @@ function drawEvidence() {
   for (const place of document.querySelectorAll("[data-chosen]")) say(place, speculative?.label ?? "");
   say($("#advice"), speculative?.losses?.advice ?? "");
   twins({ rows, paired, speculative, prompts });
+  whatIf?.draw();
   $("#evidence").hidden = false;
 }
 

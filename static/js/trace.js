@@ -6,7 +6,8 @@
  * said `token`.
  * @typedef {{number: number, start: number, lookahead: number, drafted: number[], confidence: number[],
  *   estimate: number[], stop: string, source: string, passes: number, draftStart: number, draftEnd: number,
- *   branches: number[][], predictedHit: number, anticipateStart: number, anticipateEnd: number,
+ *   backup: string, branches: number[][], predictedHit: number, anticipateStart: number, anticipateEnd: number,
+ *   fanout: number[], busy: number, idle: number,
  *   accepted: number, token: number, outcome: string, wait: number, verifyStart: number, verifyEnd: number}} Round
  *
  * `fate` is `accepted`, `correction`, `bonus`, or `own` where the target spoke without a draft.
@@ -18,7 +19,8 @@
 
 const NOTHING_DRAFTED = {
   lookahead: 0, drafted: [], confidence: [], estimate: [], stop: "", source: "none", passes: 0,
-  draftStart: 0, draftEnd: 0, branches: [], predictedHit: 0, anticipateStart: 0, anticipateEnd: 0,
+  draftStart: 0, draftEnd: 0, backup: "", branches: [], predictedHit: 0, anticipateStart: 0, anticipateEnd: 0,
+  fanout: [], busy: 0, idle: 0,
 };
 
 export class Hole extends Error {}
@@ -57,7 +59,7 @@ const STEPS = {
     pending: {
       ...state.pending, lookahead: event.lookahead, drafted: event.tokens, confidence: event.confidence,
       estimate: event.estimate, stop: event.stop, source: event.source, passes: event.passes,
-      draftStart: event.start_ns, draftEnd: event.end_ns,
+      draftStart: event.start_ns, draftEnd: event.end_ns, backup: event.backup ?? "",
     },
   }),
 
@@ -65,7 +67,8 @@ const STEPS = {
   anticipated: (state, event) => {
     const ahead = {
       branches: event.branches, predictedHit: event.predicted_hit,
-      anticipateStart: event.start_ns, anticipateEnd: event.end_ns,
+      anticipateStart: event.start_ns, anticipateEnd: event.end_ns, fanout: event.fanout ?? [],
+      busy: event.busy_ns ?? 0, idle: event.idle_ns ?? 0,
     };
     const last = state.rounds.at(-1);
     if (last?.number !== event.round) return { ...state, pending: { ...state.pending, ...ahead } };

@@ -14,7 +14,7 @@ export function twins({ rows, paired, speculative, prompts }) {
   put("categories", categories);
 }
 
-function put(name, made) {
+export function put(name, made) {
   const place = document.querySelector(`[data-twin="${name}"]`);
   place.querySelector("table")?.remove();
   if (made) place.append(made);
@@ -46,9 +46,9 @@ function positionTable(rows) {
     [i + 1, ...rows.map((row) => (i < row.places.length ? `${Math.round(100 * row.places[i])} %` : "–"))]));
 }
 
-const times = (ratio) => (ratio === undefined ? "–" : `${ratio.toFixed(2)}×`);
+export const times = (ratio) => (ratio === undefined ? "–" : `${ratio.toFixed(2)}×`);
 
-function table(heads, lines) {
+export function table(heads, lines) {
   return html("table", {},
     html("thead", {}, html("tr", {}, ...heads.map((head, i) => html("th", { scope: "col", class: i ? "num" : null }, head)))),
     html("tbody", {}, ...lines.map(([first, ...rest]) =>

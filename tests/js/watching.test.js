@@ -4,7 +4,7 @@ import { Recording } from "../../static/js/replay.js";
 import { acceptanceOf, median, pairedSpeedups, ticks } from "../../static/js/stats.js";
 import { decodeNs, foldAll } from "../../static/js/trace.js";
 import { Watching } from "../../static/js/watching.js";
-import { expected, traces } from "./golden.js";
+import { expected, traces, twoRounds } from "./golden.js";
 
 const row = (id, run, prompt, more = {}) => ({ id, run, prompt, repeat: 1, is_finished: false, ...more });
 const events = (sample, list, words = {}) => ({ t: "events", sample, events: list, words });
@@ -61,6 +61,22 @@ for (const [name, trace] of Object.entries(traces)) {
     assert.deepEqual(recording.at(recording.lengthNs), whole);
   });
 }
+
+test("a replay may jump to and fro, and is always what it is when played from the start", () => {
+  const trace = traces["autoregressive"];
+  const jumping = new Recording(trace);
+  for (const share of [0.9, 0.1, 0.5, 0.49, 1, 0, 0.75, 0.76, 0.2]) {
+    const ns = share * jumping.lengthNs;
+    assert.deepEqual(jumping.at(ns), new Recording(trace).at(ns), String(share));
+  }
+});
+
+test("an event that is told late does not hold up those that were told before it", () => {
+  const recording = new Recording(twoRounds);
+  const last = twoRounds.at(-1);
+  assert.deepEqual(recording.at(Infinity), foldAll(twoRounds));
+  assert.equal(recording.lengthNs, last.end_ns - recording.zero);
+});
 
 test("a speed-up is paired by prompt and repeat, and is the median over repeats", () => {
   const done = (run, prompt, repeat, tokens_per_s) => ({ run, prompt, repeat, tokens_per_s, is_finished: true });

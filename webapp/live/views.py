@@ -28,7 +28,11 @@ LONGEST_PROMPT = 600  # characters shown before the text; the end of a prompt is
 def comparison(request: HttpRequest, id: UUID) -> HttpResponse:
     rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
     found = one(rows, id)
-    roads = {"socket": f"/ws/comparisons/{found.pk}/", "poll": reverse("comparisons-events", args=[found.pk])}
+    roads = {
+        "socket": f"/ws/comparisons/{found.pk}/",
+        "poll": reverse("comparisons-events", args=[found.pk]),
+        "what_if": reverse("comparisons-what-if", args=[found.pk]),
+    }
     return _show(request, found, roads)
 
 
@@ -39,7 +43,11 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
         share = sharing.find(secret)
     except Gone as problem:
         return of_problem(request, problem)
-    roads = {"socket": f"/ws/shared/{secret}/", "poll": reverse("shared-events", args=[secret])}
+    roads = {
+        "socket": f"/ws/shared/{secret}/",
+        "poll": reverse("shared-events", args=[secret]),
+        "what_if": reverse("shared-what-if", args=[secret]),
+    }
     return _show(request, share.comparison, roads, share)
 
 

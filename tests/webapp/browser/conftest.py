@@ -99,9 +99,9 @@ def open_page(chromium: Any, address: str, world: Any) -> Iterator[Callable[...,
 class Worker:
     """Decodes by playing golden traces. In a thread of its own, because Django must not meet Playwright's loop."""
 
-    def __init__(self, comparison: Comparison) -> None:
-        self.comparison = comparison
+    def __init__(self, ask: Callable[[], Comparison]) -> None:
         self.hands = ThreadPoolExecutor(1)
+        self.comparison = self.does(ask)
 
     def does(self, act: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         return self.hands.submit(lambda: act(*arguments, **named)).result()
@@ -165,9 +165,8 @@ class Sample:
 def worker(transactional_db: Any, world: Any) -> Iterator[Worker]:
     choices = parse_choices(",".join(STRATEGIES))
     strategies = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in choices]
-    comparison = make.comparison(world.actor(world.bob), strategies=strategies)
-    Job.objects.exclude(pk=comparison.job.pk).delete()
-    worker = Worker(comparison)
+    worker = Worker(lambda: make.comparison(world.actor(world.bob), strategies=strategies))
+    Job.objects.exclude(pk=worker.comparison.job.pk).delete()
     yield worker
     worker.does(connections.close_all)
     worker.hands.shutdown()

@@ -143,3 +143,28 @@ def test_cancelling_stays_on_the_page_and_says_what_there_is(open_page, worker):
     mode(page, "finished")
     expect(page.locator("#mode")).to_have_text("Cancelled")
     expect(page.locator("#verdict .note")).to_have_text("Cancelled while it ran. 4 of 12 samples are here.")
+
+
+def test_what_if_is_asked_by_keyboard_compared_with_what_was_measured_and_run(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker))
+    section = page.locator("#what-if")
+    section.scroll_into_view_if_needed()
+    expect(page.locator("#what-said")).to_contain_text("Simulated: static:4 would be")
+    page.focus("[name=lookahead]")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#what-said")).to_contain_text("Simulated: static:5 would be")
+    expect(section.locator("#versus .simulated")).to_contain_text("static:5")
+    expect(section.locator("#versus .measured rect")).to_be_visible()
+    section.locator("summary", has_text="as a table").click()
+    expect(section.locator("[data-twin='what-if'] tbody tr")).to_have_count(20)
+
+    page.select_option("[name=strategy]", "threshold")
+    expect(page.locator("#what-said")).to_contain_text("Simulated: threshold:0.4 would be")
+    page.reload()
+    section.scroll_into_view_if_needed()
+    expect(page.locator("#what-said")).to_contain_text("Simulated: threshold:0.4 would be")
+    page.click("#what-run")
+    expect(page.locator("h1")).to_have_text("New comparison")
+    expect(page.locator("[name='threshold.threshold']")).to_have_value("0.4")

@@ -150,7 +150,7 @@ def _read(comparison: Comparison) -> Recorded | None:
 
 def _places(text: Mapping[str, Any], room: int) -> Places:
     length = len(text["tokens"])
-    return Places.of(length, length if text["reason"] == "context" else room, text["reason"] == "eos")
+    return Places.of(length, length if text["reason"] == "context" else max(room, length), text["reason"] == "eos")
 
 
 def _costs(priced: Sequence[Sequence[Event]]) -> Costs | None:

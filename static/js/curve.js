@@ -1,0 +1,97 @@
+// A simulated speed-up over one setting: what is possible as a band, what was measured as marks on it.
+
+import { mark, svg } from "./svg.js";
+import { ticks } from "./stats.js";
+
+const HEIGHT = 240, LEFT = 44, RIGHT = 16, TOP = 12, BOTTOM = 36;
+
+/** Pieces of the line: drawn through where prices were measured, broken where they are extended. Neighbours share a point. */
+export function pieces(points) {
+  const found = [];
+  for (let i = 1; i < points.length; i++) {
+    const isExtended = points[i].unmeasured > 0.01;
+    const last = found.at(-1);
+    if (last?.isExtended === isExtended) last.points.push(points[i]);
+    else found.push({ isExtended, points: [points[i - 1], points[i]] });
+  }
+  return found;
+}
+
+/** Speed-ups that the picture must hold. */
+export function range(answer, here) {
+  const all = [1, answer.bound, ...answer.curve.points.flatMap((point) => [point.low, point.high]),
+    ...here.flatMap((row) => [row.speedup.low ?? row.speedup.median, row.speedup.high ?? row.speedup.median])];
+  return [Math.floor(Math.min(...all) * 10) / 10, Math.max(...all) * 1.04];
+}
+
+/** The runs that lie on the curve: the same strategy, alike but for the setting it is drawn over. */
+export function onCurve(answer) {
+  const { param } = answer.curve;
+  const others = (params) => JSON.stringify(Object.entries(params).filter(([name]) => name !== param).sort());
+  return answer.measured.filter((row) => row.strategy === answer.strategy && others(row.params) === others(answer.params));
+}
+
+export function curve(picture, answer) {
+  const { param, points } = answer.curve, here = onCurve(answer);
+  const width = picture.clientWidth || 600, [least, most] = range(answer, here);
+  const values = points.map((point) => point.value), [first, last] = [values[0], values.at(-1)];
+  const x = (value) => LEFT + 12 + ((value - first) / (last - first)) * (width - LEFT - RIGHT - 24);
+  const y = (ratio) => HEIGHT - BOTTOM - ((ratio - least) / (most - least)) * (HEIGHT - BOTTOM - TOP);
+  const at = answer.params[param], step = (x(last) - x(first)) / (values.length - 1);
+  const dots = (list, key) => list.map((point) => `${x(point.value).toFixed(1)},${y(point[key]).toFixed(1)}`);
+  picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+  picture.replaceChildren(
+    ...ticks(most, 5).filter((ratio) => ratio >= least && ratio !== 1).map((ratio) => grid(ratio, "rule", y, width)),
+    grid(1, "one", y, width),
+    svg("path", { class: "bound", d: `M${LEFT},${y(answer.bound)}H${width}` }),
+    svg("text", { x: width, y: y(answer.bound) - 5, "text-anchor": "end" }, `oracle ${answer.bound.toFixed(2)}×`),
+    svg("path", { class: "here", d: `M${x(at)},${TOP}V${HEIGHT - BOTTOM}` }),
+    svg("path", { class: "band", d: `M${[...dots(points, "high"), ...dots([...points].reverse(), "low")].join("L")}Z` }),
+    ...pieces(points).map((piece) =>
+      svg("path", { class: piece.isExtended ? "line extended" : "line", d: `M${dots(piece.points, "median").join("L")}` })),
+    ...here.map((row) => measuredMark(row, x(row.params[param]), y)),
+    svg("circle", { class: "asked", cx: x(at), cy: y(answer.speedup.median), r: 6 }),
+    ...labelled(values, Math.max(4, Math.round(width / 60))).map((value) =>
+      svg("text", { x: x(value), y: HEIGHT - BOTTOM + 16, "text-anchor": "middle" }, String(value))),
+    svg("text", { x: (LEFT + width) / 2, y: HEIGHT - 2, "text-anchor": "middle" }, param),
+    ...values.map((value) => svg("rect", { class: "hit", "data-value": value, x: x(value) - step / 2, y: 0, width: step, height: HEIGHT })),
+  );
+}
+
+/** At most so many of the values, evenly: for an axis. */
+export function labelled(values, most) {
+  const every = Math.ceil(values.length / most);
+  return values.filter((_, i) => i % every === 0);
+}
+
+const grid = (ratio, kind, y, width) => svg("g", {},
+  svg("path", { class: kind, d: `M${LEFT},${y(ratio)}H${width}` }),
+  svg("text", { x: LEFT - 8, y: y(ratio) + 4, "text-anchor": "end" }, `${ratio}×`));
+
+function measuredMark(row, x, y) {
+  const { median, low, high } = row.speedup;
+  return svg("g", {}, svg("title", {}, `${row.label}, measured: ${median.toFixed(2)}×`),
+    low != null ? svg("path", { class: "interval", d: `M${x},${y(low)}V${y(high)}` }) : null,
+    mark(row.strategy, 6, x, y(median)));
+}
+
+/** The simulated speed-up as an open bar over the measured one as a full bar, each with its interval. */
+export function bars(picture, answer, other) {
+  const width = picture.clientWidth || 360, label = 132, row = 34;
+  const lines = [{ ...answer, kind: "simulated" }, ...(other ? [{ ...other, kind: "measured" }] : [])];
+  const most = Math.max(1, ...lines.map((line) => line.speedup.high ?? line.speedup.median)) * 1.02;
+  const x = (ratio) => label + (ratio / most) * (width - label - 52);
+  picture.setAttribute("viewBox", `0 0 ${width} ${2 * row}`);
+  picture.replaceChildren(...lines.map((line, i) => bar(line, x, i * row, width)),
+    svg("path", { class: "one", d: `M${x(1)},0V${lines.length * row}` }));
+}
+
+function bar(line, x, y, width) {
+  const { median, low, high } = line.speedup;
+  return svg("g", { class: `${line.kind} s-${line.strategy}` },
+    svg("text", { class: "name", x: 0, y: y + 12 }, line.label),
+    svg("text", { x: 0, y: y + 26 }, line.kind),
+    svg("rect", { class: "bar", x: x(0), y: y + 4, width: x(median) - x(0), height: 20 }),
+    low != null ? svg("path", { class: "interval", d: `M${x(low)},${y + 14}H${x(high)}` }) : null,
+    svg("text", { class: "name", x: width, y: y + 18, "text-anchor": "end" }, `${median.toFixed(2)}×`));
+}
