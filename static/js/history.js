@@ -31,7 +31,7 @@ function draw(place, { points, changes }) {
   const low = Math.min(0.9, ...points.map((point) => point.low ?? point.speedup)) * 0.97;
   const y = (gain) => HEIGHT - BOTTOM - ((gain - low) / (top - low)) * (HEIGHT - BOTTOM - 24);
   const every = Math.ceil(times.length / Math.max(2, Math.floor(width / 110)));
-  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img",
+  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "group",
     "aria-label": "Speed-up of each strategy, comparison by comparison, with its interval; in words and as a table below" },
     ...ticks(top, 6).filter((value) => value >= low).map((value) => svg("g", {},
       svg("path", { class: value === 1 ? "one" : "rule", d: `M${LEFT},${y(value)}H${width - right}` }),

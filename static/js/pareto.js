@@ -17,7 +17,7 @@ export function pareto(place, chart) {
   const y = (gain) => HEIGHT - BOTTOM - ((gain - low) / (top - low)) * (HEIGHT - BOTTOM - 12);
   const kind = chart.axes.find((axis) => axis.name === name)?.kind;
   const line = runs.filter((run) => run.is_on_line).sort((a, b) => a.values[name] - b.values[name]);
-  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-describedby": "in-words",
+  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "group", "aria-describedby": "in-words",
     "aria-label": `Speed-up against ${title}` },
     ...ticks(top, 6).filter((value) => value >= low).map((value) => svg("g", {},
       svg("path", { class: value === 1 ? "one" : "rule", d: `M${LEFT},${y(value)}H${width - RIGHT}` }),
