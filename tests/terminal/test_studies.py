@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
-from decoding.disco.classifier import load_classifier
+from decoding.disco import features
+from decoding.disco.classifier import Classifier, load_classifier
 from decoding.errors import BadStrategy
 from worker.terminal import oracle, plan, train_disco
 from worker.terminal.compare import main as compare
 
+STARTER = Path(__file__).parents[2] / "starter"
+PROSE = STARTER / "prompts" / "prose.jsonl"
 SMALL = ["--threads", "1", "--max-new-tokens", "32", "--limit"]
 
 
@@ -30,12 +36,20 @@ def test_a_classifier_is_trained_stored_and_used(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "classifier"
-    assert command(train_disco.main, *SMALL, 8, "--out", out) == 0
+    assert command(train_disco.main, *SMALL, 8, "--out", out, "--also", PROSE) == 0
     told = capsys.readouterr().out
-    for words in ("all", "as published", "probability only", "best static", "disco:priced", "one decision costs"):
+    for words in (
+        "as published",
+        "probability only",
+        "best static",
+        "disco:priced",
+        "one decision costs",
+        "prose.jsonl",
+    ):
         assert words in told
     card = json.loads((out / "card.json").read_text())
     assert card["prompts"] == {"training": 8, "validation": 8, "test": 8}
+    assert card["elsewhere"]["prose.jsonl"]["prompts"] == 8
 
     result = tmp_path / "result.json"
     strategies = f"disco:classifier={out},static:2"
@@ -79,7 +93,51 @@ def test_the_oracle_is_counted_and_drawn(
 def test_a_slip_is_told_in_one_sentence(
     command: Callable[..., int], main: Callable[[], int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command(main, "--dice", "ratio", "--temperature", "1", *SMALL, 1) == 2
-    assert capsys.readouterr().err.strip().splitlines()[-1].endswith("use greedy decoding or shared dice.")
+    assert command(main, "--prompts", "nowhere.jsonl", *SMALL, 1) == 2
+    assert (
+        capsys.readouterr().err
+        == "nowhere.jsonl cannot be read: No such file or directory. Give the path of a prompt file.\n"
+    )
     assert command(main, "--colour", "red") == 2
     assert "unrecognized arguments" in capsys.readouterr().err.lower()
+
+
+def test_prompts_that_exceed_the_context_leave_nothing_behind(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long, out = tmp_path / "long.jsonl", tmp_path / "none"
+    long.write_text("".join(json.dumps({"id": f"p{i}", "text": "x = 1\n" * 5_000}) + "\n" for i in range(10)))
+    assert command(train_disco.main, *SMALL, 10, "--prompts", long, "--out", out) == 2
+    assert "which leaves no room for an answer" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_draft_that_answers_with_no_numbers_leaves_nothing_behind(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken, out = tmp_path / "draft", tmp_path / "none"
+    shutil.copytree(STARTER / "pair" / "draft", broken)
+    weights = load_file(broken / "model.safetensors")
+    save_file({name: weight * float("nan") for name, weight in weights.items()}, broken / "model.safetensors")
+    pair = ["--target", STARTER / "pair" / "target", "--draft", broken, "--prompts", PROSE]
+    assert command(train_disco.main, *SMALL, 8, *pair, "--out", out) == 2
+    assert "answered with NaN or infinite logits" in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"), [("torn", "it may be torn. Train it again"), ("another", "was trained for another pair")]
+)
+def test_a_classifier_that_does_not_fit_is_told_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str, sentence: str
+) -> None:
+    width, result = len(features.NAMES), tmp_path / "result.json"
+    made = Classifier(torch.ones(2, width), torch.zeros(2), torch.ones(1, 2), torch.zeros(1))
+    made.card = {"features": list(features.NAMES), "pair": ["one", "another"], "thresholds": {"priced": 0.5}}
+    made.save(tmp_path / "classifier")
+    if damage == "torn":
+        (tmp_path / "classifier" / "classifier.safetensors").write_bytes(b"")
+    asked = f"static:2,disco:classifier={tmp_path / 'classifier'}"
+    assert compare([*SMALL, "1", "--strategies", asked, "--json", str(result)]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not result.exists()
