@@ -74,7 +74,9 @@ class PricedStop(ClassifierStop):
 
 def price(costs: Costs, tokens_per_s: float, follows: float) -> float:
     """What one more drafted token costs, in tokens (drafting it, deciding on it, one more row to verify), by the chance
-    that a token is accepted whose predecessors were."""
+    that a token is accepted whose predecessors were. Where none ever was, the first token is all that is worth it."""
+    if not follows:
+        return 1.0
     return tokens_per_s * (costs.draft + costs.decision + costs.row()) / follows
 
 

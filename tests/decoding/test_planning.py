@@ -9,6 +9,8 @@ import pytest
 import torch
 
 from decoding.comparison import Comparison, Pair
+from decoding.costs import Costs
+from decoding.disco import rules
 from decoding.disco.features import QUICK
 from decoding.disco.making import Material, Step, make_classifier
 from decoding.errors import BadPrompts, BadStrategy
@@ -117,3 +119,9 @@ def test_too_few_prompts_are_refused_before_anything_is_stored() -> None:
 def test_a_pair_without_a_classifier_says_so() -> None:
     with pytest.raises(BadStrategy, match="disco needs a classifier"):
         list(Comparison(pair(), ALL[:1], [choose("disco")], SHARED).run())
+
+
+def test_where_no_token_follows_another_drafts_stop_after_the_first() -> None:
+    costs = Costs((0.0, 1.0, 1.1), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0)
+    said = torch.full((3, CAP), 0.99)
+    assert rules.priced_lengths(said, rules.price(costs, tokens_per_s=1.0, follows=0.0)) == [1, 1, 1]
