@@ -1,0 +1,38 @@
+"""From the settings that a choice asks for to what the simulator goes by: the same planner, the same backups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from decoding.disco.classifier import Classifier
+from decoding.events import Backup
+from decoding.ssd.backups import Echo, random_tokens
+from decoding.ssd.drawing import share_of_a_row
+from decoding.ssd.planning import planner_for
+from decoding.ssd.settings import Settings
+from decoding.ssd.simulator import Plan
+from decoding.ssd.track import Track
+
+
+def plan_for(settings: Settings, vocab: int, classifier: Classifier | None = None) -> Plan:
+    """`auto` chooses its backup by what time has brought, which a simulation cannot know: it counts as neural."""
+
+    def random(track: Track, at: int, count: int) -> Sequence[int]:
+        return random_tokens(track.seed, [*track.prompt, *track.text[:at]], count, vocab)
+
+    backup: Backup = "neural" if settings.backup == "auto" else settings.backup
+    price = classifier.tuned("priced") if classifier else 0.0
+    return Plan(
+        lookahead=settings.lookahead,
+        planner=lambda: planner_for(settings, by_estimates=classifier is not None),
+        backup=backup,
+        without_model={"ngram": _echoed, "random": random}.get(backup),
+        price_alone=price,
+        price_beside=price * share_of_a_row(classifier) if classifier else 0.0,
+    )
+
+
+def _echoed(track: Track, at: int, count: int) -> Sequence[int]:
+    echo = Echo()
+    echo.hear([*track.prompt, *track.text[:at]])
+    return echo.propose(count)
