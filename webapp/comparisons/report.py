@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.cache import cache
@@ -25,6 +27,7 @@ def report(comparison: Comparison) -> dict[str, Any]:
     strategies = summary.report([run.choice for run in runs], {run.label: runner for run in runs}, samples)
     for strategy in strategies:
         strategy["losses"] = losses(strategy, strategies)
+    _state_hardware(strategies, comparison.hardware.get("by_strategy", {}))
     noisy = Counter(rows.exclude(noise="").order_by().values_list("run__label", flat=True))
     for strategy in strategies:
         strategy["sample_count"] = len(strategy.pop("samples"))
@@ -36,6 +39,24 @@ def report(comparison: Comparison) -> dict[str, Any]:
         "is_mixed": len(devices) > 1,  # samples from several devices are not one fair run
         "strategies": strategies,
     }
+
+
+def _state_hardware(strategies: list[dict[str, Any]], stated: Mapping[str, str]) -> None:
+    """What each strategy had to itself, and where they had unlike much, the speed-up shared out over it."""
+    counts = {label: devices_in(words) for label, words in stated.items()}
+    alone = next((counts.get(row["label"]) for row in strategies if row["role"] == "baseline"), None)
+    for row in strategies:
+        row["hardware"] = stated.get(row["label"], "")
+        own = counts.get(row["label"])
+        row["per_device"] = row["speedup"]["median"] * alone / own if alone and own and row["speedup"] else None
+
+
+def devices_in(words: str) -> int:
+    """`1 core`, `2 cores: target on 0, draft on 1`, `cuda:0`, `cuda:0 for the target, core 1 for the draft`."""
+    counted = re.match(r"(\d+) cores?\b", words)
+    if counted:
+        return int(counted[1])
+    return 2 if "for the draft" in words else 1
 
 
 def so_far(comparison: Comparison) -> dict[str, Any]:

@@ -60,6 +60,10 @@ def _show(
         status = shown_by(share.hides_texts)(status)
     context: dict[str, Any] = {"comparison": comparison, "report": report, "job": comparison.job, "share": share}
     context |= {"status": status, "is_final": comparison.job.is_final}
+    context["shows"] = {
+        "hits": any(row.get("hit_rate") is not None for row in report["strategies"]),
+        "hardware": any(row["hardware"] for row in report["strategies"]),
+    }
     if request.GET.get("part") == "verdict":
         return render(request, "live/_verdict.html", context)
     page = {**_page(comparison, report), **roads, "status": status}

@@ -1,0 +1,48 @@
+"""What each strategy had to itself stands beside its speed-up, and where that was more, what is left per device."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.webapp import make
+from webapp.comparisons.report import devices_in, report
+from webapp.jobs.models import Job
+
+
+@pytest.fixture
+def comparison(world):
+    made = make.comparison(world.actor(world.bob))
+    Job.objects.exclude(pk=made.job.pk).delete()
+    make.decode_all(made)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        ("1 core", 1),
+        ("2 cores: target on 0, draft on 1", 2),
+        ("12 cores, one of them for the draft; this system does not let us choose which", 12),
+        ("cuda:0", 1),
+        ("cuda:0 for the target, core 1 for the draft", 2),
+    ],
+)
+def test_devices_are_counted_as_the_engine_states_them(words, count):
+    assert devices_in(words) == count
+
+
+def test_a_speed_up_bought_with_a_second_device_is_shared_out(world, comparison):
+    stated = {"autoregressive": "1 core", "static:4": "2 cores: target on 0, draft on 1"}
+    comparison.hardware = {"by_strategy": stated}
+    comparison.save()
+    alone, static = report(comparison)["strategies"]
+    assert (alone["hardware"], static["hardware"]) == tuple(stated.values())
+    assert alone["per_device"] == 1.0
+    assert static["per_device"] == pytest.approx(static["speedup"]["median"] / 2)
+    page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
+    assert "2 cores: target on 0, draft on 1" in page and "Per device" in page
+
+
+def test_where_no_worker_said_what_it_had_nothing_is_made_up(world, comparison):
+    assert [row["per_device"] for row in report(comparison)["strategies"]] == [None, None]
+    assert "Per device" not in world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
