@@ -3,6 +3,7 @@ tokens earlier in the text tells much about whether the target will agree with t
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 LONGEST = 3  # contexts of one, two and three tokens
@@ -18,30 +19,50 @@ class Echoes:
         self._drafted: Followers = {}  # the same for the round's own tokens, which may not stay
         self._read = 0
         self._last: list[int] = []
+        self._here: list[tuple[int, ...]] = []  # the contexts that the last tokens make
 
     def follow(self, text: Sequence[int]) -> None:
         """A round begins after `text`, which is what it was, or longer."""
         for end in range(self._read, len(text)):
-            _note(self._committed, text[max(0, end - LONGEST) : end], text[end])
-        self._read, self._last = len(text), list(text[-LONGEST:])
+            for context in _contexts(text[max(0, end - LONGEST) : end]):
+                self._committed[context] = text[end]
+        self._read = len(text)
         self._drafted.clear()
+        self._stand(list(text[-LONGEST:]))
+
+    def fork(self) -> Echoes:
+        """Another that has drafted the same, and goes on by itself. Both share the text."""
+        other = copy.copy(self)
+        other._drafted = dict(self._drafted)
+        return other
+
+    def next(self) -> int | None:
+        """What came next then, after the longest context that is known."""
+        for length in range(len(self._last), 0, -1):
+            before = self._before(length)
+            if before is not None:
+                return before
+        return None
 
     def of(self, token: int) -> list[float]:
         """By length of the context: 1 if this token came next then, -1 if another did, 0 if nothing is known."""
         echoes = [0.0] * LONGEST
-        for length in range(1, len(self._last) + 1):
-            context = tuple(self._last[-length:])
+        for length, context in enumerate(self._here):
             before = self._drafted.get(context, self._committed.get(context))
             if before is not None:
-                echoes[length - 1] = 1.0 if before == token else -1.0
+                echoes[length] = 1.0 if before == token else -1.0
         return echoes
 
     def take(self, token: int) -> None:
         """The draft goes on with this token."""
-        _note(self._drafted, self._last, token)
-        self._last = [*self._last[1 - LONGEST :], token]
+        for context in self._here:
+            self._drafted[context] = token
+        self._stand([*self._last[1 - LONGEST :], token])
+
+    def _stand(self, last: list[int]) -> None:
+        self._last, self._here = last, _contexts(last)
 
 
-def _note(followers: Followers, context: Sequence[int], token: int) -> None:
-    for length in range(1, len(context) + 1):
-        followers[tuple(context[-length:])] = token
+def _contexts(last: Sequence[int]) -> list[tuple[int, ...]]:
+    """The last token, the last two, the last three; as many as there are."""
+    return [tuple(last[-length:]) for length in range(1, len(last) + 1)]

@@ -12,38 +12,25 @@ import torch
 from torch import Tensor
 
 from decoding import chance
+from decoding.disco.echoes import Echoes
 
-LONGEST = 4  # words in a row that are looked for
+RECENT = 4  # tokens by which a place is told from others
 
 
-class Echo:
-    """Where the last words of a text have stood before, the longest run of them first."""
-
-    def __init__(self) -> None:
-        self._text: list[int] = []
-        self._follows: dict[tuple[int, ...], int] = {}  # words -> the place behind their last coming
-
-    def hear(self, tokens: Sequence[int]) -> None:
-        for token in tokens:
-            at = len(self._text)  # what stands here follows the words before it
-            for count in range(1, min(LONGEST, at) + 1):
-                self._follows[tuple(self._text[at - count :])] = at
-            self._text.append(token)
-
-    def propose(self, count: int) -> list[int]:
-        """What followed then. Where that reaches the end of the text, it goes on in circles."""
-        text = self._text
-        for words in range(min(LONGEST, len(text)), 0, -1):
-            start = self._follows.get(tuple(text[len(text) - words :]))
-            if start is not None:
-                circle = text[start:]
-                return [circle[i % len(circle)] for i in range(count)]
-        return []
+def echoed(echoes: Echoes, count: int) -> list[int]:
+    """What followed the text's last words when they last stood there, one token after another: the longest likeness
+    first. Fewer where the text has never said the like."""
+    going = echoes.fork()
+    found: list[int] = []
+    while len(found) < count and (token := going.next()) is not None:
+        found.append(token)
+        going.take(token)
+    return found
 
 
 def random_tokens(seed: int, text: Sequence[int], count: int, vocab: int) -> list[int]:
     """Anything, but the same at the same place. From the draft's own coins, which no verdict uses."""
-    place = chance.digest([len(text), *text[-LONGEST:]])
+    place = chance.digest([len(text), *text[-RECENT:]])
     return [int(chance.uniform(seed, "draft", chance.digest([i], place)) * vocab) for i in range(count)]
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from decoding.disco.echoes import Echoes
 from decoding.events import StopReason
 
 
@@ -15,6 +16,7 @@ class Chain:
     estimates: list[float] = field(default_factory=list)  # that each is accepted once all before it are; may be empty
     owns: list[float] = field(default_factory=list)  # the draft's own probability of each; empty with the estimates
     stop: StopReason | None = None
+    echoes: Echoes = field(default_factory=Echoes)  # as the text stands after it; kept where a classifier asks
 
     @property
     def survival(self) -> float:
@@ -29,16 +31,17 @@ class Chain:
     def cut(self, room: int, asked: int) -> Chain:
         """What there is room for. Without a reason to stop where it could go on."""
         if len(self.tokens) < room:
-            return Chain(list(self.tokens), list(self.estimates), list(self.owns), self.stop)
+            return Chain([*self.tokens], [*self.estimates], [*self.owns], self.stop)
         stop: StopReason = "limit" if room == asked else "length"
         if len(self.tokens) == room and self.stop:
             stop = self.stop
         return Chain(self.tokens[:room], self.estimates[:room], self.owns[:room], stop)
 
-    def note(self, estimate: float, own: float) -> None:
+    def note(self, token: int, estimate: float, own: float) -> None:
         """What is thought of the token that comes next."""
         self.estimates.append(estimate)
         self.owns.append(own)
+        self.echoes.take(token)
 
     def take(self, token: int, end_tokens: Collection[int], least_survival: float, room: int, asked: int) -> None:
         """One token more; then perhaps a reason to stop. It stays in the draft whatever it is."""

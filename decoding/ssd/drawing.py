@@ -35,7 +35,7 @@ class Drawing:
         if token < 0:
             raise broken()
         if self.estimator:
-            chain.note(*self.estimator.one(chain, bent[0], liked[0], token))
+            chain.note(token, *self.estimator.one(chain, bent[0], liked[0], token))
         chain.take(token, self.end_tokens, self.price_alone, room, self.lookahead)
         return scores, bent
 
@@ -48,12 +48,12 @@ class Drawing:
         tokens: list[int] = ids.tolist()
         if min(tokens) < 0:
             raise broken()
-        said = self.estimator.rows(branches, bent, liked, ids) if self.estimator else None
+        said = self.estimator.rows(branches, bent, liked, ids, tokens) if self.estimator else None
         for row, (branch, token) in enumerate(zip(branches, tokens, strict=True)):
             branch.ahead.append(token)
             if branch.stop is None:
                 if said:
-                    branch.note(*said[row])
+                    branch.note(token, *said[row])
                 branch.take(token, self.end_tokens, self.price_beside, room, self.lookahead)
         return scores, bent
 

@@ -16,11 +16,12 @@ from torch import Tensor
 
 from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
+from decoding.disco.echoes import Echoes
 from decoding.drafting import EMPTY, Draft, read_prompt
 from decoding.events import Backup, Source
 from decoding.runner import ModelRunner, align
-from decoding.ssd.backups import Echo, certain, random_tokens
-from decoding.ssd.chain import Chain
+from decoding.ssd.backups import certain, echoed, random_tokens
+from decoding.ssd.chain import Branch, Chain
 from decoding.ssd.drawing import drawing_for
 from decoding.ssd.outcomes import RANKS
 from decoding.ssd.pace import Pace
@@ -72,7 +73,7 @@ class Speculator:
         self._drawing = drawing_for(dice, end_tokens, settings, classifier)
         self._planner: Planner = planner_for(settings, by_estimates=classifier is not None)
         self._pace = Pace(settings.backup)
-        self._echo = Echo()
+        self._echoes = Echoes()
         self._text: list[int] = []
         self._given = _Given()
         self._tree: Tree | None = None
@@ -152,13 +153,13 @@ class Speculator:
 
     def _hear(self, tokens: Sequence[int]) -> None:
         self.dice.commit(tokens)
-        self._echo.hear(tokens)
+        self._echoes.follow(self._text)
 
     def _learn(self, accepted: int, token: int, fresh: Sequence[int]) -> None:
         draft, ranked = self._given.draft, self._given.ranked
         self._pace.judged(draft, accepted)
         if self.settings.backup == "auto":
-            self._pace.echoed(self._echo.propose(len(fresh)), fresh)
+            self._pace.echoed(echoed(self._echoes, len(fresh)), fresh)
         if not draft.tokens:
             return
         rank = None
@@ -195,7 +196,7 @@ class Speculator:
         """Up to the first end token. Nothing where the text has never said the like; then the model is asked."""
         tokens: list[int] = []
         if backup == "ngram":
-            tokens = self._echo.propose(room)
+            tokens = echoed(self._echoes, room)
         elif backup == "random":
             tokens = random_tokens(self.dice.seed, self._text, room, self.dice.vocab)
         end = next((i for i, token in enumerate(tokens) if token in self.end_tokens), len(tokens))
@@ -213,6 +214,7 @@ class Speculator:
     def _draw_on(self, given: _Given, bent: list[Tensor], room: int) -> None:
         began, before = time.perf_counter_ns(), len(given.chain.tokens)
         fed = align(self.runner, [*self._text, *given.chain.tokens])
+        given.chain.echoes = self._heard(given.chain.tokens)[-1]
         while given.chain.stop is None:
             scores, drawn_from = self._drawing.one(given.chain, self.runner.extend(fed), room)
             given.seen.append(scores)
@@ -255,6 +257,8 @@ class Speculator:
         self._adopt(given)
         scores, liked = self._rows(given)
         given.ranked = self._ranked(given, liked)
+        heard = self._heard(given.draft.tokens)
+        given.chain.echoes = heard[-1]
         estimates = [*given.chain.estimates, *self._drawing.estimate_next(given.chain, scores[-1], liked[-1])]
         placed = self._planner.place(given.draft, estimates, given.ranked)
         self._prepared = dataclasses.replace(self._prepared, predicted_hit=placed.predicted_hit, fanout=placed.fanout)
@@ -262,7 +266,26 @@ class Speculator:
             lengths = [len(self._text) + k for k, _ in placed.outcomes]
             most = min(self.settings.lookahead, given.limit - 1, self.runner.context - max(lengths))
             self._drawing.guesses = self._planner.guesses
-            self._tree = Tree(self.runner.fork(lengths), placed.outcomes, given.draft.tokens, most, self._drawing)
+            self._tree = Tree(self.runner.fork(lengths), self._branches(placed.outcomes, heard), most, self._drawing)
+
+    def _heard(self, tokens: Sequence[int]) -> list[Echoes]:
+        """Where the text has been before, after itself and after each of these tokens."""
+        found = [self._echoes]
+        if self._drawing.estimator:
+            found[0] = self._echoes.fork()
+            for token in tokens:
+                found.append(found[-1].fork())
+                found[-1].take(token)
+        return found
+
+    def _branches(self, outcomes: Sequence[tuple[int, int]], heard: Sequence[Echoes]) -> list[Branch]:
+        tokens = self._given.draft.tokens
+        branches = [Branch(accepted=k, token=token, ahead=[*tokens[:k], token]) for k, token in outcomes]
+        if self._drawing.estimator:
+            for branch in branches:
+                branch.echoes = heard[branch.accepted].fork()
+                branch.echoes.take(branch.token)
+        return branches
 
     def _rows(self, given: _Given) -> tuple[Tensor, Tensor]:
         """[k + 1, V], the draft's scores after the text and after each drafted token, and what it likes by them. The

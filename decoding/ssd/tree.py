@@ -12,11 +12,9 @@ from decoding.ssd.drawing import Drawing
 
 
 class Tree:
-    def __init__(
-        self, fork: Branches, outcomes: Sequence[tuple[int, int]], draft: Sequence[int], most: int, drawing: Drawing
-    ) -> None:
-        """`outcomes` are (accepted, token); `most` is the depth that the room allows."""
-        self.branches = [Branch(accepted=k, token=token, ahead=[*draft[:k], token]) for k, token in outcomes]
+    def __init__(self, fork: Branches, branches: Sequence[Branch], most: int, drawing: Drawing) -> None:
+        """`most` is the depth that the room allows."""
+        self.branches = branches
         self._most = most
         self._fork = fork
         self._drawing = drawing

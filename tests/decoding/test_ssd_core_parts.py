@@ -7,8 +7,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decoding.disco.echoes import Echoes
 from decoding.ssd import fanout
-from decoding.ssd.backups import Echo, certain, random_tokens
+from decoding.ssd.backups import certain, echoed, random_tokens
 from decoding.ssd.outcomes import RANKS, Outcomes
 from decoding.ssd.placing import by_fanout, by_worth
 from decoding.ssd.saguaro import bend
@@ -73,19 +74,19 @@ def test_counts_overrule_the_prior() -> None:
 
 
 def test_what_was_said_before_is_echoed_from_its_last_and_longest_likeness() -> None:
-    echo = Echo()
-    echo.hear([1, 2, 3, 4, 9, 2, 3, 5, 1, 2, 3])
-    assert echo.propose(3) == [4, 9, 2]  # after 1 2 3, not after the later 2 3
-    echo.hear([4])
-    assert echo.propose(2) == [9, 2]
-    echo.hear([77])
-    assert echo.propose(2) == []
+    text, echoes = [1, 2, 3, 4, 9, 2, 3, 5, 1, 2, 3], Echoes()
+    echoes.follow(text)
+    assert echoed(echoes, 3) == [4, 9, 2]  # after 1 2 3, not after the later 2 3
+    echoes.follow([*text, 4])
+    assert echoed(echoes, 2) == [9, 2]
+    echoes.follow([*text, 4, 77])
+    assert echoed(echoes, 2) == []
 
 
 def test_an_echo_goes_on_in_circles() -> None:
-    echo = Echo()
-    echo.hear([6, 7, 6, 7])
-    assert echo.propose(5) == [6, 7, 6, 7, 6]
+    echoes = Echoes()
+    echoes.follow([6, 7, 6, 7])
+    assert echoed(echoes, 5) == [6, 7, 6, 7, 6]
 
 
 def test_random_tokens_are_fixed_by_place_and_lie_in_the_vocabulary() -> None:
