@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -18,7 +19,7 @@ import torch
 from decoding.errors import BadDevice, DrafthouseError, DraftLost
 from decoding.runner import ModelRunner
 from decoding.ssd import letters
-from decoding.ssd.cores import Cores
+from decoding.ssd.cores import Cores, divide
 from decoding.ssd.letters import Postscript
 from decoding.ssd.mailbox import Gone, Mailbox, Silence, connect
 
@@ -54,6 +55,12 @@ def runner_in(folder: Path, dtype: str, context: int, runner: str) -> ModelRunne
     from decoding.checkpoints import load  # takes seconds, and nobody needs it on this side
 
     return load(folder, dtype=dtype, context=context, runner=runner, device=torch.device("cpu")).runner
+
+
+def process_for(folder: Path, dtype: str, context: int, runner: str = "auto") -> DraftProcess | None:
+    """One for this draft, not started yet; None where the machine has no second core to run it on."""
+    cores = divide()
+    return DraftProcess(partial(runner_in, folder, dtype, context, runner), cores) if cores else None
 
 
 class DraftProcess:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 
 from decoding.comparison import Comparison, Key
 from decoding.errors import DrafthouseError
@@ -19,7 +20,8 @@ Say = Callable[[Report], None]
 def compare(order: Compare, residents: Residents, say: Say, cancelled: Callable[[], bool]) -> None:
     pair, loaded = load_pair(order.pair, residents, order.choices)
     say(loaded)
-    with Tracing(say, pair.tokenizer.decode) as tracing:
+    with closing(pair), Tracing(say, pair.tokenizer.decode) as tracing:
+        pair.begin(order.choices)
         comparison = Comparison(
             pair,
             order.prompts,

@@ -13,6 +13,7 @@ from decoding.comparison import Pair
 from decoding.devices import device_called
 from decoding.pairs import check_pair
 from decoding.spec import Choice
+from decoding.ssd.resident import process_for
 from worker.engine.residents import Residents, Spot
 from worker.messages import Loaded, PairPlace
 
@@ -35,6 +36,7 @@ def load_pair(place: PairPlace, residents: Residents, choices: Sequence[Choice] 
         draft_folder=draft.folder.path,
         classifier_at=place.classifiers.get,
         fingerprints=(target.folder.fingerprint, draft.folder.fingerprint),
+        draft_process=process_for(draft.folder.path, "auto", draft.runner.context),
     )
     hardware: dict[str, object] = {
         "device": facts.device,
@@ -46,6 +48,7 @@ def load_pair(place: PairPlace, residents: Residents, choices: Sequence[Choice] 
         "python": platform.python_version(),
         "torch": torch.__version__,
         "transformers": transformers.__version__,
+        "by_strategy": {choice.label: pair.hardware_of(choice) for choice in choices},
     }
 
     def runner_of(choice: Choice) -> str:

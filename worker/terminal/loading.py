@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from decoding.comparison import Pair
 from decoding.devices import device_called, set_threads
 from decoding.pairs import check_pair
 from decoding.spec import Choice
+from decoding.ssd.resident import process_for
 from worker.terminal.arguments import Bench
 
 
@@ -41,7 +42,7 @@ class LoadedPair:
         """The two models, for the JSON document."""
         return {"name": self.name, "target": _about(self.target), "draft": _about(self.draft)}
 
-    def hardware(self) -> dict[str, Any]:
+    def hardware(self, choices: Sequence[Choice]) -> dict[str, Any]:
         facts = self.target.runner.facts
         return {
             "device": facts.device,
@@ -52,6 +53,7 @@ class LoadedPair:
             "python": platform.python_version(),
             "torch": torch.__version__,
             "transformers": transformers.__version__,
+            "by_strategy": {choice.label: self.pair.hardware_of(choice) for choice in choices},
         }
 
 
@@ -77,6 +79,7 @@ def load_pair(asked: Bench) -> LoadedPair:
         draft_folder=draft.folder.path,
         classifier_at=asked.material.classifier_at,
         fingerprints=(target.folder.fingerprint, draft.folder.fingerprint),
+        draft_process=process_for(draft.folder.path, asked.dtype, draft.runner.context, asked.runner),
     )
     remarks = tuple(finding.sentence for finding in report.findings if finding.level == "remark")
     return LoadedPair(asked.material.name, remarks, pair, target, draft)

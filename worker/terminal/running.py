@@ -25,6 +25,7 @@ def run(asked: Asked) -> bool:
         json_file = outputs.enter_context(whole_file(asked.json)) if asked.json else None
         trace = Trace(outputs.enter_context(whole_file(asked.trace))) if asked.trace else None
         loaded = load_pair(asked)
+        outputs.callback(loaded.pair.close)
         interrupt = Interrupt()
         comparison = Comparison(
             loaded.pair,
@@ -37,6 +38,7 @@ def run(asked: Asked) -> bool:
         )
         for prompt in asked.prompts:
             comparison.tokens(prompt)  # one that cannot be decoded is told now, not after an hour
+        loaded.pair.begin(asked.choices)  # likewise, what this machine cannot run
         announce(asked, loaded)
         comparison.warm_up()
         with interrupt:
@@ -49,7 +51,7 @@ def run(asked: Asked) -> bool:
             samples,
             complete=complete,
             pair=loaded.about(),
-            hardware=loaded.hardware(),
+            hardware=loaded.hardware(asked.choices),
             runners={choice.label: loaded.runner_of(choice) for choice in asked.choices},
         )
         if json_file:
@@ -70,6 +72,8 @@ def announce(asked: Asked, loaded: LoadedPair) -> None:
     say(f"{asked.material.name}: target {target}, draft {draft} parameters")
     say(f"{facts.device_name}, {threads}, {facts.runner} runner, {facts.dtype} on {facts.weights} weights")
     say(f"{len(asked.prompts)} prompts of {prompts} × {len(asked.choices)} strategies{repeats}")
+    for choice in filter(loaded.pair.process_of, asked.choices):
+        say(f"{choice.label} on {loaded.pair.hardware_of(choice)}")
     for remark in (*loaded.remarks, *asked.remarks):
         say(remark)
     say(f"Warming up: the first {WARM_UP_TOKENS} tokens of each strategy do not count.\n")
