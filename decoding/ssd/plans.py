@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from decoding.disco.classifier import Classifier
+from decoding.disco.echoes import Echoes
 from decoding.events import Backup
-from decoding.ssd.backups import Echo, random_tokens
+from decoding.ssd.backups import echoed, random_tokens
 from decoding.ssd.drawing import share_of_a_row
 from decoding.ssd.planning import planner_for
 from decoding.ssd.settings import Settings
@@ -33,6 +34,6 @@ def plan_for(settings: Settings, vocab: int, classifier: Classifier | None = Non
 
 
 def _echoed(track: Track, at: int, count: int) -> Sequence[int]:
-    echo = Echo()
-    echo.hear([*track.prompt, *track.text[:at]])
-    return echo.propose(count)
+    echoes = Echoes()
+    echoes.follow([*track.prompt, *track.text[:at]])
+    return echoed(echoes, count)
