@@ -9,15 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.webapp.postgres import Server
 from tests.webapp.test_on_postgres import server  # noqa: F401  a fixture
 
 HERE = Path(__file__).parent
-AGAIN = ["test_comparing.py", "test_racing.py"]
+AGAIN = ["test_comparing.py", "test_racing.py", "test_the_database_stops.py"]
 
 
 @pytest.mark.slow
-def test_it_behaves_the_same(server: str) -> None:  # noqa: F811
-    environment = {**os.environ, "DATABASE_URL": server, "PYTEST_ADDOPTS": "-p no:cacheprovider"}
+def test_it_behaves_the_same(server: Server) -> None:  # noqa: F811
+    environment = {
+        **os.environ,
+        "DATABASE_URL": server.url,
+        "DRAFTHOUSE_TEST_POSTGRES": str(server.home),
+        "PYTEST_ADDOPTS": "-p no:cacheprovider",
+    }
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-k", "not hangs", *(HERE / name for name in AGAIN)],
         cwd=HERE.parents[1],

@@ -1,0 +1,58 @@
+"""A PostgreSQL server of the tests' own, on a Unix socket. Whoever knows its folder can stop it and start it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+from pathlib import Path
+from tempfile import mkdtemp
+
+
+def programs() -> Path | None:
+    """Where initdb and postgres lie; Debian keeps them off the PATH."""
+    found = [Path(where).parent for where in [shutil.which("initdb")] if where]
+    found += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((folder for folder in found if (folder / "initdb").exists()), None)
+
+
+class Server:
+    """Run by nobody in particular where the tests are root's: PostgreSQL refuses to be run by root."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self._programs = programs()
+        self.url = f"postgres://drafthouse@/postgres?host={home}"
+        user = pwd.getpwnam("nobody") if os.getuid() == 0 else None
+        self._as_user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
+
+    @classmethod
+    def made(cls) -> Server:
+        home = mkdtemp(prefix="dh-pg-", dir="/tmp")  # short: a socket's path may have some hundred characters
+        server = cls(Path(home))
+        if server._as_user:
+            os.chown(server.home, server._as_user["user"], server._as_user["group"])
+        options = ["--auth=trust", "--username=drafthouse", "--no-sync", "--encoding=UTF8", "--locale=C"]
+        command = [server._programs / "initdb", "-D", server.home / "data", *options]
+        subprocess.run(command, check=True, capture_output=True, **server._as_user)
+        return server
+
+    def start(self) -> None:
+        settings = f"-c listen_addresses= -c unix_socket_directories={self.home} -c fsync=off"
+        self._control("start", "-l", self.home / "log", "-o", settings)
+
+    def stop(self) -> None:
+        """As an administrator does it: whoever is connected is cut off."""
+        if (self.home / "data" / "postmaster.pid").exists():
+            self._control("stop", "-m", "fast")
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self.home)
+
+    def _control(self, *arguments: str | Path) -> None:
+        """It comes back when the server has started, or stopped."""
+        command = [self._programs / "pg_ctl", "-D", self.home / "data", "-w", "-s", *arguments]
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, cwd=self.home, check=False, **self._as_user)
+        assert done.returncode == 0, (self.home / "log").read_text()
