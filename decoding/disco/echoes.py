@@ -38,8 +38,8 @@ class Echoes:
 
     def next(self) -> int | None:
         """What came next then, after the longest context that is known."""
-        for length in range(len(self._last), 0, -1):
-            before = self._before(length)
+        for context in reversed(self._here):
+            before = self._before(context)
             if before is not None:
                 return before
         return None
@@ -48,7 +48,7 @@ class Echoes:
         """By length of the context: 1 if this token came next then, -1 if another did, 0 if nothing is known."""
         echoes = [0.0] * LONGEST
         for length, context in enumerate(self._here):
-            before = self._drafted.get(context, self._committed.get(context))
+            before = self._before(context)
             if before is not None:
                 echoes[length] = 1.0 if before == token else -1.0
         return echoes
@@ -58,6 +58,9 @@ class Echoes:
         for context in self._here:
             self._drafted[context] = token
         self._stand([*self._last[1 - LONGEST :], token])
+
+    def _before(self, context: tuple[int, ...]) -> int | None:
+        return self._drafted.get(context, self._committed.get(context))
 
     def _stand(self, last: list[int]) -> None:
         self._last, self._here = last, _contexts(last)
