@@ -50,12 +50,7 @@ class DraftStep:
     ahead: Sequence[int]  # the round's tokens before this one
     token: int
     scores: Tensor  # [V], what it was chosen from
-    dice: Dice
-
-    @property
-    def preferences(self) -> Tensor:
-        """[V], what the choice went by: under shared dice, scores and noise."""
-        return self.dice.preferences(self.scores[None], [self.ahead])[0]
+    preferences: Tensor  # [V], what the choice went by: under shared dice, scores and noise
 
     @cached_property
     def confidence(self) -> float:
@@ -156,10 +151,11 @@ class ModelDrafter:
         fed = align(self.runner, text)
         while True:
             scores = self.dice.scores(self.runner.extend(fed), [tokens])
-            token = int(self.dice.draw(scores, [tokens]))
+            preferences = self.dice.preferences(scores, [tokens])
+            token = int(self.dice.pick(preferences, [tokens]))
             if token < 0:
                 raise broken()
-            step = DraftStep(text, tuple(tokens), token, scores[0], self.dice)
+            step = DraftStep(text, tuple(tokens), token, scores[0], preferences[0])
             tokens.append(token)
             rows.append(scores)
             stop = self._stop(step, asked, room)
