@@ -1,0 +1,180 @@
+"""The draft's process: it ends with whoever started it, however that came, and shares no core with the target."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from decoding.comparison import Comparison, Pair
+from decoding.errors import DraftLost
+from decoding.prompts import Prompt
+from decoding.spec import Sampling, parse_choices
+from decoding.ssd.cores import Cores, divide
+from decoding.ssd.resident import DraftProcess
+from decoding.table_runner import TableRunner
+
+ROOT = Path(__file__).resolve().parents[2]
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, or chooses cores")
+DEADLINE = 60.0  # s
+
+OWNER = """
+import os, signal, sys
+from functools import partial
+import torch
+from decoding.ssd.cores import Cores
+from decoding.ssd.resident import DraftProcess
+from decoding.table_runner import TableRunner
+
+process = DraftProcess(partial(TableRunner, torch.zeros(3, 3)), Cores(2))
+process.begin()
+print(process.pid, flush=True)
+"""
+DEEDS = {
+    "ends": "",
+    "raises": "raise RuntimeError",
+    "is killed": "os.kill(os.getpid(), signal.SIGKILL)",
+    "is killed before a draft that stands still": (
+        "os.kill(process.pid, signal.SIGSTOP); os.kill(os.getpid(), signal.SIGKILL)"
+    ),
+}
+
+
+def state(pid: int) -> str:
+    """R, S, T …; nothing where there is no such process, or nothing left of it but its name."""
+    try:
+        letter = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[0]
+    except OSError:
+        return ""
+    return "" if letter == "Z" else letter
+
+
+def until_gone(pid: int) -> None:
+    deadline = time.monotonic() + DEADLINE
+    while state(pid):
+        assert time.monotonic() < deadline, f"process {pid} is still there"
+
+
+@LINUX
+@pytest.mark.parametrize("deed", DEEDS)
+def test_it_ends_with_whoever_started_it(deed: str) -> None:
+    owner = subprocess.run(
+        [sys.executable, "-c", OWNER + DEEDS[deed]], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    until_gone(int(owner.stdout))
+
+
+@pytest.fixture
+def process() -> Iterator[DraftProcess]:
+    with DraftProcess(partial(TableRunner, torch.zeros(3, 3)), Cores(2)) as process:
+        yield process
+
+
+@LINUX
+def test_it_sleeps_between_samples_and_ends_when_it_is_told(process: DraftProcess) -> None:
+    process.begin()
+    pid = process.pid
+    assert pid
+    deadline = time.monotonic() + DEADLINE
+    while state(pid) != "S":
+        assert time.monotonic() < deadline
+    process.end()
+    assert state(pid) == "" and process.pid is None
+    process.end()  # twice does no harm
+
+
+def test_one_that_was_left_in_the_middle_of_an_answer_is_replaced(process: DraftProcess) -> None:
+    """What it would say next belongs to a question that nobody waits for any more."""
+    process.begin()
+    pid = process.pid
+    assert pid
+    os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(DraftLost, match=r"did not answer within 0\.05 s"):
+        process.ask(b"\0", patience=0.05)
+    process.begin()
+    assert process.pid and process.pid != pid
+
+
+@LINUX
+def test_target_and_draft_have_cores_of_their_own_and_the_target_gives_them_back() -> None:
+    before, threads = os.sched_getaffinity(0), torch.get_num_threads()
+    cores = divide()
+    if cores is None:
+        pytest.skip("one core")
+    assert not set(cores.target) & set(cores.draft)
+    with pytest.raises(ZeroDivisionError), cores.for_target():
+        assert os.sched_getaffinity(0) == set(cores.target)
+        assert torch.get_num_threads() < cores.count
+        raise ZeroDivisionError
+    assert (os.sched_getaffinity(0), torch.get_num_threads()) == (before, threads)
+
+
+@LINUX
+def test_one_core_is_none_to_divide() -> None:
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        assert divide() is None
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@LINUX
+def test_the_draft_stays_on_its_core() -> None:
+    cores = divide()
+    if cores is None:
+        pytest.skip("one core")
+    with DraftProcess(partial(TableRunner, torch.zeros(3, 3)), cores) as process:
+        process.begin()
+        assert process.pid
+        threads = [int(path.name) for path in Path(f"/proc/{process.pid}/task").iterdir()]
+        assert all(os.sched_getaffinity(thread) == set(cores.draft) for thread in threads)
+
+
+@pytest.mark.parametrize(
+    ("cores", "device", "said"),
+    [
+        (Cores(2, (0,), (1,)), "cpu", "2 cores: target on 0, draft on 1"),
+        (Cores(8, tuple(range(7)), (7,)), "cpu", "8 cores: target on 0-6, draft on 7"),
+        (Cores(3, (0, 2), (4,)), "cpu", "3 cores: target on 0, 2, draft on 4"),
+        (Cores(8), "cpu", "8 cores, one of them for the draft; this system does not let us choose which"),
+        (Cores(8, tuple(range(7)), (7,)), "cuda:0", "cuda:0 for the target, core 7 for the draft"),
+    ],
+)
+def test_who_has_what_is_said_in_words(cores: Cores, device: str, said: str) -> None:
+    assert cores.with_target_on(torch.device(device)) == said
+
+
+class Letters:
+    """A tokenizer for a vocabulary of three."""
+
+    def encode(self, text: str) -> list[int]:
+        return ["abc".index(letter) for letter in text]
+
+    def decode(self, tokens: list[int]) -> str:
+        return "".join("abc"[token] for token in tokens)
+
+
+def test_a_comparison_says_what_each_strategy_had_and_leaves_nothing(process: DraftProcess) -> None:
+    table = torch.tensor([[0.0, 2.0, 1.0], [1.0, 0.0, 2.0], [2.0, 1.0, 0.0]])
+    pair = Pair(TableRunner(table), TableRunner(table), Letters(), frozenset(), torch.float32, draft_process=process)  # type: ignore[arg-type]
+    choices = parse_choices("autoregressive,ssd:placement=beside,ssd:placement=in-turn")
+    pair.begin(choices)
+    pid = process.pid
+    comparison = Comparison(pair, [Prompt("1", "ab")], choices, Sampling(max_new_tokens=20))
+    comparison.warm_up()
+    [samples] = comparison.run()
+    assert len({sample.tokens for sample in samples}) == 1
+    assert process.pid == pid  # one for all samples
+    told = [pair.hardware_of(choice) for choice in choices]
+    assert "draft" in told[1] and told[0] == told[2]
+    pair.close()
+    assert process.pid is None
