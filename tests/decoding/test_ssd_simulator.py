@@ -13,7 +13,6 @@ from safetensors.torch import load_file, save_file
 
 from decoding.costs import Costs
 from decoding.dice import dice_for
-from decoding.disco import features
 from decoding.disco.classifier import Classifier
 from decoding.disco.recording import record
 from decoding.disco.rules import estimates, rounds_from_everywhere
@@ -131,10 +130,8 @@ def test_a_simulation_in_turn_counts_exactly_what_a_live_run_does(
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
 @pytest.mark.parametrize("ends", [(), (5, 9)], ids=["without-end", "with-end"])
 def test_so_it_does_with_a_classifier(sampling: Sampling, ends: Sequence[int]) -> None:
-    """How soon all branches of a round have stopped cannot be known. One that does not go by echoes: under SSD none
-    are heard."""
+    """How soon all branches of a round have stopped cannot be known."""
     classifier, cap = some_classifier(), 6
-    classifier.hidden[:, [name.startswith("echo_") for name in features.NAMES]] = 0.0
     for seed in range(6):
         world = World.of_tables(VOCAB, seed, noise=0.9)
         world.end_tokens = frozenset(ends)
