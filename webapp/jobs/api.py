@@ -15,7 +15,6 @@ from rest_framework.views import APIView
 from webapp.accounts.rights import Right
 from webapp.core.api import Nouns
 from webapp.core.cursor import AFTER, WAIT, number
-from webapp.core.problems import NotFound
 from webapp.jobs import line, log, serializers, services, telemetry
 from webapp.jobs.models import Job, Kind, Queue, State, Worker
 
@@ -113,17 +112,11 @@ class Pauses(APIView):
         """Take nothing more from this queue. What runs goes on."""
         body = serializers.PauseIn(data=request.data)
         body.is_valid(raise_exception=True)
-        services.pause(queue=_queue(queue), reason=body.validated_data["reason"], by=request.auth)
+        services.pause(queue=services.queue_called(queue), reason=body.validated_data["reason"], by=request.auth)
         return Response(serializers.QueueOut(line.state_of(queue)).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, queue: str) -> Response:
         """Go on."""
-        services.resume(queue=_queue(queue), by=request.auth)
+        services.resume(queue=services.queue_called(queue), by=request.auth)
         return Response(status=204)
-
-
-def _queue(name: str) -> Queue:
-    if name not in Queue.values:
-        raise NotFound(f"There is no queue {name[:40]!r}; there are {', '.join(Queue.values)}.")
-    return Queue(name)

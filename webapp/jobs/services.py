@@ -14,7 +14,7 @@ from django.utils import timezone
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.core.problems import Conflict, Forbidden
+from webapp.core.problems import Conflict, Forbidden, NotFound
 from webapp.jobs import line, log
 from webapp.jobs import queue as broker
 from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Pause, Queue, State, Worker
@@ -22,6 +22,7 @@ from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Pause, Queue, 
 LEASE = timedelta(seconds=20)
 TRIES = 3  # attempts in a row that may get nowhere
 MOST_WAITING = 1000  # per team
+LONGEST_REASON = 200  # characters, why a queue is paused
 
 
 # What people do ------------------------------------------------------------------------------------------------------
@@ -57,6 +58,7 @@ def cancel(*, job: Job, by: Actor) -> Job:
     elif Job.objects.filter(pk=job.pk, state=State.RUNNING).update(is_cancel_asked=True):
         job.refresh_from_db()
         _tell(job, f"{by.user} asks to cancel.")
+        log.nudge(job.pk)
         audit.record(by, "asked to cancel", job)
     else:
         job.refresh_from_db()
@@ -107,6 +109,12 @@ def resume(*, queue: Queue, by: Actor) -> None:
         audit.record(by, "resumed", paused)
         paused.delete()
     transaction.on_commit(lambda: broker.nudge(queue))
+
+
+def queue_called(name: str) -> Queue:
+    if name not in Queue.values:
+        raise NotFound(f"There is no queue {name[:40]!r}; there are {', '.join(Queue.values)}.")
+    return Queue(name)
 
 
 def _require_operator(by: Actor) -> None:
@@ -160,6 +168,7 @@ def note(*, job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -
     """A line in the job's history, from the worker that holds it."""
     if _ours(job).select_for_update().exists():
         _tell(job, sentence, numbers)
+        log.nudge(job.pk)
 
 
 def require_lease(job: Job) -> None:
@@ -259,10 +268,10 @@ def _move(
         return False
     job.refresh_from_db()
     _tell(job, sentence)
+    log.nudge(job.pk)
     return True
 
 
 def _tell(job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> None:
     last = JobEvent.objects.filter(job=job).aggregate(last=Max("seq"))["last"] or 0
     JobEvent.objects.create(job=job, seq=last + 1, state=job.state, sentence=sentence, numbers=dict(numbers or {}))
-    log.nudge(job.pk)

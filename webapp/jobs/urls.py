@@ -7,4 +7,6 @@ urlpatterns = [
     path("jobs/<uuid:id>/", views.job, name="job"),
     path("jobs/<uuid:id>/cancel/", views.cancel, name="cancel-job"),
     path("jobs/<uuid:id>/retry/", views.retry, name="retry-job"),
+    path("queues/<str:queue>/pause/", views.pause, name="pause-queue"),
+    path("queues/<str:queue>/resume/", views.resume, name="resume-queue"),
 ]

@@ -12,7 +12,7 @@ from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.pages import listing, one, page
 from webapp.jobs import line, services, telemetry
-from webapp.jobs.models import Job, Kind, State, Worker
+from webapp.jobs.models import Job, Kind, Queue, State, Worker
 
 
 @page(Right.READ)
@@ -22,7 +22,12 @@ def jobs(request: Asked) -> HttpResponse:
         request, rows, search=("title",), ordering=("created", "state", "finished"),
         filters={"state": State.values, "kind": Kind.values},
     )  # fmt: skip
-    return render(request, "jobs/jobs.html", {"list": found, "workers": Worker.objects.alive().count()})
+    context = {
+        "list": found,
+        "workers": Worker.objects.alive().count(),
+        "queues": [line.state_of(queue) for queue in Queue.values],
+    }
+    return render(request, "jobs/jobs.html", context)
 
 
 @page(Right.READ)
@@ -49,3 +54,18 @@ def retry(request: Asked, id: UUID) -> HttpResponse:
     services.retry(job=one(Job.objects.visible_to(request.actor), id), by=request.actor)
     messages.success(request, "It is in the queue again; what was finished stays.")
     return redirect("job", id)
+
+
+@page(Right.ADMIN, ("POST",))
+def pause(request: Asked, queue: str) -> HttpResponse:
+    reason = request.POST.get("reason", "").strip()[: services.LONGEST_REASON]
+    services.pause(queue=services.queue_called(queue), reason=reason, by=request.actor)
+    messages.success(request, f"{queue} is paused. What runs goes on; nothing more is taken.")
+    return redirect("jobs")
+
+
+@page(Right.ADMIN, ("POST",))
+def resume(request: Asked, queue: str) -> HttpResponse:
+    services.resume(queue=services.queue_called(queue), by=request.actor)
+    messages.success(request, f"{queue} goes on.")
+    return redirect("jobs")

@@ -274,3 +274,17 @@ def test_the_operator_pauses_a_queue_and_everyone_is_told(world):
     assert api.delete("/api/v1/queues/nosuch/pause/").status_code == 404
     services.resume(queue=Queue.CPU, by=world.actor(world.alice))
     assert claim() == job
+
+
+def test_the_jobs_page_shows_queues_and_lets_the_operator_stop_them(world):
+    page = world.page(world.alice)
+    assert "Pause</button>" not in page.get("/jobs/").content.decode()
+    assert page.post("/queues/cpu/pause/", {"reason": "new disks"}).status_code == 403
+    User.objects.filter(pk=world.alice.pk).update(is_operator=True)
+    assert page.post("/queues/cpu/pause/", {"reason": "new disks"}).status_code == 302
+    assert "paused by alice" in page.get("/jobs/").content.decode()
+    assert "new disks" in world.page(world.victor).get("/jobs/").content.decode()
+    assert "Resume</button>" not in world.page(world.victor).get("/jobs/").content.decode()
+    assert page.post("/queues/cpu/resume/").status_code == 302
+    assert "paused by" not in page.get("/jobs/").content.decode()
+    assert page.post("/queues/nosuch/pause/").status_code == 404
