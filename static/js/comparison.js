@@ -4,10 +4,7 @@ import { Feed } from "./feed.js";
 import { Watching } from "./watching.js";
 import { Recording } from "./replay.js";
 import { Race, say } from "./race.js";
-import { Strip } from "./strip.js";
-import { Rounds } from "./rounds.js";
-import { Duet } from "./duet.js";
-import { Lines } from "./lines.js";
+import { Reading } from "./reading.js";
 import { forest, histogram, positions, waterfall } from "./evidence.js";
 import { twins } from "./twins.js";
 import { WhatIf } from "./whatif.js";
@@ -37,16 +34,7 @@ const view = {
 };
 
 const race = new Race($("#race"), runs);
-const rounds = new Rounds($("#rounds"), (number) => strip.choose(number));
-const duet = new Duet($("#duet"));
-const lines = new Lines($("#lines"), runs);
-const strip = new Strip({
-  text: $("#strip"), detail: $("#detail"), word: (token) => known.word(token),
-  onRound: (number) => {
-    rounds.choose(number);
-    duet.draw(strip.state, number);
-  },
-});
+const reading = new Reading($(".reading"), runs, (token) => known.word(token));
 
 let simulated = asked.get("what-if");
 const whatIf = page.status.is_final && $("#what-if") ? new WhatIf($("#what-if"), page.what_if, {
@@ -67,7 +55,7 @@ function look(heat, isFollowing = view.isFollowing) {
   race.spanNs = 0;
   feed.follow(known.missing(heat));
   const prompt = prompts.get(Number(heat.split(".")[1]));
-  strip.clear(prompt?.text ?? "");
+  reading.clear(prompt?.text ?? "");
   const at = heats.indexOf(heat) + 1;
   say($("#heat"), `Prompt ${at} of ${heats.length}${prompt?.category ? ` · ${prompt.category}` : ""}`);
   $("#before").disabled = at <= 1;
@@ -94,10 +82,10 @@ const recording = (sample) => {
 };
 
 /** Every strategy's state in the heat that is looked at, now or at the moment of the replay. */
-function states() {
+function states(clock = view.clock) {
   const found = new Map();
   for (const [run, sample] of known.samples(view.heat)) {
-    found.set(run, view.clock === null ? known.trace(sample) : recording(sample).at(view.clock));
+    found.set(run, clock === null ? known.trace(sample) : recording(sample).at(clock));
   }
   return found;
 }
@@ -132,36 +120,15 @@ function readable(chosen, found) {
   return [...found].filter(([, state]) => state.rounds.length).at(-1)?.[0] ?? chosen;
 }
 
-/** The one picture on a canvas is dear; ten times a second is enough of it in a replay. */
-function drawLines(found, run) {
-  clearTimeout(linesLater);
-  const wait = view.clock === null ? 0 : linesDrawn + 100 - performance.now();
-  if (wait > 0) {
-    linesLater = setTimeout(() => redraw("race"), wait);
-    return;
-  }
-  linesDrawn = performance.now();
-  lines.draw(found, run);
-}
-
-let linesDrawn = 0, linesLater = 0;
 let drawnRun = null;
 function drawRace() {
   $(".reading").hidden = !known.rows.size;
-  const found = states();
+  const found = states(), whole = view.clock === null ? found : states(null);
   race.draw(found, isWhole() ? spanNs() : 0, !race.spanNs);
   const shown = readable(view.run, found);
-  const run = runs.find((run) => run.number === shown);
-  if (drawnRun !== shown) strip.clear(prompts.get(Number(view.heat.split(".")[1]))?.text ?? "");
+  if (drawnRun !== shown) reading.clear(prompts.get(Number(view.heat.split(".")[1]))?.text ?? "");
   drawnRun = shown;
-  $(".reading").className = `reading s-${run.strategy}`;
-  say($("#text-of"), `as ${run.label} wrote it`);
-  const state = found.get(shown) ?? known.trace("");
-  $("#strip").classList.toggle("still", view.clock !== null || state.reason !== null); // motion only for what arrives now
-  strip.draw(state);
-  rounds.draw(state, known.trace(known.samples(view.heat).get(shown)));
-  if (!state.rounds.length) duet.draw(state);
-  drawLines(found, shown);
+  reading.draw(shown, found, whole, view.clock !== null);
   const alone = tokensPerSecond(found.get(baseline) ?? known.trace(""));
   for (const lane of race.lanes) {
     const speed = tokensPerSecond(found.get(lane.run.number) ?? known.trace(""));

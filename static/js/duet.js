@@ -7,9 +7,13 @@ const HEIGHT = 92, LEFT = 56, DRAFT = 14, TARGET = 44, BAR = 18;
 const SHOWN = 24; // rounds; more would be too thin to tell apart
 
 export class Duet {
-  constructor(picture) {
+  constructor(picture, onRound) {
     this.picture = picture;
     this.size = measured(picture);
+    picture.addEventListener("click", (event) => {
+      const round = event.target.closest?.("[data-round]");
+      if (round) onRound(Number(round.dataset.round));
+    });
   }
 
   /** The rounds around the chosen one. */
@@ -45,6 +49,7 @@ function pair(round, x, isChosen) {
     round.drafted.length ? bar("drafting", DRAFT, round.draftStart, round.draftEnd) : null,
     round.anticipateEnd ? bar("ahead", DRAFT, round.anticipateStart, round.anticipateEnd) : null,
     bar("verifying", TARGET, round.verifyStart, round.verifyEnd),
+    svg("title", {}, `round ${round.number}`),
     LUCK[round.source] ? svg("text", { class: `luck ${round.source}`, x: x(round.draftStart), y: DRAFT - 3, "text-anchor": "middle" }, LUCK[round.source]) : null);
 }
 

@@ -1,4 +1,5 @@
-// Round by round: how far the draft looked ahead, how much it drafted, how much of that was kept.
+// Round by round: how far the draft looked ahead, how much it drafted, how much of that was kept, and how far it ought
+// to have looked: the oracle's lookahead.
 
 import { measured, svg } from "./svg.js";
 
@@ -18,16 +19,16 @@ export class Rounds {
   }
 
   /** `whole` is all that is known of the sample, so that a replay does not rescale under way. */
-  draw(state, whole = state) {
+  draw(state, whole, oracle) {
     const { width } = this.size;
-    const most = Math.max(3, ...whole.rounds.map((round) => Math.max(round.lookahead, round.accepted + 1)));
+    const most = Math.max(3, ...whole.rounds.map((round) => Math.max(round.lookahead, round.accepted + 1, oracle(round).lookahead)));
     const step = (width - LEFT) / Math.max(whole.rounds.length, 24);
     const y = (count) => HEIGHT - BOTTOM - (count / most) * (HEIGHT - BOTTOM - TOP);
-    this.#rescale(`${width} ${most} ${step}`, () => grid(most, y, width));
+    this.#rescale(`${width} ${most} ${step}`, oracle, () => grid(most, y, width));
     let same = 0;
     while (same < this.drawn.length && this.drawn[same] === state.rounds[same]) same++;
     for (let i = this.drawn.length; i > same; i--) this.columns.lastChild.remove();
-    this.columns.append(...state.rounds.slice(same).map((round, i) => column(round, LEFT + (same + i) * step, step, y)));
+    this.columns.append(...state.rounds.slice(same).map((round, i) => column(round, LEFT + (same + i) * step, step, y, oracle(round))));
     this.drawn = state.rounds;
     this.choose(this.open);
   }
@@ -38,9 +39,10 @@ export class Rounds {
     this.picture.querySelector(`[data-round="${number}"]`)?.classList.add("open");
   }
 
-  #rescale(scale, grid) {
-    if (scale === this.scale) return;
+  #rescale(scale, oracle, grid) {
+    if (scale === this.scale && oracle === this.oracle) return;
     this.scale = scale;
+    this.oracle = oracle;
     this.drawn = [];
     this.columns = svg("g");
     this.picture.setAttribute("viewBox", `0 0 ${this.size.width} ${HEIGHT}`);
@@ -56,7 +58,7 @@ function grid(most, y, width) {
   ]);
 }
 
-function column(round, x, step, y) {
+function column(round, x, step, y, oracle) {
   const w = Math.max(1, step - Math.min(2, step / 4));
   const bar = (name, from, to) => svg("rect", { class: name, x, width: w, y: y(to), height: Math.max(0, y(from) - y(to)) });
   return svg("g", { "data-round": round.number },
@@ -64,6 +66,7 @@ function column(round, x, step, y) {
     bar("drafted", 0, round.drafted.length),
     bar("kept", 0, round.accepted),
     round.lookahead ? svg("path", { class: "asked", d: `M${x},${y(round.lookahead)}h${w}` }) : null,
+    oracle.lookahead ? svg("path", { class: oracle.isLeast ? "oracle least" : "oracle", d: `M${x},${y(oracle.lookahead)}h${w}` }) : null,
     round.drafted.length && round.outcome === "bonus"
       ? svg("circle", { class: "bonus", cx: x + w / 2, cy: y(round.accepted + 0.5), r: Math.min(3, w / 2) }) : null);
 }

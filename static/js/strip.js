@@ -1,6 +1,7 @@
 // The text itself, token by token, and under the reader's eye one round of it: what was drafted, how sure the draft was,
 // what the target wanted.
 
+import { origin } from "./ahead.js";
 import { html } from "./svg.js";
 
 const PROMPT_LINES = 3; // of the prompt, only what the text continues
@@ -119,7 +120,6 @@ export class Strip {
 }
 
 const STOPS = { limit: "the lookahead was used up", rule: "the stop rule said so", eos: "an end token was drafted", length: "no room was left" };
-const SOURCES = { hit: "prepared ahead, hit", miss: "prepared ahead, miss" };
 const ms = (ns) => `${(ns / 1e6).toFixed(ns < 1e7 ? 2 : 1)} ms`;
 
 function facts(round) {
@@ -130,7 +130,7 @@ function facts(round) {
     `${round.accepted} of ${round.drafted.length} accepted`,
     `drafted in ${ms(round.draftEnd - round.draftStart)}, until ${STOPS[round.stop] ?? round.stop}`,
     verify,
-    SOURCES[round.source],
+    origin(round),
   ];
   return parts.filter(Boolean).join(" · ");
 }
@@ -141,7 +141,7 @@ function gauge(value, what) {
 }
 
 /** White space is text too: shown by signs where a token is looked at alone. */
-const visible = (text) => text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "·") || "∅";
+export const visible = (text) => text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "·") || "∅";
 
 /** In the running text a line break is shown and also breaks; the mark of a fate stands where the token begins. */
 function pieces(text, fate) {

@@ -1,7 +1,8 @@
 // Every chart's numbers as a table: for those who cannot see the chart, and for those who want to copy them.
 
 import { html } from "./svg.js";
-import { median } from "./stats.js";
+import { median, ticks } from "./stats.js";
+import { progress } from "./trace.js";
 
 export function twins({ rows, paired, speculative, prompts }) {
   const others = rows.filter((row) => row.role !== "baseline");
@@ -13,6 +14,28 @@ export function twins({ rows, paired, speculative, prompts }) {
   document.getElementById("categories").hidden = !categories;
   put("categories", categories);
 }
+
+export const roundByRound = (state, oracle) => put("rounds",
+  table(["round", "asked for", "drafted", "kept", "oracle", "drafting", "verifying", "waiting"], state.rounds.map((round) => [
+    round.number, round.lookahead, round.drafted.length, round.accepted,
+    `${oracle(round).isLeast ? "≥ " : ""}${oracle(round).lookahead}`,
+    ...[round.draftEnd - round.draftStart, round.verifyEnd - round.verifyStart, round.wait].map((ns) => `${(ns / 1e6).toFixed(2)} ms`),
+  ])));
+
+const MOMENTS = 10;
+
+export function overTime(runs, states) {
+  const known = runs.filter((run) => states.get(run.number)?.rounds.length);
+  const lines = known.map((run) => progress(states.get(run.number)));
+  const longest = Math.max(0, ...lines.map((line) => line.at(-1)[0]));
+  const step = ticks(longest, MOMENTS)[1] ?? longest;
+  const moments = Array.from({ length: Math.ceil(longest / step) + 1 }, (_, i) => Math.min(i * step, longest));
+  put("lines", table(["milliseconds", ...known.map((run) => run.label)],
+    moments.map((ms) => [ms.toFixed(0), ...lines.map((line) => tokensAt(line, ms))])));
+}
+
+/** Of points in time and tokens, how many there were at a moment. */
+export const tokensAt = (line, ms) => line.findLast((point) => point[0] <= ms)?.[1] ?? 0;
 
 export function put(name, made) {
   const place = document.querySelector(`[data-twin="${name}"]`);

@@ -11,3 +11,4 @@ export const traces = Object.fromEntries(
     .map((name) => [name.slice(0, -".jsonl".length), lines(`worlds/${name}`)]),
 );
 export const twoRounds = lines("two_rounds.jsonl");
+export const ssd = lines("ssd_rounds.jsonl");

@@ -7,7 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.webapp.browser.conftest import AXE, STRATEGIES
+from tests.golden.record import name_of
+from tests.webapp.browser.conftest import AXE, EXPECTED, STRATEGIES
 from webapp.comparisons import trace
 from webapp.jobs import services as jobs
 
@@ -168,3 +169,23 @@ def test_what_if_is_asked_by_keyboard_compared_with_what_was_measured_and_run(op
     page.click("#what-run")
     expect(page.locator("h1")).to_have_text("New comparison")
     expect(page.locator("[name='threshold.threshold']")).to_have_value("0.4")
+
+
+def test_every_chart_of_the_text_has_its_table(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker) + "#strategy=static:4")
+    expect(page.locator("#text-of")).to_have_text("as static:4 wrote it")
+    drawn = page.locator("#rounds [data-round]")
+    expect(drawn.first).to_be_attached()
+    page.click("[data-twin='rounds'] summary")
+    rows = page.locator("[data-twin='rounds'] tbody tr")
+    expect(rows).to_have_count(drawn.count())
+    expect(page.locator("[data-twin='rounds'] thead")).to_contain_text("oracle")
+    page.click("[data-twin='lines'] summary")
+    expect(page.locator("[data-twin='lines'] thead th")).to_have_text(["milliseconds", *STRATEGIES])
+    last = page.locator("[data-twin='lines'] tbody tr").last.locator("td").all_inner_texts()
+    assert last == [str(len(EXPECTED[name_of(label)]["tokens"])) for label in STRATEGIES]
+    page.focus("#scrub")
+    page.keyboard.press("Home")
+    expect(rows).to_have_count(0)

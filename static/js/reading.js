@@ -1,0 +1,76 @@
+// The text that is read, and every picture of its rounds: whichever round is chosen in one is chosen in all.
+
+import { Ahead } from "./ahead.js";
+import { alike, matches, oracleAt } from "./bound.js";
+import { Duet } from "./duet.js";
+import { Lines } from "./lines.js";
+import { say } from "./race.js";
+import { Rounds } from "./rounds.js";
+import { Strip, visible } from "./strip.js";
+import { begin } from "./trace.js";
+import { Whenever } from "./whenever.js";
+import { overTime, roundByRound } from "./twins.js";
+
+const LINES_EVERY_MS = 100; // the one picture on a canvas is dear; in a replay ten times a second is enough of it
+const LONGEST_ORACLE = 32;
+
+export class Reading {
+  constructor(place, runs, word) {
+    this.place = place;
+    this.runs = runs;
+    const choose = (number) => this.strip.choose(number);
+    this.rounds = new Rounds(place.querySelector("#rounds"), choose);
+    this.duet = new Duet(place.querySelector("#duet"), choose);
+    this.ahead = new Ahead(place.querySelector("#ahead"), (token) => visible(word(token)));
+    this.lines = new Lines(place.querySelector("#lines"), runs);
+    this.strip = new Strip({ text: place.querySelector("#strip"), detail: place.querySelector("#detail"), word, onRound: (number) => this.#chosen(number) });
+    this.drawLines = new Whenever(LINES_EVERY_MS);
+    this.last = null;
+    for (const twin of place.querySelectorAll(".twin")) twin.addEventListener("toggle", () => this.last && this.#twins());
+  }
+
+  /** Another sample: nothing of the old one stays. */
+  clear(prompt) {
+    this.strip.clear(prompt);
+  }
+
+  /** `shown`: whose text; `found`, `whole`: run → state, now and as far as all is known. */
+  draw(shown, found, whole, isReplay) {
+    const run = this.runs.find((run) => run.number === shown);
+    const state = found.get(shown) ?? begin(), all = whole.get(shown) ?? state;
+    this.last = { shown, found, state, all, oracle: this.#oracle(all, whole) };
+    this.place.className = `reading s-${run.strategy}`;
+    say(this.place.querySelector("#text-of"), `as ${run.label} wrote it`);
+    this.strip.text.classList.toggle("still", isReplay || state.reason !== null); // motion only for what arrives now
+    this.strip.draw(state);
+    this.rounds.draw(state, all, this.last.oracle);
+    if (!state.rounds.length) this.#chosen(undefined);
+    this.drawLines.call(isReplay, () => this.lines.draw(found, shown));
+    this.#twins();
+  }
+
+  #chosen(number) {
+    const state = this.strip.state ?? begin();
+    this.rounds.choose(number);
+    this.duet.draw(state, number);
+    this.ahead.draw(state.rounds.find((round) => round.number === number));
+  }
+
+  /** Worked out anew only when more is known; states are never changed, so the same ones give the same. */
+  #oracle(all, whole) {
+    const states = [...whole.values()];
+    if (this.known?.length === states.length && states.every((state, i) => state === this.known[i]) && this.of === all) return this.bound;
+    [this.known, this.of] = [states, all];
+    const said = matches(alike(all, states), all.tokens.length);
+    this.bound = (round) => oracleAt(said, round.start, LONGEST_ORACLE);
+    return this.bound;
+  }
+
+  /** Tables are made for those who open them. */
+  #twins() {
+    const { state, found, oracle } = this.last;
+    const open = (name) => this.place.querySelector(`[data-twin="${name}"]`).open;
+    if (open("rounds")) roundByRound(state, oracle);
+    if (open("lines")) overTime(this.runs, found);
+  }
+}

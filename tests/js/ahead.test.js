@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { origin, outcomes, sentence, winner } from "../../static/js/ahead.js";
+import { foldAll } from "../../static/js/trace.js";
+import { ssd } from "./golden.js";
+
+const rounds = foldAll(ssd).rounds; // as the engine recorded them on the starter pair
+const word = (token) => `w${token}`;
+
+test("a round holds what was prepared beside it, and the next one says whether that was of use", () => {
+  assert.ok(rounds.length > 6 && rounds.every((round) => round.branches.length && round.fanout.length === round.drafted.length + 1));
+  for (const [i, round] of rounds.slice(0, -1).entries()) {
+    assert.equal(winner(round) !== undefined, rounds[i + 1].source === "hit", `round ${round.number}`);
+  }
+  assert.ok(rounds.some((round) => round.source === "hit") && rounds.some((round) => round.source === "miss"));
+});
+
+test("every branch stands in the column of its accepted count, and the columns cover all that could happen", () => {
+  for (const round of rounds) {
+    const columns = outcomes(round);
+    assert.deepEqual(columns.map((column) => column.accepted), Array.from({ length: round.drafted.length + 1 }, (_, i) => i));
+    assert.deepEqual(columns.map((column) => column.branches.length), round.fanout);
+    assert.deepEqual(columns.filter((column) => column.isVerdict).map((column) => column.accepted), [round.accepted]);
+    const won = columns.flatMap((column) => column.branches.filter((branch) => branch.isWinner));
+    assert.equal(won.length, winner(round) ? 1 : 0);
+  }
+});
+
+test("it is said in a sentence: how many, how likely, what came, and whether it was there", () => {
+  const round = { number: 3, branches: [[1, 7, 4], [0, 9, 2]], predictedHit: 0.714, accepted: 1, token: 7, drafted: [1, 2] };
+  assert.equal(sentence(round, word),
+    "Round 3: 2 branches prepared, expected to hold the outcome at 71 %; the target kept 1 and said w7, which was among them: a hit, 4 tokens deep.");
+  assert.match(sentence({ ...round, token: 8 }, word), /said w8, which was not among them: a miss\.$/);
+});
+
+test("a draft says where it came from", () => {
+  assert.equal(origin({ source: "hit", backup: "" }), "taken from what was prepared: a hit");
+  assert.equal(origin({ source: "miss", backup: "ngram" }), "after a miss, by the n-gram before");
+  assert.equal(origin({ source: "fresh", backup: "" }), "");
+});
