@@ -50,7 +50,7 @@ def report(card: Mapping[str, Any]) -> str:
         f"tested on {found['count']:,} tokens of {card['prompts']['test']} others, {found['positives']:.0%} accepted.",
         "",
         f"{'features':20} {'AUC':>6} {'F1':>6} {'BCE':>6}",
-        f"{'all':20} {found['auc']:6.3f} {found['f1']:6.3f} {found['bce']:6.3f}   "
+        f"{'what it looks at':20} {found['auc']:6.3f} {found['f1']:6.3f} {found['bce']:6.3f}   "
         f"calibration error {found['calibration_error']:.3f}, precision {found['precision']:.3f}, "
         f"recall {found['recall']:.3f}",
         *(f"{name:20} {r['auc']:6.3f} {r['f1']:6.3f} {r['bce']:6.3f}" for name, r in card["ablations"].items()),
