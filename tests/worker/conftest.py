@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -50,7 +51,8 @@ class Stage(EngineProcess):
         self._left, self._deed = samples, deed
 
     def go_on(self) -> None:
-        os.kill(self.pid, signal.SIGCONT)
+        with suppress(ProcessLookupError):  # it is dead, and will not
+            os.kill(self.pid, signal.SIGCONT)
 
     def hang(self) -> None:
         """It stays stopped, and the worker soon loses its patience with it."""

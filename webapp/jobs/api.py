@@ -103,7 +103,7 @@ class Queues(APIView):
     @extend_schema(responses=serializers.QueueOut(many=True))
     def get(self, request: Request) -> Response:
         """How many wait, how many run, and who listens."""
-        return Response(serializers.QueueOut([line.state_of(queue) for queue in Queue.values], many=True).data)
+        return Response(serializers.QueueOut(line.states(), many=True).data)
 
 
 class Pauses(APIView):
@@ -113,7 +113,7 @@ class Pauses(APIView):
         body = serializers.PauseIn(data=request.data)
         body.is_valid(raise_exception=True)
         services.pause(queue=services.queue_called(queue), reason=body.validated_data["reason"], by=request.auth)
-        return Response(serializers.QueueOut(line.state_of(queue)).data)
+        return Response(serializers.QueueOut(line.state_of(services.queue_called(queue))).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, queue: str) -> Response:

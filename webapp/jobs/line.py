@@ -14,10 +14,10 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Max
+from django.db.models import Count, Max
 from django.utils import timezone
 
-from webapp.jobs.models import Job, Pause, State, Worker
+from webapp.jobs.models import Job, Pause, Queue, State, Worker
 
 NEVER = datetime.min.replace(tzinfo=UTC)
 RECENT = 20  # jobs of a kind that tell how fast that kind goes
@@ -89,17 +89,26 @@ def place(job: Job) -> Place:
     return Place(position, f"{before}{_ordinal(position)} in `{job.queue}`; {busy}.{begins}", eta_s)
 
 
-def state_of(queue: str) -> dict[str, Any]:
-    """A queue at a glance."""
-    jobs = Job.objects.filter(queue=queue)
-    paused = Pause.objects.filter(queue=queue).select_related("by").first()
-    return {
-        "name": queue,
-        "waiting_count": jobs.filter(state=State.QUEUED).count(),
-        "running_count": jobs.filter(state=State.RUNNING).count(),
-        "worker_count": sum(queue in worker.queues for worker in Worker.objects.alive()),
-        "paused": str(paused or ""),
-    }
+def states() -> list[dict[str, Any]]:
+    """Every queue at a glance."""
+    under_way = Job.objects.filter(state__in=(State.QUEUED, State.RUNNING)).order_by().values_list("queue", "state")
+    counts = {(queue, state): count for queue, state, count in under_way.annotate(Count("pk"))}
+    pauses = {pause.queue: str(pause) for pause in Pause.objects.select_related("by")}
+    listening = Counter(queue for worker in Worker.objects.alive() for queue in worker.queues)
+    return [
+        {
+            "name": queue,
+            "waiting_count": counts.get((queue, State.QUEUED), 0),
+            "running_count": counts.get((queue, State.RUNNING), 0),
+            "worker_count": listening[queue],
+            "paused": pauses.get(queue, ""),
+        }
+        for queue in Queue.values
+    ]
+
+
+def state_of(queue: Queue) -> dict[str, Any]:
+    return next(state for state in states() if state["name"] == queue)
 
 
 class _Turns:

@@ -12,7 +12,7 @@ from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.pages import listing, one, page
 from webapp.jobs import line, services, telemetry
-from webapp.jobs.models import Job, Kind, Queue, State, Worker
+from webapp.jobs.models import Job, Kind, State, Worker
 
 
 @page(Right.READ)
@@ -25,7 +25,7 @@ def jobs(request: Asked) -> HttpResponse:
     context = {
         "list": found,
         "workers": Worker.objects.alive().count(),
-        "queues": [line.state_of(queue) for queue in Queue.values],
+        "queues": line.states(),
     }
     return render(request, "jobs/jobs.html", context)
 
