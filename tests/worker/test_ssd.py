@@ -1,0 +1,58 @@
+"""SSD on a worker: the engine has a process of its own, which goes where the engine goes."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from decoding.ssd.cores import divide
+from tests.worker.conftest import until
+from webapp.comparisons.models import Sample
+
+SSD = {"strategy": "ssd", "params": {"placement": "beside"}}
+
+pytestmark = pytest.mark.skipif(divide() is None or not Path("/proc").exists(), reason="needs two cores, and /proc")
+
+
+def family(session: int) -> list[int]:
+    """The processes that live in an engine's session."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(") ")[2].split()
+        except OSError:
+            continue
+        if fields[0] != "Z" and int(fields[3]) == session:
+            found.append(int(folder.name))
+    return found
+
+
+def test_a_comparison_with_the_draft_beside_runs_to_its_end_and_leaves_no_draft(launch, make_worker, engine):
+    comparison = launch(texts=2, strategies=[SSD])
+    make_worker().look()
+    comparison.job.refresh_from_db()
+    assert comparison.job.state == "succeeded", comparison.job.reason
+    assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
+    comparison.refresh_from_db()
+    assert "draft on" in comparison.hardware["by_strategy"]["ssd:4,placement=beside"]
+    assert family(engine.pid) == [engine.pid]
+
+
+def test_an_engine_that_is_killed_takes_its_draft_with_it(launch, make_worker, engine):
+    comparison = launch(texts=4, tokens=48, strategies=[SSD])
+    killed = []
+
+    def kill() -> None:
+        killed.append(engine.pid)
+        assert len(family(engine.pid)) == 2
+        os.kill(engine.pid, signal.SIGKILL)
+
+    engine.after(3, kill)
+    make_worker().look()
+    comparison.job.refresh_from_db()
+    assert comparison.job.state == "succeeded", comparison.job.reason
+    assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
+    until(lambda: family(killed[0]) == [], "the end of the draft's process")
