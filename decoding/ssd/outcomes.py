@@ -13,7 +13,7 @@ from typing import Literal
 
 from decoding.ssd import fanout
 
-RANKS = 32  # places of the draft's list that are told apart
+RANKS = 24  # places of the draft's list that are told apart
 PRIOR_TOKENS = 8.0
 
 Case = Literal["refused", "bonus"]
@@ -28,10 +28,16 @@ class Outcomes:
 
     def tell(self, drafted: int, accepted: int, rank: int | None) -> None:
         """A verdict; `rank` is RANKS or more for a token that stands lower than what is counted, None if unknown."""
+        self.judged(drafted, accepted)
+        if rank is not None:
+            self.stood("bonus" if accepted == drafted else "refused", rank)
+
+    def judged(self, drafted: int, accepted: int) -> None:
         self._judged.update(range(min(accepted + 1, drafted)))
         self._accepted.update(range(accepted))
-        if rank is not None:
-            self._ranks["bonus" if accepted == drafted else "refused"][rank] += 1
+
+    def stood(self, case: Case, rank: int) -> None:
+        self._ranks[case][rank] += 1
 
     @property
     def acceptance(self) -> float:
@@ -54,10 +60,11 @@ class Outcomes:
 
     def worth(self, drafted: int) -> list[list[float]]:
         """The probability of each accepted count with each rank."""
-        cases: list[Case] = [*(["refused"] * drafted), "bonus"]  # type: ignore[list-item]
+        *refused, whole = self.chances(drafted)
+        shares = self.shares("refused")
         return [
-            [chance * share for share in self.shares(case)]
-            for chance, case in zip(self.chances(drafted), cases, strict=True)
+            *([chance * share for share in shares] for chance in refused),
+            [whole * share for share in self.shares("bonus")],
         ]
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,29 +21,25 @@ Worth = Sequence[Sequence[float]]  # for each accepted count, the probability of
 
 def by_fanout(wanted: Sequence[int], ranked: Ranked, worth: Worth) -> Placed:
     """So many of the likeliest tokens for each accepted count."""
-    return _placed(ranked, worth, wanted)
+    return _placed([(k, rank) for k, count in enumerate(wanted) for rank in range(count)], ranked, worth)
 
 
 def by_worth(branches: int, ranked: Ranked, worth: Worth) -> Placed:
     """The likeliest of all outcomes, whatever their accepted count."""
-    best = heapq.nlargest(
-        branches,
-        (
-            (value, -k)
-            for k, (tokens, values) in enumerate(zip(ranked, worth, strict=True))
-            for value, _ in zip(values, tokens, strict=False)
-        ),
+    every = (
+        (value, -k, -rank)
+        for k, (tokens, values) in enumerate(zip(ranked, worth, strict=True))
+        for rank, (_, value) in enumerate(zip(tokens, values, strict=False))
     )
-    counts = [0] * len(ranked)
-    for _, k in best:
-        counts[-k] += 1
-    return _placed(ranked, worth, counts)
+    return _placed(sorted((-k, -rank) for _, k, rank in heapq.nlargest(branches, every)), ranked, worth)
 
 
-def _placed(ranked: Ranked, worth: Worth, counts: Sequence[int]) -> Placed:
-    taken = [min(count, len(tokens)) for count, tokens in zip(counts, ranked, strict=True)]
+def _placed(chosen: Sequence[tuple[int, int]], ranked: Ranked, worth: Worth) -> Placed:
+    """The tokens at these ranks, where there are so many."""
+    taken = [(k, rank) for k, rank in chosen if rank < len(ranked[k])]
+    counts = Counter(k for k, _ in taken)
     return Placed(
-        outcomes=tuple((k, token) for k, count in enumerate(taken) for token in ranked[k][:count]),
-        predicted_hit=min(1.0, sum(sum(worth[k][:count]) for k, count in enumerate(taken))),
-        fanout=tuple(taken),
+        outcomes=tuple((k, ranked[k][rank]) for k, rank in taken),
+        predicted_hit=min(1.0, sum(worth[k][rank] for k, rank in taken if rank < len(worth[k]))),
+        fanout=tuple(counts[k] for k in range(len(ranked))),
     )

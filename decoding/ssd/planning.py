@@ -9,11 +9,12 @@ from typing import Protocol
 from decoding.drafting import Draft
 from decoding.ssd import fanout
 from decoding.ssd.fanout import FanOut
-from decoding.ssd.outcomes import Outcomes
+from decoding.ssd.outcomes import PRIOR_TOKENS, Outcomes
 from decoding.ssd.placing import Placed, Ranked, by_fanout, by_worth
 from decoding.ssd.settings import Settings
 
 PRIOR_ACCEPTANCE = {"neural": 0.7, "auto": 0.6, "ngram": 0.4, "random": 0.02}
+PRIOR_ECHOES = {1: 0.4, 2: 0.6, 3: 0.7}  # by length of the context: that it is right where the draft is not
 
 
 class Planner(Protocol):
@@ -29,11 +30,14 @@ class Planner(Protocol):
         """Of a token that the model drafted, once all before it are."""
         ...
 
-    def tell(self, draft: Draft, accepted: int, rank: int | None) -> None:
+    def tell(self, draft: Draft, accepted: int, rank: int | None, echoed: int = 0) -> None:
         """A verdict, and where on the draft's own list the target's token stood, if that is known."""
         ...
 
-    def place(self, draft: Draft, estimates: Sequence[float], ranked: Ranked) -> Placed: ...
+    def place(self, draft: Draft, estimates: Sequence[float], ranked: Ranked, echoed: Sequence[int] = ()) -> Placed:
+        """`echoed` says how long the context of each count's echo is, 0 where there is none. An echo stands first
+        among the tokens that are guessed in place of the draft's favourite."""
+        ...
 
 
 class ByFanOut:
@@ -54,10 +58,10 @@ class ByFanOut:
     def acceptance(self) -> float:
         return self._after_hit.acceptance
 
-    def tell(self, draft: Draft, accepted: int, rank: int | None) -> None:
+    def tell(self, draft: Draft, accepted: int, rank: int | None, echoed: int = 0) -> None:
         self._outcomes(draft).tell(len(draft.tokens), accepted, rank)
 
-    def place(self, draft: Draft, estimates: Sequence[float], ranked: Ranked) -> Placed:
+    def place(self, draft: Draft, estimates: Sequence[float], ranked: Ranked, echoed: Sequence[int] = ()) -> Placed:
         outcomes, drafted = self._outcomes(draft), len(draft.tokens)
         return by_fanout(fanout.fitted(self._wanted(outcomes), drafted), ranked, outcomes.worth(drafted))
 
@@ -78,29 +82,49 @@ class ByFanOut:
 
 
 class ByEstimates:
-    """The likeliest outcomes of this very draft."""
+    """The likeliest outcomes of this very draft. The classifier says how likely each of its tokens is, and the one that
+    would come next; in place of a refused one, what the text said here before is guessed first."""
 
     guesses: FanOut = ()  # they follow no list, so there is none to hold back from
 
     def __init__(self, settings: Settings) -> None:
         self.most = settings.branches
         self._outcomes = Outcomes(PRIOR_ACCEPTANCE["neural"])
+        self._echoes = {length: [PRIOR_TOKENS * right, PRIOR_TOKENS] for length, right in PRIOR_ECHOES.items()}
 
     @property
     def acceptance(self) -> float:
         return self._outcomes.acceptance
 
-    def tell(self, draft: Draft, accepted: int, rank: int | None) -> None:
-        self._outcomes.tell(len(draft.tokens), accepted, rank)
+    def tell(self, draft: Draft, accepted: int, rank: int | None, echoed: int = 0) -> None:
+        is_whole = accepted == len(draft.tokens)
+        self._outcomes.judged(len(draft.tokens), accepted)
+        if rank is None or (is_whole and rank == 0):
+            return
+        place = rank - is_whole
+        if echoed:
+            self._echoes[echoed][0] += place == 0
+            self._echoes[echoed][1] += 1
+            place -= 1
+        if place >= 0:
+            self._outcomes.stood("refused", place)
 
-    def place(self, draft: Draft, estimates: Sequence[float], ranked: Ranked) -> Placed:
+    def place(self, draft: Draft, estimates: Sequence[float], ranked: Ranked, echoed: Sequence[int] = ()) -> Placed:
         """`estimates` has one more than the draft has tokens: that of the likeliest token after all of it."""
         *drafted, last = estimates
-        chances = fanout.chances(drafted)
         tail = self._outcomes.shares("refused")
-        shares = [*([tail] * len(drafted)), [last, *((1.0 - last) * share for share in tail)]]
+        shares = [self._instead(tail, length) for length in (echoed or [0] * len(estimates))]
+        shares[-1] = [last, *((1.0 - last) * share for share in shares[-1])]
+        chances = fanout.chances(drafted)
         worth = [[chance * share for share in row] for chance, row in zip(chances, shares, strict=True)]
         return by_worth(self.most, ranked, worth)
+
+    def _instead(self, tail: Sequence[float], echoed: int) -> Sequence[float]:
+        """The probability of each token that may come in place of the draft's favourite."""
+        if not echoed:
+            return tail
+        right, known = self._echoes[echoed]
+        return [right / known, *((1.0 - right / known) * share for share in tail)]
 
 
 def planner_for(settings: Settings, by_estimates: bool) -> Planner:

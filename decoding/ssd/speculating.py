@@ -53,7 +53,8 @@ class _Given:
     chain: Chain = field(default_factory=Chain)
     seen: list[Tensor] = field(default_factory=list)  # [1, V] each: its first tokens' scores, as far as the model ran
     row: int | None = None  # of the tree that it comes from, until that branch is adopted
-    ranked: Sequence[Sequence[int]] = ()  # for each accepted count, tokens that the target may say, likeliest first
+    ranked: Sequence[list[int]] = ()  # for each accepted count, tokens that the target may say, likeliest first
+    echoed: Sequence[int] = ()  # for each, how much of the text before it the first but the favourite rests on
 
 
 class Speculator:
@@ -165,7 +166,7 @@ class Speculator:
         rank = None
         if ranked:
             rank = ranked[accepted].index(token) if token in ranked[accepted] else RANKS
-        self._planner.tell(draft, accepted, rank)
+        self._planner.tell(draft, accepted, rank, self._given.echoed[accepted] if self._given.echoed else 0)
 
     def _after_a_hit(self, row: int, room: int) -> _Given:
         """What the branch has come to. Where the verdict was early, it alone may go on, if that is worth the wait."""
@@ -260,7 +261,9 @@ class Speculator:
         heard = self._heard(given.draft.tokens)
         given.chain.echoes = heard[-1]
         estimates = [*given.chain.estimates, *self._drawing.estimate_next(given.chain, scores[-1], liked[-1])]
-        placed = self._planner.place(given.draft, estimates, given.ranked)
+        if self._drawing.estimator:
+            given.echoed = [self._echo_first(k, echoes) for k, echoes in enumerate(heard)]
+        placed = self._planner.place(given.draft, estimates, given.ranked, given.echoed)
         self._prepared = dataclasses.replace(self._prepared, predicted_hit=placed.predicted_hit, fanout=placed.fanout)
         if placed.outcomes:
             lengths = [len(self._text) + k for k, _ in placed.outcomes]
@@ -277,6 +280,20 @@ class Speculator:
                 found.append(found[-1].fork())
                 found[-1].take(token)
         return found
+
+    def _echo_first(self, accepted: int, echoes: Echoes) -> int:
+        """Put what the text said here before in front of what is guessed in place of the draft's favourite; returns the
+        length of the context that says so, 0 if none does."""
+        tokens, ranked = self._given.draft.tokens, self._given.ranked[accepted]
+        is_whole = accepted == len(tokens)
+        echo = echoes.next()
+        favourite = (ranked[0] if ranked else None) if is_whole else tokens[accepted]
+        if echo is None or not ranked or echo == favourite or echo in self.end_tokens or echo >= self.dice.vocab:
+            return 0
+        if echo in ranked:
+            ranked.remove(echo)
+        ranked.insert(is_whole, echo)
+        return max(length for length, said in enumerate(echoes.of(echo), start=1) if said > 0)
 
     def _branches(self, outcomes: Sequence[tuple[int, int]], heard: Sequence[Echoes]) -> list[Branch]:
         tokens = self._given.draft.tokens

@@ -8,11 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding.disco.echoes import Echoes
+from decoding.drafting import Draft
 from decoding.ssd import fanout
 from decoding.ssd.backups import certain, echoed, random_tokens
 from decoding.ssd.outcomes import RANKS, Outcomes
 from decoding.ssd.placing import by_fanout, by_worth
+from decoding.ssd.planning import planner_for
 from decoding.ssd.saguaro import bend
+from decoding.ssd.settings import Settings
 
 
 @given(
@@ -104,3 +107,19 @@ def test_holding_back_makes_the_cached_tokens_less_likely_and_leaves_the_others_
     bent = torch.softmax(bend(scores, 0.5, 1), -1)
     torch.testing.assert_close(bent, torch.tensor([[0.28, 0.14, 0.10, 0.06]]) / 0.58)
     assert bend(scores, 1.0, 3) is scores and bend(scores, 0.5, 0) is scores
+
+
+def test_what_the_text_said_before_is_guessed_first_where_it_has_proved_right() -> None:
+    planner = planner_for(Settings(lookahead=1, branches=1), by_estimates=True)
+    draft = Draft((3,), torch.empty(1, 0), 1, "limit", "fresh", 1)
+    ranked = [[7, 5], [4, 8]]
+    for _ in range(50):
+        planner.tell(draft, accepted=0, rank=0, echoed=2)
+    assert planner.place(draft, [0.4, 0.55], ranked, echoed=[2, 0]).outcomes == ((0, 7),)
+    assert planner.place(draft, [0.4, 0.55], ranked, echoed=[0, 0]).outcomes == ((0, 7),)  # 0.6 x 1/2 > 0.4 x 0.55
+    assert planner.place(draft, [0.7, 0.55], ranked, echoed=[0, 0]).outcomes == ((1, 4),)
+    for _ in range(500):
+        planner.tell(draft, accepted=0, rank=1, echoed=2)
+    assert planner.place(draft, [0.5, 0.55], ranked, echoed=[2, 0]).outcomes == ((0, 5),)
+    placed = planner.place(draft, [0.7, 0.55], ranked, echoed=[2, 0])
+    assert placed.outcomes == ((1, 4),) and placed.predicted_hit == pytest.approx(0.7 * 0.55)
