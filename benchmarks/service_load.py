@@ -136,4 +136,5 @@ def _session(user: Any) -> str:
 
 if __name__ == "__main__":
     call_command("migrate", verbosity=0)
+    call_command("collectstatic", verbosity=0, interactive=False)
     print(*fill(int(sys.argv[1])))

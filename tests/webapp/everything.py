@@ -27,6 +27,9 @@ def one_of_everything(world: Any) -> dict[str, Any]:
     token = accounts.create_token(name="t", scope=Scope.READ, days=1, by=by)[0]
     run = comparison.runs.first()
     return {
+        "users": world.bob,
+        "deactivate": world.bob,
+        "reactivate": world.bob,
         "teams": world.team,
         "switch-team": world.team,
         "members": Membership.objects.get(user=world.bob),

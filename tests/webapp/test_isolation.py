@@ -32,6 +32,10 @@ GET    join                   410 410 410 410 410 410 410 410
 POST   join                   410 410 410 410 410 410 410 410
 GET    account                200 200 200 200 302 302 302 302
 POST   account                422 422 422 422 302 302 302 302
+POST   change-name            302 302 302 302 302 302 302 302
+GET    users                  403 403 403 403 302 302 302 302
+POST   deactivate             403 403 403 403 302 302 302 302
+POST   reactivate             403 403 403 403 302 302 302 302
 GET    tokens                 200 200 200 200 302 302 302 302
 POST   tokens                 422 422 422 422 302 302 302 302
 POST   revoke-token           302 404 404 404 302 302 302 302
@@ -81,6 +85,11 @@ GET    pair-history           200 200 200 404 302 302 302 302
 GET    schema                 200 200 200 200 401 200 200 200
 GET    system-api             403 403 403 403 401 403 403 403
 GET    me                     200 200 200 200 401 200 200 200
+PATCH  me                     200 200 200 200 401 403 403 403
+GET    users-list             403 403 403 403 401 403 403 403
+GET    users-detail           403 403 403 403 401 403 403 403
+POST   users-deactivate       403 403 403 403 401 403 403 403
+POST   users-reactivate       403 403 403 403 401 403 403 403
 GET    teams-list             200 200 200 200 401 200 200 200
 POST   teams-list             400 400 400 400 401 403 403 403
 GET    teams-detail           200 200 200 404 401 200 200 200

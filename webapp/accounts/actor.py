@@ -53,6 +53,11 @@ class Actor:
             )
         raise Forbidden(_NEEDS[right], hint="Ask an owner of the team." if self.team else "", code="role-too-low")
 
+    def require_operator(self) -> None:
+        """Whoever runs this installation, which is more than owning a team of it."""
+        if not self.user.is_operator or (self.token is not None and self.right < Right.ADMIN):
+            raise Forbidden("Only the operator of this installation may do this.", code="not-the-operator")
+
 
 def of_user(user: User) -> Actor:
     """A person acts in the team they switched to last, else in their oldest one."""

@@ -6,14 +6,15 @@ from typing import Any
 from uuid import UUID
 
 from django.urls import reverse
+from django_filters import rest_framework as filters
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from webapp.accounts import serializers, services
+from webapp.accounts import people, serializers, services
 from webapp.accounts.actor import Actor
-from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Team
+from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Team, User
 from webapp.accounts.rights import Right
 from webapp.core.api import Nouns, once
 from webapp.core.problems import Conflict, Forbidden
@@ -28,6 +29,47 @@ class MeView(APIView):
         actor: Any = request.auth
         shown = {"user": actor.user, "team": actor.team, "right": actor.right.name.lower(), "token": actor.token}
         return Response(serializers.Me(shown).data)
+
+    @extend_schema(request=serializers.NewDisplayName, responses=serializers.UserOut)
+    def patch(self, request: Request) -> Response:
+        """Change what others read as your name."""
+        _only_people(request.auth)
+        body = serializers.NewDisplayName(data=request.data)
+        body.is_valid(raise_exception=True)
+        people.call(user=request.auth.user, by=request.auth, **body.validated_data)
+        return Response(serializers.UserOut(request.auth.user).data)
+
+
+class UserFilter(filters.FilterSet):
+    is_active = filters.BooleanFilter()
+
+
+class Users(Nouns):
+    """All users of this installation, for its operator."""
+
+    queryset = User.objects.prefetch_related("memberships__team")
+    serializer_class = serializers.PersonOut
+    filterset_class = UserFilter
+    needs = {action: Right.NONE for action in ("list", "retrieve", "deactivate", "reactivate")}
+    ordering_fields = ("created", "username")
+
+    def get_queryset(self) -> Any:
+        if not getattr(self, "swagger_fake_view", False):
+            self.actor.require_operator()
+        return self.queryset.all()
+
+    @extend_schema(request=None)
+    def deactivate(self, request: Request, pk: UUID) -> Response:
+        """From now on no password, link, session or token of theirs opens anything. What they made stays."""
+        user = self.get_object()
+        people.deactivate(user=user, by=self.actor)
+        return self.shown(self.get_object())
+
+    @extend_schema(request=None)
+    def reactivate(self, request: Request, pk: UUID) -> Response:
+        user = self.get_object()
+        people.reactivate(user=user, by=self.actor)
+        return self.shown(self.get_object())
 
 
 class Teams(Nouns):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Scope, Team
@@ -87,6 +88,24 @@ class NewToken(Input):
 
 
 # Output --------------------------------------------------------------------------------------------------------------
+
+
+class NewDisplayName(Input):
+    name = Name(
+        required=False, default="", allow_blank=True, label="Name", help_text="what others read; empty: the one above"
+    )
+
+
+class PersonOut(Output):
+    teams = serializers.SerializerMethodField()
+
+    class Meta:
+        model = get_user_model()
+        fields = ("id", "username", "name", "created", "is_active", "is_operator", "last_login", "teams")
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_teams(self, user: Any) -> list[str]:
+        return [membership.team.name for membership in user.memberships.all()]
 
 
 class UserOut(Output):

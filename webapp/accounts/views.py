@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from webapp.accounts import serializers, services
+from webapp.accounts import people, serializers, services
 from webapp.accounts.asked import Asked
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Team, User
 from webapp.accounts.rights import Right
@@ -117,7 +117,58 @@ def account(request: Asked) -> HttpResponse:
     if form.submit(change):
         messages.success(request, "Your password is changed; every other browser is signed out.")
         return redirect("account")
-    return render(request, "accounts/account.html", {"form": form}, status=_status(form))
+    return _account(request, form)
+
+
+@page(Right.NONE, ("POST",))
+def change_name(request: Asked) -> HttpResponse:
+    form = Form(serializers.NewDisplayName, request)
+
+    def change(name: str) -> bool:
+        people.call(user=request.user, name=name, by=request.actor)
+        return True
+
+    if form.submit(change):
+        messages.success(request, f"Others read {request.user} now.")
+        return redirect("account")
+    return _account(request, Form(serializers.NewPassword), form)
+
+
+def _account(request: Asked, form: Form, called: Form | None = None) -> HttpResponse:
+    called = called or Form(serializers.NewDisplayName, initial={"name": request.user.name})
+    status = max(_status(form), _status(called))
+    return render(request, "accounts/account.html", {"form": form, "called": called}, status=status)
+
+
+@page(Right.NONE)
+def users(request: Asked) -> HttpResponse:
+    """Everybody who ever joined, for the operator."""
+    request.actor.require_operator()
+    rows = User.objects.prefetch_related("memberships__team")
+    found = listing(
+        request, rows, search=("username", "name"), ordering=("created", "username", "last_login"),
+        filters={"active": ["True", "False"]}, through={"active": "is_active"},
+    )  # fmt: skip
+    return render(request, "accounts/users.html", {"list": found})
+
+
+@page(Right.NONE, ("POST",))
+def deactivate(request: Asked, id: UUID) -> HttpResponse:
+    request.actor.require_operator()
+    user = one(User.objects.all(), id)
+    people.deactivate(user=user, by=request.actor)
+    undo = reverse("reactivate", args=[id])
+    messages.success(request, f"{user} cannot come in any more.", extra_tags=undo)
+    return redirect("users")
+
+
+@page(Right.NONE, ("POST",))
+def reactivate(request: Asked, id: UUID) -> HttpResponse:
+    request.actor.require_operator()
+    user = one(User.objects.all(), id)
+    people.reactivate(user=user, by=request.actor)
+    messages.success(request, f"{user} may come in again.")
+    return redirect("users")
 
 
 @never_cache

@@ -42,6 +42,7 @@ urlpatterns = [
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("system/", views.SystemView.as_view(), name="system-api"),
     path("me/", accounts.MeView.as_view(), name="me"),
+    *noun("users", accounts.Users, many=LIST, one=READ, verbs=("deactivate", "reactivate")),
     *noun("teams", accounts.Teams, many=LIST | CREATE, one=READ | CHANGE, verbs=("switch",)),
     *noun("members", accounts.Members, many=LIST, one=READ | CHANGE | DELETE),
     *noun("invitations", accounts.Invitations, many=LIST | CREATE, one=READ | DELETE),

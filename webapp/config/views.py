@@ -31,7 +31,7 @@ def api_docs(request: Asked) -> HttpResponse:
 @page(Right.NONE)
 def system(request: Asked) -> HttpResponse:
     """For the operator of this installation, not for owners of teams: it tells of all of them together."""
-    _require_operator(request.actor)
+    request.actor.require_operator()
     return render(request, "config/system.html", {"system": status.system()})
 
 
@@ -51,7 +51,7 @@ class SystemView(APIView):
     @extend_schema(responses=status.SystemOut)
     def get(self, request: Request) -> Response:
         """Versions, migrations, workers, queue, disk, broker and configuration, without secrets; for the operator."""
-        _require_operator(request.auth)
+        request.auth.require_operator()
         return Response(status.SystemOut(status.system()).data)
 
 

@@ -12,9 +12,10 @@ from django.urls import reverse
 
 from decoding.spec import STRATEGIES
 from webapp.comparisons.across.columns import AXES, COSTS, Column
+from webapp.comparisons.across.filters import points
 from webapp.comparisons.models import Conditions, Figures, Run, RunQuerySet
 
-MOST_POINTS = 500
+MOST_POINTS = 300  # more lines than that nobody can follow
 MOST_GROUPS = 200
 
 
@@ -84,13 +85,14 @@ def is_ranked(run: Run, figures: Figures, noisy_too: bool) -> bool:
 
 def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> dict[str, Any]:
     """The newest runs under these conditions: axes, values, and who stands on the Pareto line."""
-    found = list(rows.filter(figures__conditions=conditions).order_by("-comparison__created", "number")[:MOST_POINTS])
+    alike = points(rows.filter(figures__conditions=conditions))
+    found = list(alike.order_by("-comparison__created", "number")[:MOST_POINTS])
     newest: dict[str, Run] = {}  # of what was measured often the luckiest would win, so each is judged by its last
     for run in found:
         if is_ranked(run, run.figures, noisy_too):
             newest.setdefault(run.label, run)
-    points = [(run.pk, getattr(run.figures, cost), run.figures.speedup) for run in newest.values()]
-    on_line = front([point for point in points if None not in point])
+    known = [(run.pk, getattr(run.figures, cost), run.figures.speedup) for run in newest.values()]
+    on_line = front([point for point in known if None not in point])
     judged = {run.pk for run in newest.values()}
     axes = [axis for axis in AXES if any(axis.of(run) is not None for run in found)]
     return {
@@ -119,8 +121,13 @@ def _point(run: Run, axes: Sequence[Column]) -> dict[str, Any]:
         "is_noisy": figures.noisy_count > 0,
         "low": figures.speedup_low,
         "high": figures.speedup_high,
-        "values": {axis.name: axis.of(run) for axis in axes},
+        "values": {axis.name: _short(axis.of(run)) for axis in axes},
     }
+
+
+def _short(value: Any) -> Any:
+    """As exact as a picture can be."""
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def in_words(chart: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from django_filters import rest_framework as filters
 
 from decoding.spec import STRATEGIES
 from webapp.comparisons.across.columns import AXES, COLUMNS, COSTS, ORDERS
-from webapp.comparisons.models import Exactness, Run, RunQuerySet
+from webapp.comparisons.models import Exactness, Figures, Run, RunQuerySet
 from webapp.core.problems import Invalid
 from webapp.jobs.models import State
 
@@ -56,9 +56,22 @@ KNOWN = (*RunFilter.base_filters, *LOOKS)
 
 
 def runs(actor: Any) -> RunQuerySet:
-    """All that can be asked about, with what a row shows."""
+    """All that can be asked about, with what a row shows and no more: thousands are sorted."""
     rows = Run.objects.visible_to(actor).filter(comparison__binned=None)
-    return rows.select_related("comparison__pair", "comparison__dataset", "comparison__job", "figures__conditions")
+    rows = rows.select_related("comparison__pair", "comparison__dataset", "comparison__job", "figures__conditions")
+    return rows.only(
+        "number", "strategy", "params", "label", "figures", "comparison__name", "comparison__created",
+        "comparison__sampling", "comparison__pair__name", "comparison__dataset__name", "comparison__job__state",
+        "figures__conditions__device", *(f"figures__{field.name}" for field in Figures._meta.concrete_fields),
+    )  # fmt: skip
+
+
+def points(rows: RunQuerySet) -> RunQuerySet:
+    """The same, with only what a chart draws."""
+    return rows.select_related(None).select_related("comparison", "figures").only(
+        "number", "strategy", "params", "label", "comparison__name",
+        *(f"figures__{field.name}" for field in Figures._meta.concrete_fields),
+    )  # fmt: skip
 
 
 def sound(asked: QueryDict) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from webapp.comparisons.across.charts import times
 from webapp.comparisons.models import Conditions, Run, RunQuerySet
 
-MOST_RUNS, MOST_QUESTIONS, MOST_CHANGES = 400, 50, 5
+MOST_RUNS, MOST_QUESTIONS, MOST_CHANGES = 200, 50, 5
 
 
 @dataclass(frozen=True, slots=True)
