@@ -12,7 +12,7 @@ from decoding.errors import DrafthouseError
 from webapp.core.problems import Problem
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Kind
-from worker import comparison_job, model_job, training_job
+from worker import comparison_job, model_job, study_job, training_job
 from worker.database import Stopped
 from worker.engine_process import EngineDied, EngineProcess
 from worker.listening import hush
@@ -26,6 +26,8 @@ Work = Callable[[Hold, EngineProcess], None]
 WORK: dict[str, Work] = {
     Kind.COMPARISON: comparison_job.compare,
     Kind.TRAINING: training_job.train,
+    Kind.ORACLE: study_job.study,
+    Kind.PLAN: study_job.study,
     Kind.CHECK_MODEL: model_job.check,
     Kind.FETCH_MODEL: model_job.check,
 }

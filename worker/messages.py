@@ -58,6 +58,25 @@ class Train:
 
 
 @dataclass(frozen=True, slots=True)
+class AskOracle:
+    """How long drafts ought to be on these prompts."""
+
+    pair: PairPlace
+    prompts: Sequence[Prompt]
+    sampling: Sampling
+    lookahead: int  # the static one to draw beside
+
+
+@dataclass(frozen=True, slots=True)
+class MakePlan:
+    """Which settings suit the pair on these prompts. With the first of its classifiers DISCO runs; all are judged."""
+
+    pair: PairPlace
+    prompts: Sequence[Prompt]
+    sampling: Sampling
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     """After the current round."""
 
@@ -67,7 +86,7 @@ class StillHere:
     """The worker lives. An engine that does not hear this for a while ends: nobody would read what it makes."""
 
 
-Order = CheckModel | Compare | Train | Cancel | StillHere
+Order = CheckModel | Compare | Train | AskOracle | MakePlan | Cancel | StillHere
 
 
 # From the engine -----------------------------------------------------------------------------------------------------
@@ -128,19 +147,26 @@ class Audited:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far a training is: so many of so many in this phase."""
+    """How far a study or a training is: so many of so many in this phase, and in samples decoded on the whole."""
 
     phase: str
     done: int
     due: int
     detail: str
+    numbers: Mapping[str, float]  # an epoch's losses and the like, to be drawn
+    whole: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The classifier lies where it was ordered to; this is what its card says."""
+    """The classifier lies where it was ordered to, its card beside it."""
 
-    card: Mapping[str, object]
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a study has found: a document with its format's name and version."""
+
+    document: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,4 +182,4 @@ class Ended:
     """The order is carried out, or was cancelled."""
 
 
-Report = Checked | Loaded | Began | Grew | Decoded | Broke | Audited | Step | Trained | Failed | Ended
+Report = Checked | Loaded | Began | Grew | Decoded | Broke | Audited | Step | Trained | Found | Failed | Ended

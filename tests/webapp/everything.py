@@ -24,6 +24,8 @@ def one_of_everything(world: Any) -> dict[str, Any]:
     view = saved.save(name="v", query="", by=by)
     upload = make.upload(by, {"c.safetensors": make.safetensors({"w": [2]})})
     classifier = registry.add_classifier(name="c", pair=comparison.pair, upload=upload, by=by)
+    study = make.study(by, pair=comparison.pair, dataset=comparison.dataset)
+    training = make.training(by, pair=comparison.pair, dataset=comparison.dataset)
     token = accounts.create_token(name="t", scope=Scope.READ, days=1, by=by)[0]
     run = comparison.runs.first()
     return {
@@ -54,6 +56,12 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "datasets": comparison.dataset,
         "dataset": comparison.dataset,
         "classifiers": classifier,
+        "classifier": classifier,
+        "training": training,
+        "studies": study,
+        "study": study,
+        "bin-study": study,
+        "restore-study": study,
         "comparisons": comparison,
         "comparison": comparison,
         "bin-comparison": comparison,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 from decoding import events, summary
@@ -13,12 +14,15 @@ from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.jobs import services as jobs
 from webapp.jobs.leases import Reaper
-from webapp.jobs.models import Job
+from webapp.jobs.models import Job, Kind
 from webapp.registry import services
-from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt
+from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, Training
+from webapp.studies import services as studies
+from webapp.studies.models import Study
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
 
+STUDIES: dict[str, Any] = json.loads((Path(__file__).parents[1] / "golden" / "studies.json").read_text())
 CONFIG = {
     "model_type": "llama",
     "architectures": ["LlamaForCausalLM"],
@@ -111,6 +115,35 @@ def comparison(by: Actor, **changes: Any) -> Comparison:
     strategies = [{"strategy": "static", "params": {"lookahead": 4}}]
     spec = comparisons.specify(**{**made_of, "strategies": strategies, "sampling": {"max_new_tokens": 8}, **changes})
     return comparisons.launch(name="one", spec=spec, by=by)
+
+
+def study(by: Actor, kind: Kind = Kind.ORACLE, document: dict[str, Any] | None = None, **options: Any) -> Study:
+    """One that has succeeded, with a document such as the engine makes."""
+    options["pair"] = options.get("pair") or pair(by)
+    options["dataset"] = options.get("dataset") or dataset(by)
+    made = studies.launch(kind=kind, by=by, **options)
+    Job.objects.filter(pk=made.job.pk).update(priority=10)
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    assert job == made.job
+    studies.finish(job=job, document=document or STUDIES[str(kind)])
+    made.refresh_from_db()
+    made.job.refresh_from_db()
+    return made
+
+
+def training(by: Actor, **options: Any) -> Training:
+    """One that still trains."""
+    made = services.train_classifier(name="in the making", by=by, **options)
+    Job.objects.filter(pk=made.job.pk).update(priority=10)
+    jobs.claim(worker="w1", queues=["cpu"])
+    made.job.refresh_from_db()
+    return made
+
+
+def card() -> dict[str, bytes]:
+    """The files of a classifier, its card as training writes it."""
+    weights = safetensors({"hidden.weight": [2]})
+    return {"classifier.safetensors": weights, "card.json": json.dumps(STUDIES["card"]).encode()}
 
 
 def decode_all(comparison: Comparison, worker: str = "w1") -> None:

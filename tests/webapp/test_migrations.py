@@ -22,7 +22,7 @@ def test_all_of_them_go_forth_and_back_and_forth(tmp_path):
 import django; django.setup()
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
-for app in ("comparisons", "registry", "uploads", "jobs", "accounts", "core"):
+for app in ("comparisons", "studies", "registry", "uploads", "jobs", "accounts", "core"):
     call_command("migrate", app, "zero", verbosity=0)
 call_command("migrate", verbosity=0)
 """

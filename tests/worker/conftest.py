@@ -24,7 +24,7 @@ from webapp.comparisons.models import Comparison
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness
 from worker.engine_process import PATIENCE, EngineProcess
 from worker.hands import Hands
-from worker.messages import Decoded, Report
+from worker.messages import Decoded, Report, Step
 
 DEADLINE = 60.0  # s, for things that take one or two
 
@@ -46,12 +46,12 @@ class Stage(EngineProcess):
         self._left, self._deed = 0, None
 
     def after(self, samples: int, deed: Callable[[], Any]) -> None:
-        """Stop it when so many more samples are decoded. When they are written down, do the deed. It goes on when it
-        is told to, or to cancel."""
+        """Stop it when so many more samples are decoded, or steps of a study done. When they are written down, do
+        the deed. It goes on when it is told to, or to cancel."""
         self._left, self._deed = samples, deed
 
     def go_on(self) -> None:
-        with suppress(ProcessLookupError):  # it is dead, and will not
+        with suppress(ProcessLookupError):  # it was killed, which the worker finds out on its own
             os.kill(self.pid, signal.SIGCONT)
 
     def hang(self) -> None:
@@ -67,7 +67,7 @@ class Stage(EngineProcess):
             deed, self._deed = self._deed, None
             deed()
         report = super().hear(timeout)
-        if self._deed and isinstance(report, Decoded):
+        if self._deed and isinstance(report, (Decoded, Step)):
             self._left -= 1
             if not self._left:
                 os.kill(self.pid, signal.SIGSTOP)

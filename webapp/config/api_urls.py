@@ -15,6 +15,7 @@ from webapp.jobs import api as jobs
 from webapp.live import api as live
 from webapp.registry import api as registry
 from webapp.sharing import api as sharing
+from webapp.studies import api as studies
 from webapp.uploads import api as uploads
 
 READ = {"get": "retrieve"}
@@ -69,6 +70,8 @@ urlpatterns = [
     path("datasets/<uuid:pk>/prompts/", registry.Prompts.as_view(LIST), name="datasets-prompts"),
     path("classifiers/train/", registry.Classifiers.as_view({"post": "train"}), name="classifiers-train"),
     *noun("classifiers", registry.Classifiers, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
+    *noun("studies", studies.Studies, many=LIST | CREATE, one=READ | DELETE, verbs=("cancel", "retry", "restore")),
+    path("studies/<uuid:pk>/document/", studies.Studies.as_view({"get": "document"}), name="studies-document"),
     path("strategies/", comparisons.StrategiesView.as_view(), name="strategies"),
     *noun(
         "comparisons",

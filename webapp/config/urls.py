@@ -13,6 +13,7 @@ urlpatterns = [
     path("", include("webapp.accounts.urls")),
     path("", include("webapp.jobs.urls")),
     path("", include("webapp.registry.urls")),
+    path("", include("webapp.studies.urls")),
     path("", include("webapp.live.urls")),
     path("", include("webapp.sharing.urls")),
     path("", include("webapp.comparisons.urls")),

@@ -132,6 +132,9 @@ class Classifiers(Entries):
     queryset = Classifier.objects.all()
     serializer_class = serializers.ClassifierOut
 
+    def get_serializer_class(self) -> Any:
+        return serializers.ClassifierWithCard if self.action == "retrieve" else serializers.ClassifierOut
+
     @extend_schema(request=serializers.NewClassifier, responses={201: serializers.ClassifierOut})
     @once
     def create(self, request: Request) -> Response:

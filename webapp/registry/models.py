@@ -123,6 +123,7 @@ class Classifier(Entry):
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="classifiers")
     upload = models.ForeignKey(Upload, on_delete=models.PROTECT, related_name="+")
     metrics = models.JSONField(default=dict)
+    card = models.JSONField(default=dict)  # what training wrote beside the weights: data, curves, costs, thresholds
 
     class Meta:
         indexes = [models.Index(fields=["team", "-created"], name="classifiers_by_team")]

@@ -206,6 +206,14 @@ class ClassifierOut(Output):
         fields = (*COMMON, "pair", "metrics")
 
 
+class ClassifierWithCard(ClassifierOut):
+    card = serializers.DictField(help_text="what training wrote: data, thresholds, curves, costs, predicted speed-ups")
+
+    class Meta:
+        model = Classifier
+        fields = (*ClassifierOut.Meta.fields, "card")
+
+
 def read_prompt_file(asked: dict[str, Any]) -> dict[str, Any]:
     """The validated body as what `services.preview` takes."""
     if upload := asked.pop("upload", None):

@@ -22,7 +22,7 @@ from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Kind, Queue
-from webapp.registry import checkpoints, pairing, tables
+from webapp.registry import cards, checkpoints, pairing, tables
 from webapp.registry.checkpoints import Facts
 from webapp.registry.models import Classifier, Dataset, Entry, LanguageModel, Pair, Prompt, Readiness, Training
 from webapp.uploads import services as uploads
@@ -216,9 +216,7 @@ def _read(
 
 
 @transaction.atomic
-def add_classifier(
-    *, name: str, pair: Pair, upload: Upload, by: Actor, metrics: Mapping[str, Any] | None = None
-) -> Classifier:
+def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Classifier:
     """One safetensors file beside a JSON card: what training leaves, and what export gave."""
     by.require(Right.SUBMIT)
     _require_complete(upload)
@@ -230,8 +228,9 @@ def add_classifier(
             field="upload",
         )
     checkpoints.safetensors_header(FileReader(weights[0], upload.team_id), weights[0].path)
+    card = cards.of_upload(upload)
     classifier = Classifier.objects.create(
-        team=by.home, created_by=by.user, name=name, pair=pair, upload=upload, metrics=dict(metrics or {})
+        team=by.home, created_by=by.user, name=name, pair=pair, upload=upload, card=card, metrics=cards.metrics_of(card)
     )
     audit.record(by, "added", classifier)
     return classifier
@@ -261,7 +260,7 @@ def train_classifier(
     return training
 
 
-def finish_training(*, job: Job, files: Iterable[tuple[str, bytes]], metrics: Mapping[str, Any]) -> None:
+def finish_training(*, job: Job, files: Iterable[tuple[str, bytes]]) -> None:
     """The worker has made the classifier: it is there and its job is done in one transaction, so never twice."""
     training = Training.objects.select_related("pair").get(job=job)
     if job.created_by is None:
@@ -270,9 +269,7 @@ def finish_training(*, job: Job, files: Iterable[tuple[str, bytes]], metrics: Ma
     upload = uploads.keep(team=job.team, name=training.name, files=files, by=by)
     with transaction.atomic():
         jobs.require_lease(job)
-        training.classifier = add_classifier(
-            name=training.name, pair=training.pair, upload=upload, by=by, metrics=metrics
-        )
+        training.classifier = add_classifier(name=training.name, pair=training.pair, upload=upload, by=by)
         training.save(update_fields=["classifier"])
         jobs.succeed(job=job)
 

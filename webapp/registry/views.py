@@ -14,8 +14,9 @@ from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
+from webapp.jobs.models import FINAL, Job
 from webapp.registry import api, serializers, services
-from webapp.registry.models import Classifier, Dataset, Entry, LanguageModel, Pair, Readiness
+from webapp.registry.models import Classifier, Dataset, Entry, LanguageModel, Pair, Readiness, Training
 
 # address → what lives there
 KINDS: dict[str, type[Entry]] = {
@@ -44,7 +45,10 @@ def datasets(request: Asked) -> HttpResponse:
 
 @page(Right.READ)
 def classifiers(request: Asked) -> HttpResponse:
-    return _list(request, "classifiers", Classifier.objects.select_related("pair"))
+    rows = Classifier.objects.select_related("pair", "training__dataset").defer("card")
+    mine = Job.objects.visible_to(request.actor).exclude(state__in=FINAL)
+    under_way = Training.objects.filter(job__in=mine).select_related("job", "pair")
+    return _list(request, "classifiers", rows, trainings=under_way)
 
 
 @page(Right.READ)
@@ -127,11 +131,13 @@ def restore(request: Asked, kind: str, id: UUID) -> HttpResponse:
     return redirect(kind)
 
 
-def _list(request: Asked, kind: str, rows: Any, filters: dict[str, list[str]] | None = None) -> HttpResponse:
+def _list(
+    request: Asked, kind: str, rows: Any, filters: dict[str, list[str]] | None = None, **more: Any
+) -> HttpResponse:
     visible = rows.visible_to(request.actor)
     in_bin = request.GET.get("bin") == "1"
     visible = visible.exclude(binned=None) if in_bin else visible.kept()
-    context = {"list": listing(request, visible, filters=filters), "kind": kind, "in_bin": in_bin}
+    context = {"list": listing(request, visible, filters=filters), "kind": kind, "in_bin": in_bin, **more}
     return render(request, f"registry/{kind}.html", context)
 
 

@@ -7,16 +7,35 @@ import os
 import queue
 import threading
 import traceback
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 
 import torch
 
 from decoding.devices import set_threads
 from decoding.errors import DrafthouseError
-from worker.engine import checking, comparing, training
+from worker.engine import checking, comparing, studying, training
 from worker.engine.residents import Residents
-from worker.messages import Cancel, CheckModel, Compare, Ended, Failed, Order, Report, StillHere, Train
+from worker.messages import (
+    AskOracle,
+    Cancel,
+    CheckModel,
+    Compare,
+    Ended,
+    Failed,
+    MakePlan,
+    Order,
+    Report,
+    StillHere,
+    Train,
+)
 
+WORK: dict[type, Callable[..., None]] = {
+    Compare: comparing.compare,
+    Train: training.train,
+    AskOracle: studying.oracle,
+    MakePlan: studying.plan,
+}
 SILENCE = 15.0  # s without a word from the worker: it is gone or frozen, and its job is somebody else's
 
 
@@ -75,13 +94,10 @@ def serve(connection: Connection) -> None:
     while True:
         order = ear.next()
         try:
-            match order:
-                case CheckModel():
-                    checking.check(order, mouth.say)
-                case Compare():
-                    comparing.compare(order, residents, mouth.say, ear.cancelled)
-                case Train():
-                    training.train(order, residents, mouth.say, ear.cancelled)
+            if isinstance(order, CheckModel):
+                checking.check(order, mouth.say)
+            else:
+                WORK[type(order)](order, residents, mouth.say, ear.cancelled)
             mouth.say(Ended())
         except DrafthouseError as error:
             mouth.say(Failed(str(error), error.code))

@@ -7,18 +7,31 @@ from collections.abc import Callable
 from decoding.disco import making
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
-from worker.messages import Report, Step, Train, Trained
+from worker.engine.steps import Steps
+from worker.engine.studying import probed
+from worker.messages import Report, Train, Trained
 
 
 def train(order: Train, residents: Residents, say: Callable[[Report], None], cancelled: Callable[[], bool]) -> None:
+    material = making.Material.of(order.prompts)
     pair, loaded = load_pair(order.pair, residents)
     say(loaded)
+    steps = Steps(
+        say,
+        {
+            "recording training": len(material.training),
+            "recording validation": len(material.validation),
+            "recording test": len(material.test),
+            "training": 0,
+            "measuring costs": probed(len(material.validation), with_classifier=True),
+            "ablations": 0,
+        },
+    )
 
     def told(step: making.Step) -> None:
-        say(Step(step.phase, step.done, step.due, step.detail))
+        steps(step.phase, step.done, step.due, step.detail, step.numbers)
 
-    material = making.Material.of(order.prompts)
     classifier = making.make_classifier(pair, material, order.sampling, told=told, cancelled=cancelled)
     if not cancelled():
         classifier.save(order.folder)
-        say(Trained(classifier.card))
+        say(Trained())

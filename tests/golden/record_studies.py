@@ -1,0 +1,56 @@
+"""`python -m tests.golden.record_studies`: what the engine finds on the starter pair, for the tests of pages.
+
+The figures are of whatever machine recorded them and mean nothing; what the tests rest on is their shape, and
+`tests/worker/test_studies.py` holds that shape against what the engine makes today.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from decoding.devices import set_threads
+from decoding.prompts import Prompt, read_prompts
+from decoding.spec import Sampling
+from worker.engine import studying, training
+from worker.engine.residents import Residents
+from worker.messages import AskOracle, Found, MakePlan, PairPlace, Report, Train
+
+ROOT = Path(__file__).parents[2]
+WHERE = Path(__file__).with_name("studies.json")
+CLASSIFIER = "00000000-0000-4000-8000-000000000001"  # its id in the plan
+SAMPLING = Sampling(temperature=0.6, repetition_penalty=1.1, max_new_tokens=64)
+
+
+def prompts(split: str, count: int) -> list[Prompt]:
+    path = ROOT / "starter" / "prompts" / "code.jsonl"
+    return [p for p in read_prompts(path.read_text(encoding="utf-8"), path.name) if p.split == split][:count]
+
+
+def found(reports: list[Report]) -> dict[str, Any]:
+    [document] = [dict(report.document) for report in reports if isinstance(report, Found)]
+    return {**document, "hardware": {"device_name": "a machine", "threads": 1, "dtype": "float32", "torch": "2"}}
+
+
+def main() -> None:
+    set_threads(1)
+    residents, said = Residents(), list[Report]()
+    models = ROOT / "starter" / "pair"
+    with tempfile.TemporaryDirectory() as folder:
+        place = PairPlace(models / "target", models / "draft", "cpu", {})
+        material = [*prompts("train", 20), *prompts("validation", 8), *prompts("test", 8)]
+        training.train(Train(place, material, SAMPLING, Path(folder)), residents, said.append, lambda: False)
+        card = json.loads((Path(folder) / "card.json").read_text())
+        studying.oracle(AskOracle(place, prompts("test", 8), SAMPLING, 5), residents, said.append, lambda: False)
+        oracle, said = found(said), []
+        judging = PairPlace(place.target, place.draft, "cpu", {CLASSIFIER: Path(folder)})
+        studying.plan(MakePlan(judging, prompts("test", 6), SAMPLING), residents, said.append, lambda: False)
+    card["pair"] = ["target", "draft"]
+    recorded = {"oracle": oracle, "plan": found(said), "card": card}
+    WHERE.write_text(json.dumps(recorded, indent=None, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { begin, fold, inWords } from "../../static/js/log.js";
+
+const line = (seq, numbers = {}, sentence = "") => ({ seq, sentence, numbers });
+const epoch = (seq, done) => line(seq, { phase: "training", done, due: 60, train_loss: 1 / done, held_out_loss: 2 / done, held_out_f1: 0.5 });
+const running = { state: "running", done: 12, total: 36, seconds_left: 130 };
+
+test("epochs come one by one, and what comes twice changes nothing", () => {
+  const lines = [line(1), line(2, { phase: "recording training", done: 1, due: 20 }), epoch(3, 1), epoch(4, 2)];
+  const state = lines.reduce(fold, begin());
+  assert.deepEqual(state.epochs.map((each) => each.epoch), [1, 2]);
+  assert.deepEqual([...lines, ...lines].reduce(fold, begin()), state);
+  assert.equal(state.seq, 4);
+});
+
+test("another attempt begins anew", () => {
+  const state = [line(1, {}, "Attempt 1, on w1."), epoch(2, 1), line(3, {}, "w1 went silent."), line(4, {}, "Attempt 2, on w1.")].reduce(fold, begin());
+  assert.deepEqual([state.epochs.length, state.phase, state.seq], [0, "", 4]);
+});
+
+test("it says how far it is, in words", () => {
+  const recording = fold(begin(), line(1, { phase: "recording", done: 1, due: 36 }));
+  assert.deepEqual(inWords(recording, running), {
+    phase: "Recording what the draft would say", count: "12 of 36 samples decoded", left: "about 2 min left",
+  });
+  assert.equal(inWords(fold(begin(), epoch(1, 7)), running).phase, "Training, epoch 7 of 60");
+  assert.equal(inWords(begin(), { ...running, state: "queued" }).phase, "Waiting");
+  assert.equal(inWords(begin(), running).phase, "Loading the pair");
+});

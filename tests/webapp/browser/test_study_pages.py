@@ -1,0 +1,157 @@
+"""What a person sees of studies and classifiers in a real browser: a training as it goes, the threshold explored, the
+pictures and their tables, on a phone and in the dark."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import connections
+from playwright.sync_api import expect
+
+from tests.webapp import make
+from tests.webapp.browser.conftest import AXE
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job, Kind
+from webapp.registry import services as registry
+from webapp.registry.models import Classifier
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def hands():
+    """A thread of its own, because Django must not meet Playwright's loop."""
+    pool = ThreadPoolExecutor(1)
+
+    def does(act, *arguments, **named) -> Any:
+        return pool.submit(lambda: act(*arguments, **named)).result()
+
+    yield does
+    does(connections.close_all)
+    pool.shutdown()
+
+
+@pytest.fixture
+def ready(transactional_db, world):
+    by = world.actor(world.bob)
+    made = by, make.pair(by), make.dataset(by)
+    Job.objects.all().delete()
+    return made
+
+
+def tell(hands, job, epoch) -> None:
+    numbers = {"phase": "training", "done": epoch, "due": 60}
+    numbers |= {"train_loss": 1 / epoch, "held_out_loss": 1.1 / epoch, "held_out_f1": 0.5}
+    hands(jobs.note, job=job, sentence="", numbers=numbers)
+
+
+def rows(page, name):
+    return page.locator(f"[data-twin='{name}'] tbody tr")
+
+
+def test_a_training_is_watched_to_its_end_and_becomes_the_classifiers_page(open_page, ready, hands):
+    by, pair, dataset = ready
+    training = hands(make.training, by, pair=pair, dataset=dataset)
+    page = open_page(f"/trainings/{training.pk}/")
+    expect(page.locator("[data-work-mode]")).to_have_attribute("data-mode", "live")
+    expect(page.locator("#losses")).to_be_hidden()
+    hands(jobs.renew, job=training.job, done=2, total=8)
+    expect(page.locator("[data-work-count]")).to_have_text("2 of 8 samples decoded")
+    tell(hands, training.job, 1)
+    tell(hands, training.job, 2)
+    expect(page.locator("[data-work-phase]")).to_have_text("Training, epoch 2 of 60")
+    expect(page.locator("#losses canvas")).to_be_visible()
+    page.reload()
+    tell(hands, training.job, 3)
+    late = open_page(f"/trainings/{training.pk}/")
+    for tab in (page, late):
+        tab.click("[data-twin='learning'] summary")
+        expect(rows(tab, "learning")).to_have_count(3)
+    hands(registry.finish_training, job=training.job, files=list(make.card().items()))
+    for tab in (page, late):
+        tab.wait_for_url(re.compile("/classifiers/"))
+        expect(tab.locator("h1")).to_contain_text("times as fast as autoregressive")
+    expect(rows(page, "learning")).to_have_count(3)
+
+
+def test_where_sockets_are_blocked_a_training_is_polled(open_page, ready, hands):
+    by, pair, dataset = ready
+    training = hands(make.training, by, pair=pair, dataset=dataset)
+    page = open_page("/classifiers/")
+    page.route_web_socket(re.compile("/ws/"), lambda line: line.close(code=1011))
+    page.click("text=in the making")
+    expect(page.locator("[data-work-mode]")).to_have_attribute("data-mode", "polling")
+    tell(hands, training.job, 1)
+    expect(page.locator("[data-work-phase]")).to_have_text("Training, epoch 1 of 60")
+
+
+def test_a_study_is_cancelled_on_its_page_and_says_so(open_page, ready, hands):
+    by, pair, dataset = ready
+    from webapp.studies import services as studies
+
+    study = hands(studies.launch, kind=Kind.PLAN, pair=pair, dataset=dataset, by=by)
+    page = open_page(f"/studies/{study.pk}/")
+    expect(page.locator("[data-work-reason]")).to_contain_text("No worker listens")
+    page.click("text=Cancel")
+    expect(page.locator(".note.warning")).to_contain_text("Cancelled by bob before it began.")
+    expect(page.locator("text=Try again")).to_be_visible()
+
+
+def test_the_threshold_is_explored_by_keyboard_and_compared_with(open_page, ready, hands):
+    by, pair, dataset = ready
+    training = hands(make.training, by, pair=pair, dataset=dataset)
+    hands(registry.finish_training, job=training.job, files=list(make.card().items()))
+    classifier = hands(Classifier.objects.get)
+    page = open_page(f"/classifiers/{classifier.pk}/")
+    points = make.STUDIES["card"]["sweep"]["threshold"]
+    page.check("input[name=rule][value=threshold]")
+    page.focus("#threshold")
+    page.keyboard.press("Home")
+    expect(page.locator("#threshold-now")).to_have_text("0.05")
+    expect(page.locator("#told")).to_contain_text(f"{points[0]['speedup']:.2f}× predicted")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#told")).to_contain_text(f"{points[1]['drafted']:.1f} tokens drafted a round")
+    page.click("text=Compare with this threshold")
+    expect(page.locator(".plan")).to_contain_text("disco:threshold,threshold=0.1")
+
+
+def test_every_picture_has_its_table(open_page, ready, hands):
+    by, pair, dataset = ready
+    oracle = hands(make.study, by, pair=pair, dataset=dataset)
+    plan = hands(make.study, by, Kind.PLAN, pair=pair, dataset=dataset)
+    page = open_page(f"/studies/{oracle.pk}/")
+    for name in ("one", "progress", "histograms"):
+        page.click(f"[data-twin='{name}'] summary")
+    expect(rows(page, "one")).to_have_count(len(oracle.document["one"]["lookaheads"]))
+    expect(rows(page, "progress")).to_have_count(20)
+    expect(page.locator("#histograms .bar")).to_have_count(len(oracle.document["histogram"]))
+    page.goto(page.url.replace(str(oracle.pk), str(plan.pk)))
+    page.click("[data-twin='by-lookahead'] summary")
+    expect(rows(page, "by-lookahead")).to_have_count(20)
+    page.click("[data-twin='by-threshold'] summary")
+    expect(rows(page, "by-threshold").first).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_fit_a_phone_and_are_accessible(open_page, ready, hands, scheme):
+    by, pair, dataset = ready
+    training = hands(make.training, by, pair=pair, dataset=dataset)
+    hands(registry.finish_training, job=training.job, files=list(make.card().items()))
+    running = hands(make.training, by, pair=pair, dataset=dataset)
+    oracle = hands(make.study, by, pair=pair, dataset=dataset)
+    plan = hands(make.study, by, Kind.PLAN, pair=pair, dataset=dataset)
+    classifier = hands(Classifier.objects.get)
+    addresses = (f"/studies/{oracle.pk}/", f"/studies/{plan.pk}/", f"/classifiers/{classifier.pk}/",
+                 f"/trainings/{running.pk}/", "/studies/", "/studies/new/", "/classifiers/train/")  # fmt: skip
+    page = open_page("/studies/", color_scheme=scheme, viewport={"width": 360, "height": 720})
+    for address in addresses:
+        page.goto(re.sub(r"(?<=\d)/.*", address, page.url))
+        expect(page.locator("h1")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, address
+        page.evaluate(AXE.read_text())
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
+        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in grave] == [], address

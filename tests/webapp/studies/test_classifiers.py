@@ -1,0 +1,84 @@
+"""The pages of classifiers: trained here or brought along, with a card, without one, with a hostile one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.webapp import make
+from webapp.jobs import services as jobs
+from webapp.registry import services as registry
+from webapp.registry.models import Classifier
+
+
+@pytest.fixture
+def ready(world):
+    by = world.actor(world.bob)
+    return make.pair(by), make.dataset(by)
+
+
+def added(world, pair, files) -> Classifier:
+    by = world.actor(world.bob)
+    return registry.add_classifier(name="c", pair=pair, upload=make.upload(by, files), by=by)
+
+
+def shown(world, address) -> str:
+    answer = world.page(world.victor).get(address)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_a_card_is_read_when_it_comes_and_shown(world, ready):
+    made = added(world, ready[0], make.card())
+    assert made.metrics["auc"] == make.STUDIES["card"]["metrics"]["auc"] and "roc" not in made.metrics
+    page = shown(world, f"/classifiers/{made.pk}/")
+    for words in ("times as fast as autoregressive", "Where to stop", "ROC", "What each feature is worth"):
+        assert words in page
+    api = world.api(world.victor)
+    assert api.get(f"/api/v1/classifiers/{made.pk}/").json()["card"]["sweep"]["priced"]
+    assert "card" not in api.get("/api/v1/classifiers/").json()["results"][0]
+
+
+def test_without_a_card_the_page_says_so(world, ready):
+    made = added(world, ready[0], {"c.safetensors": make.safetensors({"w": [2]})})
+    assert "There is no card beside its weights" in shown(world, f"/classifiers/{made.pk}/")
+
+
+@pytest.mark.parametrize("card", [b"{", b"[]", b'"x"', b"\xff", b'{"a":"\\u0000"}', b"[" * 5000])
+def test_a_card_that_is_none_is_refused(world, ready, card):
+    upload = make.upload(world.actor(world.bob), {**make.card(), "card.json": card})
+    body = {"name": "c", "pair": str(ready[0].pk), "upload": str(upload.pk)}
+    answer = world.script("submit").post("/api/v1/classifiers/", body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad-card")
+    assert not Classifier.objects.exists()
+
+
+@pytest.mark.parametrize("spoil", [None, "<script>", 7, [], {}, [["x"]], {"a": []}, {"draft": "x", "roc": [1]}])
+def test_parts_of_a_card_that_are_not_what_they_should_be_are_left_out(world, ready, spoil):
+    for part in make.STUDIES["card"]:
+        spoilt = {**make.STUDIES["card"], part: spoil}
+        made = added(world, ready[0], {**make.card(), "card.json": json.dumps(spoilt).encode()})
+        assert "<script>" not in shown(world, f"/classifiers/{made.pk}/").replace("<script src", "")
+
+
+def test_a_training_has_a_page_until_its_classifier_has_one(world, ready):
+    by = world.actor(world.bob)
+    training = make.training(by, pair=ready[0], dataset=ready[1])
+    jobs.note(job=training.job, sentence="", numbers={"phase": "training", "done": 1, "due": 60, "train_loss": 0.5})
+    page = world.page(world.victor).get(f"/trainings/{training.pk}/")
+    assert page.context["work"]["lines"][-1]["numbers"]["train_loss"] == 0.5
+    assert "in the making" in shown(world, "/classifiers/")
+    registry.finish_training(job=training.job, files=make.card().items())
+    moved = world.page(world.victor).get(f"/trainings/{training.pk}/")
+    classifier = Classifier.objects.get()
+    assert moved["Location"] == f"/classifiers/{classifier.pk}/"
+    assert "trained on" in shown(world, moved["Location"])
+
+
+def test_training_begins_from_its_form(world, ready):
+    form = {"name": "mine", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), "temperature": "0", "queue": "cpu",
+            "max_new_tokens": "16"}  # fmt: skip
+    answer = world.page(world.bob).post("/classifiers/train/", form)
+    assert answer["Location"].startswith("/trainings/")
+    assert "mine is being trained" in shown(world, answer["Location"])

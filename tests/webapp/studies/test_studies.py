@@ -1,0 +1,149 @@
+"""Asking for an oracle or a plan, and what its page and its document say."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.webapp import make
+from webapp.accounts.models import AuditEntry
+from webapp.jobs.models import Job, Kind
+from webapp.registry.models import Pair
+from webapp.studies import reading
+from webapp.studies.models import Study
+
+
+@pytest.fixture
+def ready(world):
+    by = world.actor(world.bob)
+    return make.pair(by), make.dataset(by)
+
+
+def post(world, ready, **changes):
+    body = {"kind": "oracle", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), **changes}
+    options = changes.pop("options", {})
+    body.pop("options", None)
+    return world.script("submit").post("/api/v1/studies/", body, **options)
+
+
+def test_it_is_enqueued_frozen_and_written_down(world, ready):
+    answer = post(world, ready, sampling={"max_new_tokens": 8})
+    shown = answer.json()
+    assert answer.status_code == 202
+    assert answer["Location"].endswith(f"/api/v1/studies/{shown['id']}/")
+    assert (shown["kind"], shown["job"]["state"], shown["job"]["total_count"]) == ("oracle", "queued", 3)
+    assert shown["name"] == "Oracle: pair on prompts" and shown["sampling"]["max_new_tokens"] == 8
+    assert Pair.objects.get().frozen
+    assert AuditEntry.objects.filter(verb="launched", subject="study").count() == 1
+
+
+def test_one_idempotency_key_launches_once(world, ready):
+    answers = [post(world, ready, options={"headers": {"Idempotency-Key": "x"}}) for _ in range(3)]
+    assert {answer.json()["id"] for answer in answers} == {str(Study.objects.get().pk)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "told"),
+    [
+        ({"kind": "comparison"}, "kind", "comparison"),
+        ({"split": "train"}, "split", "it has test"),
+        ({"lookahead": 0}, "lookahead", "1"),
+        ({"lookahead": 65}, "lookahead", "64"),
+        ({"sampling": {"temperature": 1.0, "dice": "ratio"}}, "sampling.dice", "no strategy changes"),
+        ({"sampling": {"temprature": 1}}, "sampling.temprature", "known"),
+        ({"pair": "00000000-0000-0000-0000-000000000000"}, "pair", ""),
+        ({"queue": "tpu"}, "queue", "tpu"),
+    ],
+)
+def test_what_cannot_be_studied_is_named_and_leaves_nothing(world, ready, changes, field, told):
+    jobs = Job.objects.count()
+    answer = post(world, ready, **changes)
+    assert (answer.status_code, answer.json()["field"]) == (400, field)
+    assert told in answer.json()["detail"]
+    assert not Study.objects.exists() and Job.objects.count() == jobs
+
+
+def test_cancel_retry_bin_and_restore(world, ready):
+    address = f"/api/v1/studies/{post(world, ready).json()['id']}/"
+    client = world.script("submit")
+    assert client.post(f"{address}cancel/").json()["job"]["state"] == "cancelled"
+    assert client.post(f"{address}retry/").json()["job"]["state"] == "queued"
+    client.delete(address)
+    assert client.get("/api/v1/studies/").json()["count"] == 0
+    client.post(f"{address}restore/")
+    assert client.get("/api/v1/studies/", {"kind": "oracle", "state": "queued"}).json()["count"] == 1
+
+
+def test_the_document_is_a_file_once_it_is_there_and_a_sentence_before(world, ready):
+    waiting = post(world, ready).json()["id"]
+    early = world.api(world.victor).get(f"/api/v1/studies/{waiting}/document/")
+    assert (early.status_code, early.json()["code"], early.json()["state"]) == (409, "not-found-yet", "queued")
+    study = make.study(world.actor(world.bob), pair=ready[0], dataset=ready[1])
+    answer = world.api(world.victor).get(f"/api/v1/studies/{study.pk}/document/")
+    found = answer.json()
+    assert answer["Content-Disposition"] == f'attachment; filename="oracle-{study.pk}.json"'
+    assert found["format"] == "drafthouse.oracle/1" and found["prompts"]["set"] == "prompts"
+    assert sum(found["histogram"]) == found["oracle"]["target"]
+
+
+def test_the_page_of_an_oracle_says_its_verdict_and_draws_other_sets_beside(world, ready):
+    by = world.actor(world.bob)
+    study = make.study(by, pair=ready[0], dataset=ready[1])
+    make.study(by, pair=ready[0], dataset=make.dataset(by, name="prose"))
+    answer = world.page(world.victor).get(f"/studies/{study.pk}/")
+    shown = answer.content.decode()
+    assert "Drafts ought to be 1.2 tokens long on average" in shown
+    assert [each["name"] for each in answer.context["sets"]] == ["prompts", "prose"]
+    assert shown.index("Drafts ought") < shown.index("<table")
+
+
+def test_a_plan_is_handed_to_the_form_of_a_comparison_whole(world, ready):
+    study = make.study(world.actor(world.bob), Kind.PLAN, pair=ready[0], dataset=ready[1])
+    settings = [row for row in study.document["settings"] if row["strategy"] != "disco"]
+    study.document["settings"] = settings  # its classifier is nobody's here
+    study.save()
+    shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    assert "num_assistant_tokens=" in shown and "--speculative-config" in shown and "not run" in shown
+    assert "Run as a comparison" not in shown  # viewers may only look
+    posted: dict[str, list[str]] = {}
+    for name, value in reading.comparison_of(study):
+        posted.setdefault(name, []).append(str(value))
+    plan = world.page(world.bob).post("/comparisons/new/", {**posted, "plan": ""})
+    assert plan.status_code == 200
+    labels = plan.context["plan"].labels
+    ranked = [reading.setting(row)["short"] for row in settings if row["role"] == "ranked"]
+    assert labels == ["autoregressive", *ranked]
+
+
+def test_a_plan_that_gained_nothing_does_not_boast(world):
+    row = {"strategy": "static", "params": {"lookahead": 2}, "speedup": 1.4, "role": "ranked"}
+    doubtful = {"settings": [{**row, "measured": {"median": 1.1, "low": 0.9, "high": 1.3, "prompts": 4}}]}
+    assert reading.verdict_of_plan(doubtful).startswith("Nothing is shown to be faster than autoregressive here;")
+    sure = {"settings": [{**row, "measured": {"median": 1.3, "low": 1.2, "high": 1.4, "prompts": 9}}]}
+    assert reading.verdict_of_plan(sure).startswith("Set static:2: it ran 1.30 times as fast")
+
+
+def test_a_study_is_launched_from_its_form_and_slips_are_told_beside_the_field(world, ready):
+    client = world.page(world.bob)
+    form = {"kind": "plan", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), "lookahead": "5", "queue": "cpu"}
+    wrong = client.post("/studies/new/", {**form, "sampling.temperature": "1", "sampling.dice": "ratio"})
+    assert wrong.status_code == 422 and "no strategy changes" in wrong.content.decode()
+    made = client.post("/studies/new/", {**form, "sampling.temperature": "0.6", "sampling.max_new_tokens": "16"})
+    study = Study.objects.get()
+    assert made["Location"] == f"/studies/{study.pk}/"
+    assert (study.kind, study.sampling["temperature"], study.sampling["max_new_tokens"]) == ("plan", 0.6, 16)
+    shown = client.get(f"/studies/{study.pk}/").content.decode()
+    assert "No worker listens" in shown and "Cancel" in shown
+
+
+def test_a_failed_study_says_why(world, ready):
+    study = Study.objects.get(pk=post(world, ready).json()["id"])
+    Job.objects.filter(pk=study.job.pk).update(state="failed", reason="The draft is broken.", finished=study.created)
+    assert "The draft is broken." in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+
+
+def test_documents_are_plain_json():
+    """What stands for the engine in these tests is what the engine wrote."""
+    for name, document in make.STUDIES.items():
+        assert json.loads(json.dumps(document, allow_nan=False)) == document, name

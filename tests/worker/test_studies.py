@@ -1,0 +1,140 @@
+"""Oracle analyses and plans from the queue: worked out by a real engine, stored whole, cancelled, refused in words."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from tests.worker.conftest import prompts
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job, JobEvent, Kind
+from webapp.registry import services as registry
+from webapp.registry.models import Classifier, Dataset
+from webapp.studies import cross_sets
+from webapp.studies import services as studies
+from webapp.studies.models import Study
+
+SHORT = {"max_new_tokens": 24, "ignore_eos": True}
+
+
+@pytest.fixture
+def words(team) -> Dataset:
+    return prompts(team, [f"w{n + 1} w{n + 2} w{n + 3}" for n in range(6)])
+
+
+@pytest.fixture
+def launch(team, pair, words):
+    def launch_one(kind: Kind, dataset: Dataset = words, **changes: Any) -> Study:
+        asked = {"sampling": SHORT, **changes}
+        return studies.launch(kind=kind, pair=pair, dataset=dataset, by=team, **asked)
+
+    return launch_one
+
+
+def done(study: Study) -> Study:
+    study.refresh_from_db()
+    study.job.refresh_from_db()
+    assert study.job.state == "succeeded", study.job.reason
+    return study
+
+
+def test_an_oracle_counts_what_the_draft_could_have_done(launch, make_worker):
+    study = launch(Kind.ORACLE, lookahead=3)
+    make_worker().look()
+    found = done(study).document
+    assert found["format"] == "drafthouse.oracle/1"
+    assert (found["samples"], found["one"]["lookahead"]) == (6, 3)
+    assert found["oracle"]["target"] == sum(found["histogram"]) <= found["static"]["target"]
+    assert sum(found["one"]["lookaheads"]) + found["one"]["oracle"]["target"] >= 24
+    assert found["hardware"]["device"] == "cpu"
+    assert (study.job.done_count, study.job.total_count) == (6, 6)
+    told = list(JobEvent.objects.filter(job=study.job).values_list("sentence", flat=True))
+    assert "Recording: 1 of 6." in told
+
+
+def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, make_worker):
+    study = launch(Kind.PLAN, limit=3)
+    make_worker().look()
+    found = done(study).document
+    settings = {row["strategy"]: row for row in found["settings"]}
+    assert found["format"] == "drafthouse.plan/1"
+    assert set(settings) == {"static", "heuristic", "threshold", "oracle"}
+    for name in ("static", "heuristic", "threshold"):
+        assert settings[name]["measured"]["prompts"] == 3
+        assert settings[name]["audit"]["identical"] == 3
+    assert settings["oracle"]["measured"] is None
+    best = max(row["speedup"] for row in found["predictions"] if row["strategy"] == "static")
+    assert settings["static"]["speedup"] == best
+    assert {one["engine"] for one in found["elsewhere"]} == {"transformers", "vLLM", "SGLang"}
+    assert study.job.done_count == study.job.total_count == 3 + 3 * 8 + 3 * 4
+
+
+def test_a_plan_judges_the_pairs_classifiers_where_they_were_not_trained(team, pair, launch, make_worker):
+    learnt_on = prompts(team, [f"w{n + 1} w{2 * n + 1} w{3 * n % 90 + 1}" for n in range(30)])
+    registry.train_classifier(name="first", pair=pair, dataset=learnt_on, max_new_tokens=48, by=team)
+    elsewhere = prompts(team, [f"w{5 * n % 90 + 1} w7" for n in range(4)])
+    Dataset.objects.filter(pk=elsewhere.pk).update(name="elsewhere")
+    study = launch(Kind.PLAN, dataset=elsewhere)
+    make_worker().look()
+    classifier = Classifier.objects.get()
+    found = done(study).document
+    disco = next(row for row in found["settings"] if row["strategy"] == "disco")
+    assert disco["params"]["classifier"] == str(classifier.pk)
+    assert disco["audit"]["identical"] == 4
+    [judged] = found["classifiers"]
+    assert judged["classifier"] == str(classifier.pk) and set(judged["speedups"]) == {"threshold", "priced"}
+
+    table = cross_sets.table(pair)
+    assert table.sets == ["elsewhere", "prompts"]
+    [row] = table.rows
+    assert row.trained_on == "prompts"
+    assert row.cells[0].auc == judged["auc"] and row.cells[0].study == study
+    assert row.cells[1].speedup == pytest.approx(max(classifier.card["predicted"][f"disco:{rule}"]
+                                                     for rule in ("threshold", "priced")))  # fmt: skip
+
+
+def test_training_leaves_its_losses_in_the_log_and_its_curves_on_the_card(team, pair, make_worker):
+    words = prompts(team, [f"w{n + 1} w{2 * n + 1} w{3 * n % 90 + 1}" for n in range(30)])
+    training = registry.train_classifier(name="first", pair=pair, dataset=words, max_new_tokens=48, by=team)
+    make_worker().look()
+    training.job.refresh_from_db()
+    assert training.job.state == "succeeded", training.job.reason
+    numbers = [line.numbers for line in JobEvent.objects.filter(job=training.job) if "train_loss" in line.numbers]
+    assert [line["done"] for line in numbers] == list(range(1, len(numbers) + 1))
+    assert numbers[-1]["held_out_loss"] > 0 and 0 <= numbers[-1]["held_out_f1"] <= 1
+    card = Classifier.objects.get().card
+    assert card["sweep"]["priced"] and card["metrics"]["reliability"] and card["metrics"]["roc"] and card["ablations"]
+    assert card["costs"]["decision"] > 0
+    assert training.job.done_count == training.job.total_count
+
+
+def test_cancelling_a_study_leaves_nothing_and_trying_again_finishes_it(launch, make_worker, team, engine):
+    study = launch(Kind.ORACLE)
+    hands = make_worker()
+    engine.after(2, lambda: jobs.cancel(job=study.job, by=team))
+    hands.look()
+    study.refresh_from_db()
+    study.job.refresh_from_db()
+    assert (study.job.state, study.document) == ("cancelled", None)
+    jobs.retry(job=study.job, by=team)
+    hands.look()
+    assert done(study).document["samples"] == 6
+
+
+def test_an_engine_that_dies_costs_an_attempt_and_the_study_is_made_anew(launch, make_worker, engine):
+    study = launch(Kind.ORACLE)
+    engine.after(2, lambda: os.kill(engine.pid, signal.SIGKILL))
+    make_worker().look()
+    assert done(study).job.attempt == 2
+    assert any("ended by SIGKILL" in event.sentence for event in JobEvent.objects.filter(job=study.job))
+
+
+def test_a_prompt_that_leaves_no_room_fails_the_study_in_words(launch, make_worker, team):
+    study = launch(Kind.PLAN, dataset=prompts(team, ["w1 " * 2000]))
+    make_worker().look()
+    job = Job.objects.get(study=study)
+    assert job.state == "failed" and "no room for an answer" in job.reason
+    assert Study.objects.get().document is None

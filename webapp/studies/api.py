@@ -1,0 +1,80 @@
+"""Studies over REST."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django_filters import rest_framework as filters
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from webapp.core.api import Nouns, once
+from webapp.jobs import services as jobs
+from webapp.jobs.models import State
+from webapp.registry import services as registry
+from webapp.studies import serializers, services
+from webapp.studies.models import KINDS, Study
+
+
+class StudyFilter(filters.FilterSet):
+    name = filters.CharFilter(lookup_expr="icontains", max_length=200)
+    kind = filters.ChoiceFilter(field_name="job__kind", choices=[(kind.value, kind.label) for kind in KINDS])
+    state = filters.ChoiceFilter(field_name="job__state", choices=State.choices)
+    pair = filters.UUIDFilter(field_name="pair_id")
+    dataset = filters.UUIDFilter(field_name="dataset_id")
+    binned = filters.BooleanFilter(field_name="binned", lookup_expr="isnull", exclude=True)
+
+
+class Studies(Nouns):
+    queryset = Study.objects.select_related("pair", "dataset", "job", "job__created_by")
+    filterset_class = StudyFilter
+    ordering_fields = ("created", "name")
+
+    def get_queryset(self) -> Any:
+        rows = super().get_queryset()
+        return rows if self.action == "document" else rows.defer("document")
+
+    def get_serializer_class(self) -> Any:
+        return serializers.StudyRow if self.action == "list" else serializers.StudyOut
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        found: Any = super().filter_queryset(queryset)
+        return found if "binned" in self.request.query_params else found.kept()
+
+    @extend_schema(request=serializers.NewStudy, responses={202: serializers.StudyOut})
+    @once
+    def create(self, request: Request) -> Response:
+        """Put a study in the queue. `/jobs/{job}/news/` tells how it goes, `document` what it found."""
+        return self.shown(services.launch(by=self.actor, **self.read(serializers.NewStudy)), 202)
+
+    @extend_schema(request=None, responses={202: serializers.StudyOut})
+    def cancel(self, request: Request, pk: UUID) -> Response:
+        jobs.cancel(job=self.get_object().job, by=self.actor)
+        return self.shown(self.get_object(), 202)
+
+    @extend_schema(request=None, responses={202: serializers.StudyOut})
+    def retry(self, request: Request, pk: UUID) -> Response:
+        """Queue it again, from its start."""
+        jobs.retry(job=self.get_object().job, by=self.actor)
+        return self.shown(self.get_object(), 202)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: UUID) -> Response:
+        """Into the bin; `restore` brings it back."""
+        registry.bin(entry=self.get_object(), by=self.actor)
+        return Response(status=204)
+
+    @extend_schema(request=None, responses=serializers.StudyOut)
+    def restore(self, request: Request, pk: UUID) -> Response:
+        registry.restore(entry=self.get_object(), by=self.actor)
+        return self.shown(self.get_object())
+
+    @extend_schema(responses=serializers.DocumentOut)
+    def document(self, request: Request, pk: UUID) -> Response:
+        """What it found, as a file."""
+        study = self.get_object()
+        answer = Response(services.document_of(study))
+        answer["Content-Disposition"] = f'attachment; filename="{study.kind}-{study.pk}.json"'
+        return answer

@@ -1,0 +1,99 @@
+"""What a study's document, or a classifier's card, says in words; and the comparison that would put it to the test."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from decoding.spec import Choice
+from webapp.registry.models import Classifier
+from webapp.studies.models import Study
+
+Boxes = list[tuple[str, Any]]  # what the form of a new comparison is filled with
+
+
+def spread(histogram: Sequence[int]) -> tuple[int, int]:
+    """Between which lookaheads four of five rounds lie."""
+    reached, total = list(itertools.accumulate(histogram)), sum(histogram)
+    low = next(n for n, count in enumerate(reached) if count >= 0.1 * total)
+    return low, next(n for n, count in enumerate(reached) if count >= 0.9 * total)
+
+
+def verdict_of_plan(document: Mapping[str, Any]) -> str:
+    run = [row for row in document["settings"] if row["measured"]]
+    if not run:
+        return "Nothing could be run to see whether the predictions hold."
+    best = max(run, key=lambda row: row["measured"]["median"])
+    gain, label = best["measured"], setting(best)["short"]
+    doubt = f"95 % interval {gain['low']:.2f} to {gain['high']:.2f}" if gain["low"] is not None else "a single prompt"
+    if gain["low"] is not None and gain["low"] <= 1:
+        return (
+            f"Nothing is shown to be faster than autoregressive here; {label} comes closest at {gain['median']:.2f} "
+            f"times its speed ({doubt}), where {best['speedup']:.2f} was predicted."
+        )
+    return (
+        f"Set {label}: it ran {gain['median']:.2f} times as fast as autoregressive ({doubt}), where "
+        f"{best['speedup']:.2f} was predicted."
+    )
+
+
+def setting(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the table: its label without the classifier's long name, and by how much the prediction was off."""
+    params = {name: "" if name == "classifier" else value for name, value in row["params"].items()}
+    measured = row["measured"]
+    off = f"{100 * (row['speedup'] / measured['median'] - 1):+.1f} %" if measured else None
+    return {**row, "short": Choice(row["strategy"], params).label, "off": off}
+
+
+def verdict_of_classifier(classifier: Classifier) -> str:
+    predicted = classifier.card.get("predicted", {})
+    rules = {name: value for name, value in predicted.items() if name.startswith("disco:") and value}
+    static = predicted.get("best static")
+    if not rules or not static:
+        return classifier.name
+    best = max(rules, key=lambda name: rules[name])
+    gain, promise = rules[best] / static, f"{best} is predicted to be {rules[best]:.2f} times as fast as autoregressive"
+    if gain < 1.005:
+        return f"{promise}, no more than the best static lookahead with {static:.2f}."
+    return f"{promise}, {100 * (gain - 1):.0f} % faster than the best static lookahead."
+
+
+def ablations(card: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The whole classifier first, then what is left when it sees less, best first."""
+    parts = [{"name": name, **found} for name, found in card.get("ablations", {}).items()]
+    if not parts:
+        return []
+    return [{"name": "everything", **card.get("metrics", {})}, *sorted(parts, key=lambda row: -(row.get("auc") or 0))]
+
+
+def comparison_of(plan: Study) -> Boxes:
+    """All settings of a plan that could be deployed, on the prompts that it was made on."""
+    assert plan.document is not None
+    sampling = {name: value for name, value in plan.sampling.items() if name not in ("stop", "ignore_eos")}
+    boxes: Boxes = [("name", f"Plan of {plan.name}"[:200]), ("pair", plan.pair_id), ("dataset", plan.dataset_id)]
+    boxes += [
+        ("split", plan.split),
+        ("limit", plan.limit),
+        ("repeats", 1),
+        ("queue", plan.job.queue),
+        *sampling.items(),
+    ]
+    boxes.append(("use", "autoregressive"))
+    for row in plan.document["settings"]:
+        if row["role"] == "ranked":
+            boxes += _chosen(row["strategy"], row["params"])
+    return boxes
+
+
+def comparison_with(classifier: Classifier) -> Boxes:
+    """The classifier against the baseline and plain settings; the page puts rule and threshold in."""
+    sampling = classifier.card.get("sampling", {})
+    boxes: Boxes = [("use", "autoregressive"), *_chosen("static", {"lookahead": "2, 4"})]
+    boxes += _chosen("disco", {"rule": "priced", "threshold": 0, "cap": 20, "classifier": classifier.pk})
+    return boxes + [(name, value) for name, value in sampling.items() if name not in ("stop", "ignore_eos")]
+
+
+def _chosen(strategy: str, params: Mapping[str, Any]) -> Boxes:
+    given = ((name, str(value).lower() if isinstance(value, bool) else value) for name, value in params.items())
+    return [("use", strategy), *((f"{strategy}.{name}", value) for name, value in given)]

@@ -1,0 +1,28 @@
+"""How far a study or a training is, on the whole: counted in samples decoded, for that is what takes the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from worker.messages import Report, Step
+
+
+@dataclass
+class Steps:
+    """Say each step, and how much of all it is. `parts` are the phases in order, each with the samples it decodes; one
+    that decodes none is quick."""
+
+    say: Callable[[Report], None]
+    parts: Mapping[str, int]
+    _done: int = field(default=0, init=False)
+
+    def __call__(
+        self, phase: str, done: int, due: int, detail: str = "", numbers: Mapping[str, float] | None = None
+    ) -> None:
+        before = 0
+        for name, samples in self.parts.items():
+            if name == phase:
+                self._done = before + samples * done // max(1, due)
+            before += samples
+        self.say(Step(phase, done, due, detail, numbers or {}, (self._done, before)))

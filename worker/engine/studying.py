@@ -1,0 +1,161 @@
+"""Studies: record a pair on prompts once, and work out what that says. What is found is a document of plain data."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from decoding import planning
+from decoding.confirming import best_of_each, confirm, to_run
+from decoding.costs import Costs
+from decoding.disco import metrics, training
+from decoding.disco.classifier import Classifier
+from decoding.elsewhere import elsewhere
+from decoding.oracle import analyse
+from decoding.planning import Prediction, Study
+from decoding.spec import Choice
+from worker.engine.pairs import load_pair
+from worker.engine.residents import Residents
+from worker.engine.steps import Steps
+from worker.messages import AskOracle, Found, MakePlan, Report
+
+Say = Callable[[Report], None]
+
+ORACLE_FORMAT = "drafthouse.oracle/1"
+PLAN_FORMAT = "drafthouse.plan/1"
+
+
+def oracle(order: AskOracle, residents: Residents, say: Say, cancelled: Callable[[], bool]) -> None:
+    pair, loaded = load_pair(order.pair, residents)
+    say(loaded)
+    steps, count = Steps(say, {"recording": len(order.prompts)}), len(order.prompts)
+    recorded = planning.study(
+        pair,
+        order.prompts,
+        order.sampling,
+        tails=False,
+        told=lambda done: steps("recording", done, count),
+        cancelled=cancelled,
+    )
+    if cancelled():
+        return
+    names = [recording.prompt for recording in recorded.recordings]
+    found = analyse(names, [recording.record for recording in recorded.recordings], order.lookahead)
+    say(Found({"format": ORACLE_FORMAT, "hardware": loaded.hardware, **dataclasses.asdict(found)}))
+
+
+def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Callable[[], bool]) -> None:
+    pair, loaded = load_pair(order.pair, residents)
+    say(loaded)
+    classifiers = {name: pair.classifier(name) for name in order.pair.classifiers}
+    chosen = next(iter(classifiers), None)
+    count, measured = len(order.prompts), probed(len(order.prompts), with_classifier=chosen is not None)
+    run_count = 5 if chosen else 4  # the baseline, and the strategies that settings are found for
+    steps = Steps(say, {"recording": count, "measuring costs": measured, "confirming": run_count * count})
+    recorded = planning.study(
+        pair,
+        order.prompts,
+        order.sampling,
+        tails=True,
+        told=lambda done: steps("recording", done, count),
+        cancelled=cancelled,
+    )
+    if cancelled():
+        return
+    steps("measuring costs", 0, 1)
+    costs = planning.probe(pair, order.prompts, order.sampling, chosen)
+    steps("measuring costs", 1, 1)
+    predictions = _predicted(recorded, costs, chosen, classifiers)
+    best = best_of_each(predictions)
+    due = len(to_run(best)) * count
+    rows = confirm(
+        pair,
+        order.prompts,
+        order.sampling,
+        best,
+        told=lambda done: steps("confirming", done, due),
+        cancelled=cancelled,
+    )
+    if not cancelled():
+        say(Found({**_document(best, rows, predictions, costs), "hardware": loaded.hardware,
+                   "classifiers": _judged(recorded, costs, classifiers)}))  # fmt: skip
+
+
+def probed(prompt_count: int, *, with_classifier: bool) -> int:
+    """How many samples measuring the costs decodes."""
+    return min(planning.PROBE_PROMPTS, prompt_count) * (1 + len(planning.PROBED) + with_classifier)
+
+
+def _predicted(
+    recorded: Study, costs: Costs, chosen: str | None, classifiers: Mapping[str, Classifier]
+) -> list[Prediction]:
+    """Every setting with its price; DISCO's name the very classifier that would decide."""
+    found = planning.predict(recorded, costs, classifiers[chosen] if chosen else None)
+    return [
+        dataclasses.replace(p, choice=Choice(p.choice.strategy, {**p.choice.params, "classifier": chosen or ""}))
+        if "classifier" in p.choice.params
+        else p
+        for p in found
+    ]
+
+
+def _document(
+    best: Sequence[Prediction],
+    rows: Mapping[str, Mapping[str, Any]],
+    predictions: Sequence[Prediction],
+    costs: Costs,
+) -> dict[str, Any]:
+    by_strategy = {prediction.choice.strategy: prediction.choice.params for prediction in best}
+    lookahead, threshold = by_strategy["static"]["lookahead"], by_strategy["threshold"]
+    translated = elsewhere(int(lookahead), float(threshold["threshold"]), int(threshold["cap"]))
+    return {
+        "format": PLAN_FORMAT,
+        "settings": [_setting(prediction, rows.get(prediction.choice.label)) for prediction in best],
+        "predictions": [_priced(prediction) for prediction in predictions],
+        "costs": dataclasses.asdict(costs),
+        "elsewhere": [dataclasses.asdict(one) for one in translated],
+    }
+
+
+def _priced(prediction: Prediction) -> dict[str, Any]:
+    choice = prediction.choice
+    return {"strategy": choice.strategy, "params": dict(choice.params), "speedup": prediction.speedup}
+
+
+def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A promise, and what became of it when it was run."""
+    return {
+        **_priced(prediction),
+        "label": prediction.choice.label,
+        "role": prediction.choice.spec.role,
+        "measured": row["speedup"] if row else None,
+        "audit": row["audit"] if row else None,
+    }
+
+
+def _judged(recorded: Study, costs: Costs, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
+    """How each of the pair's classifiers does on these prompts, whatever it was trained on, at its own settings."""
+    baseline = costs.tokens_per_s(recorded.static(0))
+    statics = [costs.tokens_per_s(recorded.static(n)) for n in range(1, planning.CAP + 1)]
+    labelled = training.label(recorded.recordings)
+    judged = []
+    for name, classifier in classifiers.items():
+        found = metrics.measure(classifier(labelled.rows), labelled.accepted)
+        said = recorded.estimates(classifier)
+        counts = {
+            "threshold": recorded.classified(said, classifier.tuned("threshold"), planning.CAP),
+            "priced": recorded.priced(said, classifier.tuned("priced"), planning.CAP),
+        }
+        speeds = {rule: costs.tokens_per_s(count, decides=True) / baseline for rule, count in counts.items()}
+        judged.append(
+            {
+                "classifier": name,
+                "auc": found.auc,
+                "f1": found.f1,
+                "calibration_error": found.calibration_error,
+                "speedups": speeds,
+                "best_static": max(statics) / baseline,
+            }
+        )
+    return judged
