@@ -7,7 +7,7 @@ import errno
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
 from django.conf import settings
@@ -30,10 +30,12 @@ class NotHere(Exception):
     """This machine does not have the model; the message says why."""
 
 
-def place_of(pair: Pair, queue: str, classifiers: Iterable[Classifier] = ()) -> PairPlace:
+def place_of(
+    pair: Pair, queue: str, classifiers: Iterable[Classifier] = (), may_go_on: Callable[[], bool] = lambda: True
+) -> PairPlace:
     return PairPlace(
-        target=folder_of(pair.target),
-        draft=folder_of(pair.draft),
+        target=folder_of(pair.target, may_go_on),
+        draft=folder_of(pair.draft, may_go_on),
         device=device_of(queue),
         classifiers={str(classifier.pk): _assembled(classifier.upload) for classifier in classifiers},
     )
@@ -44,14 +46,15 @@ def device_of(queue: str) -> str:
     return "cpu" if queue == "cpu" else "cuda:0"
 
 
-def folder_of(model: LanguageModel) -> Path:
+def folder_of(model: LanguageModel, may_go_on: Callable[[], bool]) -> Path:
+    """Fetched first where it is not here yet, for as long as we may go on."""
     if model.state == Readiness.REFUSED:
         raise NotHere(f"{model.name} was refused: {model.reason}")
     if model.upload is not None:
         return _assembled(model.upload)
     if model.source == LanguageModel.Source.HUB:
         try:
-            return hub.fetched(model.location, model.revision, Path(settings.DATA_DIR) / "models")
+            return hub.fetched(model.location, model.revision, Path(settings.DATA_DIR) / "models", may_go_on)
         except hub.Unreachable as trouble:
             raise NotHere(str(trouble)) from None
     path = Path(model.location)

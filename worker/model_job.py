@@ -18,7 +18,7 @@ def check(hold: Hold, engine: EngineProcess) -> None:
     model = insist(hold, lambda: LanguageModel.objects.select_related("upload").get(job=hold.job))
     facts: dict[str, object] = {}
     try:
-        for report in reports(hold, engine, CheckModel(insist(hold, lambda: folder_of(model)))):
+        for report in reports(hold, engine, CheckModel(insist(hold, lambda: folder_of(model, hold.may_go_on)))):
             if isinstance(report, Checked):
                 facts = report.facts
     except DrafthouseError as refusal:
