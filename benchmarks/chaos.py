@@ -81,6 +81,7 @@ class Storm:
             "reasons": sorted({row["reason"] for row in rows if row["state"] != "succeeded"}),
             "samples_due": sum(row["due"] for row in rows if row["state"] == "succeeded"),
             "samples_there": sum(row["there"] for row in rows if row["state"] == "succeeded"),
+            "lost": sum(max(0, row["done"] - row["there"]) for row in rows),
             "counted_twice": sum(row["there"] - row["different"] for row in rows),
             "not_identical": sum(row["not_identical"] for row in rows if row["state"] == "succeeded"),
             "stuck": len(stuck),
@@ -109,6 +110,7 @@ class Storm:
             "state": job["state"],
             "reason": job["reason"],
             "due": PROMPTS * STRATEGIES,
+            "done": job["done_count"],  # written together with each sample that finished
             "there": len(found),
             "different": len({(s["run"], s["prompt"], s["repeat"]) for s in found}),
             "not_identical": sum((s["numbers"].get("audit") or {}).get("outcome") != "identical" for s in found),
@@ -132,7 +134,7 @@ def main() -> int:
     print(json.dumps(outcome, indent=1))
     if asked.json:
         asked.json.write_text(json.dumps(outcome, indent=1) + "\n")
-    lost = outcome["samples_due"] - outcome["samples_there"]
+    lost = outcome["lost"] + outcome["samples_due"] - outcome["samples_there"]
     return int(bool(lost or outcome["counted_twice"] or outcome["stuck"] or outcome["orphans"]))
 
 
