@@ -14,6 +14,7 @@ import { tokensPerSecond } from "./trace.js";
 const page = JSON.parse(document.getElementById("page").textContent);
 const $ = (selector) => document.querySelector(selector);
 const known = new Watching(page);
+for (const frame of page.frames) known.hear(frame);
 const runs = page.runs;
 const baseline = runs.find((run) => run.role === "baseline").number;
 const prompts = new Map(page.prompts.map((prompt) => [prompt.number, prompt]));

@@ -6,6 +6,7 @@ import { Duet } from "./duet.js";
 import { Lines } from "./lines.js";
 import { say } from "./race.js";
 import { Rounds } from "./rounds.js";
+import { Side } from "./side.js";
 import { Strip, visible } from "./strip.js";
 import { begin } from "./trace.js";
 import { Whenever } from "./whenever.js";
@@ -24,6 +25,10 @@ export class Reading {
     this.ahead = new Ahead(place.querySelector("#ahead"), (token) => visible(word(token)));
     this.lines = new Lines(place.querySelector("#lines"), runs);
     this.strip = new Strip({ text: place.querySelector("#strip"), detail: place.querySelector("#detail"), word, onRound: (number) => this.#chosen(number) });
+    this.beside = place.querySelector("#beside");
+    this.side = new Side(place.querySelector("#side"), word);
+    this.beside.addEventListener("change", () => this.last && this.#side());
+    addEventListener("resize", () => this.last && this.#side());
     this.drawLines = new Whenever(LINES_EVERY_MS);
     this.last = null;
     for (const twin of place.querySelectorAll(".twin")) twin.addEventListener("toggle", () => this.last && this.#twins());
@@ -44,6 +49,7 @@ export class Reading {
     this.strip.text.classList.toggle("still", isReplay || state.reason !== null); // motion only for what arrives now
     this.strip.draw(state);
     this.rounds.draw(state, all, this.last.oracle);
+    this.#side();
     if (!state.rounds.length) this.#chosen(undefined);
     this.drawLines.call(isReplay, () => this.lines.draw(found, shown));
     this.#twins();
@@ -54,6 +60,17 @@ export class Reading {
     this.rounds.choose(number);
     this.duet.draw(state, number);
     this.ahead.draw(state.rounds.find((round) => round.number === number));
+  }
+
+  /** The chosen text, and under it letter for letter another strategy's. */
+  #side() {
+    const { shown, found, state } = this.last;
+    const of = (number) => this.runs.find((run) => run.number === number);
+    for (const option of this.beside.options) option.disabled = Number(option.value) === shown;
+    const other = Number(this.beside.value);
+    const pair = other && other !== shown ? [{ run: of(shown), state }, { run: of(other), state: found.get(other) ?? begin() }] : null;
+    this.side.draw(pair);
+    this.strip.text.hidden = pair !== null;
   }
 
   /** Worked out anew only when more is known; states are never changed, so the same ones give the same. */

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
+from django.views.decorators.gzip import gzip_page
 
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison, Sample
@@ -17,13 +18,19 @@ from webapp.core.pages import one, page
 from webapp.core.problems import Gone
 from webapp.core.views import of_problem
 from webapp.live.redaction import shown_by
-from webapp.live.watch import Frame, row, status_of
+from webapp.live.watch import Frame, Watch, row, status_of
 from webapp.sharing import services as sharing
 from webapp.sharing.models import Share
 
+DRAWN = (
+    "prompt__number", "repeat", "run__number", "created", "finished", "last_seq", "new_tokens", "tokens_per_s",
+    "numbers",
+)  # fmt: skip
+MOST_EVENTS = 20_000  # sent with a page; of longer texts it asks for what it shows
 LONGEST_PROMPT = 600  # characters shown before the text; the end of a prompt is what its continuation follows
 
 
+@gzip_page
 @page(Right.READ)
 def comparison(request: HttpRequest, id: UUID) -> HttpResponse:
     rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
@@ -36,6 +43,7 @@ def comparison(request: HttpRequest, id: UUID) -> HttpResponse:
     return _show(request, found, roads)
 
 
+@gzip_page
 @never_cache
 def shared(request: HttpRequest, secret: str) -> HttpResponse:
     """The same page for whoever has a link: read-only, and nothing else of the team."""
@@ -67,6 +75,8 @@ def _show(
     if request.GET.get("part") == "verdict":
         return render(request, "live/_verdict.html", context)
     page = {**_page(comparison, report), **roads, "status": status}
+    if share:
+        page["frames"] = [shown_by(share.hides_texts)(frame) for frame in page["frames"]]
     if share and share.hides_texts:
         page["prompts"] = [prompt | {"text": ""} for prompt in page["prompts"]]
     context |= {"runs": comparison.runs.all(), "page": page, "shown_label": _shown(report)}
@@ -82,7 +92,7 @@ def _shown(report: dict[str, Any]) -> str:
 def _page(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
     """What the browser starts from. The status was read before the samples: what ends between is told by the socket."""
     samples = Sample.objects.filter(run__comparison=comparison).select_related("run", "prompt").order_by("created")
-    rows = list(samples)
+    rows = list(samples.only(*DRAWN))
     since = max([comparison.created, *(sample.finished for sample in rows if sample.finished)])
     return {
         "since": since.isoformat(),
@@ -98,4 +108,13 @@ def _page(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
             for prompt in comparison.prompts
         ],
         "rows": [row(sample) for sample in rows],
+        "frames": _frames(comparison, rows) if comparison.job.is_final else [],
     }
+
+
+def _frames(comparison: Comparison, rows: list[Sample]) -> list[Frame]:
+    """The traces that are looked at first, so that the page need not ask for them once it knows which they are."""
+    heat = [sample for sample in rows if (sample.prompt_id, sample.repeat) == (rows[-1].prompt_id, rows[-1].repeat)]
+    if sum(sample.last_seq or 0 for sample in heat) > MOST_EVENTS:
+        return []
+    return Watch(comparison.pk).traces(heat)

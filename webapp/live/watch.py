@@ -11,6 +11,7 @@ pass on the same frames; nothing here knows how they travel.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -168,6 +169,11 @@ class Watch:
             else:
                 frames += self._trace(sample)
         return frames
+
+    def traces(self, samples: Sequence[Sample]) -> list[Frame]:
+        """Nothing but these samples' traces, from their start: what a page of what is over begins with."""
+        self.cursors = {sample.pk: 0 for sample in samples}
+        return [frame for sample in samples for frame in self._trace(sample)]
 
     def _trace(self, sample: Sample) -> list[Frame]:
         frames: list[Frame] = []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.golden.record import name_of
+from tests.golden.record import FOLDER, name_of
 from tests.webapp.browser.conftest import AXE, EXPECTED, STRATEGIES
 from webapp.comparisons import trace
 from webapp.jobs import services as jobs
@@ -189,3 +190,25 @@ def test_every_chart_of_the_text_has_its_table(open_page, worker):
     page.focus("#scrub")
     page.keyboard.press("Home")
     expect(rows).to_have_count(0)
+
+
+def test_two_strategies_stand_letter_over_letter_and_are_replayed_in_step(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker) + "#strategy=static:4")
+    expect(page.locator("#text-of")).to_have_text("as static:4 wrote it")
+    page.select_option("#beside", label="heuristic:5")
+    above, below = (page.locator(f"#side .line.s-{strategy}") for strategy in ("static", "heuristic"))
+    expect(above.first).to_be_visible()
+    assert above.all_inner_texts() == below.all_inner_texts()
+    expect(page.locator("#side p")).to_contain_text("The words are the same.")
+    for label, line in (("static:4", above), ("heuristic:5", below)):
+        rounds = [event for event in worker_events(label) if event["event"] == "verified"]
+        expect(line.locator(".begins")).to_have_count(len(rounds))
+    page.focus("#scrub")
+    page.keyboard.press("Home")
+    expect(page.locator("#side .begins")).to_have_count(0)
+
+
+def worker_events(label):
+    return [json.loads(line) for line in (FOLDER / f"{name_of(label)}.jsonl").read_text().splitlines()]
