@@ -49,6 +49,7 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "uploads": upload,
         "models": comparison.pair.target,
         "model": comparison.pair.target,
+        "rename": comparison.pair.target,
         "bin": comparison.pair.target,
         "restore": comparison.pair.target,
         "pairs": comparison.pair,

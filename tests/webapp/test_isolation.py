@@ -69,6 +69,7 @@ GET    dataset                200 200 200 404 302 302 302 302
 GET    classifiers            200 200 200 200 302 302 302 302
 GET    new-classifier         200 200 403 200 302 302 302 302
 POST   new-classifier         422 422 403 422 302 302 302 302
+POST   rename                 302 302 403 404 302 302 302 302
 POST   bin                    302 302 403 404 302 302 302 302
 POST   restore                409 409 403 404 302 302 302 302
 GET    studies                200 200 200 200 302 302 302 302

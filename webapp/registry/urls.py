@@ -13,7 +13,12 @@ class KindConverter:
         return value
 
 
+class NamedConverter(KindConverter):
+    regex = "models|pairs|datasets"  # those with a page that shows their name
+
+
 register_converter(KindConverter, "kind")
+register_converter(NamedConverter, "named")
 
 urlpatterns = [
     path("models/", views.models, name="models"),
@@ -27,6 +32,7 @@ urlpatterns = [
     path("datasets/<uuid:id>/", views.dataset, name="dataset"),
     path("classifiers/", views.classifiers, name="classifiers"),
     path("classifiers/new/", views.new_classifier, name="new-classifier"),
+    path("<named:kind>/<uuid:id>/rename/", views.rename, name="rename"),
     path("<kind:kind>/<uuid:id>/bin/", views.bin, name="bin"),
     path("<kind:kind>/<uuid:id>/restore/", views.restore, name="restore"),
 ]

@@ -25,6 +25,7 @@ KINDS: dict[str, type[Entry]] = {
     "datasets": Dataset,
     "classifiers": Classifier,
 }
+PLACES = {"models": "model", "pairs": "pair", "datasets": "dataset"}  # where one of them is looked at
 
 
 @page(Right.READ)
@@ -112,6 +113,19 @@ def new_classifier(request: Asked) -> HttpResponse:
     if form.submit(lambda **asked: services.add_classifier(by=request.actor, **asked)):
         return redirect("classifiers")
     return _form(request, "registry/new_classifier.html", form)
+
+
+@page(Right.SUBMIT, ("POST",))
+def rename(request: Asked, kind: str, id: UUID) -> HttpResponse:
+    entry = one(KINDS[kind].objects.visible_to(request.actor), id)
+    form = Form(serializers.NewName, request)
+    before = entry.name
+    if form.submit(lambda name: services.rename(entry=entry, name=name, by=request.actor) or entry):
+        messages.success(request, f"{before} is called {entry.name} now.")
+    else:
+        told = [sentence for sentences in form.errors.values() for sentence in sentences]
+        messages.error(request, " ".join([*told, form.hint]).strip())
+    return redirect(PLACES[kind], id)
 
 
 @page(Right.SUBMIT, ("POST",))

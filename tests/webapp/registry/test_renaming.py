@@ -1,0 +1,51 @@
+"""A thing is renamed on its page, until a comparison points at it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.webapp import make
+from webapp.accounts.models import AuditEntry
+from webapp.registry.models import Dataset, LanguageModel, Pair
+
+
+@pytest.fixture
+def things(world):
+    by = world.actor(world.bob)
+    pair = make.pair(by)
+    return {"models": pair.target, "pairs": pair, "datasets": make.dataset(by)}
+
+
+@pytest.mark.parametrize("kind", ["models", "pairs", "datasets"])
+def test_a_name_changes_where_it_is_shown(world, things, kind):
+    entry = things[kind]
+    client = world.page(world.bob)
+    assert f'action="/{kind}/{entry.pk}/rename/"' in client.get(f"/{kind}/{entry.pk}/").content.decode()
+    shown = client.post(f"/{kind}/{entry.pk}/rename/", {"name": "other"}, follow=True).content.decode()
+    assert f"{entry.name} is called other now." in shown
+    assert type(entry).objects.get(pk=entry.pk).name == "other"
+    assert AuditEntry.objects.filter(verb="renamed").count() == 1
+
+
+def test_what_a_comparison_points_at_keeps_its_name(world, things):
+    make.comparison(world.actor(world.bob), pair=things["pairs"], dataset=things["datasets"])
+    client = world.page(world.bob)
+    for kind, model in (("models", LanguageModel), ("pairs", Pair), ("datasets", Dataset)):
+        entry = things[kind]
+        assert "rename/" not in client.get(f"/{kind}/{entry.pk}/").content.decode()
+        told = client.post(f"/{kind}/{entry.pk}/rename/", {"name": "other"}, follow=True).content.decode()
+        assert "A comparison points at" in told and "Add it again" in told
+        assert model.objects.get(pk=entry.pk).name == entry.name
+
+
+@pytest.mark.parametrize("name", ["", "x" * 201, "a\nb"])
+def test_a_name_that_is_none_is_told(world, things, name):
+    entry = things["pairs"]
+    shown = world.page(world.bob).post(f"/pairs/{entry.pk}/rename/", {"name": name}, follow=True)
+    assert 'class="note error"' in shown.content.decode()
+    assert Pair.objects.get(pk=entry.pk).name == entry.name
+
+
+def test_viewers_are_not_offered_it(world, things):
+    shown = world.page(world.victor).get(f"/pairs/{things['pairs'].pk}/").content.decode()
+    assert "rename/" not in shown
