@@ -77,6 +77,7 @@ class Speculator:
         self._echoes = Echoes()
         self._text: list[int] = []
         self._given = _Given()
+        self._untaken: tuple[_Given, int, list[int]] | None = None  # a verdict: on what, how many, the text it brought
         self._tree: Tree | None = None
         self._is_committed = True
         self._prepared = Prepared()
@@ -97,12 +98,14 @@ class Speculator:
     def answer(self, accepted: int, token: int, limit: int) -> Draft:
         """The verdict on the last draft; returns the next one, of at most `limit` tokens."""
         row = self._tree.find(accepted, token) if self._tree else None
+        self._take_in()
         fresh = [*self._given.draft.tokens[:accepted], token]
-        self._learn(accepted, token, fresh)
+        self._pace.judged(self._given.draft, accepted)
         self._text += fresh
-        self._hear(fresh)
+        self._untaken = (self._given, accepted, fresh)
         room = self._room(limit)
         if row is None or room <= 0:
+            self._take_in()
             self._tree = None
             return self._give(self._after_a_miss(room), limit)
         return self._give(self._after_a_hit(row, room), limit)
@@ -156,9 +159,16 @@ class Speculator:
         self.dice.commit(tokens)
         self._echoes.follow(self._text)
 
-    def _learn(self, accepted: int, token: int, fresh: Sequence[int]) -> None:
-        draft, ranked = self._given.draft, self._given.ranked
-        self._pace.judged(draft, accepted)
+    def _take_in(self) -> None:
+        """What the last verdict teaches. After a hit that can wait until the answer is out."""
+        if self._untaken is None:
+            return
+        (given, accepted, fresh), self._untaken = self._untaken, None
+        self._learn(given, accepted, fresh)
+        self._hear(fresh)
+
+    def _learn(self, given: _Given, accepted: int, fresh: Sequence[int]) -> None:
+        draft, ranked, token = given.draft, given.ranked, fresh[-1]
         if self.settings.backup == "auto":
             self._pace.echoed(echoed(self._echoes, len(fresh)), fresh)
         if not draft.tokens:
@@ -166,7 +176,7 @@ class Speculator:
         rank = None
         if ranked:
             rank = ranked[accepted].index(token) if token in ranked[accepted] else RANKS
-        self._planner.tell(draft, accepted, rank, self._given.echoed[accepted] if self._given.echoed else 0)
+        self._planner.tell(draft, accepted, rank, given.echoed[accepted] if given.echoed else 0)
 
     def _after_a_hit(self, row: int, room: int) -> _Given:
         """What the branch has come to. Where the verdict was early, it alone may go on, if that is worth the wait."""
@@ -176,6 +186,7 @@ class Speculator:
         seen, bent = self._tree.rows(row, len(chain.tokens))
         given = _Given(chain=chain, seen=seen, row=row)
         if chain.stop is None and self._is_worth_waiting(chain):
+            self._take_in()
             self._adopt(given)
             self._draw_on(given, bent, room)
         given.draft = self._draft_of(given.chain, bent, "hit", passes=max(0, len(chain.tokens) - len(branch.tokens)))
@@ -254,6 +265,7 @@ class Speculator:
     def _commit(self) -> None:
         """Bring the cache to the end of the draft that was given, and open a branch for each outcome chosen."""
         self._is_committed = True
+        self._take_in()
         given = self._given
         self._adopt(given)
         scores, liked = self._rows(given)
