@@ -157,7 +157,7 @@ def test_lists_search_filter_sort_and_page_by_their_address(world):
     assert len(names(ordering="nonsense", state="nonsense", page="nonsense", q="\0")) == 50
 
 
-@pytest.mark.parametrize("address", ["/models/", "/pairs/", "/datasets/", "/comparisons/", "/jobs/"])
+@pytest.mark.parametrize("address", ["/models/", "/pairs/", "/datasets/", "/comparisons/", "/jobs/", "/studies/"])
 def test_a_list_asks_the_database_the_same_however_long_it_is(world, ready, django_assert_max_num_queries, address):
     by = world.actor(world.bob)
     for _ in range(3):
@@ -169,7 +169,8 @@ def test_a_list_asks_the_database_the_same_however_long_it_is(world, ready, djan
 
 
 def test_every_form_can_be_copied_as_curl(world):
-    for address in ("/models/new/", "/pairs/new/", "/datasets/new/", "/account/tokens/", "/team/", "/comparisons/new/"):
+    for address in ("/models/new/", "/pairs/new/", "/datasets/new/", "/account/tokens/", "/team/", "/comparisons/new/",
+                    "/studies/new/", "/classifiers/train/"):  # fmt: skip
         shown = world.page(world.alice).get(address).content.decode()
         assert "curl -X POST http://testserver/api/v1/" in shown, address
 
