@@ -14,7 +14,7 @@ from decoding.disco import rules
 from decoding.disco.features import QUICK
 from decoding.disco.making import Material, Step, make_classifier
 from decoding.errors import BadPrompts, BadStrategy
-from decoding.planning import CAP, best, predict, probe, study
+from decoding.planning import CAP, best, predict, price_of_a_token, probe, study
 from decoding.prompts import Prompt
 from decoding.spec import Sampling, choose
 from tests.decoding.test_comparison import LETTERS, pair
@@ -90,6 +90,18 @@ def test_every_setting_is_priced_and_the_best_is_named(made) -> None:  # type: i
     assert {p.choice.strategy for p in predictions} == {"static", "heuristic", "oracle", "threshold", "disco"}
     top = best(predictions, "static")
     assert top.tokens_per_s == max(p.tokens_per_s for p in predictions if p.choice.strategy == "static")
+
+
+def test_the_price_of_a_token_needs_no_search(made) -> None:  # type: ignore[no-untyped-def]
+    """It comes within a fortieth of the best threshold there is, whatever a drafted token costs."""
+    ready, _, _ = made
+    recorded, classifier = study(ready, ALL[40:60], SHARED, tails=True), ready.classifier("ours")
+    said = recorded.estimates(classifier)
+    for draft in (0.05, 0.15, 0.3):
+        costs = Costs((0.0, *(1.0 + 0.05 * rows for rows in range(CAP + 1))), draft, 0.0, 0.0, 0.0)
+        speeds = [costs.tokens_per_s(recorded.priced(said, step / 50, CAP), decides=True) for step in range(1, 50)]
+        price = price_of_a_token(recorded, costs, classifier)
+        assert costs.tokens_per_s(recorded.priced(said, price, CAP), decides=True) > 0.975 * max(speeds)
 
 
 def test_under_ratio_dice_a_classifier_is_made_from_chances() -> None:
