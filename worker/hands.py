@@ -16,7 +16,7 @@ from worker import comparison_job, model_job, study_job, training_job
 from worker.database import Stopped
 from worker.engine_process import EngineDied, EngineProcess
 from worker.listening import hush
-from worker.materials import NotHere, device_of
+from worker.materials import NotHere, cached, device_of
 from worker.pulse import Hold, Pulse
 from worker.telemetry import recording
 
@@ -96,7 +96,13 @@ class Hands:
             jobs.release(job=hold.job)
 
     def _announce(self) -> None:
-        jobs.announce(name=self.name, queues=[self.queue], devices=[device_of(self.queue)], versions=_versions())
+        jobs.announce(
+            name=self.name,
+            queues=[self.queue],
+            devices=[device_of(self.queue)],
+            versions=_versions(),
+            cached=cached(),
+        )
 
 
 def _versions() -> dict[str, str]:

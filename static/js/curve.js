@@ -77,10 +77,10 @@ function measuredMark(row, x, y) {
 
 /** The simulated speed-up as an open bar over the measured one as a full bar, each with its interval. */
 export function bars(picture, answer, other) {
-  const width = picture.clientWidth || 360, label = 132, row = 34;
+  const width = picture.clientWidth || 360, label = Math.min(132, 0.4 * width), row = 34;
   const lines = [{ ...answer, kind: "simulated" }, ...(other ? [{ ...other, kind: "measured" }] : [])];
   const most = Math.max(1, ...lines.map((line) => line.speedup.high ?? line.speedup.median)) * 1.02;
-  const x = (ratio) => label + (ratio / most) * (width - label - 52);
+  const x = (ratio) => label + (ratio / most) * Math.max(1, width - label - 52);
   picture.setAttribute("viewBox", `0 0 ${width} ${2 * row}`);
   picture.replaceChildren(...lines.map((line, i) => bar(line, x, i * row, width)),
     svg("path", { class: "one", d: `M${x(1)},0V${lines.length * row}` }));

@@ -47,10 +47,11 @@ export class Reading {
     this.place.className = `reading s-${run.strategy}`;
     say(this.place.querySelector("#text-of"), `as ${run.label} wrote it`);
     this.strip.text.classList.toggle("still", isReplay || state.reason !== null); // motion only for what arrives now
+    const isSame = state === this.strip.state; // then only the room to draw in may be another
     this.strip.draw(state);
     this.rounds.draw(state, all, this.last.oracle);
     this.#side();
-    if (!state.rounds.length) this.#chosen(undefined);
+    if (isSame || !state.rounds.length) this.#chosen(state.rounds.length ? this.rounds.open : undefined);
     this.drawLines.call(isReplay, () => this.lines.draw(found, shown));
     this.#twins();
   }
