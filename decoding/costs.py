@@ -70,7 +70,7 @@ def costs_from(traces: Iterable[Sequence[Event]]) -> Costs:
     traces = list(traces)
     for trace in traces:
         _read(trace, verified, drafted, rest)
-    per_token, per_round = _line({n: statistics.median(v) for (n, behind), v in drafted.items() if not behind})
+    per_token, per_round = _line({n: values for (n, behind), values in drafted.items() if not behind})
     late = [value - per_round - per_token * n for (n, behind), values in drafted.items() if behind for value in values]
     costs = Costs(
         target=_filled(_rising({rows: (statistics.median(values), len(values)) for rows, values in verified.items()})),
@@ -149,14 +149,17 @@ def _read(
             drafted[draft.passes, behind].append(drafting)
 
 
-def _line(points: Mapping[int, float]) -> tuple[float, float]:
-    """Slope and intercept through (count, seconds); one point alone is all slope."""
-    if not points:
+def _line(measured: Mapping[int, Sequence[float]]) -> tuple[float, float]:
+    """Slope and intercept through each count's median, which weighs as much as it was measured often, so that the line
+    is best where drafts are; one count alone is all slope."""
+    if not measured:
         return 0.0, 0.0
-    if len(points) == 1:
-        [(count, seconds)] = points.items()
-        return seconds / count, 0.0
-    slope, intercept = statistics.linear_regression(list(points), list(points.values()))
+    if len(measured) == 1:
+        [(count, values)] = measured.items()
+        return statistics.median(values) / count, 0.0
+    counts = [count for count, values in measured.items() for _ in values]
+    medians = [median for values in measured.values() for median in [statistics.median(values)] * len(values)]
+    slope, intercept = statistics.linear_regression(counts, medians)
     return max(0.0, slope), max(0.0, intercept)
 
 
