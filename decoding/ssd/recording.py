@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import torch
 
 from decoding.dice import Dice
+from decoding.disco.echoes import Echoes
 from decoding.drafting import read_prompt
 from decoding.replay import Record
 from decoding.runner import ModelRunner
@@ -46,4 +47,15 @@ def follow(
         end_tokens=frozenset(end_tokens),
         seed=dice.seed,
         estimates=estimates,
+        echoes=[*_echoes(tokens, text)] if estimates else (),
     )
+
+
+def _echoes(tokens: Sequence[int], text: Sequence[int]) -> Iterator[tuple[int, int]]:
+    echoes = Echoes()
+    echoes.follow(tokens)
+    for token in text:
+        said = echoes.next()
+        heard = echoes.of(said) if said is not None else ()
+        yield said or 0, max((length for length, share in enumerate(heard, start=1) if share > 0), default=0)
+        echoes.take(token)

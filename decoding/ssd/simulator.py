@@ -3,7 +3,8 @@ only; no model runs, and whatever comes out of here is *simulated* and says so.
 
 Which tokens are accepted and which outcomes were prepared for is exact where the dice fix the text: it is read off a
 `Track`, and the branches are placed by the planner that places them in earnest. How long it takes is as good as
-`Prices`. What the simulator cannot see is off the text: that all branches of a round have ended before their depth.
+`Prices`. What the simulator cannot see lies off the text: that all branches of a round have ended before their depth,
+and, under a classifier, what refused drafts would have echoed; so its hits are near those of `ssd-disco`, not equal.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ class Planner(Protocol):
 
     @property
     def acceptance(self) -> float: ...
-    def tell(self, draft: Any, accepted: int, rank: int | None) -> None: ...
-    def place(self, draft: Any, estimates: Sequence[float], ranked: Sequence[Sequence[int]]) -> Placed: ...
+    def tell(self, draft: Any, accepted: int, rank: int | None, echoed: int = 0) -> None: ...
+    def place(
+        self, draft: Any, estimates: Sequence[float], ranked: Sequence[Sequence[int]], echoed: Sequence[int] = ()
+    ) -> Placed: ...
 
 
 @dataclass(frozen=True)
@@ -245,7 +248,8 @@ class _Text:
             self.preparing = None
             return
         ranked = self._ranked(sent)
-        placed = self.planner.place(sent, self._estimates(sent), ranked)
+        echoed = [self._echo_first(sent, k, ranked[k]) for k in range(len(ranked))] if self.track.estimates else []
+        placed = self.planner.place(sent, self._estimates(sent), ranked, echoed)
         said = self._said(sent)
         self.preparing = _Preparing(
             guessed=(sent.accepted, said) in placed.outcomes,
@@ -256,7 +260,8 @@ class _Text:
             predicted_hit=placed.predicted_hit,
         )
         guesses = ranked[sent.accepted]
-        self.planner.tell(sent, sent.accepted, guesses.index(said) if said in guesses else RANKS)
+        rank = guesses.index(said) if said in guesses else RANKS
+        self.planner.tell(sent, sent.accepted, rank, echoed[sent.accepted] if echoed else 0)
 
     def _ranked(self, sent: Sent) -> list[list[int]]:
         """For each accepted count, what may follow it. Only one is real: where the target does not go, tokens that
@@ -271,6 +276,21 @@ class _Text:
         if open_counts[sent.accepted] and self.at + sent.accepted < len(self.track.text):
             ranked[sent.accepted] = self.track.guesses(self.at + sent.accepted, sent.refused)[:most]
         return ranked
+
+    def _echo_first(self, sent: Sent, k: int, ranked: list[int]) -> int:
+        """Put what the text said there before in front of what is guessed in place of the draft's favourite; returns
+        the length of the context that says so, 0 if none does."""
+        place, is_whole = self.at + k, k == len(sent.tokens)
+        if k > sent.accepted or not ranked or place >= len(self.track.text):
+            return 0
+        echo, length = self.track.echoes[place]
+        favourite = ranked[0] if is_whole else self.track.preferred[place][0]
+        if not length or echo == favourite or echo in self.track.end_tokens:
+            return 0
+        if echo in ranked:
+            ranked.remove(echo)
+        ranked.insert(is_whole, echo)
+        return length
 
     def _is_last(self, sent: Sent) -> bool:
         """Whether the draft ends with an end token."""

@@ -21,6 +21,7 @@ class Track:
     end_tokens: frozenset[int] = frozenset()
     seed: int = 0  # of the sample's dice
     estimates: Sequence[Sequence[float]] = ()  # at each place, the classifier's word for each token of a draft there
+    echoes: Sequence[tuple[int, int]] = ()  # at each place, what the text said there before, after how many same words
 
     def guesses(self, place: int, refused: int | None) -> list[int]:
         """What the target may say there, likeliest first. The token that it refused there is not guessed, nor is the
