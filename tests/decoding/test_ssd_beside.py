@@ -137,7 +137,8 @@ def test_the_trace_says_what_was_prepared_and_when(world: World) -> None:
         if following and following.source == "hit":
             verdict = verdicts[event.round]
             depths = {(accepted, token): depth for accepted, token, depth in event.branches}
-            assert depths[verdict.accepted, verdict.token] >= len(following.tokens)
+            # An early verdict finds the winner short: it alone goes on, one pass a token.
+            assert depths[verdict.accepted, verdict.token] + following.passes >= len(following.tokens)
 
 
 def test_ratio_dice_keep_the_targets_law() -> None:
