@@ -1,0 +1,255 @@
+"""SSD's bars: against static lookaheads swept as hard, on one core and on both, with the simulator beside it.
+
+    ./drafthouse bench ssd [--quick] [--limit 12] [--repeats 2] [--minutes 30] [--classifier DIR] [--json FILE]
+
+Every prompt is decoded by every contestant before the next prompt, in rotated order. A figure is the median, over
+prompts and repeats, of ratios within one prompt, with a 95 % bootstrap interval; only such ratios mean anything on a
+shared machine. SSD has one core for the target and one for the draft, so it stands beside static lookaheads on one core
+(the other idle: the paper's accounting), on both, and per core. Simulated figures say so and decide no bar.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from benchmarks import _ssd_figures as figures
+from benchmarks._ssd_figures import Contestant, Run, Runs
+from decoding.checkpoints import load
+from decoding.comparison import Comparison, Key, Pair
+from decoding.devices import set_threads
+from decoding.disco.classifier import Classifier, load_classifier
+from decoding.disco.making import Material, make_classifier
+from decoding.errors import DrafthouseError
+from decoding.events import Recorder
+from decoding.prompts import Prompt, read_prompts
+from decoding.spec import Sampling, choose
+from decoding.ssd.resident import process_for
+from decoding.summary import sample_from_events
+
+STARTER = Path(__file__).parents[1] / "starter"
+OURS = "ours"  # what the pair calls the classifier
+BASE: dict[str, object] = {"lookahead": 4, "branches": 12, "fanout": "geometric", "backup": "auto"}
+SWEPT: dict[str, Sequence[object]] = {
+    "lookahead": (2, 3, 6, 8),
+    "branches": (4, 8, 24),
+    "fanout": ("uniform", "measured"),
+    "backup": ("neural", "ngram", "random"),
+}
+WIDTHS = (6, 12, 24)  # ssd-disco's branches; SSD has the same at 12
+TEMPERATURES = (0.0, 0.3, 0.7, 1.0)
+CONSTANTS = (1.0, 0.5, 0.2)
+
+
+def ssd(**changed: object) -> Contestant:
+    return Contestant(choose("ssd", {**BASE, **changed}), 2)
+
+
+def contestants(is_quick: bool, with_classifier: bool) -> list[Contestant]:
+    """SSD is swept one setting at a time around the base; static over every lookahead, on one core and on both."""
+    found = [Contestant(choose("autoregressive"), cores) for cores in (1, 2)]
+    lookaheads = (1, 2, 3, 4) if is_quick else range(1, 9)
+    found += [Contestant(choose("static", {"lookahead": k}), cores) for cores in (1, 2) for k in lookaheads]
+    found.append(ssd())
+    swept = {"lookahead": (2, 3)} if is_quick else SWEPT
+    found += [ssd(**{name: value}) for name, values in swept.items() for value in values]
+    if with_classifier:
+        widths = (12,) if is_quick else WIDTHS
+        found += [Contestant(choose("ssd-disco", {"branches": b, "classifier": OURS}), 2) for b in widths]
+    return found
+
+
+def luck() -> list[tuple[Sampling, Contestant]]:
+    """What hits by temperature, dice and Saguaro's constant."""
+    found = [
+        (Sampling(temperature=temperature, dice=dice), ssd(backup="neural"))
+        for temperature in TEMPERATURES
+        for dice in ("shared", "ratio")
+        if temperature or dice == "shared"
+    ]
+    return found + [(Sampling(temperature=1.0, dice="ratio"), ssd(backup="neural", constant=c)) for c in CONSTANTS[1:]]
+
+
+def decode(comparison: Comparison, contestant: Contestant, prompt: Prompt, repeat: int) -> Run:
+    set_threads(contestant.cores)
+    recorder = Recorder()
+    decoded = comparison.decode(Key(contestant.choice, prompt, repeat), recorder)
+    sample = sample_from_events(
+        recorder.events,
+        choice=contestant.choice,
+        prompt=prompt.id,
+        category=prompt.category,
+        repeat=repeat,
+        tokens=decoded.tokens,
+        text="",
+    )
+    return Run(sample, recorder.events)
+
+
+def race(comparison: Comparison, racers: Sequence[Contestant], repeats: int, minutes: float) -> tuple[Runs, int]:
+    """All samples, and on how many prompts: as many as the time allows for, which is told before it starts."""
+    began = time.perf_counter()
+    for racer in racers:
+        decode(comparison, racer, comparison.prompts[0], 0)  # warm-up; not counted
+    per_prompt = (time.perf_counter() - began) * repeats
+    count = max(1, min(len(comparison.prompts), int(minutes * 60 / per_prompt)))
+    say(f"  {len(racers)} contestants on {count} prompts x {repeats}: about {count * per_prompt / 60:.0f} minutes")
+    runs: Runs = {racer: [] for racer in racers}
+    for repeat in range(repeats):
+        for number, prompt in enumerate(comparison.prompts[:count]):
+            turn = (number + repeat) % len(racers)
+            for racer in (*racers[turn:], *racers[:turn]):
+                runs[racer].append(decode(comparison, racer, prompt, repeat))
+    return runs, count
+
+
+def measure(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, given: argparse.Namespace) -> dict[str, Any]:
+    racers = contestants(given.quick, pair.classifier_at(OURS) is not None)
+    comparison = Comparison(pair, prompts, [racer.choice for racer in racers], sampling)
+    runs, count = race(comparison, racers, given.repeats, given.minutes / 3)
+    set_threads(1)
+    tracks = figures.tracks(comparison, runs)
+    return {
+        "sampling": sampling.to_dict(),
+        "prompts": count,
+        "repeats": given.repeats,
+        **figures.measured(runs),
+        "simulated": figures.simulated(pair, runs, tracks),
+    }
+
+
+def measure_luck(pair: Pair, prompts: Sequence[Prompt], given: argparse.Namespace) -> list[dict[str, Any]]:
+    """Hit rates by how tokens are chosen. One prompt after another, all ways of choosing on each."""
+    rows = []
+    for sampling, racer in luck():
+        sampling = dataclasses.replace(sampling, max_new_tokens=given.max_new_tokens)
+        comparison = Comparison(pair, prompts, [racer.choice], sampling)
+        pair.begin([racer.choice])
+        runs = [decode(comparison, racer, prompt, 0) for prompt in prompts]
+        rows.append(
+            {
+                "temperature": sampling.temperature,
+                "dice": sampling.dice,
+                "constant": racer.choice.params["constant"],
+                **figures.hits(runs),
+            }
+        )
+    return rows
+
+
+def with_classifier(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, given: argparse.Namespace) -> Pair:
+    """The given one, or one that is trained here for this sampling, as far as there are prompts to train on."""
+    classifier: Classifier | None = None
+    if given.classifier:
+        classifier = load_classifier(given.classifier, None)
+    elif given.train:
+        say(f"  training a classifier on {given.train} prompts")
+        try:
+            classifier = make_classifier(pair, Material.of(_some(prompts, given.train)), sampling)
+        except DrafthouseError as error:
+            say(f"  no ssd-disco: {error}")
+    if classifier is None:
+        return dataclasses.replace(pair, classifier_at=lambda name: None)
+    found = dataclasses.replace(pair, classifier_at=lambda name: STARTER)
+    found.hold(OURS, classifier)
+    return found
+
+
+def _some(prompts: Sequence[Prompt], count: int) -> list[Prompt]:
+    """So many to train on, a quarter as many to choose and to test by."""
+    quota = {"train": count, "validation": max(1, count // 4), "test": max(1, count // 4)}
+    return [p for split, most in quota.items() for p in [p for p in prompts if p.split == split][:most]]
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def main() -> None:
+    given = _arguments()
+    transformers.utils.logging.set_verbosity_error()
+    set_threads(1)
+    target, draft = load(given.target), load(given.draft)
+    pair = Pair(
+        target=target.runner,
+        draft=draft.runner,
+        tokenizer=target.tokenizer,
+        end_tokens=frozenset(),  # every text as long as every other
+        dtype=torch.float32,
+        target_folder=given.target,
+        draft_folder=given.draft,
+        draft_process=process_for(given.draft, "auto", draft.runner.context),
+    )
+    if pair.draft_process is None:
+        raise SystemExit(
+            "SSD needs two processor cores that it may use, and there is one; there is nothing to measure."
+        )
+    prompts = read_prompts(given.prompts.read_text(), given.prompts.name)
+    held_out = [prompt for prompt in prompts if prompt.split in ("test", "")][: given.limit]
+    suited = json.loads((STARTER / "defaults.json").read_text())["sampling"]
+    settings = {
+        "default sampling": Sampling(max_new_tokens=given.max_new_tokens, **suited),
+        "greedy": Sampling(max_new_tokens=given.max_new_tokens),
+    }
+    say(f"{target.runner.facts.device_name}; {pair.draft_process.cores}")
+    results: dict[str, Any] = {}
+    try:
+        for title, sampling in settings.items():
+            say(f"\n{title}")
+            results[title] = measure(with_classifier(pair, prompts, sampling, given), held_out, sampling, given)
+            show(results[title])
+        say("\nhits by temperature, dice and Saguaro's constant")
+        results["hits"] = measure_luck(pair, held_out[: 2 if given.quick else 8], given)
+        results["bars"] = figures.bars_of_luck(results["hits"])
+        figures.show_hits(results["hits"], say)
+        figures.show_bars(results["bars"], say)
+    finally:
+        pair.close()
+    if given.json:
+        document = {
+            "hardware": {**dataclasses.asdict(target.runner.facts), "cores": str(pair.draft_process.cores)},
+            "torch": torch.__version__,
+            "results": results,
+        }
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        given.json.write_text(json.dumps(document, indent=2) + "\n")
+
+
+def show(result: dict[str, Any], told: Callable[[str], None] = say) -> None:
+    figures.show(result, told)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./drafthouse bench ssd", description=__doc__.splitlines()[0])
+    parser.add_argument("--target", type=Path, default=STARTER / "pair" / "target")
+    parser.add_argument("--draft", type=Path, default=STARTER / "pair" / "draft")
+    parser.add_argument("--prompts", type=Path, default=STARTER / "prompts" / "code.jsonl")
+    parser.add_argument("--classifier", type=Path, help="a folder that train-disco wrote; else one is trained here")
+    parser.add_argument("--train", type=int, help="prompts to train one on; 0 leaves ssd-disco out")
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--repeats", type=int)
+    parser.add_argument("--max-new-tokens", type=int)
+    parser.add_argument(
+        "--minutes", type=float, help="fewer prompts are run where it would take longer; 30 unless told"
+    )
+    parser.add_argument("--quick", action="store_true", help="some settings on some prompts: a look, not a figure")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    usual = {"train": 0, "limit": 3, "repeats": 1, "max_new_tokens": 64, "minutes": 2.0}
+    full = {"train": 250, "limit": 16, "repeats": 2, "max_new_tokens": 96, "minutes": 30.0}
+    for name, value in (usual if given.quick else full).items():
+        if getattr(given, name) is None:
+            setattr(given, name, value)
+    return given
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""SSD's benchmark on a pair of tables, with the draft in turn: the same code but for the second core."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks import _ssd_figures as figures
+from benchmarks._ssd_figures import Contestant
+from benchmarks.ssd import OURS, contestants, race
+from decoding.comparison import Comparison
+from decoding.spec import Sampling, choose
+from tests.decoding.test_comparison import pair
+from tests.decoding.test_planning import prompts
+from tests.decoding.worlds import some_classifier
+
+SAMPLING = Sampling(temperature=1.0, max_new_tokens=16)
+IN_TURN = {"placement": "in-turn"}
+RACERS = [
+    Contestant(choose("autoregressive"), 1),
+    *(Contestant(choose("static", {"lookahead": k}), cores) for k in (1, 3) for cores in (1, 2)),
+    *(Contestant(choose("ssd", {"backup": backup, **IN_TURN}), 2) for backup in ("neural", "ngram")),
+    Contestant(choose("ssd-disco", {"classifier": OURS, **IN_TURN}), 2),
+]
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    ready = pair()
+    ready.classifier_at = lambda name: None if name != OURS else ready.target_folder or __file__  # type: ignore
+    ready.hold(OURS, some_classifier())
+    comparison = Comparison(ready, prompts(2), [racer.choice for racer in RACERS], SAMPLING)
+    runs, count = race(comparison, RACERS, 1, minutes=60)
+    simulated = figures.simulated(ready, runs, figures.tracks(comparison, runs))
+    return {"prompts": count, "repeats": 1, **figures.measured(runs), "simulated": simulated}
+
+
+def test_it_has_a_figure_for_every_bar_and_every_accounting(found: dict[str, Any]) -> None:
+    assert found["prompts"] == 2
+    words = " ".join(bar["what"] for bar in found["bars"])
+    for what in ("one core", "hit rate of ssd", "request to answer", "ssd-disco", "12 branches", "both cores"):
+        assert what in words
+    assert [row["strategy"].partition(":")[0] for row in found["accountings"]] == ["ssd", "ssd-disco"]
+    for row in found["accountings"]:
+        assert row["one core, the other idle"]["static"].endswith("1 core")
+        assert row["both cores"]["static"].endswith("2 cores")
+        assert len(row["tokens_per_s_per_core"]) == 3
+
+
+def test_the_simulation_stands_beside_and_hits_as_the_runs_did(found: dict[str, Any]) -> None:
+    assert found["simulated"]["label"] == "simulated"
+    rows = found["simulated"]["beside_measured"]
+    assert {row["strategy"].partition(":")[0] for row in rows} == {"ssd", "ssd-disco"}
+    for row in rows:
+        assert row["simulated_hit_rate"] == pytest.approx(row["hit_rate"], abs=0.1)
+    assert all(row["prices"] and row["over autoregressive"] > 0 for row in found["simulated"]["projected"])
+
+
+def test_it_prints_all_of_it(found: dict[str, Any]) -> None:
+    lines: list[str] = []
+    figures.show(found, lines.append)
+    text = "\n".join(lines)
+    assert text.count("simulated: ") == len(found["simulated"]["beside_measured"] + found["simulated"]["projected"])
+    assert "static on one core, the other idle" in text and "static on both cores" in text
+
+
+def test_static_is_swept_as_hard_as_ssd_and_on_as_many_cores() -> None:
+    racers = contestants(is_quick=False, with_classifier=True)
+    for cores in (1, 2):
+        swept = [r.choice.params["lookahead"] for r in racers if r.choice.strategy == "static" and r.cores == cores]
+        assert swept == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert len({racer.name for racer in racers}) == len(racers)
+    assert contestants(is_quick=True, with_classifier=False)[-1].choice.strategy == "ssd"
+
+
+def test_what_dice_are_worth_is_read_off_at_temperature_one() -> None:
+    rows = [
+        {"temperature": temperature, "dice": dice, "constant": constant, "hit_rate": rate}
+        for temperature, dice, constant, rate in (
+            (0.7, "ratio", 1.0, 0.7),
+            (1.0, "shared", 1.0, 0.9),
+            (1.0, "ratio", 1.0, 0.5),
+            (1.0, "ratio", 0.2, 0.8),
+        )
+    ]
+    [bar] = figures.bars_of_luck(rows)
+    assert bar["figure"] == pytest.approx(1.8) and bar["reached"]
+    assert figures.bars_of_luck(rows[:2]) == []
