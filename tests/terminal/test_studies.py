@@ -60,6 +60,24 @@ def test_a_classifier_is_trained_stored_and_used(
         load_classifier(out, ["another", "pair"])
 
 
+def test_a_classifier_that_would_slow_other_prompts_down_is_told_of() -> None:
+    speeds = {"best static": 1.1, "heuristic": 0.9, "disco:threshold": 0.95, "disco:priced": 0.98, "oracle": 1.3}
+    good = {**speeds, "disco:priced": 1.2}
+    found = {"auc": 0.8, "f1": 0.8, "bce": 0.5}
+    card = {
+        "labelled": {"training": 900},
+        "prompts": {"training": 9, "test": 3},
+        "metrics": {**found, "count": 300, "positives": 0.6, "calibration_error": 0.0, "precision": 0.8, "recall": 0.8},
+        "ablations": {"as published": found},
+        "predicted": speeds,
+        "costs": {"decision": 1e-5, "draft": 1e-4, "target": [0.0, 1e-3]},
+        "elsewhere": {name: {"auc": 0.7, "predicted": s} for name, s in (("prose", speeds), ("poems", good))},
+    }
+    told = train_disco.report(card)
+    assert "slower than autoregressive on prose: train another classifier there" in told
+    assert "slower than autoregressive on poems" not in told
+
+
 def test_too_few_prompts_leave_nothing_behind(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
