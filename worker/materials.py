@@ -63,6 +63,19 @@ def folder_of(model: LanguageModel, may_go_on: Callable[[], bool]) -> Path:
     return path
 
 
+def cached() -> list[dict[str, str | int]]:
+    """The models that lie here whole, and how large each is."""
+    folders = sorted((Path(settings.DATA_DIR) / "models").glob("*"))
+    return [{"name": one.name, "bytes": _bytes(one)} for one in folders if not one.name.startswith("growing-")]
+
+
+def _bytes(folder: Path) -> int:
+    try:
+        return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    except OSError:
+        return 0  # somebody is taking it away
+
+
 def _assembled(upload: Upload) -> Path:
     files = list(upload.files.all())
     manifest = "\n".join(f"{file.path} {' '.join(file.chunks)}" for file in files)

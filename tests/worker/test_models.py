@@ -8,6 +8,7 @@ from tests.webapp import make
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
+from worker import materials
 
 
 @pytest.fixture
@@ -27,6 +28,15 @@ def test_a_sound_model_becomes_ready(check):
     assert (model.state, model.reason) == ("ready", "")
     assert (model.facts["runner"], model.facts["model_type"]) == ("fast", "llama")
     assert Job.objects.get().state == "succeeded"
+
+
+def test_a_worker_tells_which_models_lie_on_its_disk(check, checkpoints, tmp_path):
+    assert materials.cached() == []
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "growing-1").mkdir()
+    check()
+    (one,) = materials.cached()
+    assert one["bytes"] == sum(map(len, checkpoints["draft"].values()))
 
 
 def test_a_tokenizer_that_does_not_load_gets_the_model_refused_in_words(check, checkpoints):

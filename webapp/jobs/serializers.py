@@ -116,7 +116,14 @@ class QueueOut(serializers.Serializer[Any]):
     paused = serializers.CharField(allow_blank=True, help_text="by whom, since when and why; empty when it is not")
 
 
+class CachedOut(serializers.Serializer[Any]):
+    name = serializers.CharField(help_text="the hash of what the model holds, or of its place on the hub")
+    bytes = serializers.IntegerField()
+
+
 class WorkerOut(Output):
+    cached = CachedOut(many=True, help_text="models that lie on its machine's disk")
+
     class Meta:
         model = Worker
-        fields = ("name", "queues", "devices", "versions", "started", "seen")
+        fields = ("name", "queues", "devices", "versions", "cached", "started", "seen")

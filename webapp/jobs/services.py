@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -239,11 +239,12 @@ def wake_workers() -> None:
         broker.nudge_again(queue)
 
 
-def announce(*, name: str, queues: list[str], devices: list[Any], versions: dict[str, str]) -> None:
-    """A worker says that it lives and what it can do."""
-    Worker.objects.update_or_create(
-        name=name, defaults={"queues": queues, "devices": devices, "versions": versions, "seen": Now()}
-    )
+def announce(
+    *, name: str, queues: list[str], devices: list[Any], versions: dict[str, str], cached: Sequence[Any] = ()
+) -> None:
+    """A worker says that it lives, what it can do, and which models need not be fetched for it."""
+    told = {"queues": queues, "devices": devices, "versions": versions, "cached": list(cached), "seen": Now()}
+    Worker.objects.update_or_create(name=name, defaults=told)
 
 
 def _ours(job: Job) -> Any:
