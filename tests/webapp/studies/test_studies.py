@@ -8,9 +8,11 @@ import pytest
 
 from tests.webapp import make
 from webapp.accounts.models import AuditEntry
+from webapp.core.problems import Conflict
+from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Kind
 from webapp.registry.models import Pair
-from webapp.studies import reading
+from webapp.studies import reading, services
 from webapp.studies.models import Study
 
 
@@ -57,11 +59,11 @@ def test_one_idempotency_key_launches_once(world, ready):
     ],
 )
 def test_what_cannot_be_studied_is_named_and_leaves_nothing(world, ready, changes, field, told):
-    jobs = Job.objects.count()
+    before = Job.objects.count()
     answer = post(world, ready, **changes)
     assert (answer.status_code, answer.json()["field"]) == (400, field)
     assert told in answer.json()["detail"]
-    assert not Study.objects.exists() and Job.objects.count() == jobs
+    assert not Study.objects.exists() and Job.objects.count() == before
 
 
 def test_cancel_retry_bin_and_restore(world, ready):
@@ -141,6 +143,18 @@ def test_a_failed_study_says_why(world, ready):
     study = Study.objects.get(pk=post(world, ready).json()["id"])
     Job.objects.filter(pk=study.job.pk).update(state="failed", reason="The draft is broken.", finished=study.created)
     assert "The draft is broken." in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+
+
+def test_a_worker_that_lost_its_lease_leaves_no_document(world, ready):
+    study = Study.objects.get(pk=post(world, ready).json()["id"])
+    Job.objects.exclude(pk=study.job.pk).delete()
+    late = jobs.claim(worker="w1", queues=["cpu"])
+    jobs.give_back(job=late, reason="w1 went silent.")
+    jobs.claim(worker="w2", queues=["cpu"])
+    with pytest.raises(Conflict, match="lease"):
+        services.finish(job=late, document=make.STUDIES["oracle"])
+    study.refresh_from_db()
+    assert study.document is None
 
 
 def test_documents_are_plain_json():
