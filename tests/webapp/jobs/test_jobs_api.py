@@ -63,3 +63,9 @@ def test_misspelt_questions_are_refused_by_name(world):
         enqueue(world)
         answer = client.get("/api/v1/jobs/", query)
         assert (answer.status_code, answer.json()["field"]) == (400, field)
+
+
+def test_a_worker_says_what_it_has_cached(world):
+    cached = [{"name": "abc", "bytes": 5}]
+    services.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={}, cached=cached)
+    assert world.api(world.victor).get("/api/v1/workers/").json()["results"][0]["cached"] == cached
