@@ -32,6 +32,7 @@ SAMPLINGS = {
     "ratio": Sampling(temperature=0.8, dice="ratio", max_new_tokens=40),
 }
 ALONE, STATIC = choose("autoregressive"), choose("static")
+DISCO = choose("ssd-disco", {"placement": "beside"})
 BESIDE, IN_TURN = (choose("ssd", {"placement": placement}) for placement in ("beside", "in-turn"))
 ANYWHERE = Cores(2)  # tests run where there is room
 
@@ -97,7 +98,7 @@ def reasons(events: list[Event]) -> list[str]:
 def test_the_text_is_the_targets_own(world: World, name: str) -> None:
     sampling = SAMPLINGS[name]
     alone, _ = world.run(ALONE, PROMPT, sampling, seed=3)
-    for choice in (STATIC, IN_TURN, BESIDE):
+    for choice in (STATIC, IN_TURN, BESIDE, DISCO):
         decoded, recorder = world.run(choice, PROMPT, sampling, seed=3)
         assert decoded == alone
         assert any(isinstance(event, Verified) and event.accepted for event in recorder.events)
