@@ -24,7 +24,8 @@ from decoding.ssd.plans import plan_for
 from decoding.ssd.prices import KNOWN, Prices, prices_from
 from decoding.ssd.recording import follow
 from decoding.ssd.settings import Settings
-from decoding.ssd.simulator import ANYTIME, BESIDE, IN_TURN, Simulated, simulate
+from decoding.ssd.simulated import ANYTIME, BESIDE, IN_TURN, Simulated
+from decoding.ssd.simulator import simulate
 from decoding.ssd.track import Track
 from decoding.summary import Sample, speedup
 

@@ -11,7 +11,7 @@ from decoding.ssd.backups import echoed, random_tokens
 from decoding.ssd.drawing import share_of_a_row
 from decoding.ssd.planning import planner_for
 from decoding.ssd.settings import Settings
-from decoding.ssd.simulator import Plan
+from decoding.ssd.simulated import Plan
 from decoding.ssd.track import Track
 
 

@@ -11,7 +11,8 @@ from decoding.replay import Record
 from decoding.ssd.plans import plan_for
 from decoding.ssd.prices import KNOWN, prices_from
 from decoding.ssd.settings import Settings
-from decoding.ssd.simulator import ANYTIME, IN_TURN, simulate
+from decoding.ssd.simulated import ANYTIME, IN_TURN
+from decoding.ssd.simulator import simulate
 from decoding.ssd.theory import tokens_per_round
 from decoding.ssd.track import Track
 

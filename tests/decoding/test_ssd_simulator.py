@@ -23,7 +23,8 @@ from decoding.ssd.plans import plan_for
 from decoding.ssd.prices import Prices
 from decoding.ssd.recording import follow
 from decoding.ssd.settings import Settings
-from decoding.ssd.simulator import ANYTIME, BESIDE, IN_TURN, Placement, Plan, Simulated, simulate
+from decoding.ssd.simulated import ANYTIME, BESIDE, IN_TURN, Placement, Plan, Simulated
+from decoding.ssd.simulator import simulate
 from decoding.ssd.theory import Speculation, tokens_per_round
 from decoding.ssd.track import Track
 from tests.decoding import models
