@@ -91,16 +91,42 @@ def test_it_sleeps_between_samples_and_ends_when_it_is_told(process: DraftProces
     process.end()  # twice does no harm
 
 
+class Interrupted(Exception):
+    """What Ctrl-C is to a terminal."""
+
+
+def interrupt(*_: object) -> None:
+    raise Interrupted
+
+
 def test_one_that_was_left_in_the_middle_of_an_answer_is_replaced(process: DraftProcess) -> None:
     """What it would say next belongs to a question that nobody waits for any more."""
     process.begin()
     pid = process.pid
     assert pid
     os.kill(pid, signal.SIGSTOP)
-    with pytest.raises(DraftLost, match=r"did not answer within 0\.05 s"):
-        process.ask(b"\0", patience=0.05)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with pytest.raises(Interrupted):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            process.ask(b"\0", patience=DEADLINE)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert process.pid == pid
     process.begin()
     assert process.pid and process.pid != pid
+
+
+def test_one_that_stands_still_is_ended(process: DraftProcess) -> None:
+    process.begin()
+    pid = process.pid
+    assert pid
+    os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(DraftLost, match=r"did not answer within 0\.05 s"):
+        process.ask(b"\0", patience=0.05)
+    assert process.pid is None
+    if sys.platform == "linux":
+        until_gone(pid)
 
 
 @LINUX
