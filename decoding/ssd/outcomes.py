@@ -1,8 +1,8 @@
 """What verdicts have been like so far in a sample: how many tokens are accepted, and how high on the draft's own list
 the target's token stands. Predictions are counts on top of a prior, so that the first rounds have some too.
 
-The prior is deliberately weak: eight tokens' worth of an acceptance, eight tokens' worth of a rank that falls as
-1 / (rank + 1), which is between the curves that the SSD paper measured for greedy and for sampled text.
+The prior is deliberately weak: eight tokens' worth of an acceptance, eight tokens' worth of a rank that is missed by F
+guesses with probability (F + 1) ** -0.65, as the starter pair's was under its default sampling (docs/log.md).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from decoding.ssd import fanout
 
 RANKS = 24  # places of the draft's list that are told apart
 PRIOR_TOKENS = 8.0
+PRIOR_POWER = 0.65
 
 Case = Literal["refused", "bonus"]
 
@@ -76,7 +77,7 @@ class Outcomes:
     def _prior_shares(self, case: Case) -> Sequence[float]:
         """After a whole acceptance the likeliest token is right as often as a drafted one; what is left, and all after
         a refusal, falls with the rank."""
-        tail = [1 / (rank + 1) - 1 / (rank + 2) for rank in range(RANKS)]
+        tail = [(rank + 1) ** -PRIOR_POWER - (rank + 2) ** -PRIOR_POWER for rank in range(RANKS)]
         if case == "refused":
             return tail
         first = self.acceptance

@@ -162,7 +162,7 @@ def test_the_predicted_hit_rate_is_near_the_measured_one() -> None:
             found = rounds_with_preparation(recorder.events)
             hits += [draft.source == "hit" for _, _, draft in found]
             predicted += [prepared.predicted_hit for prepared, _, _ in found]
-        assert sum(predicted) / len(hits) == pytest.approx(sum(hits) / len(hits), abs=0.06)
+        assert sum(predicted) / len(hits) == pytest.approx(sum(hits) / len(hits), abs=0.1)
 
 
 def test_shared_dice_tell_the_draft_what_the_target_may_say() -> None:
