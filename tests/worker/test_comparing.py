@@ -77,8 +77,8 @@ def test_models_stay_loaded_from_job_to_job(launch, make_worker, engine):
 
 
 def test_an_engine_that_is_killed_costs_nothing_that_was_finished(launch, make_worker, engine):
-    comparison = launch(texts=6, tokens=48)
-    engine.after(3, lambda: os.kill(engine.pid, signal.SIGKILL))
+    comparison = launch(texts=6, tokens=96)
+    engine.after(2, lambda: os.kill(engine.pid, signal.SIGKILL))
     make_worker().look()
     assert state(comparison) == "succeeded", comparison.job.reason
     assert finished() == Sample.objects.count() == 18
@@ -91,8 +91,8 @@ def test_an_engine_that_is_killed_costs_nothing_that_was_finished(launch, make_w
 
 
 def test_an_engine_that_hangs_is_ended_and_its_sample_decoded_anew(launch, make_worker, engine):
-    comparison = launch(texts=6, tokens=48)
-    engine.after(3, lambda: engine.hang())
+    comparison = launch(texts=6, tokens=96)
+    engine.after(2, lambda: engine.hang())
     make_worker().look()
     assert state(comparison) == "succeeded", comparison.job.reason
     assert finished() == Sample.objects.count() == 18
@@ -168,7 +168,7 @@ def test_a_lease_lost_to_another_stops_the_old_worker_and_the_next_does_only_the
 
 def test_cancelling_keeps_what_is_finished_and_the_models_loaded(launch, make_worker, team, engine):
     """How long it takes, `./drafthouse bench queue` says."""
-    comparison = launch(texts=6, tokens=48)
+    comparison = launch(texts=6, tokens=96)
     engine.after(1, lambda: jobs.cancel(job=Job.objects.get(), by=team))
     make_worker().look()
     assert state(comparison) == "cancelled"
@@ -181,7 +181,7 @@ def test_cancelling_keeps_what_is_finished_and_the_models_loaded(launch, make_wo
 
 
 def test_trying_again_decodes_only_what_is_missing(launch, make_worker, team, engine):
-    comparison = launch(texts=6, tokens=48)
+    comparison = launch(texts=6, tokens=96)
     hands = make_worker()
     engine.after(4, lambda: jobs.cancel(job=Job.objects.get(), by=team))
     hands.look()
@@ -205,7 +205,7 @@ def test_a_prompt_that_cannot_be_decoded_costs_itself_and_is_named(launch, make_
 
 
 def test_a_worker_that_goes_home_gives_its_job_back(launch, make_worker, engine):
-    comparison = launch(texts=6, tokens=48)
+    comparison = launch(texts=6, tokens=96)
     hands = make_worker("w1")
     engine.after(1, hands.stop)
     hands.look()
@@ -246,10 +246,11 @@ def test_a_database_whose_disk_is_full_is_waited_for(launch, make_worker, engine
     """The worker goes on asking, and as soon as there is room it writes down all that the engine has said meanwhile."""
     if connection.vendor != "sqlite":
         pytest.skip("only SQLite's file can be told how large it may grow")
-    comparison = launch(texts=6, tokens=48)
+    comparison = launch(texts=6, tokens=96)
 
     def fill() -> None:
         with connection.cursor() as cursor:
+            cursor.execute("VACUUM")  # else pages that earlier tests have left would be used first
             (pages,) = cursor.execute("PRAGMA page_count").fetchone()
             cursor.execute(f"PRAGMA max_page_count={pages}")  # until this connection is closed
         engine.go_on()
