@@ -4,7 +4,7 @@ is likelier to say one of them.
 Under ratio dice a refusal is answered from what the target's distribution has in excess of the draft's. The draft's
 own favourites, which the branches are opened for, have little excess. Multiplying their probability by a constant
 below one before drawing makes room for it; verdicts go by the same bent distribution, so the text stays the target's.
-Where the dice fix the text there is no such excess, and nothing to bend (docs/decisions/0019).
+Where the dice fix the text there is no such excess, and nothing to bend (docs/decisions/0021).
 """
 
 from __future__ import annotations
