@@ -64,7 +64,9 @@ def test_autoregressive_text_is_that_of_generate(world: World, folders: tuple[Pa
     assert world.run(choose("autoregressive"), PROMPT, GREEDY)[0].tokens == theirs.tokens
 
 
-@pytest.mark.parametrize("choice", [c for c in RANKED if c.strategy in ("heuristic", "ssd") or c.label == "static:6"], ids=label)
+@pytest.mark.parametrize(
+    "choice", [c for c in RANKED if c.strategy in ("heuristic", "ssd") or c.label == "static:6"], ids=label
+)
 def test_draft_confidences_are_those_of_a_fresh_runner(
     world: World, folders: tuple[Path, Path], choice: Choice
 ) -> None:
