@@ -21,7 +21,10 @@ import zlib
 from dataclasses import dataclass
 from time import perf_counter_ns
 
-SPIN_NS = 5_000_000  # how long to look before going to sleep: being woken takes some 50 us, 1 % of what was looked for
+# How long to look before going to sleep, in ns; being woken takes some 50 us. Who asks looks for as long as an answer that
+# was prepared takes; any other takes ten times as long. Who answers has nothing else to do with its core, and looks for
+# about a verification. Neither yields: a scheduler that keeps accounts takes every yield for a slice given away.
+ASKING_LOOKS, ANSWERING_LOOKS = 300_000, 5_000_000
 _WRAP = 1 << 32
 _HEADER = struct.Struct("<II")  # length and checksum, behind the count
 _COUNT = 4  # bytes
@@ -102,12 +105,13 @@ class Slot:
 class Mailbox:
     """One side's end."""
 
-    def __init__(self, memory: mmap.mmap, incoming: Slot, outgoing: Slot, later: Slot, hears: int, rings: int) -> None:
-        self._memory, self._incoming, self._outgoing, self._later = memory, incoming, outgoing, later
-        self._hears, self._rings = hears, rings
+    def __init__(self, memory: mmap.mmap, slots: tuple[Slot, Slot, Slot], bells: tuple[int, int], looks: int) -> None:
+        self._memory, self._looks = memory, looks
+        self._incoming, self._outgoing, self._later = slots
+        self._hears, self._rings = bells
         self._bell = select.poll()
-        self._bell.register(hears, select.POLLIN)
-        os.set_blocking(rings, False)
+        self._bell.register(self._hears, select.POLLIN)
+        os.set_blocking(self._rings, False)
 
     @property
     def has_mail(self) -> bool:
@@ -148,15 +152,14 @@ class Mailbox:
     def _wait(self, slot: Slot, patience: float | None) -> bytearray:
         started = perf_counter_ns()
         deadline = None if patience is None else started + int(patience * 1e9)
-        asleep_from = started + SPIN_NS
+        asleep_from = started + self._looks
         while (message := slot.read()) is None:
             now = perf_counter_ns()
             if deadline is not None and now > deadline:
                 raise Silence
             if now > asleep_from:
                 self._sleep(slot, None if deadline is None else (deadline - now) / 1e6)
-                asleep_from = perf_counter_ns() + SPIN_NS
-            os.sched_yield()  # half a microsecond; where both sides share a core, the other could not answer without
+                asleep_from = perf_counter_ns() + self._looks
         return message
 
     def _sleep(self, slot: Slot, milliseconds: float | None) -> None:
@@ -174,13 +177,13 @@ def connect(question: int, answer: int, postscript: int) -> tuple[Mailbox, Conne
     far_hears, rings = os.pipe()
     far = Connection(memory, far_hears, far_rings, sizes)
     mapped, (questions, answers, later) = _mapped(far)
-    return Mailbox(mapped, answers, questions, later, hears, rings), far
+    return Mailbox(mapped, (answers, questions, later), (hears, rings), ASKING_LOOKS), far
 
 
 def answering(far: Connection) -> Mailbox:
     """The other end."""
     mapped, (questions, answers, later) = _mapped(far)
-    return Mailbox(mapped, questions, answers, later, far.hears, far.rings)
+    return Mailbox(mapped, (questions, answers, later), (far.hears, far.rings), ANSWERING_LOOKS)
 
 
 def _mapped(far: Connection) -> tuple[mmap.mmap, list[Slot]]:
