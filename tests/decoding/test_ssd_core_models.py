@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import torch
@@ -29,12 +30,28 @@ def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return MAKERS[request.param](tmp_path_factory.mktemp("model"))
 
 
+class Watched:
+    """A runner that remembers how many tokens it was given at a time."""
+
+    def __init__(self, runner: ModelRunner) -> None:
+        self.runner = runner
+        self.fed: list[int] = []
+
+    def extend(self, tokens: Sequence[int], need: int = 1) -> torch.Tensor:
+        self.fed.append(len(tokens))
+        return self.runner.extend(tokens, need)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.runner, name)
+
+
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 @torch.inference_mode()
 def test_the_winners_cache_is_that_of_a_fresh_run(runner: ModelRunner, temperature: float) -> None:
     sampling = Sampling(temperature=temperature)
     settings = Settings(lookahead=3, branches=10, fanout="uniform", backup="neural")
-    draws = Speculator(runner, dice_for(sampling, 97, 1), settings)
+    watched = Watched(runner)
+    draws = Speculator(cast(ModelRunner, watched), dice_for(sampling, 97, 1), settings)
     text = [5, 17, 3, 60]
     drafted = draws.begin(text, 90).tokens
     for number in range(8):
@@ -47,7 +64,8 @@ def test_the_winners_cache_is_that_of_a_fresh_run(runner: ModelRunner, temperatu
         draft = draws.answer(accepted, token, 90)
         assert draft.source == "hit" and draft.passes == 0
         drafted = draft.tokens
-        assert draws.step()  # commits by copy; reads the draft's last token, and no other
+        watched.fed.clear()
+        assert draws.step() and watched.fed == [1]  # commits by copy; reads the draft's last token, and no other
         assert runner.tokens == [*text, *drafted]
         # One more token, read on what was copied and on a cache that was read whole. Reading closes the branches.
         copied = runner.extend([7]).clone()
