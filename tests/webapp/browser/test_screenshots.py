@@ -34,7 +34,7 @@ def test_the_finished_page_fits_every_width(open_page, worker, scheme):
             expect(page.locator(chart)).to_have_attribute(
                 "viewBox", f"0 0 {round(box['width'])} {round(box['height'])}"
             )
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
         keep(page, f"comparison-finished-{scheme}-{width}")
 
 
@@ -47,5 +47,5 @@ def test_the_running_page_fits_every_width(open_page, worker, scheme):
     expect(page.locator("#strip .token").first).to_be_attached()
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
         keep(page, f"comparison-running-{scheme}-{width}")
