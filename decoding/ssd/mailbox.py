@@ -23,7 +23,7 @@ from time import perf_counter_ns
 
 # How long to look before going to sleep, in ns; being woken takes some 50 us. Who asks looks for as long as an answer
 # that was prepared takes; any other takes ten times as long. Who answers has its core to itself, and looks for about a
-# verification. Neither yields: a scheduler that keeps accounts takes every yield for a slice given away.
+# verification. Neither yields (decision 0018).
 ASKING_LOOKS, ANSWERING_LOOKS = 300_000, 5_000_000
 _WRAP = 1 << 32
 _HEADER = struct.Struct("<II")  # length and checksum, behind the count
