@@ -97,6 +97,8 @@ class Speculator:
 
     def answer(self, accepted: int, token: int, limit: int) -> Draft:
         """The verdict on the last draft; returns the next one, of at most `limit` tokens."""
+        if not self._is_committed:
+            self._adopt(self._given)  # the verdict was earlier than any step: the branches there are those of before
         row = self._tree.find(accepted, token) if self._tree else None
         self._take_in()
         fresh = [*self._given.draft.tokens[:accepted], token]

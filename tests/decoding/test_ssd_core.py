@@ -221,6 +221,22 @@ def test_a_verdict_may_come_at_any_moment(steps: int) -> None:
         drafted = answer.tokens
 
 
+def test_a_verdict_that_comes_before_anything_is_prepared_finds_nothing_of_the_round_before() -> None:
+    """Twice the same outcome, and the process had no time between."""
+    text = [3, 1]
+    draws = speculator(Settings(lookahead=4, branches=60, fanout="uniform", backup="neural"))
+    drafted = draws.begin(text, 30).tokens
+    while draws.step():
+        pass
+    for source in ("hit", "miss"):
+        token = next(token for token in range(12) if token != drafted[1])
+        text += [drafted[0], token]
+        answer = draws.answer(1, token, 30)
+        assert answer.source == source
+        assert answer.tokens == speculator(Settings(lookahead=4, backup="neural")).begin(text, 30).tokens
+        drafted = answer.tokens
+
+
 # What may be asked ----------------------------------------------------------------------------------------------------
 
 
