@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -23,6 +24,7 @@ Role = Literal[
 Value = int | float | bool | str
 LONGEST_TEXT = 500
 YES, NO = ("true", "yes", "1"), ("false", "no", "0")
+ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +261,7 @@ class Choice:
     @property
     def label(self) -> str:
         """The shortest command-line spelling: `static:4`, `threshold:0.4,cap=10`."""
-        words = [
-            f"{value:g}" if isinstance(value, float) else str(value).lower()
-            for value in (self.params[param.name] for param in self.spec.params)
-        ]
+        words = [_word(self.params[param.name]) for param in self.spec.params]
         if not words:
             return self.strategy
         rest = [
@@ -271,6 +270,13 @@ class Choice:
             if self.params[param.name] != param.default
         ]
         return f"{self.strategy}:" + ",".join([words[0], *rest])
+
+
+def _word(value: Value) -> str:
+    """An id is long and says nothing: its first part tells it from the others."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value).lower() if isinstance(value, bool) else ID.sub(r"\1", str(value))
 
 
 def choose(strategy: str, params: Mapping[str, object] | None = None) -> Choice:

@@ -85,3 +85,9 @@ def test_a_value_of_another_kind_is_refused(value: object) -> None:
 def test_sampling_out_of_bounds_is_refused_in_words(settings: dict[str, object]) -> None:
     with pytest.raises(BadSampling, match=next(iter(settings)) if "stop" not in settings else "stop string"):
         Sampling(**settings)  # type: ignore[arg-type]
+
+
+def test_a_label_keeps_names_as_they_are_and_tells_ids_by_their_first_part() -> None:
+    assert choose("disco", {"classifier": "Ours"}).label == "disco:priced,classifier=Ours"
+    long = "9c305924-3438-48eb-bec7-cc3b69a8db4b"
+    assert choose("disco", {"classifier": long}).label == "disco:priced,classifier=9c305924"

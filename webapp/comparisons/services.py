@@ -190,12 +190,13 @@ def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Choic
 
 
 def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:
-    """Name the very classifier that will decide, so that training another one later changes nothing here."""
+    """Name the very classifier that will decide, so that training another one later changes nothing here. A label
+    names one by the first eight digits of its id."""
     asked = choice.params.get("classifier")
     if asked is None:
         return choice
     there = pair.classifiers.kept().order_by("-created")
-    found = next((one for one in there if str(one.pk) == asked), None) if asked else there.first()
+    found = next((one for one in there if asked in (str(one.pk), str(one.pk)[:8])), None) if asked else there.first()
     if found is None:
         what = f"{pair.name} has no classifier {str(asked)[:40]!r}." if asked else f"{pair.name} has no classifier yet."
         hint = "Train one on this pair, or add one, then compare with it."

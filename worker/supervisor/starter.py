@@ -22,7 +22,12 @@ DEFAULTS = ROOT / "starter" / "defaults.json"
 ROLES = ("target", "draft")
 NAME = "Starter"
 DEMO_PROMPTS = 12
-DEMO = [{"strategy": "static", "params": {"lookahead": n}} for n in (2, 4)] + [{"strategy": "threshold"}]
+DEMO: list[dict[str, object]] = [
+    {"strategy": "static", "params": {"lookahead": 2}},
+    {"strategy": "static", "params": {"lookahead": 4}},
+    {"strategy": "threshold"},
+    {"strategy": "ssd", "params": {"lookahead": 4, "branches": 8}},
+]
 
 
 def load() -> None:
@@ -46,9 +51,10 @@ def launch_demo() -> None:
         return
     defaults = json.loads(DEFAULTS.read_text())
     sampling = {**defaults["sampling"], "max_new_tokens": defaults["max_new_tokens"]}
-    disco = [{"strategy": "disco"}] if pair.classifiers.exists() else []
+    with_classifier = [{"strategy": "disco"}, {"strategy": "ssd-disco"}] if pair.classifiers.exists() else []
+    strategies = [*DEMO, *with_classifier]
     spec = comparisons.specify(
-        pair=pair, dataset=code, split="test", limit=DEMO_PROMPTS, strategies=[*DEMO, *disco], sampling=sampling
+        pair=pair, dataset=code, split="test", limit=DEMO_PROMPTS, strategies=strategies, sampling=sampling
     )
     comparisons.launch(name="Demo", spec=spec, by=owner)
 
@@ -67,8 +73,7 @@ def _load_pair(owner: Actor) -> None:
         if (PAIR / "disco").exists():
             files = _files(PAIR / "disco")
             kept = uploads.keep(team=owner.home, name=f"{NAME} classifier", files=files, by=owner)
-            metrics = json.loads((PAIR / "disco" / "card.json").read_text())["metrics"]
-            registry.add_classifier(name=f"{NAME} classifier", pair=pair, upload=kept, by=owner, metrics=metrics)
+            registry.add_classifier(name=f"{NAME} classifier", pair=pair, upload=kept, by=owner)
 
 
 def _model(role: str, owner: Actor) -> LanguageModel:

@@ -144,6 +144,8 @@ def test_disco_names_the_very_classifier_that_will_decide(world, ready):
     made = registry.add_classifier(name="c", pair=ready[0], upload=upload, by=by)
     shown = post(world, make.body(*ready, **disco)).json()
     assert shown["runs"][1]["params"]["classifier"] == str(made.pk)
+    as_labelled = {"strategies": [{"strategy": "disco", "params": {"classifier": str(made.pk)[:8]}}]}
+    assert post(world, make.body(*ready, **as_labelled)).json()["runs"][1]["params"]["classifier"] == str(made.pk)
     theirs = make.pair(world.actor(world.charlie))
     stranger = registry.add_classifier(name="c", pair=theirs, upload=upload, by=world.actor(world.charlie))
     asked = {"strategies": [{"strategy": "disco", "params": {"classifier": str(stranger.pk)}}]}
