@@ -32,6 +32,8 @@ class Record:
         """`tails` says, for places without a match, how many tokens the draft would go on to say before it ended the
         text itself, where it would; `ended` that the text's last token is an end token."""
         room, tails = max_new_tokens or len(matches), tails or {}
+        if room < len(matches):
+            raise ValueError(f"a text of {len(matches)} tokens where at most {room} were asked for")
         runs, limits = [0] * (len(matches) + 1), [0] * len(matches)
         for i in reversed(range(len(matches))):
             runs[i] = runs[i + 1] + 1 if matches[i] else 0

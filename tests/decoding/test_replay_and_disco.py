@@ -104,6 +104,11 @@ def test_a_replay_counts_exactly_what_a_live_run_does(name: str, sampling: Sampl
         assert replay([recording.record], lambda i, r=recording: policy(r)) == counted(live.events)  # type: ignore[misc]
 
 
+def test_a_text_longer_than_what_was_asked_for_is_no_record() -> None:
+    with pytest.raises(ValueError, match="a text of 3 tokens where at most 2 were asked for"):
+        Record.of([True, False, True], max_new_tokens=2)
+
+
 def test_a_room_that_the_text_left_is_known_to_the_replay() -> None:
     """A text that its end token cut short still had room: its last draft was as long as ever."""
     assert replay([Record.of([True, False, False], 10)], lambda i: Static(4)).rounds == {4: 2}
