@@ -102,8 +102,10 @@ class Teller(AsyncWebsocketConsumer):
             await within(max(0.0, heard + HEARTBEAT - clock()), self.stirred)
 
     async def _fresh(self) -> list[Frame]:
-        """What the board brought and this watcher has not heard; read anew when the board cannot know it."""
-        frames, self.inbox = self.watch.sift(self.inbox), []
+        """What the board brought and this watcher has not heard; read anew when the board cannot know it. Then what it
+        brought is older than what is read: rows taken from it would pass for told, and their traces never follow."""
+        brought, self.inbox = self.inbox, []
+        frames = [] if self.watch.must_read else self.watch.sift(brought)
         if self.watch.must_read:
             frames += await database_sync_to_async(self.watch.news, thread_sensitive=False)()
         return frames

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 
 from tests.webapp import make
 from tests.webapp.live.conftest import decoded, run, watcher
@@ -15,6 +16,8 @@ from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.live import board, telling
+from webapp.live.consumer import ComparisonConsumer
+from webapp.live.watch import Watch
 
 NOT_FOUND = (4004, "There is no such comparison that you may see.")
 ALL_TOLD = (1000, "The comparison is over and all of it was told.")
@@ -195,6 +198,22 @@ def test_a_sample_that_began_and_ended_unseen_is_told_too(world, comparison, job
 
     run(story())
     assert bob.seqs(sample) == [1, 2, 3]
+
+
+def test_what_the_board_read_first_hides_nothing_from_who_asks_for_more(world, comparison, job, sample):
+    """The board begins now, and knows of the sample only that it is over; the watcher wants to know how it went."""
+    teller = ComparisonConsumer()
+    teller.watch, others = Watch(comparison.pk), Watch(comparison.pk)
+    teller.watch.follow({}, comparison.created)
+
+    async def story() -> None:
+        await write(sample, 1, 3)
+        await finish(job, sample, last_seq=3)
+        others.since = timezone.now()
+        teller.inbox = await sync_to_async(others.news)()
+        assert "complete" in [frame["t"] for frame in await teller._fresh()]
+
+    run(story())
 
 
 def test_a_sample_begun_anew_is_told_from_its_start(world, comparison, job, sample):
