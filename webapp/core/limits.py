@@ -18,12 +18,13 @@ class Limit:
     seconds: int
 
     def spend(self, who: str) -> None:
-        """Count one try. More than `count` in a window raise TooMany."""
+        """Count one try. More than `count` in a window raise TooMany. A window begins with its first try."""
         now = int(timezone.now().timestamp())
-        key = self._key(who, now)
-        cache.add(key, 0, timeout=self.seconds)
-        if cache.incr(key) > self.count:
-            wait = self.seconds - now % self.seconds
+        since: int = cache.get_or_set(self._key(who), now, timeout=self.seconds)
+        tries = f"{self._key(who)}:{since}"
+        cache.add(tries, 0, timeout=2 * self.seconds)  # outlives its window: it never ends between two lines here
+        if cache.incr(tries) > self.count:
+            wait = max(1, since + self.seconds - now)
             raise TooMany(
                 f"More than {self.count} tries in {self.seconds // 60 or 1} min.",
                 hint=f"Try again in {wait} s.",
@@ -32,7 +33,8 @@ class Limit:
 
     def forget(self, who: str) -> None:
         """After a success, earlier failures no longer count."""
-        cache.delete(self._key(who, int(timezone.now().timestamp())))
+        since = cache.get(self._key(who))
+        cache.delete_many([self._key(who), f"{self._key(who)}:{since}"])
 
-    def _key(self, who: str, now: int) -> str:
-        return f"limit:{self.name}:{hashlib.sha256(who.encode()).hexdigest()}:{now // self.seconds}"
+    def _key(self, who: str) -> str:
+        return f"limit:{self.name}:{hashlib.sha256(who.encode()).hexdigest()}"
