@@ -14,6 +14,7 @@ from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet
 from webapp.comparisons.report import sample_of
 from webapp.core.problems import Conflict
+from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.registry.models import Classifier, Prompt
 from worker import noise
@@ -23,7 +24,6 @@ from worker.listening import reports
 from worker.materials import place_of, prompt_of
 from worker.messages import Audited, Began, Broke, Compare, Decoded, Grew, Loaded, Report, Which
 from worker.pulse import Hold
-from worker.terminal.document import version
 
 MOST_DEATHS = 3  # of the engine, with no sample finished in between
 

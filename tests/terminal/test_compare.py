@@ -17,8 +17,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.decoding.models import LLAMA, save
+from webapp.core.version import version
 from worker.terminal.compare import main
-from worker.terminal.document import version
 
 ROOT = Path(__file__).parents[2]
 

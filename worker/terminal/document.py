@@ -12,7 +12,8 @@ from decoding.chance import CHANCE_VERSION
 from decoding.comparison import WARM_UP_TOKENS
 from decoding.prompts import Prompt
 from decoding.summary import DEFINITIONS, DEFINITIONS_VERSION, Sample, report, verdict
-from worker.terminal.arguments import ROOT, Asked
+from webapp.core.version import version
+from worker.terminal.arguments import Asked
 
 FORMAT = "drafthouse.compare/1"
 
@@ -61,9 +62,3 @@ def fingerprint(prompts: Iterable[Prompt]) -> str:
     for prompt in prompts:
         digest.update(prompt.text.encode() + b"\0")
     return digest.hexdigest()
-
-
-def version() -> str:
-    """The first heading of the changelog: `## 0.1.0 (unreleased)`."""
-    lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
-    return next(line.split()[1] for line in lines if line.startswith("## "))
