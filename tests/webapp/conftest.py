@@ -1,4 +1,4 @@
-"""The world of the service's tests: alice owns a team, bob and victor are in it, charlie must see nothing of it."""
+"""A data folder and a database of the tests' own, and in each test a world of teams and people."""
 
 # ruff: noqa: E402  the environment comes before Django reads it
 
@@ -9,7 +9,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +25,8 @@ django.setup()
 import pytest
 from django.conf import settings as django_settings
 from django.core.cache import cache
-from django.test import Client
-from rest_framework.test import APIClient
 
-from webapp.accounts import actor as actors
-from webapp.accounts import services
-from webapp.accounts.actor import Actor
-from webapp.accounts.models import Membership, Role, Scope, Team, User
+from tests.webapp.world import World, a_world
 
 
 @pytest.fixture(scope="session")
@@ -44,52 +38,9 @@ def django_db_modify_db_settings() -> None:
         )
 
 
-@dataclass
-class World:
-    team: Team
-    other_team: Team
-    alice: User  # owner
-    bob: User  # member
-    victor: User  # viewer
-    charlie: User  # owner of another team
-    tokens: dict[str, str] = field(default_factory=dict)
-
-    def page(self, user: User | None) -> Client:
-        client = Client()
-        if user is not None:
-            client.force_login(user)
-        return client
-
-    def api(self, user: User | None) -> APIClient:
-        client = APIClient()
-        if user is not None:
-            client.force_login(user)
-        return client
-
-    def script(self, scope: str = "admin") -> APIClient:
-        """Alice's program, with a token of this scope."""
-        if scope not in self.tokens:
-            self.tokens[scope] = services.create_token(
-                name=scope, scope=Scope(scope), days=1, by=self.actor(self.alice)
-            )[1]
-        client = APIClient()
-        client.credentials(HTTP_AUTHORIZATION=f"Bearer {self.tokens[scope]}")
-        return client
-
-    def actor(self, user: User) -> Actor:
-        return actors.of_user(User.objects.get(pk=user.pk))
-
-
 @pytest.fixture
 def world(db: Any) -> World:
-    alice, bob, victor, charlie = (
-        User.objects.create(username=name, password="!") for name in ("alice", "bob", "victor", "charlie")
-    )
-    team = services.create_team(name="Alice's lab", by=alice)
-    other_team = services.create_team(name="Charlie's lab", by=charlie)
-    for user, role in ((bob, Role.MEMBER), (victor, Role.VIEWER)):
-        Membership.objects.create(team=team, user=user, role=role)
-    return World(team, other_team, alice, bob, victor, charlie)
+    return a_world()
 
 
 @pytest.fixture(autouse=True)
