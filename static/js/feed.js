@@ -12,6 +12,10 @@ const browser = {
   fetch: (url, options) => fetch(url, options),
   after: (ms, call) => setTimeout(call, ms),
   cancel: (timer) => clearTimeout(timer),
+  onNetwork: (call) => {
+    addEventListener("offline", call);
+    addEventListener("online", call);
+  },
 };
 
 /**
@@ -30,13 +34,15 @@ export class Feed {
     this.mode = "";
     this.socket = null;
     this.timers = {};
+    this.isPolling = false;
     this.polling = null; // the request under way
     this.isCatchingUp = false;
   }
 
   start() {
-    if (this.to.isOver) this.#say("finished", "Finished");
-    else this.#connect();
+    if (this.to.isOver) return this.#say("finished", "Finished");
+    this.world.onNetwork(() => this.#begin());
+    this.#connect();
   }
 
   /** Also tell of these samples, each from the seq given. */
@@ -49,13 +55,15 @@ export class Feed {
     else if (this.polling) this.polling.abort(); // the poll loop asks again at once, with the longer list
   }
 
-  stop() {
-    for (const timer of Object.values(this.timers)) this.world.cancel(timer);
-    this.polling?.abort();
-    this.#drop();
-  }
-
   // ---- the socket
+
+  /** The network went or came back: an open socket may be dead without a word, and no pause need be waited for. */
+  #begin() {
+    if (this.mode === "finished" || this.mode === "refused") return;
+    this.failures = 0;
+    this.#say("reconnecting", "Reconnecting");
+    this.#connect();
+  }
 
   #connect() {
     this.#drop();
@@ -88,7 +96,7 @@ export class Feed {
   #lost() {
     if (this.failures >= FAILURES_BEFORE_POLLING) {
       this.#plan("socket", SOCKET_AGAIN_MS, () => this.#connect());
-      if (this.mode !== "polling") this.#poll();
+      if (!this.isPolling) this.#poll();
       return;
     }
     this.#say("reconnecting", "Reconnecting");
@@ -117,14 +125,16 @@ export class Feed {
   // ---- long-polling
 
   async #poll() {
-    this.#say("polling", "Polling");
-    for (let tries = 0; this.mode === "polling"; ) {
-      const answer = await this.#ask(25);
-      if (answer === "again") continue;
-      if (answer === "failed") {
-        await this.#pause(RETRY_MS[Math.min(tries++, RETRY_MS.length - 1)]);
-      } else {
+    this.isPolling = true;
+    for (let tries = 0; this.isPolling; ) {
+      const answer = await this.#ask(this.mode === "polling" ? 25 : 0); // the first one only finds out if it works
+      if (!this.isPolling) return;
+      if (answer === "heard") {
         tries = 0;
+        this.#say("polling", "Polling");
+      } else if (answer === "failed") {
+        this.#say("reconnecting", "Reconnecting");
+        await this.#pause(RETRY_MS[Math.min(tries++, RETRY_MS.length - 1)]);
       }
     }
   }
@@ -180,6 +190,7 @@ export class Feed {
   #say(mode, sentence) {
     if (this.mode === mode) return;
     this.mode = mode;
+    this.isPolling &&= mode === "polling" || mode === "reconnecting";
     this.to.onMode(mode, sentence);
   }
 

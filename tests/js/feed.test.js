@@ -29,6 +29,7 @@ class World {
         }),
         after: (ms, call) => (this.timers.set(++this.count, { ms, call }), this.count),
         cancel: (timer) => this.timers.delete(timer),
+        onNetwork: (call) => (this.network = call),
       },
     );
     feed.start();
@@ -107,11 +108,12 @@ test("where sockets are blocked it polls, from the same cursors, until a socket 
   world.close();
   world.ring(RETRY_MS[1]);
   world.close();
-  assert.equal(world.modes.at(-1), "polling");
-  assert.equal(world.requests[0].url, "/events/?wait=25&after=a%3A2");
+  assert.equal(world.modes.at(-1), "reconnecting");
+  assert.equal(world.requests[0].url, "/events/?wait=0&after=a%3A2");
 
   world.requests[0].answer(200, { frames: [events("a", 3)] });
   await settled();
+  assert.equal(world.modes.at(-1), "polling");
   assert.deepEqual(world.frames, [events("a", 3)]);
   assert.equal(world.requests[1].url, "/events/?wait=25&after=a%3A3");
 
@@ -123,7 +125,7 @@ test("where sockets are blocked it polls, from the same cursors, until a socket 
   assert.deepEqual(world.socket.sent[0].after, { a: 3 });
 });
 
-test("a poll that fails is repeated after a pause", async () => {
+test("a poll that fails is repeated after a pause, and nobody calls that polling", async () => {
   const world = new World();
   world.feed();
   world.close();
@@ -134,6 +136,30 @@ test("a poll that fails is repeated after a pause", async () => {
   world.ring(RETRY_MS[0]);
   await settled();
   assert.equal(world.requests.length, 2);
+  assert.deepEqual(world.modes, ["reconnecting"]);
+  world.requests[1].answer(200, { frames: [] });
+  await settled();
+  assert.deepEqual(world.modes, ["reconnecting", "polling"]);
+});
+
+test("when the network goes or comes back nobody waits for an open socket to be found dead, or for a pause", () => {
+  const world = new World();
+  world.feed();
+  world.open();
+  world.tell(events("a", 1));
+  world.network();
+  assert.ok(world.sockets[0].closed);
+  assert.deepEqual(world.modes, ["live", "reconnecting"]);
+  world.close();
+  world.network();
+  world.open();
+  assert.equal(world.sockets.length, 3);
+  assert.deepEqual(world.socket.sent, [{ t: "follow", since: "", after: { a: 1 } }]);
+  assert.equal(world.modes.at(-1), "live");
+
+  world.tell({ t: "finished" });
+  world.network();
+  assert.equal(world.sockets.length, 3);
 });
 
 test("a refusal is said and not argued with", () => {
