@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
+from importlib import metadata
 
 from django.db import Error, InterfaceError, OperationalError, close_old_connections, connection
 
 from decoding.errors import DrafthouseError
 from webapp.core.problems import Problem
+from webapp.core.version import version
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Kind
+from webapp.jobs.models import Job, Kind
 from worker import comparison_job, model_job, study_job, training_job
 from worker.database import Stopped
 from worker.engine_process import EngineDied, EngineProcess
@@ -73,13 +75,16 @@ class Hands:
     def _work(self, hold: Hold) -> None:
         job = hold.job
         try:
+            _require_new_enough(job)
             WORK[job.kind](hold, self.engine)
             jobs.succeed(job=job)
         except Stopped:
             self._put_down(hold)
         except (Problem, DrafthouseError) as refusal:
             jobs.fail(job=job, reason=str(refusal))
-        except (NotHere, EngineDied) as trouble:
+        except NotHere as why:
+            jobs.refuse(job=job, reason=str(why))
+        except EngineDied as trouble:
             jobs.give_back(job=job, reason=f"{self.name}: {trouble}")
         except (OperationalError, InterfaceError):
             raise  # the database is away, and what we would say of it cannot be written
@@ -105,12 +110,23 @@ class Hands:
         )
 
 
+def _require_new_enough(job: Job) -> None:
+    if _number(job.version) > _number(version()):
+        raise NotHere(
+            f"It was submitted by Drafthouse {job.version}, and this worker is {version()}: bring it up to date."
+        )
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)))
+
+
 def _versions() -> dict[str, str]:
     """Without importing any of them."""
-    found = {}
+    found = {"drafthouse": version()}
     for package in ("torch", "transformers", "safetensors"):
         try:
-            found[package] = version(package)
-        except PackageNotFoundError:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
             continue
     return found

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from webapp.accounts.models import Owned, Team
 from webapp.core.models import Noun
+from webapp.core.version import version
 
 
 class State(models.TextChoices):
@@ -66,6 +67,8 @@ class Job(Noun):
     lease_until = models.DateTimeField(null=True)
     is_cancel_asked = models.BooleanField(default=False)
     reason = models.TextField(blank=True)  # why it waits, or why it ended so, as a sentence
+    refusals = models.JSONField(default=dict)  # workers that cannot do it, each with its reason
+    version = models.CharField(max_length=40, default=version)  # of the Drafthouse that made it
     done_count = models.PositiveIntegerField(default=0)
     total_count = models.PositiveIntegerField(default=0)
     started = models.DateTimeField(null=True)
@@ -157,6 +160,10 @@ class Workers(models.QuerySet["Worker"]):
     def alive(self) -> Workers:
         """By the database's clock, as they were seen: those of the workers' machines may differ."""
         return self.filter(seen__gt=Now() - Worker.SILENCE)
+
+    def that_could(self, job: Job) -> list[Worker]:
+        """Those at hand that listen to its queue and have not said that they cannot do it."""
+        return [worker for worker in self.alive() if job.queue in worker.queues and worker.name not in job.refusals]
 
 
 class Worker(models.Model):
