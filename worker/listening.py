@@ -6,16 +6,16 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from decoding.errors import DrafthouseError, OutOfMemory
+from decoding.errors import BadCheckpoint, BadDevice, DrafthouseError, OutOfMemory
 from worker.database import Stopped
 from worker.engine_process import EngineDied, EngineProcess
 from worker.materials import NotHere
-from worker.messages import Ended, Failed, Order, Report
+from worker.messages import CheckModel, Ended, Failed, Order, Report
 from worker.pulse import Hold
 
 TIME_TO_LOAD = 1800.0  # s until the first word: a large model comes from a slow disk
 TIME_TO_CANCEL = 0.5  # s for the flag, which is looked at before every round; then TERM, then KILL
-NEEDS_ANOTHER_MACHINE = (OutOfMemory.code, "bad-device")
+NEEDS_ANOTHER_MACHINE = {OutOfMemory.code, BadDevice.code}
 
 
 def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]:
@@ -37,7 +37,7 @@ def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]
             case Ended():
                 return
             case Failed():
-                raise _refusal(report)
+                raise _refusal(report, order)
             case _:
                 yield report
 
@@ -62,7 +62,9 @@ def _last_words(engine: EngineProcess, report: Report | None) -> Iterator[Report
     engine.end()
 
 
-def _refusal(failed: Failed) -> Exception:
+def _refusal(failed: Failed, order: Order) -> Exception:
     if failed.code in NEEDS_ANOTHER_MACHINE:
         return NotHere(failed.sentence)
+    if failed.code == BadCheckpoint.code and not isinstance(order, CheckModel):
+        return NotHere(failed.sentence)  # it was found to be sound, so it is this machine that cannot load it
     return DrafthouseError(failed.sentence)

@@ -7,6 +7,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+from django.utils import timezone
+
 from decoding import events, summary
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
@@ -14,7 +16,7 @@ from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.jobs import services as jobs
 from webapp.jobs.leases import Reaper
-from webapp.jobs.models import Job, Kind
+from webapp.jobs.models import Job, Kind, Worker
 from webapp.registry import services
 from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, Training
 from webapp.studies import services as studies
@@ -196,3 +198,8 @@ def silence() -> int:
     reaper.look()
     now = jobs.LEASE.total_seconds() + 1
     return reaper.look()
+
+
+def gone(worker: str) -> None:
+    """Nothing was heard of it for longer than a worker may be silent."""
+    Worker.objects.filter(name=worker).update(seen=timezone.now() - 2 * Worker.SILENCE)

@@ -30,9 +30,10 @@ class Place:
     eta_s: float | None = None  # None: it does not wait, nobody is there to do it, or nothing was measured yet
 
 
-def next_job(queues: Sequence[str]) -> Job | None:
+def next_job(queues: Sequence[str], worker: str) -> Job | None:
     """Locked where the database can, so that of two who look at once each gets another."""
     waiting = Job.objects.waiting().filter(queue__in=queues).exclude(queue__in=Pause.objects.values("queue"))
+    waiting = waiting.exclude(refusals__has_key=worker)
     first = waiting.first()
     if first is None:
         return None
@@ -72,10 +73,10 @@ def place(job: Job) -> Place:
     position = line.index(job.pk) + 1 if job.pk in line else 1
     if pause := Pause.objects.filter(queue=job.queue).select_related("by").first():
         return Place(position, f"{_ordinal(position)} in `{job.queue}`. {pause}")
-    worker_count = sum(job.queue in worker.queues for worker in Worker.objects.alive())
+    worker_count = len(Worker.objects.that_could(job))
     before = f"{job.reason} " if job.attempt else ""  # why it was given back
     if not worker_count:
-        return Place(position, f"{before}No worker listens on `{job.queue}`; start one with `./drafthouse up`.")
+        return Place(position, nobody_can(job) if job.refusals else f"{before}{_nobody_listens(job.queue)}")
     running = list(Job.objects.filter(state=State.RUNNING, queue=job.queue).order_by("started"))
     pace = _Pace(job.queue)
     eta_s = _eta_s(running, line[: position - 1], worker_count, pace)
@@ -87,6 +88,12 @@ def place(job: Job) -> Place:
         busy += f" with {whose}" + (f", {_about(left)} left" if left is not None else "")
     begins = f" It may begin in {_about(eta_s)}." if eta_s else ""
     return Place(position, f"{before}{_ordinal(position)} in `{job.queue}`; {busy}.{begins}", eta_s)
+
+
+def nobody_can(job: Job) -> str:
+    """Every worker that was at hand has refused it."""
+    told = " ".join(f"{worker}: {reason}" for worker, reason in job.refusals.items())
+    return f"No worker at hand can do it. {told} Start a worker that can, and try again."
 
 
 def states() -> list[dict[str, Any]]:
@@ -168,6 +175,15 @@ def _eta_s(running: Sequence[Job], ahead: Sequence[UUID], worker_count: int, pac
     if None in before:
         return None
     return sum(seconds for seconds in before if seconds) / worker_count
+
+
+def _nobody_listens(queue: str) -> str:
+    if queue == Queue.GPU:
+        return (
+            "No worker listens on `gpu`; start one with `./drafthouse up` on a machine with an NVIDIA GPU, "
+            "or choose the queue `cpu`."
+        )
+    return f"No worker listens on `{queue}`; start one with `./drafthouse up`."
 
 
 def _about(seconds: float) -> str:

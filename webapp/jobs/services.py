@@ -79,6 +79,7 @@ def retry(*, job: Job, by: Actor) -> Job:
         attempt=0,
         attempt_limit=TRIES,
         is_cancel_asked=False,
+        refusals={},
         worker="",
     ):
         raise Conflict(
@@ -129,7 +130,7 @@ def _require_operator(by: Actor) -> None:
 @transaction.atomic
 def claim(*, worker: str, queues: Iterable[str]) -> Job | None:
     """The next job for these queues, leased to this worker; None when nothing waits."""
-    job = line.next_job(list(queues))
+    job = line.next_job(list(queues), worker)
     if job is None or not _move(
         job,
         State.QUEUED,
@@ -209,6 +210,19 @@ def give_back(*, job: Job, reason: str) -> bool:
 
 
 @transaction.atomic
+def refuse(*, job: Job, reason: str) -> bool:
+    """This worker cannot do it at all. Another gets it; if there is none it fails, so that nobody waits in vain."""
+    job.refusals = {**job.refusals, job.worker: reason}
+    if not _ours(job).update(refusals=job.refusals, attempt_limit=job.attempt + TRIES):  # that was no attempt
+        return False
+    job.refresh_from_db(fields=["attempt_limit"])
+    others = [worker.name for worker in Worker.objects.that_could(job)]
+    if not others:
+        return _end(job, State.FAILED, line.nobody_can(job))
+    return give_back(job=job, reason=f"{job.worker} cannot do it: {reason} {_listed(others)} may be able to.")
+
+
+@transaction.atomic
 def release(*, job: Job) -> bool:
     """The worker goes home as it was told to; that is nobody's failure and costs no attempt."""
     Job.objects.filter(pk=job.pk, attempt=job.attempt).update(attempt_limit=F("attempt") + TRIES)
@@ -221,7 +235,11 @@ def take_back_from_silent(*, job: Job) -> bool:
 
 
 def take_back(*, worker: str) -> int:
-    """What a worker of this name held when it was killed; it asks for this when it starts again."""
+    """What a worker of this name held when it was killed; it asks for this when it starts again. What it could not do
+    then it may be able to do now."""
+    for job in Job.objects.filter(state=State.QUEUED, refusals__has_key=worker):
+        del job.refusals[worker]
+        job.save(update_fields=["refusals"])
     held = Job.objects.filter(state=State.RUNNING, worker=worker)
     return sum(_take_back(job, f"{worker} was killed and has started again.") for job in held)
 
@@ -245,6 +263,10 @@ def announce(
     """A worker says that it lives, what it can do, and which models need not be fetched for it."""
     told = {"queues": queues, "devices": devices, "versions": versions, "cached": list(cached), "seen": Now()}
     Worker.objects.update_or_create(name=name, defaults=told)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " or ".join(names) if len(names) < 4 else f"{names[0]} or one of {len(names) - 1} others"
 
 
 def _ours(job: Job) -> Any:

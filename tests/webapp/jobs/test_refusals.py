@@ -1,0 +1,96 @@
+"""A worker that cannot do a job at all gives it back with the reason; who could is said, and if nobody could, that."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.webapp import make
+from webapp.jobs import line, services
+from webapp.jobs.models import Job, JobEvent, Kind, Queue
+
+NO_MEMORY = "It needs 30.0 GiB, and cpu has 12.0 GiB free."
+
+
+@pytest.fixture
+def job(world) -> Job:
+    return services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title="one", by=world.actor(world.bob))
+
+
+def listen(*names: str, queue: str = "cpu") -> None:
+    for name in names:
+        services.announce(name=name, queues=[queue], devices=[queue], versions={})
+
+
+def claim(worker: str) -> Job | None:
+    return services.claim(worker=worker, queues=["cpu"])
+
+
+def test_what_one_worker_cannot_do_another_gets_and_the_first_never_again(job):
+    listen("small", "large")
+    assert services.refuse(job=claim("small"), reason=NO_MEMORY)
+    job.refresh_from_db()
+    assert job.state == "queued"
+    assert job.reason == f"small cannot do it: {NO_MEMORY} large may be able to."
+    assert job.reason in line.place(job).reason
+    assert claim("small") is None
+    assert services.succeed(job=claim("large"))
+
+
+def test_a_refusal_holds_nobody_else_up(job, world):
+    listen("small", "large")
+    services.refuse(job=claim("small"), reason=NO_MEMORY)
+    other = services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title="two", by=world.actor(world.bob))
+    assert claim("small") == other
+
+
+def test_a_refusal_is_no_attempt(job):
+    listen("a", "b", "c", "d", "e")
+    for name in "abcd":
+        services.refuse(job=claim(name), reason=NO_MEMORY)
+    job.refresh_from_db()
+    assert job.attempt_limit - job.attempt == services.TRIES
+    assert claim("e") == job
+
+
+def test_a_job_that_nobody_at_hand_can_do_fails_at_once_and_says_why_each_could_not(job, world):
+    listen("a", "b")
+    listen("gpu-1", queue="gpu")
+    services.refuse(job=claim("a"), reason=NO_MEMORY)
+    services.refuse(job=claim("b"), reason="It has no such folder.")
+    job.refresh_from_db()
+    assert job.state == "failed"
+    assert f"a: {NO_MEMORY}" in job.reason and "b: It has no such folder." in job.reason
+    assert job.reason.endswith("Start a worker that can, and try again.")
+
+    services.retry(job=job, by=world.actor(world.bob))
+    assert claim("a") == job
+
+
+def test_one_who_could_and_has_left_is_not_waited_for_in_silence(job):
+    listen("small", "large")
+    services.refuse(job=claim("small"), reason=NO_MEMORY)
+    make.gone("large")
+    assert line.place(Job.objects.get()).reason.startswith("No worker at hand can do it. small: It needs 30.0 GiB")
+
+
+def test_a_worker_that_starts_anew_may_try_again(job):
+    listen("small", "large")
+    services.refuse(job=claim("small"), reason=NO_MEMORY)
+    services.take_back(worker="small")
+    assert claim("small") == job
+
+
+def test_a_worker_that_lost_its_lease_refuses_nothing(job):
+    listen("small", "large")
+    old = claim("small")
+    assert make.silence() == 1
+    claim("large")
+    assert not services.refuse(job=old, reason=NO_MEMORY)
+    assert Job.objects.get().refusals == {}
+    assert not JobEvent.objects.filter(sentence__contains="cannot do it").exists()
+
+
+def test_a_queue_to_which_nobody_listens_is_told_at_once(world):
+    job = services.enqueue(kind=Kind.COMPARISON, queue=Queue.GPU, title="one", by=world.actor(world.bob))
+    shown = world.api(world.bob).get(f"/api/v1/jobs/{job.pk}/").json()
+    assert "No worker listens on `gpu`; start one with `./drafthouse up` on a machine with" in shown["place"]["reason"]

@@ -1,0 +1,50 @@
+"""A real worker that cannot do a job says so and leaves it to another."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from django.conf import settings
+
+from webapp.jobs.models import Job
+from webapp.registry.models import LanguageModel
+
+
+def test_a_pair_that_lies_on_another_machine_is_left_to_that_machine(launch, make_worker, pair, tmp_path: Path):
+    LanguageModel.objects.filter(pk=pair.draft.pk).update(source="path", upload=None, location=str(tmp_path / "far"))
+    make_worker("far")
+    near = make_worker("near")
+    launch()
+    near.look()
+    job = Job.objects.get()
+    assert job.state == "queued"
+    assert "near cannot do it: draft should be in" in job.reason and "far may be able to." in job.reason
+    near.look()
+    job.refresh_from_db()
+    assert (job.state, job.attempt) == ("queued", 1)
+
+
+def test_a_worker_older_than_the_job_leaves_it_to_a_newer_one(launch, make_worker):
+    launch()
+    Job.objects.update(version="99.0")
+    make_worker("old").look()
+    job = Job.objects.get()
+    assert job.state == "failed"
+    assert "old: It was submitted by Drafthouse 99.0, and this worker is" in job.reason
+
+
+def test_a_copy_that_is_spoiled_here_speaks_only_for_this_machine(launch, make_worker, engine):
+    engine.end()  # else the models of an earlier test might still be resident
+    launch()
+    hands = make_worker("w1")
+    hands.look()
+    engine.end()
+    for weights in (Path(settings.DATA_DIR) / "models").glob("*/*.safetensors"):
+        weights.write_bytes(b"spoiled")
+    make_worker("w2")
+    again = launch()
+    hands.look()
+    again.job.refresh_from_db()
+    assert again.job.state == "queued" and "w2 may be able to." in again.job.reason
+    shutil.rmtree(Path(settings.DATA_DIR) / "models")
