@@ -1,6 +1,7 @@
 // What SSD prepared while the target verified: a column for each number of tokens that might be accepted, in it the
 // branches that were drafted on for that case, and which of them the verdict then chose. What is decided here is pure.
 
+import { ms } from "./facts.js";
 import { html } from "./svg.js";
 
 /** The branch that holds what the verdict said; undefined where none does. */
@@ -23,17 +24,9 @@ export function sentence(round, word) {
   const said = `the target kept ${round.accepted} and said ${word(round.token)}`;
   const expected = `expected to hold the outcome at ${Math.round(100 * round.predictedHit)} %`;
   return `Round ${round.number}: ${round.branches.length} branches prepared, ${expected}; ${said}, which was ` +
-    (hit ? `among them: a hit, ${hit[2]} tokens deep.` : "not among them: a miss.");
+    (hit ? `among them: a hit, ${hit[2]} tokens deep.` : "not among them: a miss.") +
+    ` The draft worked ${ms(round.busy)} on them, then stood still for ${ms(round.idle)}.`;
 }
-
-/** Where a round's own draft came from, in words. */
-export function origin(round) {
-  if (round.source === "hit") return "taken from what was prepared: a hit";
-  if (round.source === "miss") return `after a miss, by the ${BACKUPS[round.backup] ?? "draft"}`;
-  return "";
-}
-
-const BACKUPS = { neural: "draft model", ngram: "n-gram before", random: "dice" };
 
 /** The outcomes of the round that is looked at. Empty where nothing was prepared. */
 export class Ahead {

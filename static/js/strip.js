@@ -1,7 +1,7 @@
 // The text itself, token by token, and under the reader's eye one round of it: what was drafted, how sure the draft was,
 // what the target wanted.
 
-import { origin } from "./ahead.js";
+import { facts } from "./facts.js";
 import { html } from "./svg.js";
 
 const PROMPT_LINES = 3; // of the prompt, only what the text continues
@@ -117,22 +117,6 @@ export class Strip {
     to.element.tabIndex = 0;
     to.element.focus();
   }
-}
-
-const STOPS = { limit: "the lookahead was used up", rule: "the stop rule said so", eos: "an end token was drafted", length: "no room was left" };
-const ms = (ns) => `${(ns / 1e6).toFixed(ns < 1e7 ? 2 : 1)} ms`;
-
-function facts(round) {
-  const verify = `verified in ${ms(round.verifyEnd - round.verifyStart)}`;
-  if (!round.drafted.length) return `Round ${round.number} · no draft · ${verify}`;
-  const parts = [
-    `Round ${round.number}`,
-    `${round.accepted} of ${round.drafted.length} accepted`,
-    `drafted in ${ms(round.draftEnd - round.draftStart)}, until ${STOPS[round.stop] ?? round.stop}`,
-    verify,
-    origin(round),
-  ];
-  return parts.filter(Boolean).join(" · ");
 }
 
 function gauge(value, what) {

@@ -8,7 +8,8 @@
  *   estimate: number[], stop: string, source: string, passes: number, draftStart: number, draftEnd: number,
  *   backup: string, branches: number[][], predictedHit: number, anticipateStart: number, anticipateEnd: number,
  *   fanout: number[], busy: number, idle: number,
- *   accepted: number, token: number, outcome: string, wait: number, verifyStart: number, verifyEnd: number}} Round
+ *   accepted: number, token: number, outcome: string, wait: number, verifyStart: number, verifyEnd: number,
+ *   lost: string}} Round
  *
  * `fate` is `accepted`, `correction`, `bonus`, or `own` where the target spoke without a draft.
  * @typedef {{id: number, round: number, fate: string}} Token
@@ -79,7 +80,7 @@ const STEPS = {
     const round = {
       ...NOTHING_DRAFTED, ...state.pending, number: event.round, start: state.tokens.length,
       accepted: event.accepted, token: event.token, outcome: event.outcome, wait: event.wait_ns,
-      verifyStart: event.start_ns, verifyEnd: event.end_ns,
+      verifyStart: event.start_ns, verifyEnd: event.end_ns, lost: event.lost ?? "",
     };
     const kept = round.drafted.slice(0, round.accepted).map((id) => ({ id, round: round.number, fate: "accepted" }));
     const fate = round.drafted.length ? round.outcome : "own";

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { facts, origin } from "../../static/js/facts.js";
+import { foldAll } from "../../static/js/trace.js";
+import { twoRounds } from "./golden.js";
+
+const [first] = foldAll(twoRounds).rounds;
+
+test("a round is told in one line", () => {
+  assert.equal(facts(first), "Round 1 · 1 of 3 accepted · drafted in 0.00 ms, until the lookahead was used up · " +
+    "the target waited 0.00 ms and verified in 0.00 ms");
+  const alone = { ...first, drafted: [], source: "none" };
+  assert.match(facts(alone), /^Round 1 · no draft · the target waited/);
+});
+
+test("every reason to stop that a trace may give has words", () => {
+  const declared = readFileSync(new URL("../../decoding/events.py", import.meta.url), "utf8").match(/StopReason = Literal\[([^\]]*)\]/)[1];
+  const reasons = [...declared.matchAll(/^ *"(\w+)"/gm)].map(([, reason]) => reason);
+  assert.ok(reasons.includes("limit") && reasons.includes("early"));
+  for (const stop of reasons) assert.doesNotMatch(facts({ ...first, stop }), new RegExp(`until ${stop}\\b`), stop);
+});
+
+test("a draft that is lost is told with the reason, on the round that goes without", () => {
+  const lost = "The draft's process was ended by SIGKILL. The target went on alone.";
+  const events = twoRounds.map((event) => (event.event === "verified" && event.round === 2 ? { ...event, lost } : event));
+  const [before, after] = foldAll(events).rounds;
+  assert.equal(before.lost, "");
+  assert.ok(facts(after).endsWith(` · ${lost}`));
+});
+
+test("a draft says where it came from", () => {
+  assert.equal(origin({ source: "hit", backup: "" }), "taken from what was prepared: a hit");
+  assert.equal(origin({ source: "miss", backup: "ngram" }), "after a miss, by the n-gram before");
+  assert.equal(origin({ source: "fresh", backup: "" }), "");
+});
