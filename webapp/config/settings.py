@@ -195,7 +195,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PAGINATION_CLASS": "webapp.core.rest.Pages",
     "DEFAULT_FILTER_BACKENDS": [
-        "django_filters.rest_framework.DjangoFilterBackend",
+        "webapp.core.rest.StrictFilters",
         "webapp.core.rest.StrictOrdering",
     ],
     "DEFAULT_SCHEMA_CLASS": "webapp.core.schema.ProblemSchema",

@@ -84,11 +84,13 @@ class Nouns(viewsets.GenericViewSet[Any]):
     ordering: tuple[str, ...] = ("-created",)
     lookup_field = "pk"
     lookup_value_converter = "uuid"
+    http_method_names = ["get", "post", "put", "patch", "delete", "head", "options"]  # else an action `trace` is TRACE
     query_names: tuple[str, ...] = ()  # what actions other than list read from the query
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        self._refuse_unknown_query(request)
+        if self.action not in (None, "metadata"):  # None: a method that this address does not take
+            self._refuse_unknown_query(request)
 
     @property
     def actor(self) -> Any:

@@ -1,4 +1,4 @@
-"""What every API view reads with: bounded JSON, pages, and an order that exists.
+"""What every API view reads with: bounded JSON, pages, filters that are understood, and an order that exists.
 
 Apart from `core.api`, because the framework imports these while its own views are still being made.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django_filters.rest_framework import CharFilter, DjangoFilterBackend
 from rest_framework import filters, pagination
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
@@ -49,6 +50,21 @@ class Pages(pagination.LimitOffsetPagination):
             }
             for name, (low, high) in bounds.items()
         ]
+
+
+class StrictFilters(DjangoFilterBackend):
+    """A filter that is given but cannot be read, such as `?pair=` or `?binned=perhaps`, must not pass for none."""
+
+    def get_filterset(self, request: Request, queryset: Any, view: Any) -> Any:
+        filterset = super().get_filterset(request, queryset, view)
+        if filterset is not None and filterset.is_valid():
+            for name, value in filterset.form.cleaned_data.items():
+                is_text = isinstance(filterset.filters[name], CharFilter)
+                if name in request.query_params and value in (None, "") and not is_text:
+                    given = request.query_params[name][:40]
+                    raise Invalid(f"{name} is {given!r}, which nothing can be.", field=name,
+                                  hint="Leave it out, or see in the API's description what it can be.")  # fmt: skip
+        return filterset
 
 
 class StrictOrdering(filters.OrderingFilter):

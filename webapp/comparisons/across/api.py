@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.http import StreamingHttpResponse
-from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -18,7 +17,7 @@ from webapp.comparisons.across.export import as_csv
 from webapp.comparisons.models import Conditions, Run, SavedView
 from webapp.core.api import Nouns, once
 from webapp.core.problems import Invalid
-from webapp.core.rest import StrictOrdering
+from webapp.core.rest import StrictFilters, StrictOrdering
 from webapp.registry import services as registry
 from webapp.registry.models import Pair
 
@@ -36,7 +35,7 @@ class Runs(Nouns):
     queryset = Run.objects.all()
     serializer_class = serializers.RunOut
     filterset_class = filters.RunFilter
-    filter_backends = [DjangoFilterBackend, InOrder]
+    filter_backends = [StrictFilters, InOrder]
     ordering_fields = tuple(ORDERS)
     ordering = ()
     query_names = (*ASKED, "cost", "ordering")
