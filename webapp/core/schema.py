@@ -1,4 +1,4 @@
-"""What every operation of the OpenAPI schema says besides its own: refusals are problems."""
+"""What every operation of the OpenAPI schema says besides its own: refusals are problems, some lists never empty."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ class ProblemSchema(AutoSchema):
             "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
         }
         return bodies
+
+    def _map_serializer_field(self, field: Any, direction: str, bypass_extensions: bool = False) -> Any:
+        mapped = super()._map_serializer_field(field, direction, bypass_extensions)
+        return {**mapped, "minItems": 1} if getattr(field, "allow_empty", True) is False else mapped
 
 
 def add_problem(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
