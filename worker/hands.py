@@ -45,6 +45,7 @@ class Hands:
     def begin(self) -> None:
         """Before the first look. What a worker of this name held when it was killed need not wait for its lease."""
         try:
+            self._announce()
             jobs.take_back(worker=self.name)
         except Error as error:
             logger.warning("The database does not answer (%s).", error)

@@ -46,7 +46,7 @@ def load_pair(place: PairPlace, residents: Residents, choices: Sequence[Choice] 
         "threads": facts.threads,
         "system": platform.platform(),
         "python": platform.python_version(),
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),  # its own kind of text would make the worker load torch to read it
         "transformers": transformers.__version__,
         "by_strategy": {choice.label: pair.hardware_of(choice) for choice in choices},
     }
