@@ -49,14 +49,14 @@ def until(holds: Callable[[], Any], what: str, within: float = DEADLINE) -> Any:
 class Up:
     """Started in a data folder of its own, on a port of its own."""
 
-    def __init__(self, data: Path, *arguments: str) -> None:
+    def __init__(self, data: Path, *arguments: str, **environment: str) -> None:
         data.mkdir(exist_ok=True)
         self.data = data
         self.log = data / f"said-{len(list(data.glob('said-*.txt')))}.txt"
         self.env = {name: value for name, value in os.environ.items() if not name.startswith(("DRAFTHOUSE", "DJANGO"))}
         for name in ("REDIS_URL", "DATABASE_URL"):
             self.env.pop(name, None)
-        self.env["DRAFTHOUSE_DATA"] = str(data)
+        self.env |= {"DRAFTHOUSE_DATA": str(data), **environment}
         command = [sys.executable, "-P", "-m", "worker.supervisor", "--data", str(data), "--port", "0", *arguments]
         with self.log.open("x") as log:
             self.process = subprocess.Popen(
