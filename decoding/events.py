@@ -70,6 +70,7 @@ class Anticipated:
     passes: int = 0  # how often the draft model ran for them
     busy_ns: int = 0  # of the time from start to end, what the draft worked
     idle_ns: int = 0  # how long it then stood still until the verdict came
+    opening_ns: int = 0  # of the busy time, what passed before all branches took their first step
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,4 +91,5 @@ class SsdDrafter:
             passes=found.passes,
             busy_ns=found.busy_ns,
             idle_ns=found.idle_ns,
+            opening_ns=found.opening_ns,
         )

@@ -39,6 +39,7 @@ class Prepared:
     fanout: tuple[int, ...] = ()  # entry k: how many branches for k accepted
     passes: int = 0
     busy_ns: int = 0
+    opening_ns: int = 0  # of that, the first pass: it brings the cache up to date and opens the branches
     start_ns: int = 0
     end_ns: int = 0
     idle_ns: int = 0  # from then until now
@@ -127,6 +128,7 @@ class Speculator:
             before,
             passes=before.passes + 1,
             busy_ns=before.busy_ns + ended - began,
+            opening_ns=before.opening_ns or ended - began,
             start_ns=before.start_ns or began,
             end_ns=ended,
         )

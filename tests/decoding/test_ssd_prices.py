@@ -8,6 +8,7 @@ import pytest
 
 from decoding.events import Anticipated, Drafted, Event, Started, Verified
 from decoding.replay import Record
+from decoding.spec import Sampling, choose
 from decoding.ssd.plans import plan_for
 from decoding.ssd.prices import KNOWN, prices_from
 from decoding.ssd.settings import Settings
@@ -15,6 +16,7 @@ from decoding.ssd.simulated import ANYTIME, IN_TURN
 from decoding.ssd.simulator import simulate
 from decoding.ssd.theory import tokens_per_round
 from decoding.ssd.track import Track
+from tests.decoding.worlds import World
 
 MS = 1_000_000
 
@@ -78,6 +80,15 @@ def test_prices_are_found_again() -> None:
     assert found.answer == pytest.approx(0.02e-3)
     assert found.opening == pytest.approx(1e-3)
     assert [found.step(branches) for branches in (1, 6, 9, 12, 20)] == pytest.approx([2e-3] * 5)
+
+
+def test_a_live_trace_tells_opening_from_stepping() -> None:
+    world = World.of_tables(14, 3)
+    _, live = world.run(choose("ssd", {"placement": "in-turn"}), [3, 1], Sampling(max_new_tokens=20))
+    prepared = [event for event in live.events if isinstance(event, Anticipated)]
+    assert prepared
+    for event in prepared:
+        assert 0 < event.opening_ns < event.busy_ns if event.passes > 1 else event.opening_ns == event.busy_ns
 
 
 def test_published_prices_give_what_was_published() -> None:
