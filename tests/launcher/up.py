@@ -67,8 +67,8 @@ class Up:
     def said(self) -> str:
         return self.log.read_text()
 
-    def wait(self) -> Up:
-        until(lambda: "Ctrl-C stops everything" in self.said or self.process.poll() is not None, "the pages")
+    def wait(self, within: float = DEADLINE) -> Up:
+        until(lambda: "Ctrl-C stops everything" in self.said or self.process.poll() is not None, "the pages", within)
         assert self.process.poll() is None, self.said
         self.address = re.findall(r"is at (\S+)", self.said)[-1]
         return self
