@@ -5,10 +5,10 @@ import { Watching } from "./watching.js";
 import { Recording } from "./replay.js";
 import { Race, say } from "./race.js";
 import { Reading } from "./reading.js";
-import { forest, histogram, positions, waterfall } from "./evidence.js";
+import { advice, forest, histogram, positions, waterfall } from "./evidence.js";
 import { twins } from "./twins.js";
 import { WhatIf } from "./whatif.js";
-import { acceptanceOf, pairedSpeedups } from "./stats.js";
+import { acceptanceOf, grouped, pairedSpeedups } from "./stats.js";
 import { tokensPerSecond } from "./trace.js";
 
 const page = JSON.parse(document.getElementById("page").textContent);
@@ -139,7 +139,7 @@ function drawRace() {
   if (!$("#replay").hidden) {
     $("#scrub").max = Math.ceil(spanNs() / 1e5);
     $("#scrub").value = Math.round((view.clock ?? spanNs()) / 1e5);
-    say($("#clock"), `${((view.clock ?? spanNs()) / 1e6).toFixed(0)} ms`);
+    say($("#clock"), `${grouped(Math.round((view.clock ?? spanNs()) / 1e6))} ms`);
     say($("#play"), view.playing ? "Pause" : "Replay");
   }
 }
@@ -156,8 +156,8 @@ function drawEvidence() {
   positions($("#positions"), rows);
   histogram($("#histogram"), speculative);
   waterfall($("#waterfall"), speculative);
-  for (const place of document.querySelectorAll("[data-chosen]")) say(place, speculative?.label ?? "");
-  say($("#advice"), speculative?.losses?.advice ?? "");
+  for (const place of document.querySelectorAll("[data-chosen]")) say(place, speculative?.name ?? "");
+  say($("#advice"), speculative?.losses ? advice(speculative.losses) : "");
   twins({ rows, paired, speculative, prompts });
   whatIf?.draw();
   $("#evidence").hidden = false;

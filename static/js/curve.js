@@ -70,7 +70,7 @@ const grid = (ratio, kind, y, width) => svg("g", {},
 
 function measuredMark(row, x, y) {
   const { median, low, high } = row.speedup;
-  return svg("g", {}, svg("title", {}, `${row.label}, measured: ${median.toFixed(2)}×`),
+  return svg("g", {}, svg("title", {}, `${row.name}, measured: ${median.toFixed(2)}×`),
     low != null ? svg("path", { class: "interval", d: `M${x},${y(low)}V${y(high)}` }) : null,
     mark(row.strategy, 6, x, y(median)));
 }
@@ -89,7 +89,7 @@ export function bars(picture, answer, other) {
 function bar(line, x, y, width) {
   const { median, low, high } = line.speedup;
   return svg("g", { class: `${line.kind} s-${line.strategy}` },
-    svg("text", { class: "name", x: 0, y: y + 12 }, line.label),
+    svg("text", { class: "name", x: 0, y: y + 12 }, line.name ?? line.label),
     svg("text", { x: 0, y: y + 26 }, line.kind),
     svg("rect", { class: "bar", x: x(0), y: y + 4, width: x(median) - x(0), height: 20 }),
     low != null ? svg("path", { class: "interval", d: `M${x(low)},${y + 14}H${x(high)}` }) : null,

@@ -1,7 +1,7 @@
 // Draft and target on one clock: who worked when, who stood still, and whether what was prepared ahead was of use.
 
 import { measured, svg } from "./svg.js";
-import { ticks } from "./stats.js";
+import { grouped, ticks } from "./stats.js";
 
 const HEIGHT = 92, LEFT = 56, DRAFT = 14, TARGET = 44, BAR = 18;
 const SHOWN = 24; // rounds; more would be too thin to tell apart
@@ -29,7 +29,7 @@ export class Duet {
       name("draft", DRAFT), name("target", TARGET),
       ...rounds.map((round) => pair(round, x, round.number === chosen)),
       ...ticks((to - from) / 1e6, Math.max(2, Math.round(width / 160))).map((ms, i) =>
-        svg("text", { x: x(from + ms * 1e6), y: HEIGHT - 4, "text-anchor": i ? "middle" : "start" }, i ? `${ms}` : "0 ms")),
+        svg("text", { x: x(from + ms * 1e6), y: HEIGHT - 4, "text-anchor": i ? "middle" : "start" }, i ? grouped(ms) : "0 ms")),
     );
   }
 }

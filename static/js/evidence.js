@@ -3,12 +3,17 @@
 import { mark, svg } from "./svg.js";
 import { ticks } from "./stats.js";
 
-const ROW = 40, LABEL = 150, AXIS = 24;
+const ROW = 40, AXIS = 24, LEFT = 48;
+const VALUE = 48; // room for a number behind a bar
+const LETTER = 7, TITLE = 16; // about as wide as a letter, as high as an axis's title
+
+/** Room for the longest of these names, but never more than two fifths of the picture. */
+const roomFor = (names, width) => Math.min(0.4 * width, 16 + LETTER * Math.max(0, ...names.map((name) => name.length)));
 
 /** Every prompt a dot, the median the strategy's mark, its interval a bar; the line at 1 is the baseline. */
 export function forest(picture, strategies, paired) {
   const rows = strategies.filter((row) => row.role !== "baseline");
-  const width = picture.clientWidth || 600, label = width < 480 ? 96 : LABEL;
+  const width = picture.clientWidth || 600, label = roomFor(rows.map((row) => row.name), width);
   const all = rows.flatMap((row) => [...(paired.get(row.number) ?? []).map((point) => point.ratio), row.speedup?.high ?? 1]);
   const most = Math.max(1.25, ...all) * 1.03;
   const least = Math.floor(Math.min(0.9, ...all) * 9.7) / 10;
@@ -28,7 +33,7 @@ export function forest(picture, strategies, paired) {
 function forestRow(row, points, x, y) {
   const gain = row.speedup;
   return svg("g", { class: `s-${row.strategy}${row.role === "ranked" ? "" : " unranked"}` },
-    svg("text", { class: "name", x: 0, y: y + 4 }, row.label),
+    svg("text", { class: "name", x: 0, y: y + 4 }, row.name),
     ...points.map(({ prompt, ratio }) => svg("circle", { class: "prompt", cx: x(ratio), cy: y + jitter(prompt) * 10, r: 2.5 },
       svg("title", {}, `prompt ${prompt}: ${ratio.toFixed(2)}×`))),
     gain?.low != null ? svg("path", { class: "interval", d: `M${x(gain.low)},${y}H${x(gain.high)}` }) : null,
@@ -41,16 +46,17 @@ const jitter = (prompt) => ((prompt * 0.618034) % 1) * 2 - 1;
 /** Of the drafts that reached a position, the share accepted there: one line per strategy. */
 export function positions(picture, strategies) {
   const rows = strategies.filter((row) => row.places.length);
-  const width = picture.clientWidth || 480, height = 200, left = 40;
+  const width = picture.clientWidth || 480, height = 216, left = LEFT, base = height - AXIS - TITLE;
   const longest = Math.max(4, ...rows.map((row) => row.places.length));
   const x = (i) => left + ((i + 0.5) / longest) * (width - left - 8);
-  const y = (share) => height - AXIS - share * (height - AXIS - 12);
+  const y = (share) => base - share * (base - 12);
   picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
   picture.replaceChildren(
     ...[0, 0.5, 1].flatMap((share) => [svg("path", { class: "rule", d: `M${left},${y(share)}H${width}` }),
       svg("text", { x: left - 8, y: y(share) + 4, "text-anchor": "end" }, `${share * 100} %`)]),
     ...Array.from({ length: longest }, (_, i) => i).filter((i) => longest < 12 || i % 4 === 0)
-      .map((i) => svg("text", { x: x(i), y: height - 6, "text-anchor": "middle" }, String(i + 1))),
+      .map((i) => svg("text", { x: x(i), y: base + 18, "text-anchor": "middle" }, String(i + 1))),
+    title("position in the draft", left, width, height),
     ...rows.map((row) => line(row, x, y)),
   );
 }
@@ -58,25 +64,31 @@ export function positions(picture, strategies) {
 function line(row, x, y) {
   const points = row.places.map((share, i) => [x(i), y(share)]);
   return svg("g", { class: `s-${row.strategy}` },
-    svg("title", {}, row.label),
+    svg("title", {}, row.name),
     svg("path", { class: "line", d: `M${points.map((p) => p.map((v) => v.toFixed(1)).join(",")).join("L")}` }),
     ...points.map(([px, py]) => mark(row.strategy, 4, px, py)));
 }
 
-/** How many drafted tokens each verification accepted. */
+const title = (text, left, width, height) => svg("text", { x: (left + width) / 2, y: height - 4, "text-anchor": "middle" }, text);
+
+/** How often a verification accepted so many drafted tokens. */
 export function histogram(picture, row) {
   const counts = row?.acceptance_histogram ?? [];
-  const width = picture.clientWidth || 480, height = 200, left = 40;
-  const most = Math.max(1, ...counts), total = counts.reduce((sum, count) => sum + count, 0);
-  const step = (width - left) / Math.max(5, counts.length);
-  const y = (count) => height - AXIS - (count / most) * (height - AXIS - 20);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (!total) return picture.replaceChildren();
+  const width = picture.clientWidth || 480, height = 216, left = LEFT, base = height - AXIS - TITLE;
+  const most = Math.max(...counts) / total;
+  const step = (width - left) / Math.max(5, counts.length), every = Math.ceil(24 / step);
+  const y = (share) => base - (share / most) * (base - 12);
   picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
   picture.replaceChildren(
-    svg("path", { class: "rule", d: `M${left},${y(0)}H${width}` }),
+    ...ticks(100 * most, 4).flatMap((percent) => [svg("path", { class: "rule", d: `M${left},${y(percent / 100)}H${width}` }),
+      svg("text", { x: left - 8, y: y(percent / 100) + 4, "text-anchor": "end" }, `${percent} %`)]),
     ...counts.map((count, i) => svg("g", { class: `s-${row.strategy}` },
-      svg("rect", { class: "bar", x: left + i * step + 2, width: step - 4, y: y(count), height: y(0) - y(count) }),
-      svg("text", { x: left + (i + 0.5) * step, y: height - 6, "text-anchor": "middle" }, String(i)),
-      count && step > 34 ? svg("text", { x: left + (i + 0.5) * step, y: y(count) - 6, "text-anchor": "middle" }, `${Math.round((100 * count) / total)} %`) : null)),
+      svg("title", {}, `${i} accepted: ${count} of ${total} rounds`),
+      svg("rect", { class: "bar", x: left + i * step + step / 12, width: step * (10 / 12), y: y(count / total), height: base - y(count / total) }),
+      i % every ? null : svg("text", { x: left + (i + 0.5) * step, y: base + 18, "text-anchor": "middle" }, String(i)))),
+    title("drafted tokens accepted in a round", left, width, height),
   );
 }
 
@@ -84,17 +96,18 @@ export function histogram(picture, row) {
 export function waterfall(picture, row) {
   const found = row?.losses;
   if (!found) return picture.replaceChildren();
-  const width = picture.clientWidth || 480, label = 132, height = 5 * 36 + 8;
-  const most = Math.max(found.ideal, found.measured, 1.2, ...found.steps.map((step) => Math.max(step.from, step.to))) * 1.12;
-  const x = (value) => label + (Math.max(0, value) / most) * (width - label - 8);
   const bars = [
-    { name: "if only acceptance counted", from: 0, to: found.ideal, kind: "whole" },
-    ...found.steps.map((step) => ({ ...step, kind: step.to > step.from ? "gain" : "loss" })),
+    { name: "ideal", from: 0, to: found.ideal, kind: "whole" },
+    ...found.steps.map((step) => ({ ...step, kind: `${step.to > step.from ? "gain" : "loss"}${step.name === found.largest ? " largest" : ""}` })),
     { name: "measured", from: 0, to: found.measured, kind: "whole end" },
   ];
+  const width = picture.clientWidth || 480, label = roomFor(bars.map((bar) => LABELS[bar.name]), width), height = bars.length * 36 + 24;
+  const most = Math.max(found.ideal, found.measured, 1.2, ...found.steps.map((step) => Math.max(step.from, step.to)));
+  const x = (value) => label + (Math.max(0, value) / most) * (width - label - VALUE);
   picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
   picture.replaceChildren(
-    svg("path", { class: "one", d: `M${x(1)},0V${height}` }),
+    svg("path", { class: "one", d: `M${x(1)},0V${height - 20}` }),
+    svg("text", { x: x(1), y: height - 4, "text-anchor": "middle" }, "1× autoregressive"),
     ...bars.map((bar, i) => fall(bar, bars[i + 1], x, i * 36 + 8, row.strategy)),
   );
 }
@@ -104,12 +117,19 @@ function fall(bar, next, x, y, strategy) {
   const change = bar.to - bar.from;
   const words = bar.kind.startsWith("whole") ? `${bar.to.toFixed(2)}×` : `${change < 0 ? "−" : "+"}${Math.abs(change).toFixed(2)}`;
   return svg("g", { class: `${bar.kind} s-${strategy}` },
-    svg("text", { class: "name", x: 0, y: y + 16 }, LABELS[bar.name] ?? bar.name),
+    svg("text", { class: "name", x: 0, y: y + 16 }, LABELS[bar.name]),
     svg("rect", { class: "bar", x: x(low), y, width: Math.max(1, x(high) - x(low)), height: 22 }),
     svg("text", { x: x(high) + 6, y: y + 16 }, words),
     next ? svg("path", { class: "joint", d: `M${x(bar.to)},${y + 22}v14` }) : null);
 }
 
 const LABELS = {
-  "if only acceptance counted": "tokens per pass", drafting: "drafting", verifying: "wider passes", "the rest": "all else", measured: "measured",
+  ideal: "tokens per pass", drafting: "drafting", verifying: "wider passes", waiting: "waiting", "the rest": "each round", measured: "measured",
 };
+
+/** The largest loss by name, and what to try. */
+export function advice({ largest, steps, advice: words }) {
+  const step = steps.find(({ name }) => name === largest);
+  if (step) return `The largest loss: ${LABELS[largest]}, ${(step.from - step.to).toFixed(2)} of a speed-up. ${words}`;
+  return words || "No single loss stands out.";
+}

@@ -1,6 +1,7 @@
 // Tokens over time, a line per strategy: the steeper, the faster.
 
 import uPlot from "../vendor/uplot.js";
+import { grouped } from "./stats.js";
 import { measured } from "./svg.js";
 import { progress } from "./trace.js";
 
@@ -38,7 +39,7 @@ export class Lines {
     this.plot = new uPlot({
       width: this.size.width, height: HEIGHT, legend: { show: false }, cursor: { show: false },
       scales: { x: { time: false } },
-      axes: [{ ...axis, values: (_, values) => values.map((value, i) => (i ? `${value}` : `${value} ms`)) }, { ...axis, size: 40 }],
+      axes: [{ ...axis, values: (_, values) => values.map((value, i) => (i ? grouped(value) : `${value} ms`)), size: 28 }, { ...axis, size: 40 }],
       series: [{}, ...known.map((run) => ({
         label: run.label, stroke: color(run.strategy), width: run.number === chosen ? 2.5 : 1.25, spanGaps: true,
         dash: run.role === "ranked" || run.role === "baseline" ? undefined : [5, 3], points: { show: false },

@@ -2,7 +2,7 @@
 // gave, so a faster lane is a shorter one, and one sees why.
 
 import { mark, measured, svg } from "./svg.js";
-import { ticks } from "./stats.js";
+import { grouped, ticks } from "./stats.js";
 import { decodeNs } from "./trace.js";
 
 const HEIGHT = 44;
@@ -39,7 +39,7 @@ export class Race {
   #drawAxis(x, width) {
     const marks = ticks(this.spanNs / 1e6, Math.max(3, Math.round(width / 140)));
     this.axis.replaceChildren(
-      ...marks.map((ms, i) => svg("text", { x: x(ms * 1e6), y: 12, "text-anchor": i ? "middle" : "start" }, i ? `${ms}` : "0 ms")),
+      ...marks.map((ms, i) => svg("text", { x: x(ms * 1e6), y: 12, "text-anchor": i ? "middle" : "start" }, i ? grouped(ms) : "0 ms")),
     );
   }
 }
@@ -92,7 +92,7 @@ function write(numbers, state) {
   const ns = state ? decodeNs(state) : 0;
   say(numbers.tokens, state ? String(state.tokens.length) : "");
   say(numbers.speed, ns ? `${((state.tokens.length * 1e9) / ns).toFixed(0)}` : "");
-  say(numbers.time, ns ? `${(ns / 1e6).toFixed(0)} ms` : "");
+  say(numbers.time, ns ? `${grouped(Math.round(ns / 1e6))} ms` : "");
 }
 
 export function say(place, text) {

@@ -45,7 +45,7 @@ export class Reading {
     const state = found.get(shown) ?? begin(), all = whole.get(shown) ?? state;
     this.last = { shown, found, state, all, oracle: this.#oracle(all, whole) };
     this.place.className = `reading s-${run.strategy}`;
-    say(this.place.querySelector("#text-of"), `as ${run.label} wrote it`);
+    say(this.place.querySelector("#text-of"), `as ${run.name} wrote it`);
     this.strip.text.classList.toggle("still", isReplay || state.reason !== null); // motion only for what arrives now
     const isSame = state === this.strip.state; // then only the room to draw in may be another
     this.strip.draw(state);

@@ -1,6 +1,7 @@
 // Round by round: how far the draft looked ahead, how much it drafted, how much of that was kept, and how far it ought
 // to have looked: the oracle's lookahead.
 
+import { ticks } from "./stats.js";
 import { measured, svg } from "./svg.js";
 
 const HEIGHT = 120, LEFT = 24, BOTTOM = 20, TOP = 8;
@@ -51,8 +52,7 @@ export class Rounds {
 }
 
 function grid(most, y, width) {
-  const marks = [0, Math.ceil(most / 2), most];
-  return marks.flatMap((count) => [
+  return ticks(most, 3).filter(Number.isInteger).flatMap((count) => [
     svg("path", { class: "rule", d: `M${LEFT},${y(count)}H${width}` }),
     svg("text", { x: LEFT - 6, y: y(count) + 4, "text-anchor": "end" }, String(count)),
   ]);

@@ -67,12 +67,12 @@ export class Side {
     const rows = Array.from({ length: Math.max(above.length, below.length) }, (_, i) => html("div", { class: "pair" },
       row(above[i], pair[0].run, false), row(below[i], pair[1].run, true)));
     this.place.replaceChildren(
-      html("p", { class: "quiet" }, compared(pair[0].run.label, pair[1].run.label, pair.map(({ state }) => state))),
+      html("p", { class: "quiet" }, compared(pair[0].run.name, pair[1].run.name, pair.map(({ state }) => state))),
       ...rows);
   }
 }
 
 /** The lower line repeats the words, so it is for the eye alone. */
 const row = (pieces = [], run, isBelow) => html("div", { class: `line s-${run.strategy}`, "aria-hidden": isBelow ? "true" : null },
-  ...pieces.map((piece) => html("span", { class: `token ${piece.fate}${piece.begins ? " begins" : ""}`, title: `${run.label}, round ${piece.round}` }, piece.text)),
+  ...pieces.map((piece) => html("span", { class: `token ${piece.fate}${piece.begins ? " begins" : ""}`, title: `${run.name}, round ${piece.round}` }, piece.text)),
   pieces.length ? null : "\u00a0");

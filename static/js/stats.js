@@ -36,6 +36,9 @@ export function acceptanceOf(rows, run) {
 
 const FEWEST_DRAFTS = 10;
 
+/** A whole number with thin spaces between thousands, from five digits on. */
+export const grouped = (number) => (number < 1e4 ? String(number) : String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
+
 /** Round numbers that cover 0..most in about `count` steps. */
 export function ticks(most, count) {
   if (!(most > 0)) return [0];

@@ -30,7 +30,7 @@ export function overTime(runs, states) {
   const longest = Math.max(0, ...lines.map((line) => line.at(-1)[0]));
   const step = ticks(longest, MOMENTS)[1] ?? longest;
   const moments = Array.from({ length: Math.ceil(longest / step) + 1 }, (_, i) => Math.min(i * step, longest));
-  put("lines", table(["milliseconds", ...known.map((run) => run.label)],
+  put("lines", table(["milliseconds", ...known.map((run) => run.name)],
     moments.map((ms) => [ms.toFixed(0), ...lines.map((line) => tokensAt(line, ms))])));
 }
 
@@ -45,7 +45,7 @@ export function put(name, made) {
 
 function forestTable(rows, paired) {
   const prompts = [...new Set([...paired.values()].flat().map((point) => point.prompt))].sort((a, b) => a - b);
-  return table(["prompt", ...rows.map((row) => row.label)],
+  return table(["prompt", ...rows.map((row) => row.name)],
     prompts.map((prompt) => [prompt, ...rows.map((row) => times(paired.get(row.number)?.find((point) => point.prompt === prompt)?.ratio))]));
 }
 
@@ -53,11 +53,12 @@ function categoryTable(rows, paired, prompts) {
   const categoryOf = (point) => prompts.get(point.prompt)?.category || "";
   const categories = [...new Set([...prompts.values()].map((prompt) => prompt.category))].filter(Boolean).sort();
   if (categories.length < 2) return null;
-  return table(["category", "prompts", ...rows.map((row) => row.label)], categories.map((category) => {
-    const within = rows.map((row) => (paired.get(row.number) ?? []).filter((point) => categoryOf(point) === category));
-    return [category, Math.max(0, ...within.map((points) => points.length)),
-      ...within.map((points) => times(points.length ? median(points.map((point) => point.ratio)) : undefined))];
-  }));
+  const within = (row, category) => (paired.get(row.number) ?? []).filter((point) => categoryOf(point) === category);
+  const heads = categories.map((category) => `${category} (${Math.max(0, ...rows.map((row) => within(row, category).length))})`);
+  return table(["strategy", ...heads], rows.map((row) => [row.name, ...categories.map((category) => {
+    const points = within(row, category);
+    return times(points.length ? median(points.map((point) => point.ratio)) : undefined);
+  })]));
 }
 
 const lossTable = (losses) => table(["step", "speed-up after it"],
@@ -65,7 +66,7 @@ const lossTable = (losses) => table(["step", "speed-up after it"],
 
 function positionTable(rows) {
   const longest = Math.max(0, ...rows.map((row) => row.places.length));
-  return table(["position", ...rows.map((row) => row.label)], Array.from({ length: longest }, (_, i) =>
+  return table(["position", ...rows.map((row) => row.name)], Array.from({ length: longest }, (_, i) =>
     [i + 1, ...rows.map((row) => (i < row.places.length ? `${Math.round(100 * row.places[i])} %` : "–"))]));
 }
 

@@ -37,7 +37,7 @@ export function sentence(answer) {
   const doubt = low === null ? "one prompt" : `95 % interval ${low.toFixed(2)} to ${high.toFixed(2)}, ${prompts} prompts`;
   const words = [`Simulated: ${answer.label} would be ${median.toFixed(2)} times as fast as autoregressive (${doubt}).`];
   const other = beside(answer);
-  if (other) words.push(`Measured: ${other.label} is ${other.speedup.median.toFixed(2)} times as fast.`);
+  if (other) words.push(`Measured: ${other.name} is ${other.speedup.median.toFixed(2)} times as fast.`);
   if (answer.error !== null) words.push(`On the strategies that ran, this replay is off by at most ${Math.ceil(100 * answer.error)} %.`);
   return words.join(" ");
 }
@@ -148,4 +148,4 @@ const twin = (answer) => table([answer.curve.param, "simulated", "at least", "at
   answer.curve.points.map((point) => [point.value, times(point.median), times(point.low), times(point.high)]));
 
 const checks = (answer) => table(["strategy", "measured", "the replay says"],
-  answer.measured.map((row) => [row.label, times(row.speedup.median), times(row.simulated ?? undefined)]));
+  answer.measured.map((row) => [row.name, times(row.speedup.median), times(row.simulated ?? undefined)]));

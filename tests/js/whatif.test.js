@@ -4,7 +4,7 @@ import { labelled, onCurve, pieces, range } from "../../static/js/curve.js";
 import { asked, beside, question, sentence, toRun } from "../../static/js/whatif.js";
 
 const gain = (median, low = median - 0.1, high = median + 0.1) => ({ median, low, high, prompts: 12 });
-const ran = (strategy, params, label, median, more = {}) => ({ strategy, params, label, role: "ranked", speedup: gain(median), ...more });
+const ran = (strategy, params, label, median, more = {}) => ({ strategy, params, label, name: label, role: "ranked", speedup: gain(median), ...more });
 const ANSWER = {
   label: "static:3", strategy: "static", params: { lookahead: 3 }, speedup: gain(1.3), bound: 1.6, error: 0.034,
   measured: [ran("static", { lookahead: 2 }, "static:2", 1.2), ran("threshold", { threshold: 0.4, cap: 20 }, "threshold:0.4", 1.25),

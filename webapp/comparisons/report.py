@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.cache import cache
@@ -15,6 +15,7 @@ from webapp.comparisons.losses import losses
 from webapp.comparisons.models import Comparison, Sample
 
 KEPT_SECONDS = 3600
+_CLASSIFIER = re.compile(r",classifier=[^,]+")
 
 
 def report(comparison: Comparison) -> dict[str, Any]:
@@ -27,18 +28,37 @@ def report(comparison: Comparison) -> dict[str, Any]:
     strategies = summary.report([run.choice for run in runs], {run.label: runner for run in runs}, samples)
     for strategy in strategies:
         strategy["losses"] = losses(strategy, strategies)
+    _pin(strategies)
     _state_hardware(strategies, comparison.hardware.get("by_strategy", {}))
     noisy = Counter(rows.exclude(noise="").order_by().values_list("run__label", flat=True))
+    names = names_of(run.label for run in runs)
     for strategy in strategies:
+        strategy["name"] = names[strategy["label"]]
         strategy["sample_count"] = len(strategy.pop("samples"))
         strategy["noisy_count"] = noisy[strategy["label"]]
     return {
-        "verdict": summary.verdict(strategies),
+        "verdict": summary.verdict([{**strategy, "label": strategy["name"]} for strategy in strategies]),
+        "samples": len(samples),
         "definitions_version": summary.DEFINITIONS_VERSION,
         "noisy_count": noisy.total(),
         "is_mixed": len(devices) > 1,  # samples from several devices are not one fair run
         "strategies": strategies,
     }
+
+
+def names_of(labels: Iterable[str]) -> dict[str, str]:
+    """Labels as people read them: without a classifier's id, wherever nothing else has the same name."""
+    short = {label: _CLASSIFIER.sub("", label) for label in labels}
+    shared = Counter(short.values())
+    return {label: name if shared[name] == 1 else label for label, name in short.items()}
+
+
+def _pin(strategies: list[dict[str, Any]]) -> None:
+    """The speed-up is the ratio to the baseline; this is the difference."""
+    alone = next((row["tokens_per_s"] for row in strategies if row["role"] == "baseline"), 0.0)
+    for row in strategies:
+        both = alone and row["tokens_per_s"]
+        row["gained_tokens_per_s"] = row["tokens_per_s"] - alone if both else None
 
 
 def _state_hardware(strategies: list[dict[str, Any]], stated: Mapping[str, str]) -> None:
@@ -60,13 +80,12 @@ def devices_in(words: str) -> int:
 
 
 def so_far(comparison: Comparison) -> dict[str, Any]:
-    """The report as watchers see it: made anew when every strategy has finished one more prompt, once for all of them.
-    `samples` says how many it rests on."""
+    """As watchers see it: made anew when every strategy has finished one more prompt, once for all of them."""
     count = Sample.objects.filter(run__comparison=comparison).finished().count()
     if not comparison.job.is_final:
         count -= count % comparison.runs.count()
     key = f"report:{comparison.pk}:{comparison.job.attempt}:{comparison.job.state}:{count}"
-    return cache.get_or_set(key, lambda: {"samples": count, **report(comparison)}, KEPT_SECONDS)  # type: ignore[return-value]
+    return cache.get_or_set(key, lambda: report(comparison), KEPT_SECONDS)  # type: ignore[return-value]
 
 
 _FIELDS = {field.name for field in dataclasses.fields(summary.Sample)}

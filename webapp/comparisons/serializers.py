@@ -137,12 +137,14 @@ class StrategyReport(serializers.Serializer[Any]):
 
     strategy = serializers.CharField()
     label = serializers.CharField()
+    name = serializers.CharField(help_text="the label, without a classifier's id where it is clear without it")
     params = serializers.DictField()
     role = serializers.CharField()
     runner = serializers.CharField(allow_blank=True)
     sample_count = serializers.IntegerField()
     noisy_count = serializers.IntegerField(help_text="samples whose times are to be doubted: the machine was shared")
     tokens_per_s = serializers.FloatField()
+    gained_tokens_per_s = serializers.FloatField(allow_null=True, help_text="more than autoregressive's tokens_per_s")
     speedup = serializers.DictField(allow_null=True, help_text="median, low and high of a 95 % interval, prompts")
     mean_acceptance_length = serializers.FloatField()
     draft_acceptance_rate = serializers.FloatField(allow_null=True)
@@ -169,6 +171,7 @@ class StrategyReport(serializers.Serializer[Any]):
 
 class ReportOut(serializers.Serializer[Any]):
     verdict = serializers.CharField()
+    samples = serializers.IntegerField(help_text="finished ones, which all of this rests on")
     definitions_version = serializers.IntegerField()
     noisy_count = serializers.IntegerField(help_text="samples whose times are to be doubted")
     is_mixed = serializers.BooleanField(help_text="samples come from several devices: no one fair run")

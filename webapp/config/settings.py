@@ -8,6 +8,8 @@ from pathlib import Path
 import environ
 from csp.constants import NONE, SELF
 
+from webapp.core.version import version
+
 env = environ.Env()
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -122,6 +124,8 @@ CACHES = {
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
+
+CACHES["default"]["KEY_PREFIX"] = version()  # what another version has kept may have another shape
 
 # The channel layer only nudges: what watchers are told they read from the database. A layer of its own kind, because
 # the core one drops messages of a slow reader after a hundred, silently.

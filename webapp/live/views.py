@@ -13,7 +13,7 @@ from django.views.decorators.gzip import gzip_page
 
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison, Sample
-from webapp.comparisons.report import so_far
+from webapp.comparisons.report import names_of, so_far
 from webapp.core.pages import one, page
 from webapp.core.problems import Gone
 from webapp.core.views import of_problem
@@ -68,10 +68,9 @@ def _show(
         status = shown_by(share.hides_texts)(status)
     context: dict[str, Any] = {"comparison": comparison, "report": report, "job": comparison.job, "share": share}
     context |= {"status": status, "is_final": comparison.job.is_final}
-    context["shows"] = {
-        "hits": any(row.get("hit_rate") is not None for row in report["strategies"]),
-        "hardware": any(row["hardware"] for row in report["strategies"]),
-    }
+    hits = any(row.get("hit_rate") is not None for row in report["strategies"])
+    hardware = any(row["hardware"] for row in report["strategies"])
+    context["shows"] = {"hits": hits, "hardware": hardware, "columns": 7 + hits + 2 * hardware}
     if request.GET.get("part") == "verdict":
         return render(request, "live/_verdict.html", context)
     page = {**_page(comparison, report), **roads, "status": status}
@@ -79,7 +78,7 @@ def _show(
         page["frames"] = [shown_by(share.hides_texts)(frame) for frame in page["frames"]]
     if share and share.hides_texts:
         page["prompts"] = [prompt | {"text": ""} for prompt in page["prompts"]]
-    context |= {"runs": comparison.runs.all(), "page": page, "shown_label": _shown(report)}
+    context |= {"page": page, "shown_label": _shown(report)}
     return render(request, "live/comparison.html", context)
 
 
@@ -93,6 +92,8 @@ def _page(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
     """What the browser starts from. The status was read before the samples: what ends between is told by the socket."""
     samples = Sample.objects.filter(run__comparison=comparison).select_related("run", "prompt").order_by("created")
     rows = list(samples.only(*DRAWN))
+    runs = list(comparison.runs.all())
+    names = names_of(run.label for run in runs)
     since = max([comparison.created, *(sample.finished for sample in rows if sample.finished)])
     return {
         "since": since.isoformat(),
@@ -100,8 +101,14 @@ def _page(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
         "samples": report["samples"],
         "repeats": comparison.repeats,
         "runs": [
-            {"number": run.number, "label": run.label, "strategy": run.strategy, "role": run.choice.spec.role}
-            for run in comparison.runs.all()
+            {
+                "number": run.number,
+                "label": run.label,
+                "name": names[run.label],
+                "strategy": run.strategy,
+                "role": run.choice.spec.role,
+            }
+            for run in runs
         ],
         "prompts": [
             {"number": prompt.number, "category": prompt.category, "text": prompt.text[-LONGEST_PROMPT:]}

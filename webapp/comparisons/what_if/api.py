@@ -19,6 +19,7 @@ class SimulatedRun(serializers.Serializer[Any]):
     """What was measured here, and what the same replay says of it."""
 
     label = serializers.CharField()
+    name = serializers.CharField()
     strategy = serializers.CharField()
     params = serializers.DictField()
     role = serializers.CharField()

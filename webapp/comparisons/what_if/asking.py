@@ -85,7 +85,7 @@ def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]]) -> dict[str, A
 def _checked(found: Recorded, row: Mapping[str, Any]) -> dict[str, Any]:
     choice = Choice(row["strategy"], row["params"])
     can_say = choice.strategy in STEPS and not choice.params.get("adaptive")
-    shown = {name: row[name] for name in ("label", "strategy", "params", "role", "speedup")}
+    shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
     return {**shown, "simulated": simulate(found, choice).median if can_say else None}
 
 

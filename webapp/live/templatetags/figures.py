@@ -10,3 +10,8 @@ register = template.Library()
 @register.filter
 def percent(share: float) -> str:
     return f"{100 * share:.0f}\u202f%"
+
+
+@register.filter
+def signed(number: float) -> str:
+    return f"{number:+.1f}".replace("-", "−")
