@@ -14,7 +14,7 @@ from webapp.core.problems import Problem
 from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Kind
-from worker import comparison_job, model_job, study_job, training_job
+from worker import comparison_job, model_job, study_job, training_job, unpacking_job
 from worker.database import Stopped
 from worker.engine_process import EngineDied, EngineProcess
 from worker.listening import hush
@@ -32,6 +32,7 @@ WORK: dict[str, Work] = {
     Kind.PLAN: study_job.study,
     Kind.CHECK_MODEL: model_job.check,
     Kind.FETCH_MODEL: model_job.check,
+    Kind.UNPACK: unpacking_job.unpack,
 }
 
 

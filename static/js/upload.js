@@ -59,7 +59,7 @@ class Sending {
       const upload = await this.ask(this.address, "POST", this.manifest());
       await this.send(upload);
       const done = await this.ask(`${this.address}${upload.id}/complete/`, "POST");
-      this.choose(done);
+      this.choose(await this.unpacked(done));
     } catch (error) {
       this.say(error.message);
     }
@@ -100,6 +100,16 @@ class Sending {
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  }
+
+  async unpacked(upload) {
+    while (upload.state === "unpacking" && !upload.reason) { // by a worker, when its turn comes
+      this.box.querySelector("[data-told]").textContent = "sent; being unpacked";
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      upload = await this.ask(`${this.address}${upload.id}/`, "GET");
+    }
+    if (upload.reason) throw new Error(upload.reason);
+    return upload;
   }
 
   async put(url, piece) {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ["torch", "numpy", "transformers", "tokenizers", "safetensors"]
+HEAVY = ["torch", "numpy", "transformers", "tokenizers", "safetensors", "arro3"]
 
 
 def light_modules() -> list[str]:

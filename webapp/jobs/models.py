@@ -40,6 +40,8 @@ class Kind(models.TextChoices):
     PLAN = "plan"
     CHECK_MODEL = "check-model"
     FETCH_MODEL = "fetch-model"
+    UNPACK = "unpack"
+    COUNT_TOKENS = "count-tokens"
 
 
 class Queue(models.TextChoices):

@@ -316,10 +316,14 @@ def freeze(*entries: Entry) -> None:
 
 
 def _require_complete(upload: Upload) -> None:
-    if upload.state != Upload.State.COMPLETE:
-        raise Conflict(
-            "The upload is not complete.", code="upload-is-open", hint="Send what is missing, then complete it."
-        )
+    match upload.state:
+        case Upload.State.OPEN:
+            hint = "Send what is missing, then complete it."
+            raise Conflict("The upload is not complete.", code="upload-is-open", hint=hint)
+        case Upload.State.UNPACKING:
+            raise Conflict("The upload is still being unpacked.", code="upload-is-unpacking", hint="Wait a little.")
+        case Upload.State.REFUSED:
+            raise Conflict(f"The upload was refused: {upload.reason}", code="upload-is-refused")
 
 
 def _as_json(facts: Facts) -> dict[str, Any]:

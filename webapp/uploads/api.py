@@ -27,7 +27,7 @@ class Bytes(BaseParser):
 
 
 class Uploads(Nouns):
-    queryset = Upload.objects.all()
+    queryset = Upload.objects.select_related("team", "job")
     ordering_fields = ("created", "name", "state")
 
     def get_serializer_class(self) -> Any:
@@ -39,10 +39,11 @@ class Uploads(Nouns):
         """Say what is coming; the answer lists the chunks that are not here yet."""
         return self.shown(services.begin(by=self.actor, **self.read(serializers.Manifest)), 201)
 
-    @extend_schema(request=None, responses=serializers.UploadOut)
+    @extend_schema(request=None, responses={200: serializers.UploadOut, 202: serializers.UploadOut})
     def complete(self, request: Request, pk: UUID) -> Response:
-        """Everything is sent. A single zip or tar is unpacked."""
-        return self.shown(services.complete(upload=self.get_object(), by=self.actor))
+        """Everything is sent. A single zip, tar or Parquet file is unpacked by a worker: 202, and `state` says when."""
+        upload = services.complete(upload=self.get_object(), by=self.actor)
+        return self.shown(upload, 202 if upload.state == Upload.State.UNPACKING else 200)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: UUID) -> Response:

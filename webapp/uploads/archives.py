@@ -14,6 +14,7 @@ from webapp.uploads import paths
 from webapp.uploads.reading import LONGEST_READ, FileReader, TooMuchAtOnce
 
 ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz")
+TABLES = (".parquet",)  # rows that are packed: in their place come JSON lines
 MOST_FILES = 2000
 GREATEST_RATIO = 100  # unpacked bytes per packed byte; weights and text stay far below
 _BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError, TooMuchAtOnce, ValueError,
@@ -22,6 +23,14 @@ _BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, gzip.BadGzipFile, E
 
 def is_archive(name: str) -> bool:
     return name.lower().endswith(ENDINGS)
+
+
+def is_table(name: str) -> bool:
+    return name.lower().endswith(TABLES)
+
+
+def is_packed(name: str) -> bool:
+    return is_archive(name) or is_table(name)
 
 
 def members(reader: FileReader, name: str) -> Iterator[tuple[str, IO[bytes]]]:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from webapp.accounts.models import Owned, Team
 from webapp.core.models import Noun
+from webapp.jobs.models import Job
 
 SHA256 = RegexValidator(r"^[0-9a-f]{64}\Z")
 
@@ -29,19 +30,25 @@ class Chunk(models.Model):
 class Upload(Noun):
     class State(models.TextChoices):
         OPEN = "open"
+        UNPACKING = "unpacking"  # everything has come; a worker has yet to take it apart
         COMPLETE = "complete"
+        REFUSED = "refused"  # what was packed could not be unpacked
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="uploads")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     name = models.CharField(max_length=200)
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    reason = models.TextField(blank=True)  # why it was refused, as a sentence
+    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
 
     objects = Owned.as_manager()
 
     class Meta:
         indexes = [models.Index(fields=["team", "-created"], name="uploads_by_team")]
         constraints = [
-            models.CheckConstraint(condition=Q(state__in=["open", "complete"]), name="upload_state_is_known")
+            models.CheckConstraint(
+                condition=Q(state__in=["open", "unpacking", "complete", "refused"]), name="upload_state_is_known"
+            )
         ]
 
     def __str__(self) -> str:

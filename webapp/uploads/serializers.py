@@ -62,17 +62,21 @@ class FileOut(Output):
 class UploadRow(Output):
     class Meta:
         model = Upload
-        fields = ("id", "name", "state", "created")
+        fields = ("id", "name", "state", "reason", "job", "created")
 
 
 class UploadOut(Output):
     files = FileOut(many=True)
     missing = serializers.SerializerMethodField(help_text="chunks still to be sent")
     chunk_bytes = serializers.SerializerMethodField()
+    reason = serializers.SerializerMethodField(help_text="why it was refused, or why nobody unpacks it")
 
     class Meta:
         model = Upload
-        fields = ("id", "name", "state", "created", "files", "missing", "chunk_bytes")
+        fields = ("id", "name", "state", "reason", "job", "created", "files", "missing", "chunk_bytes")
+
+    def get_reason(self, upload: Upload) -> str:
+        return services.why_stuck(upload)
 
     def get_missing(self, upload: Upload) -> list[str]:
         return services.missing(upload) if upload.state == Upload.State.OPEN else []

@@ -1,21 +1,26 @@
-"""Archives from strangers: unpacked safely, or refused with nothing left behind."""
+"""Archives from strangers: unpacked by a worker, safely, or refused with the reason at the upload."""
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import io
 import stat
 import tarfile
 import zipfile
+from contextlib import suppress
 
 import pytest
 
 from tests.webapp.uploads.test_sending_files import pieces, sha
 from webapp.core.problems import Invalid
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
 from webapp.uploads import services
-from webapp.uploads.models import UploadedFile
+from webapp.uploads.models import Upload
 from webapp.uploads.services import Listed
+from worker import unpacking_job
+from worker.database import Stopped
+from worker.pulse import Hold
 
 
 def zipped(*files: tuple[str, bytes], method=zipfile.ZIP_DEFLATED) -> bytes:
@@ -35,28 +40,96 @@ def tarred(*infos: tuple[tarfile.TarInfo, bytes], mode="w:gz") -> bytes:
     return buffer.getvalue()
 
 
-def unpack(world, name: str, content: bytes) -> dict[str, int]:
+@pytest.fixture
+def unpack(world):
+    """Send it, and have it unpacked as a worker does: which files are in it, how long; or the reason why not."""
+
+    def unpack_one(name: str, content: bytes) -> dict[str, int]:
+        upload = packed(world, name, content)
+        job = jobs.claim(worker="w1", queues=["cpu"])
+        with suppress(Invalid):
+            unpacking_job.unpack(Hold(job), engine=None)
+        upload.refresh_from_db()
+        if upload.state == "refused":
+            raise Refused(upload.reason)
+        assert upload.state == "complete"
+        return dict(upload.files.values_list("path", "size"))
+
+    return unpack_one
+
+
+class Refused(Exception):
+    pass
+
+
+def packed(world, name: str, content: bytes) -> Upload:
     by = world.actor(world.bob)
-    upload = services.begin(
-        name=name, files=[Listed(name, len(content), tuple(sha(piece) for piece in pieces(content)))], by=by
-    )
+    shas = tuple(sha(piece) for piece in pieces(content))
+    upload = services.begin(name=name, files=[Listed(name, len(content), shas)], by=by)
     for piece in pieces(content):
         services.receive(upload=upload, sha256=sha(piece), stream=io.BytesIO(piece), by=by)
-    services.complete(upload=upload, by=by)
-    return dict(UploadedFile.objects.filter(upload=upload).values_list("path", "size"))
+    return services.complete(upload=upload, by=by)
 
 
-def test_a_zip_and_a_tar_take_the_place_of_their_files(world):
-    assert unpack(world, "m.zip", zipped(("m/config.json", b"{}"), ("__MACOSX/x", b"junk"))) == {"m/config.json": 2}
-    assert unpack(world, "m.tgz", tarred((tarfile.TarInfo("./m/config.json"), b"{}"))) == {"m/config.json": 2}
-    assert unpack(world, "m.tar", tarred((tarfile.TarInfo("m/a.json"), b"{}"), mode="w")) == {"m/a.json": 2}
+def test_the_upload_says_that_it_is_being_unpacked_and_nothing_uses_it_meanwhile(world):
+    upload = packed(world, "p.zip", zipped(("p.txt", b"one")))
+    client = world.api(world.bob)
+    again = client.post(f"/api/v1/uploads/{upload.pk}/complete/")
+    assert (again.status_code, again.json()["state"], again["Location"]) == (
+        202, "unpacking", f"http://testserver/api/v1/uploads/{upload.pk}/"
+    )  # fmt: skip
+    assert Job.objects.filter(kind="unpack").count() == 1
+    early = client.post("/api/v1/datasets/", {"name": "x", "upload": str(upload.pk)})
+    assert (early.status_code, early.json()["code"]) == (409, "upload-is-unpacking")
+
+
+def test_a_refused_upload_tells_why_and_stays_refused(world, unpack):
+    with pytest.raises(Refused):
+        unpack("x.zip", b"no archive at all")
+    client = world.api(world.bob)
+    (row,) = client.get("/api/v1/uploads/").json()["results"]
+    assert row["state"] == "refused" and "x.zip cannot be unpacked" in row["reason"]
+    assert client.post(f"/api/v1/uploads/{row['id']}/complete/").json()["code"] == "upload-is-refused"
+    used = client.post("/api/v1/models/", {"name": "x", "upload": row["id"]}).json()
+    assert used["code"] == "upload-is-refused" and "cannot be unpacked" in used["detail"]
+
+
+def test_a_cancelled_unpacking_is_told_and_can_be_asked_for_again(world):
+    upload = packed(world, "p.zip", zipped(("p.txt", b"one")))
+    jobs.cancel(job=upload.job, by=world.actor(world.bob))
+    client = world.api(world.bob)
+    assert "Cancelled by bob" in client.get(f"/api/v1/uploads/{upload.pk}/").json()["reason"]
+    assert client.post(f"/api/v1/uploads/{upload.pk}/complete/").json()["reason"] == ""
+    assert Job.objects.filter(kind="unpack", state="queued").count() == 1
+
+
+def test_an_upload_thrown_away_meanwhile_costs_its_job(world):
+    upload = packed(world, "p.zip", zipped(("p.txt", b"one")))
+    assert world.api(world.bob).delete(f"/api/v1/uploads/{upload.pk}/").status_code == 204
+    assert Job.objects.get(kind="unpack").state == "cancelled"
+    assert jobs.claim(worker="w1", queues=["cpu"]) is None
+
+
+def test_unpacking_is_put_down_in_the_middle_when_it_is_cancelled(world):
+    upload = packed(world, "p.zip", zipped(("p.txt", b"one")))
+    hold = Hold(jobs.claim(worker="w1", queues=["cpu"]), is_cancelled=True)
+    with pytest.raises(Stopped):
+        unpacking_job.unpack(hold, engine=None)
+    upload.refresh_from_db()
+    assert upload.state == "unpacking"
+
+
+def test_a_zip_and_a_tar_take_the_place_of_their_files(unpack):
+    assert unpack("m.zip", zipped(("m/config.json", b"{}"), ("__MACOSX/x", b"junk"))) == {"m/config.json": 2}
+    assert unpack("m.tgz", tarred((tarfile.TarInfo("./m/config.json"), b"{}"))) == {"m/config.json": 2}
+    assert unpack("m.tar", tarred((tarfile.TarInfo("m/a.json"), b"{}"), mode="w")) == {"m/a.json": 2}
 
 
 @pytest.mark.parametrize("name", ["../evil", "/etc/passwd", "a/../../evil", "a\\..\\evil", "C:evil"])
-def test_zip_slip_is_refused_in_zip_and_tar(world, name):
+def test_zip_slip_is_refused_in_zip_and_tar(unpack, name):
     for archive, content in (("x.zip", zipped((name, b"x"))), ("x.tar.gz", tarred((tarfile.TarInfo(name), b"x")))):
-        with pytest.raises(Invalid, match="file name"):
-            unpack(world, archive, content)
+        with pytest.raises(Refused, match="file name"):
+            unpack(archive, content)
 
 
 def link(kind: bytes) -> tarfile.TarInfo:
@@ -66,46 +139,46 @@ def link(kind: bytes) -> tarfile.TarInfo:
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
-def test_links_and_devices_in_a_tar_are_refused(world, kind):
-    with pytest.raises(Invalid, match="link or a device"):
-        unpack(world, "x.tar.gz", tarred((link(kind), b"")))
+def test_links_and_devices_in_a_tar_are_refused(unpack, kind):
+    with pytest.raises(Refused, match="link or a device"):
+        unpack("x.tar.gz", tarred((link(kind), b"")))
 
 
-def test_a_link_in_a_zip_is_refused(world):
+def test_a_link_in_a_zip_is_refused(unpack):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         info = zipfile.ZipInfo("link")
         info.external_attr = (stat.S_IFLNK | 0o777) << 16
         archive.writestr(info, "/etc/passwd")
-    with pytest.raises(Invalid, match="holds a link"):
-        unpack(world, "x.zip", buffer.getvalue())
+    with pytest.raises(Refused, match="holds a link"):
+        unpack("x.zip", buffer.getvalue())
 
 
-def test_bombs_are_refused_while_they_unpack(world):
+def test_bombs_are_refused_while_they_unpack(unpack):
     bomb = bytes(200 * 1024 * 1024)
     for name, content in (("b.zip", zipped(("zeros.json", bomb))), ("b.tgz", tarred((tarfile.TarInfo("z"), bomb)))):
-        with pytest.raises(Invalid, match="times its size"):
-            unpack(world, name, content)
+        with pytest.raises(Refused, match="times its size"):
+            unpack(name, content)
 
 
-def test_a_directory_that_lies_about_sizes_is_refused(world):
+def test_a_directory_that_lies_about_sizes_is_refused(unpack):
     content = bytearray(zipped(("a.json", b"x" * 5000)))
     at = content.rindex(b"PK\x01\x02")
     content[at + 24 : at + 28] = (10).to_bytes(4, "little")  # the directory says: ten bytes
-    with contextlib.suppress(Invalid):
-        assert unpack(world, "x.zip", bytes(content))["a.json"] <= 5000
+    with suppress(Refused):
+        assert unpack("x.zip", bytes(content))["a.json"] <= 5000
 
 
-def test_one_name_twice_is_refused(world):
-    with pytest.raises(Invalid, match="twice"):
-        unpack(world, "x.tar", tarred((tarfile.TarInfo("a"), b"1"), (tarfile.TarInfo("A"), b"2"), mode="w"))
+def test_one_name_twice_is_refused(unpack):
+    with pytest.raises(Refused, match="twice"):
+        unpack("x.tar", tarred((tarfile.TarInfo("a"), b"1"), (tarfile.TarInfo("A"), b"2"), mode="w"))
 
 
-def test_a_pax_header_of_gigabytes_does_not_fill_memory(world):
+def test_a_pax_header_of_gigabytes_does_not_fill_memory(unpack):
     info = tarfile.TarInfo("x")
     info.type, info.size = tarfile.XHDTYPE, 1 << 33
-    with pytest.raises(Invalid, match="cannot be unpacked"):
-        unpack(world, "x.tar.gz", gzip.compress(info.tobuf() + bytes(4096)))
+    with pytest.raises(Refused, match="cannot be unpacked"):
+        unpack("x.tar.gz", gzip.compress(info.tobuf() + bytes(4096)))
 
 
 @pytest.mark.parametrize("name", ["x.zip", "x.tar", "x.tar.gz"])
@@ -114,14 +187,14 @@ def test_a_pax_header_of_gigabytes_does_not_fill_memory(world):
     [b"no archive at all", b"PK\x03\x04 torn", b"\x1f\x8b torn", zipped(("a", b"1"))[:-9]],
     ids=["text", "zip", "gzip", "half a zip"],  # a zip holds the time, and parallel tests must agree on names
 )
-def test_torn_archives_are_told_in_words(world, name, content):
-    with pytest.raises(Invalid, match="archive"):
-        unpack(world, name, content)
+def test_torn_archives_are_told_in_words(unpack, name, content):
+    with pytest.raises(Refused, match="archive"):
+        unpack(name, content)
 
 
-def test_an_encrypted_zip_is_refused(world):
+def test_an_encrypted_zip_is_refused(unpack):
     content = bytearray(zipped(("a.json", b"{}")))
     for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         content[content.index(mark) + at] |= 1
-    with pytest.raises(Invalid, match="encrypted"):
-        unpack(world, "x.zip", bytes(content))
+    with pytest.raises(Refused, match="encrypted"):
+        unpack("x.zip", bytes(content))

@@ -1,0 +1,127 @@
+"""Parquet files and archives, unpacked by a worker: what is in them is used, what is wrong is told by its row."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import pytest
+from arro3.core import Array, DataType, Table, list_array
+from arro3.io import write_parquet
+
+from tests.webapp.uploads.test_sending_files import pieces, sha
+from webapp.core.problems import Invalid
+from webapp.registry import services as registry
+from webapp.uploads import services as uploads
+from webapp.uploads.models import Upload
+from webapp.uploads.reading import FileReader
+from worker import tables
+
+TEXT = DataType.string()
+
+
+def parquet(**columns: tuple[DataType, list] | Array) -> bytes:
+    made = {name: Array(one[1], type=one[0]) if isinstance(one, tuple) else one for name, one in columns.items()}
+    table = Table.from_pydict(made)
+    file = io.BytesIO()
+    write_parquet(table, file, compression="zstd(3)")
+    return file.getvalue()
+
+
+@pytest.fixture
+def unpack(team, make_worker):
+    """Send a file and let the worker look."""
+
+    def unpack_one(name: str, content: bytes) -> Upload:
+        shas = tuple(sha(piece) for piece in pieces(content))
+        upload = uploads.begin(name=name, files=[uploads.Listed(name, len(content), shas)], by=team)
+        for piece in pieces(content):
+            uploads.receive(upload=upload, sha256=sha(piece), stream=io.BytesIO(piece), by=team)
+        uploads.complete(upload=upload, by=team)
+        make_worker().look()
+        upload.refresh_from_db()
+        return upload
+
+    return unpack_one
+
+
+def rows(upload: Upload) -> list[dict]:
+    (file,) = upload.files.all()
+    return [json.loads(line) for line in FileReader(file, upload.team_id).read().splitlines()]
+
+
+def test_a_published_set_as_parquet_becomes_prompts(team, unpack):
+    turns = Array(["Write a poem.", "Now a shorter one.", "What is a monad?"], type=TEXT)
+    lists = list_array(Array([0, 2, 3], type=DataType.int32()), turns)  # the first has two
+    upload = unpack("bench.parquet", parquet(turns=lists, category=(TEXT, ["writing", "coding"])))
+    assert (upload.state, upload.job.state) == ("complete", "succeeded")
+    dataset = registry.add_dataset(name="bench", upload=upload, by=team)
+    assert dataset.file_name == "bench.parquet.jsonl"
+    assert [prompt.text for prompt in dataset.prompts.all()] == ["Write a poem.", "What is a monad?"]
+    assert dataset.categories == {"writing": 1, "coding": 1}
+
+
+def test_every_kind_of_cell_becomes_what_json_can_hold(unpack):
+    upload = unpack(
+        "p.parquet",
+        parquet(
+            text=(DataType.binary(), [b"forgotten to be called text", "größer".encode()]),
+            score=(DataType.float64(), [0.5, float("nan")]),
+            count=(DataType.int64(), [1, None]),
+        ),
+    )
+    assert rows(upload) == [
+        {"text": "forgotten to be called text", "score": 0.5, "count": 1},
+        {"text": "größer", "score": None, "count": None},
+    ]
+
+
+def test_a_table_or_a_folder_within_an_archive_is_unpacked_too(unpack):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("data/p.parquet", parquet(text=(TEXT, ["one", "two"])))
+    assert rows(unpack("p.zip", packed.getvalue())) == [{"text": "one"}, {"text": "two"}]
+
+
+def test_a_broken_row_is_told_by_its_number(unpack):
+    pictures = [b"a picture"] * 40 + [b"\x89PNG\xff"]
+    upload = unpack("p.parquet", parquet(text=(TEXT, ["x"] * 41), picture=(DataType.binary(), pictures)))
+    assert upload.state == "refused"
+    assert upload.reason.startswith("p.parquet, row 41 cannot be taken: its column 'picture' holds bytes")
+    assert (upload.job.state, upload.job.reason) == (
+        "failed",
+        upload.reason.removesuffix(" Mend the file, or send its rows as JSON lines."),
+    )
+
+
+def test_more_rows_than_a_set_may_have_are_refused(unpack):
+    upload = unpack("p.parquet", parquet(text=(TEXT, ["x"] * (registry.MOST_PROMPTS + 1))))
+    assert f"row {registry.MOST_PROMPTS + 1} cannot be taken" in upload.reason
+
+
+def test_a_few_kilobytes_that_unpack_to_more_than_a_file_may_have_are_refused(unpack):
+    bomb = parquet(text=(TEXT, ["x" * 1_000_000] * 80))
+    assert len(bomb) < 100_000
+    upload = unpack("p.parquet", bomb)
+    assert upload.state == "refused"
+    assert "the rows make more than 67108864 bytes" in upload.reason
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no table", b"PAR1" + b"\xff" * 100 + b"PAR1", parquet(text=(TEXT, ["x"]))[:-20]],
+    ids=["empty", "text", "lies", "torn"],
+)
+def test_what_is_no_parquet_file_is_told_in_words(unpack, content):
+    upload = unpack("p.parquet", content)
+    assert upload.state == "refused"
+    assert "is torn, or no Parquet file" in upload.reason
+
+
+def test_a_reader_that_wants_more_memory_than_it_may_have_dies_alone(tmp_path):
+    table = tmp_path / "p.parquet"
+    table.write_bytes(parquet(text=(TEXT, ["x" * 100_000_000])))
+    told = pytest.raises(Invalid, match="more memory than a table may take")
+    with told, tables.rows(table, "p.parquet", lambda: True, memory=200 << 20) as lines:
+        lines.read(1)

@@ -1,0 +1,88 @@
+"""The pieces that a team keeps: which are here, how much room they take, and how a stream becomes pieces."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Sum
+from django.utils import timezone
+
+from webapp.accounts.models import Team
+from webapp.core.problems import TooLarge
+from webapp.uploads import paths, store
+from webapp.uploads.models import Chunk, Upload, UploadedFile
+
+AT_ONCE = 500  # databases bound how many values one question may hold
+YOUNG = timedelta(hours=1)  # a chunk may be here before the row that lists it
+
+
+def present(team: Team, shas: Iterable[str]) -> set[str]:
+    wanted = list(shas)
+    found: set[str] = set()
+    for start in range(0, len(wanted), AT_ONCE):
+        part = Chunk.objects.filter(team=team, sha256__in=wanted[start : start + AT_ONCE])
+        found.update(part.values_list("sha256", flat=True))
+    return found
+
+
+def note(team: Team, sha256: str, size: int) -> None:
+    """It is here. Two may send the same chunk at once."""
+    Chunk.objects.bulk_create([Chunk(team=team, sha256=sha256, size=size)], ignore_conflicts=True)
+
+
+def used_bytes(team: Team) -> int:
+    return Chunk.objects.filter(team=team).aggregate(total=Sum("size"))["total"] or 0
+
+
+def check_quota(team: Team, more: int) -> None:
+    used, allowed = used_bytes(team), settings.TEAM_QUOTA_BYTES
+    if used + more > allowed:
+        raise TooLarge(
+            f"{more} bytes more would exceed the {allowed} bytes your team may keep; it keeps {used} now.",
+            code="quota-exceeded",
+            hint="Delete models or prompts you no longer need, or ask the operator for more.",
+        )
+
+
+def keep_stream(team: Team, path: str, stream: Any) -> UploadedFile:
+    """What is read of the stream, as a file that belongs to no upload yet."""
+    shas, size = [], 0
+    while content := _read_fully(stream, settings.CHUNK_BYTES):
+        sha = hashlib.sha256(content).hexdigest()
+        if sha not in present(team, [sha]):
+            check_quota(team, len(content))
+            store.put(team.pk, sha, len(content), io.BytesIO(content))
+            note(team, sha, len(content))
+        shas.append(sha)
+        size += len(content)
+    return UploadedFile(path=paths.clean(path), size=size, chunks=shas)
+
+
+def sweep(team: Team) -> int:
+    """Delete what no upload has, how many. What is being unpacked has no rows yet, so its team is left alone."""
+    if Upload.objects.filter(team=team, state=Upload.State.UNPACKING).exists():
+        return 0
+    with transaction.atomic():
+        used = {sha for chunks in UploadedFile.objects.filter(upload__team=team).values_list("chunks", flat=True)
+                for sha in chunks}  # fmt: skip
+        old = Chunk.objects.filter(team=team, created__lt=timezone.now() - YOUNG)
+        unused = [sha for sha in old.values_list("sha256", flat=True) if sha not in used]
+        for start in range(0, len(unused), AT_ONCE):
+            Chunk.objects.filter(team=team, sha256__in=unused[start : start + AT_ONCE]).delete()
+    for sha in unused:
+        store.delete(team.pk, sha)
+    return len(unused)
+
+
+def _read_fully(stream: Any, wanted: int) -> bytes:
+    pieces, count = [], 0
+    while count < wanted and (piece := stream.read(min(store.PIECE, wanted - count))):
+        pieces.append(piece)
+        count += len(piece)
+    return b"".join(pieces)

@@ -1,0 +1,13 @@
+"""Nothing on the way forth. On the way back, uploads in states that the tables before did not know are open again."""
+
+from django.db import migrations
+
+
+def reopen(apps, schema_editor):
+    apps.get_model("uploads", "Upload").objects.filter(state__in=["unpacking", "refused"]).update(state="open")
+
+
+class Migration(migrations.Migration):
+    dependencies = [("uploads", "0002_unpacking")]
+
+    operations = [migrations.RunPython(migrations.RunPython.noop, reopen)]
