@@ -169,7 +169,12 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
 
 def _add_sampling(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--max-new-tokens", type=int, metavar="N", help="tokens per sample, 128 unless the pair differs")
-    group.add_argument("--temperature", type=float, metavar="T", help="0 takes the likeliest token, and is meant unless the pair differs")
+    group.add_argument(
+        "--temperature",
+        type=float,
+        metavar="T",
+        help="0, unless the pair differs, takes the likeliest token",
+    )
     group.add_argument("--top-k", type=int, metavar="K")
     group.add_argument("--top-p", type=float, metavar="P")
     group.add_argument("--repetition-penalty", type=float, metavar="R")
