@@ -88,7 +88,7 @@ class ComparisonJob:
             return None
         sampling = {**self.comparison.sampling, "stop": tuple(self.comparison.sampling["stop"])}
         return Compare(
-            pair=place_of(self.comparison.pair, self.job.queue, self._classifiers(), self.hold.may_go_on),
+            pair=place_of(self.hold, self.comparison.pair, self._classifiers()),
             prompts=[prompt_of(row) for row in self.prompts.values()],
             choices=[run.choice for run in self.runs.values()],
             sampling=Sampling(**sampling),

@@ -4,14 +4,16 @@ download that hangs can only be ended from outside."""
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-import shutil
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from decoding.errors import BadCheckpoint
@@ -20,30 +22,56 @@ from worker.database import Stopped
 from worker.fetching import REFUSED
 
 LOOK_EVERY = 0.1  # s
+TELL_EVERY = 1.0  # s
 
 
 class Unreachable(Exception):
     """The hub does not answer from here; another machine may reach it."""
 
 
-def fetched(hub_id: str, revision: str, models: Path, may_go_on: Callable[[], bool]) -> Path:
-    name = hashlib.sha256(f"{hub_id}@{revision}".encode()).hexdigest()[:32]
-    folder = models / f"hub-{name}"
-    if folder.exists():
-        return folder
-    models.mkdir(exist_ok=True)
-    growing = Path(tempfile.mkdtemp(dir=models, prefix="growing-"))
-    try:
-        _fetch(hub_id, revision, growing, may_go_on)
-        growing.rename(folder)  # whole or not at all
-    finally:
-        shutil.rmtree(growing, ignore_errors=True)
-    return folder
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is wanted of the hub. Pinned: one commit, so that every machine gets the same."""
+
+    hub_id: str
+    revision: str
+
+    @property
+    def is_pinned(self) -> bool:
+        return re.fullmatch("[0-9a-f]{40}", self.revision) is not None
+
+    @property
+    def folder_name(self) -> str:
+        return "hub-" + hashlib.sha256(f"{self.hub_id}@{self.revision}".encode()).hexdigest()[:32]
+
+    def __str__(self) -> str:
+        return f"{self.hub_id} at {self.revision[:12]}" if self.revision else self.hub_id
 
 
-def _fetch(hub_id: str, revision: str, folder: Path, may_go_on: Callable[[], bool]) -> None:
+def pinned(place: Place, may_go_on: Callable[[], bool]) -> Place:
+    """Which commit that is today."""
+    return Place(place.hub_id, _asked(["commit", place.hub_id, place.revision], may_go_on, lambda: None))
+
+
+def fetch(
+    place: Place, folder: Path, may_go_on: Callable[[], bool], told: Callable[[int, int], None] = lambda done, due: None
+) -> None:
     """Call from the main thread: the leash is tied to the one that forks."""
-    command = [sys.executable, "-P", "-m", "worker.fetching", hub_id, revision, str(folder)]
+    with tempfile.TemporaryDirectory() as aside:
+        sizes = Path(aside) / "sizes.json"  # written by the other process, once it knows
+
+        def tell() -> None:
+            if sizes.exists():
+                wanted: dict[str, int] = json.loads(sizes.read_text())
+                told(min(_bytes(folder), sum(wanted.values())), sum(wanted.values()))
+
+        _asked(["model", place.hub_id, place.revision, str(folder), str(sizes)], may_go_on, tell)
+        tell()
+
+
+def _asked(question: list[str], may_go_on: Callable[[], bool], tell: Callable[[], None]) -> str:
+    command = [sys.executable, "-P", "-m", "worker.fetching", *question]
+    told = time.monotonic()
     with subprocess.Popen(
         command, env=leash.held(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
@@ -51,10 +79,19 @@ def _fetch(hub_id: str, revision: str, folder: Path, may_go_on: Callable[[], boo
             if not may_go_on():
                 os.killpg(process.pid, signal.SIGKILL)
                 raise Stopped
+            if time.monotonic() - told > TELL_EVERY:
+                told = time.monotonic()
+                tell()
             time.sleep(LOOK_EVERY)
         assert process.stdout is not None
         said = process.stdout.read().strip()
     if process.returncode == REFUSED:
         raise BadCheckpoint(said)
     if process.returncode:
-        raise Unreachable(said or f"{hub_id} could not be fetched: the process that should have was ended.")
+        raise Unreachable(said or f"{question[1]} could not be fetched: the process that should have was ended.")
+    return said
+
+
+def _bytes(folder: Path) -> int:
+    """What has come so far; files that are still growing among it."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink())

@@ -1,43 +1,44 @@
-"""From a row of the registry to a folder on this machine's disk. Uploads are put together once and kept by content, so
-two models of the same files are one folder, and a worker on another machine fetches nothing twice."""
+"""From a row of the registry to a folder on this machine's disk. Models are brought here once and kept by content, so
+two of the same files are one folder, and nothing is fetched twice."""
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
 from django.conf import settings
 
 from decoding import prompts
+from webapp.jobs import services as jobs
 from webapp.registry.models import Classifier, LanguageModel, Pair, Prompt, Readiness
 from webapp.uploads.models import Upload
 from webapp.uploads.reading import FileReader
 from worker import hub
+from worker.cache import Cache, NoRoom
+from worker.database import Stopped, insist
 from worker.messages import PairPlace
+from worker.pulse import Hold
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+PIECE = 1024 * 1024  # bytes copied between two looks at whether we may go on
+
+Told = Callable[[int, int], None]  # bytes that are here, and bytes due
+
+
+class NotHere(Exception):
+    """This machine does not have the model and cannot get it; the message says why."""
 
 
 def prompt_of(row: Prompt) -> prompts.Prompt:
     return prompts.Prompt(row.name, row.text, row.category, row.split, row.reference)
 
 
-class NotHere(Exception):
-    """This machine does not have the model; the message says why."""
-
-
-def place_of(
-    pair: Pair, queue: str, classifiers: Iterable[Classifier] = (), may_go_on: Callable[[], bool] = lambda: True
-) -> PairPlace:
+def place_of(hold: Hold, pair: Pair, classifiers: Iterable[Classifier] = ()) -> PairPlace:
     return PairPlace(
-        target=folder_of(pair.target, may_go_on),
-        draft=folder_of(pair.draft, may_go_on),
-        device=device_of(queue),
-        classifiers={str(classifier.pk): _assembled(classifier.upload) for classifier in classifiers},
+        target=folder_of(hold, pair.target),
+        draft=folder_of(hold, pair.draft),
+        device=device_of(hold.job.queue),
+        classifiers={str(classifier.pk): _assembled(hold, classifier.upload, _untold) for classifier in classifiers},
     )
 
 
@@ -46,17 +47,19 @@ def device_of(queue: str) -> str:
     return "cpu" if queue == "cpu" else "cuda:0"
 
 
-def folder_of(model: LanguageModel, may_go_on: Callable[[], bool]) -> Path:
-    """Fetched first where it is not here yet, for as long as we may go on."""
+def folder_of(hold: Hold, model: LanguageModel, told: Told = lambda done, due: None) -> Path:
+    """Fetched first where it is not here yet, as long as the job is ours. Until the job ends it stays here."""
     if model.state == Readiness.REFUSED:
         raise NotHere(f"{model.name} was refused: {model.reason}")
-    if model.upload is not None:
-        return _assembled(model.upload)
-    if model.source == LanguageModel.Source.HUB:
-        try:
-            return hub.fetched(model.location, model.revision, Path(settings.DATA_DIR) / "models", may_go_on)
-        except hub.Unreachable as trouble:
-            raise NotHere(str(trouble)) from None
+    try:
+        if model.upload is not None:
+            return _assembled(hold, model.upload, told)
+        if model.source == LanguageModel.Source.HUB:
+            return _from_hub(hold, model, told)
+    except NoRoom as trouble:
+        raise NotHere(f"{model.name} cannot be kept here. {trouble}") from None
+    except hub.Unreachable as trouble:
+        raise NotHere(str(trouble)) from None
     path = Path(model.location)
     if not path.is_dir():
         raise NotHere(f"{model.name} should be in {path}, and this worker's machine has no such folder.")
@@ -65,36 +68,46 @@ def folder_of(model: LanguageModel, may_go_on: Callable[[], bool]) -> Path:
 
 def cached() -> list[dict[str, str | int]]:
     """The models that lie here whole, and how large each is."""
-    folders = sorted((Path(settings.DATA_DIR) / "models").glob("*"))
-    return [{"name": one.name, "bytes": _bytes(one)} for one in folders if not one.name.startswith("growing-")]
+    return [{"name": folder.name, "bytes": size} for folder, size in sorted(_cache().models().items())]
 
 
-def _bytes(folder: Path) -> int:
-    try:
-        return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    except OSError:
-        return 0  # somebody is taking it away
+def _cache() -> Cache:
+    return Cache(Path(settings.DATA_DIR) / "models", settings.MODEL_CACHE_BYTES)
 
 
-def _assembled(upload: Upload) -> Path:
+def _untold(done: int, due: int) -> None:
+    """Too small to tell of."""
+
+
+def _assembled(hold: Hold, upload: Upload, told: Told) -> Path:
     files = list(upload.files.all())
     manifest = "\n".join(f"{file.path} {' '.join(file.chunks)}" for file in files)
-    models = Path(settings.DATA_DIR) / "models"
-    folder = models / hashlib.sha256(manifest.encode()).hexdigest()[:32]
-    if folder.exists():
-        return folder
-    models.mkdir(exist_ok=True)
-    growing = Path(tempfile.mkdtemp(dir=models, prefix="growing-"))
-    try:
+    size = sum(file.size for file in files)
+
+    def fill(folder: Path) -> None:
+        done = 0
         for file in files:
-            with (growing / PurePosixPath(file.path).name).open("wb") as out:
-                shutil.copyfileobj(FileReader(file, upload.team_id), out, 1024 * 1024)
-        growing.rename(folder)  # whole or not at all; of two who build it at once, either will do
-    except OSError as error:
-        if error.errno in NO_ROOM:
-            raise NotHere(f"There is no room for {upload.name} in {models}; make some, and try again.") from None
-        if not folder.exists():
-            raise
-    finally:
-        shutil.rmtree(growing, ignore_errors=True)
-    return folder
+            reader = FileReader(file, upload.team_id)
+            with (folder / PurePosixPath(file.path).name).open("wb") as out:
+                while piece := reader.read(PIECE):
+                    out.write(piece)
+                    done += len(piece)
+                    told(done, size)
+                    if not hold.may_go_on():
+                        raise Stopped
+
+    return _cache().use(hashlib.sha256(manifest.encode()).hexdigest()[:32], size, fill, hold.using)
+
+
+def _from_hub(hold: Hold, model: LanguageModel, told: Told) -> Path:
+    """One commit of it, and the same for every machine from the first fetch on."""
+    place = hub.Place(model.location, str(model.facts.get("commit") or model.revision))
+    if not place.is_pinned:
+        place = hub.pinned(place, hold.may_go_on)
+        model.facts["commit"] = place.revision
+
+    def fill(folder: Path) -> None:
+        insist(hold, lambda: jobs.note(job=hold.job, sentence=f"Fetching {place} from the hub."))
+        hub.fetch(place, folder, hold.may_go_on, told)
+
+    return _cache().use(place.folder_name, 0, fill, hold.using)

@@ -12,13 +12,16 @@ from worker.materials import folder_of
 from worker.messages import Checked, CheckModel
 from worker.pulse import Hold
 
+MIB = 2**20
+
 
 def check(hold: Hold, engine: EngineProcess) -> None:
     """The model is ready or refused, and the job has succeeded or failed accordingly."""
     model = insist(hold, lambda: LanguageModel.objects.select_related("upload").get(job=hold.job))
     facts: dict[str, object] = {}
     try:
-        for report in reports(hold, engine, CheckModel(insist(hold, lambda: folder_of(model, hold.may_go_on)))):
+        folder = insist(hold, lambda: folder_of(hold, model, lambda done, due: hold.progress(done // MIB, due // MIB)))
+        for report in reports(hold, engine, CheckModel(folder)):
             if isinstance(report, Checked):
                 facts = report.facts
     except DrafthouseError as refusal:

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from django.db import Error, close_old_connections, connection
@@ -32,6 +32,7 @@ class Hold:
     is_cancelled: bool = False
     is_stopping: bool = False  # this worker goes home
     renewed: float = field(default_factory=time.monotonic)
+    using: ExitStack = field(default_factory=ExitStack)  # what of the machine it has for itself while it lasts
 
     def may_go_on(self) -> bool:
         return not (self.is_lost or self.is_cancelled or self.is_stopping)
@@ -72,6 +73,7 @@ class Pulse:
         try:
             yield hold
         finally:
+            hold.using.close()
             with self._lock:  # a renewal that is under way ends first
                 self._hold = None
 

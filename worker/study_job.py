@@ -20,7 +20,7 @@ def study(hold: Hold, engine: EngineProcess) -> None:
     chosen = Study.objects.select_related("job", "pair__target__upload", "pair__draft__upload", "dataset")
     wanted: Study = insist(hold, lambda: chosen.get(job=hold.job))
     steps = Steps(hold)
-    for report in reports(hold, engine, insist(hold, lambda: _order(wanted, hold.job.queue))):
+    for report in reports(hold, engine, insist(hold, lambda: _order(hold, wanted))):
         match report:
             case Step():
                 steps.tell(report)
@@ -29,12 +29,12 @@ def study(hold: Hold, engine: EngineProcess) -> None:
                 insist(hold, lambda document=document: studies.finish(job=hold.job, document=document))  # type: ignore[misc]
 
 
-def _order(wanted: Study, queue: str) -> AskOracle | MakePlan:
+def _order(hold: Hold, wanted: Study) -> AskOracle | MakePlan:
     prompts = [prompt_of(row) for row in wanted.prompts]
     sampling = Sampling(**{**wanted.sampling, "stop": tuple(wanted.sampling["stop"])})
     if wanted.job.kind == Kind.ORACLE:
-        return AskOracle(place_of(wanted.pair, queue), prompts, sampling, wanted.lookahead)
-    return MakePlan(place_of(wanted.pair, queue, _classifiers(wanted)), prompts, sampling)
+        return AskOracle(place_of(hold, wanted.pair), prompts, sampling, wanted.lookahead)
+    return MakePlan(place_of(hold, wanted.pair, _classifiers(wanted)), prompts, sampling)
 
 
 def _classifiers(wanted: Study) -> list[Classifier]:

@@ -23,7 +23,7 @@ def train(hold: Hold, engine: EngineProcess) -> None:
     steps = Steps(hold)
     with tempfile.TemporaryDirectory() as folder:
         order = Train(
-            pair=insist(hold, lambda: place_of(training.pair, hold.job.queue)),
+            pair=insist(hold, lambda: place_of(hold, training.pair)),
             prompts=insist(hold, lambda: [prompt_of(row) for row in training.dataset.prompts.all()]),
             sampling=Sampling(**{**training.sampling, "stop": tuple(training.sampling["stop"])}),
             folder=Path(folder),

@@ -184,6 +184,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {"staticfiles": {"BACKEND": "webapp.core.static.HashedStatic"}}
 CHUNK_BYTES = 8 * 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = CHUNK_BYTES  # no body is longer than one chunk
+MODEL_CACHE_BYTES = env.int("DRAFTHOUSE_MODEL_CACHE_GB", default=200) * 1024**3  # of models put together for workers
 TEAM_QUOTA_BYTES = env.int("DRAFTHOUSE_TEAM_QUOTA_GB", default=200) * 1024**3
 MODEL_ROOTS = [Path(path).resolve() for path in env.list("DRAFTHOUSE_MODEL_ROOTS", default=[])]
 
