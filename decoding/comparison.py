@@ -56,6 +56,7 @@ class Pair:
     classifier_at: Callable[[str], Path | None] = no_classifier  # name -> folder; no name asks for the pair's own
     fingerprints: tuple[str, str] | None = None  # of target and draft: a classifier must have been trained for them
     draft_process: DraftProcess | None = None  # where the draft can run beside the target
+    again: Callable[[], Pair] | None = None  # how another process comes by the same pair; must survive pickling
     _classifiers: dict[str, Classifier] = field(default_factory=dict)
 
     @property

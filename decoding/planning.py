@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
-import torch
 from torch import Tensor
 
 from decoding.comparison import Comparison, Key, Pair
 from decoding.costs import Costs, costs_from, decision_cost
-from decoding.dice import dice_for
 from decoding.disco import rules
 from decoding.disco.classifier import Classifier
-from decoding.disco.recording import Recording, record
+from decoding.disco.recording import Recording
+from decoding.disco.scribes import Scribes, copies_for
 from decoding.events import Event, EventSink, Recorder
 from decoding.loop import never
 from decoding.prompts import Prompt
-from decoding.replay import ByPlace, Counts, HeuristicPolicy, OraclePolicy, Policy, Static, replay
+from decoding.replay import ByPlace, Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
 from decoding.spec import Choice, Sampling, choose
 
 CAP = 20  # the longest draft that is considered
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 PROBED = (1, 2, 3, 5, 8, 12, CAP)  # lookaheads whose passes are timed
 PROBE_PROMPTS = 4
-WRITER = choose("static", {"lookahead": 3})  # how texts are written: any strategy writes the same, this one quickly
-DEEP_WRITER = choose("static", {"lookahead": CAP})  # under ratio dice: nearly every token is drafted and judged
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,12 @@ class Study:
         after = [accepted for r in self.recordings for accepted in r.accepted[1:][r.matches[:-1]].tolist()]
         return statistics.mean(after) if after else 1.0
 
+    @cached_property
+    def records(self) -> list[Record]:
+        return [recording.record for recording in self.recordings]
+
     def counts(self, policy: Callable[[int], Policy]) -> Counts:
-        return replay([recording.record for recording in self.recordings], policy)
+        return replay(self.records, policy)
 
     def static(self, lookahead: int) -> Counts:
         return self.counts(lambda i: Static(lookahead))
@@ -57,7 +59,7 @@ class Study:
         return self.counts(lambda i: HeuristicPolicy(initial))
 
     def oracle(self, cap: int) -> Counts:
-        return self.counts(lambda i: OraclePolicy(self.recordings[i].record, cap))
+        return self.counts(lambda i: OraclePolicy(self.records[i], cap))
 
     def confidence(self, threshold: float, cap: int) -> Counts:
         return self._by_place([rules.confidence_lengths(rounds, threshold) for rounds in self.rounds], cap)
@@ -92,40 +94,14 @@ def study(
     tails: bool,
     told: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
+    scribes: Scribes | None = None,
 ) -> Study:
     """Write every prompt's text once and record the draft along it. `tails` are wanted for replays of rules that look
     at tokens, not for training. Under ratio dice each strategy has a text of its own; the recorded one is as likely as
-    any, so replays count what a run costs on the average."""
-    writer = WRITER if sampling.fixes_the_text else DEEP_WRITER
-    comparison = Comparison(pair, prompts, [writer], sampling, cancelled=cancelled)
-    recordings: list[Recording] = []
-    for prompt, text in _texts(comparison):
-        recordings.append(_record(comparison, prompt, text, CAP if tails else 0))
-        told(len(recordings))
-    return Study(recordings)
-
-
-def _texts(comparison: Comparison) -> Iterator[tuple[Prompt, Sequence[int]]]:
-    for [key] in comparison.schedule():
-        if comparison.cancelled():
-            return
-        yield key.prompt, comparison.decode(key, Recorder()).tokens
-
-
-@torch.inference_mode()
-def _record(comparison: Comparison, prompt: Prompt, text: Sequence[int], depth: int) -> Recording:
-    pair, sampling = comparison.pair, comparison.sampling
-    return record(
-        prompt.id,
-        comparison.tokens(prompt),
-        text,
-        draft=pair.draft,
-        dice=dice_for(sampling, pair.vocab, comparison.seed(prompt, 0)),
-        end_tokens=() if sampling.ignore_eos else pair.end_tokens,
-        max_new_tokens=sampling.max_new_tokens,
-        tail_depth=depth,
-        judge=None if sampling.fixes_the_text else pair.target,
-    )
+    any, so replays count what a run costs on the average. Who has `scribes` already lends them."""
+    depth = CAP if tails else 0
+    with nullcontext(scribes) if scribes else Scribes(pair, copies_for(pair, len(prompts))) as who:
+        return Study(who.record(prompts, sampling, depth, told=told, cancelled=cancelled))
 
 
 def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:

@@ -17,6 +17,7 @@ from decoding.comparison import Pair
 from decoding.costs import Costs
 from decoding.disco import features, metrics, training
 from decoding.disco.classifier import Classifier
+from decoding.disco.scribes import Scribes, copies_for
 from decoding.disco.training import Labelled
 from decoding.errors import BadPrompts
 from decoding.loop import never
@@ -91,23 +92,15 @@ def make_classifier(
     """The classifier with its card filled in; storing it is the caller's. `others` are prompt sets, by name, that it
     is also tried on: what it is worth where it was not trained."""
     parts = {"training": material.training, "validation": material.validation, "test": material.test}
-    studies = [
-        planning.study(
-            pair,
-            part,
-            sampling,
-            tails=name != "training",
-            told=partial(_recorded, told, name, len(part)),
-            cancelled=cancelled,
-        )
-        for name, part in parts.items()
-    ]
-    labelled = [training.label(study.recordings) for study in studies]
+    recorded = _record(pair, {**parts, **others}, sampling, told, cancelled)
+    labelled = [training.label(recorded[name].recordings) for name in parts]
     classifier = training.train(labelled[0], labelled[1], told=lambda p: told(_epoch(p)))
     pair.hold(UNNAMED, classifier)
     told(Step("measuring costs", 0, 1))
     costs = planning.probe(pair, material.validation, sampling, UNNAMED)
-    thresholds = _tuned(studies[1], costs, classifier)
+    told(Step("measuring costs", 1, 1))
+    thresholds = _tuned(recorded["validation"], costs, classifier)
+    test = recorded["test"]
     return dataclasses.replace(
         classifier,
         card={
@@ -122,36 +115,41 @@ def make_classifier(
             "metrics": dataclasses.asdict(_measured(classifier, labelled[2])),
             "ablations": _ablations(labelled, told),
             "costs": dataclasses.asdict(costs),
-            "predicted": _predicted(studies[2], costs, classifier, thresholds),
-            "elsewhere": _elsewhere(pair, others, sampling, costs, classifier, thresholds, told, cancelled),
-            "sweep": planning.sweep(studies[2], costs, classifier),
+            "predicted": _predicted(test, costs, classifier, thresholds),
+            "elsewhere": {name: _elsewhere(recorded[name], costs, classifier, thresholds) for name in others},
+            "sweep": planning.sweep(test, costs, classifier),
             "versions": {"definitions": DEFINITIONS_VERSION, "chance": CHANCE_VERSION, "torch": torch.__version__},
         },
     )
 
 
-def _elsewhere(
-    pair: Pair,
-    others: Mapping[str, Sequence[Prompt]],
-    sampling: Sampling,
-    costs: Costs,
-    classifier: Classifier,
-    thresholds: dict[str, float],
-    told: Told,
-    cancelled: Callable[[], bool],
-) -> dict[str, Any]:
-    rows = {}
-    for name, prompts in others.items():
-        hears = partial(_recorded, told, name, len(prompts))
-        study = planning.study(pair, prompts, sampling, tails=True, told=hears, cancelled=cancelled)
-        found = _measured(classifier, training.label(study.recordings))
-        rows[name] = {
-            "prompts": len(prompts),
-            "auc": found.auc,
-            "calibration_error": found.calibration_error,
-            "predicted": _predicted(study, costs, classifier, thresholds),
+def _record(
+    pair: Pair, parts: Mapping[str, Sequence[Prompt]], sampling: Sampling, told: Told, cancelled: Callable[[], bool]
+) -> dict[str, Study]:
+    """All prompts in one go, before anything is timed: copies of the pair would share the machine with what is."""
+    with Scribes(pair, copies_for(pair, sum(map(len, parts.values())))) as scribes:
+        return {
+            name: planning.study(
+                pair,
+                part,
+                sampling,
+                tails=name != "training",
+                told=partial(_recorded, told, name, len(part)),
+                cancelled=cancelled,
+                scribes=scribes,
+            )
+            for name, part in parts.items()
         }
-    return rows
+
+
+def _elsewhere(study: Study, costs: Costs, classifier: Classifier, thresholds: dict[str, float]) -> dict[str, Any]:
+    found = _measured(classifier, training.label(study.recordings))
+    return {
+        "prompts": len(study.recordings),
+        "auc": found.auc,
+        "calibration_error": found.calibration_error,
+        "predicted": _predicted(study, costs, classifier, thresholds),
+    }
 
 
 def _recorded(told: Told, name: str, due: int, done: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 import transformers
@@ -37,6 +38,7 @@ def load_pair(place: PairPlace, residents: Residents, choices: Sequence[Choice] 
         classifier_at=place.classifiers.get,
         fingerprints=(target.folder.fingerprint, draft.folder.fingerprint),
         draft_process=process_for(draft.folder.path, "auto", draft.runner.context),
+        again=partial(_pair_again, place),
     )
     hardware: dict[str, object] = {
         "device": facts.device,
@@ -58,3 +60,8 @@ def load_pair(place: PairPlace, residents: Residents, choices: Sequence[Choice] 
         return " and ".join(dict.fromkeys(runners))
 
     return pair, Loaded(hardware, {choice.label: runner_of(choice) for choice in choices})
+
+
+def _pair_again(place: PairPlace) -> Pair:
+    """Where nothing is resident yet."""
+    return load_pair(place, Residents())[0]

@@ -6,7 +6,8 @@ import dataclasses
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -80,9 +81,14 @@ def load_pair(asked: Bench) -> LoadedPair:
         classifier_at=asked.material.classifier_at,
         fingerprints=(target.folder.fingerprint, draft.folder.fingerprint),
         draft_process=process_for(draft.folder.path, asked.dtype, draft.runner.context, asked.runner),
+        again=partial(_pair_again, replace(asked, prompts=[], threads=1)),
     )
     remarks = tuple(finding.sentence for finding in report.findings if finding.level == "remark")
     return LoadedPair(asked.material.name, remarks, pair, target, draft)
+
+
+def _pair_again(asked: Bench) -> Pair:
+    return load_pair(asked).pair
 
 
 def _about(model: Loaded) -> Mapping[str, Any]:

@@ -1,0 +1,204 @@
+"""Who writes texts and records them: the pair here, prompt by prompt, and copies of it in processes of their own where
+cores are left. A copy that dies costs time only: what it had in hand is written here."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import pickle
+import signal
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+import torch
+
+from decoding.comparison import Comparison, Key, Pair
+from decoding.devices import free_bytes
+from decoding.dice import dice_for
+from decoding.disco.recording import Recording, record
+from decoding.errors import DrafthouseError
+from decoding.events import Recorder
+from decoding.loop import never
+from decoding.model_folder import inspect
+from decoding.prompts import Prompt
+from decoding.spec import Sampling, choose
+
+LEAST_PROMPTS = 16  # fewer are written before a copy is loaded
+ROOM = 4  # a copy wants this many times the pair's weights free
+PATIENCE = 0.2  # s between looks at whether all is cancelled, where there is nothing to do but wait
+WRITER = choose("static", {"lookahead": 3})  # how texts are written: any strategy writes the same, this one quickly
+DEEP_WRITER = choose("static", {"lookahead": 20})  # under ratio dice: nearly every token is drafted and judged
+
+Told = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Work:
+    """One prompt's text and what the draft says along it. Tails of no depth are none."""
+
+    prompt: Prompt
+    sampling: Sampling
+    tail_depth: int
+
+
+@torch.inference_mode()
+def write(pair: Pair, work: Work, cancelled: Callable[[], bool] = never) -> Recording:
+    sampling, prompt = work.sampling, work.prompt
+    writer = WRITER if sampling.fixes_the_text else DEEP_WRITER
+    comparison = Comparison(pair, [prompt], [writer], sampling, cancelled=cancelled)
+    text = comparison.decode(Key(writer, prompt, 0), Recorder()).tokens
+    return record(
+        prompt.id,
+        comparison.tokens(prompt),
+        text,
+        draft=pair.draft,
+        dice=dice_for(sampling, pair.vocab, comparison.seed(prompt, 0)),
+        end_tokens=() if sampling.ignore_eos else pair.end_tokens,
+        max_new_tokens=sampling.max_new_tokens,
+        tail_depth=work.tail_depth,
+        judge=None if sampling.fixes_the_text else pair.target,
+    )
+
+
+class Scribes:
+    """Close them, or use them as a context: copies hold memory."""
+
+    def __init__(self, pair: Pair, copies: int = 0) -> None:
+        self.pair = pair
+        self._copies = [_Copy(pair.again) for _ in range(copies)] if pair.again else []
+
+    def __enter__(self) -> Scribes:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        for copy in self._copies:
+            copy.end()
+        self._copies.clear()
+
+    def record(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        tail_depth: int,
+        *,
+        told: Told = lambda done: None,
+        cancelled: Callable[[], bool] = never,
+    ) -> list[Recording]:
+        """In the order of the prompts, whoever wrote them; fewer where it was cancelled. A prompt that cannot be
+        continued is refused before the first is written."""
+        reading = Comparison(self.pair, prompts, [WRITER], sampling)
+        for prompt in prompts:
+            reading.tokens(prompt)
+        works = [Work(prompt, sampling, tail_depth) for prompt in prompts]
+        found: dict[int, Recording] = {}
+        with _one_thread() if self._copies else contextlib.nullcontext():
+            for number, recording in self._written(works, cancelled):
+                found[number] = recording
+                told(len(found))
+        return [found[number] for number in sorted(found)]
+
+    def _written(self, works: Sequence[Work], cancelled: Callable[[], bool]) -> Iterator[tuple[int, Recording]]:
+        """Here from the front, in copies from the back, until they meet."""
+        waiting = deque(range(len(works)))
+        try:
+            while waiting or any(copy.has is not None for copy in self._copies):
+                for copy in self._copies:
+                    if waiting and copy.has is None:
+                        copy.give(number := waiting.pop(), works[number])
+                if cancelled():
+                    return
+                if waiting:
+                    number = waiting.popleft()
+                    recording = write(self.pair, works[number], cancelled)
+                    if cancelled():
+                        return  # in the middle of this one
+                    yield number, recording
+                yield from self._from_copies(waiting, 0.0 if waiting else PATIENCE)
+        finally:
+            if any(copy.has is not None for copy in self._copies):
+                self.close()  # nobody would collect what they still have in hand
+
+    def _from_copies(self, waiting: deque[int], patience: float) -> Iterator[tuple[int, Recording]]:
+        busy = {copy.connection: copy for copy in self._copies if copy.has is not None}
+        for connection in wait(list(busy), patience):
+            copy = busy[connection]  # type: ignore[index]
+            assert copy.has is not None
+            number, copy.has = copy.has, None
+            try:
+                yield number, copy.answer()
+            except (EOFError, OSError):
+                waiting.append(number)
+                self._copies.remove(copy)
+                copy.end()
+
+
+class _Copy:
+    """The pair once more, in a process that ends when nobody listens to it."""
+
+    def __init__(self, again: Callable[[], Pair]) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, far = context.Pipe()
+        self.process: BaseProcess = context.Process(target=serve, args=(again, far), daemon=True)
+        self.process.start()
+        far.close()
+        self.has: int | None = None  # the number of the work in its hands
+
+    def give(self, number: int, work: Work) -> None:
+        self.has = number
+        with contextlib.suppress(OSError):  # it is gone, which its answer will tell
+            self.connection.send_bytes(pickle.dumps(work))
+
+    def answer(self) -> Recording:
+        answer = pickle.loads(self.connection.recv_bytes())
+        if isinstance(answer, DrafthouseError):
+            raise answer
+        assert isinstance(answer, Recording)
+        return answer
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def serve(again: Callable[[], Pair], connection: Connection) -> None:
+    """In the other process: write what comes, until nobody asks any more. Plain pickles: torch's own way of sending a
+    tensor keeps a file open for each."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who asked
+    torch.set_num_threads(1)
+    pair = again()
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            work = pickle.loads(connection.recv_bytes())
+            try:
+                answer: Recording | DrafthouseError = write(pair, work)
+            except DrafthouseError as error:
+                answer = error
+            connection.send_bytes(pickle.dumps(answer))
+
+
+def copies_for(pair: Pair, prompt_count: int) -> int:
+    """How many more processes are worth their while: one a thread, as far as memory goes. On one core each, texts are
+    written faster than by all cores in one product."""
+    device = pair.target.device
+    folders = [folder for folder in (pair.target_folder, pair.draft_folder) if folder is not None]
+    if not pair.again or not folders or device.type != "cpu" or prompt_count < LEAST_PROMPTS:
+        return 0
+    each = ROOM * sum(inspect(folder).weight_bytes for folder in folders)
+    return min(torch.get_num_threads() - 1, free_bytes(device) // each)
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

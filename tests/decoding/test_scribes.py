@@ -1,0 +1,85 @@
+"""Texts are written and recorded the same whoever does it: here, or a copy of the pair in a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from multiprocessing.connection import Connection
+
+import pytest
+import torch
+
+from decoding.comparison import Pair
+from decoding.disco.recording import Recording
+from decoding.disco.scribes import Scribes, Work, copies_for, serve, write
+from decoding.errors import BadPrompt
+from decoding.prompts import Prompt
+from decoding.spec import Sampling
+from tests.decoding.test_comparison import pair
+
+SHARED = Sampling(temperature=1.0, max_new_tokens=20)
+PROMPTS = [Prompt(f"p{i}", "abcdefgh"[i % 8] * 3) for i in range(12)]
+
+
+def same(one: Recording, other: Recording) -> bool:
+    return one.record == other.record and torch.equal(one.static, other.static) and torch.equal(one.tails, other.tails)
+
+
+@contextmanager
+def a_copy() -> Iterator[Connection]:
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=serve, args=(pair, there), daemon=True)
+    process.start()
+    there.close()
+    yield here
+    here.close()
+    process.join(60)
+    assert process.exitcode == 0  # nobody asked any more
+
+
+def test_a_copy_writes_what_we_would_and_refuses_in_words() -> None:
+    with a_copy() as copy:
+        for work in (Work(PROMPTS[0], SHARED, 5), Work(PROMPTS[1], SHARED, 0)):
+            copy.send_bytes(pickle.dumps(work))
+            assert same(pickle.loads(copy.recv_bytes()), write(pair(), work))
+        copy.send_bytes(pickle.dumps(Work(Prompt("long", "a" * 5000), SHARED, 0)))
+        assert isinstance(refusal := pickle.loads(copy.recv_bytes()), BadPrompt)
+        assert "long has 5000 tokens" in str(refusal)
+
+
+@pytest.mark.parametrize("again", [pair, partial(os._exit, 1)], ids=["works", "dies"])
+def test_every_prompt_is_recorded_once_and_in_order_whoever_writes_it(again: Callable[[], Pair]) -> None:
+    """The copy is given the last prompt at once, so we wait for it or hear that it died."""
+    alone = Scribes(pair()).record(PROMPTS, SHARED, 5)
+    told: list[int] = []
+    with Scribes(replace(pair(), again=again), copies=1) as scribes:
+        together = scribes.record(PROMPTS, SHARED, 5, told=told.append)
+    assert [recording.prompt for recording in together] == [prompt.id for prompt in PROMPTS]
+    assert all(map(same, alone, together))
+    assert told == list(range(1, 13))
+
+
+def test_a_cancelled_recording_leaves_no_half_text_and_no_copy_with_work_in_hand() -> None:
+    told: list[int] = []
+    with Scribes(replace(pair(), again=pair), copies=1) as scribes:
+        found = scribes.record(PROMPTS, SHARED, 0, told=told.append, cancelled=lambda: len(told) >= 3)
+    assert len(found) == len(told) == 3
+    assert all(len(recording.matches) == 20 for recording in found)
+    assert not multiprocessing.active_children()
+
+
+def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None:
+    told: list[int] = []
+    with pytest.raises(BadPrompt, match="Prompt long has 5000 tokens"):
+        Scribes(pair()).record([*PROMPTS, Prompt("long", "a" * 5000)], SHARED, 0, told=told.append)
+    assert not told
+
+
+def test_a_pair_that_no_other_process_can_load_is_not_copied() -> None:
+    assert copies_for(pair(), 500) == 0
