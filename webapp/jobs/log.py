@@ -28,7 +28,7 @@ def shown(event: JobEvent) -> dict[str, Any]:
     }
 
 
-def status_of(job: Job) -> dict[str, Any]:
+def status_of(job: Job, *, done: int, total: int) -> dict[str, Any]:
     """Where a job stands, as its page is told."""
     place = line.place(job)
     return {
@@ -37,18 +37,23 @@ def status_of(job: Job) -> dict[str, Any]:
         "can_cancel": job.can_cancel,
         "sentence": place.reason,
         "position": place.position,
-        "done": job.done_count,
-        "total": job.total_count,
-        "seconds_left": _seconds_left(job),
+        "done": done,
+        "total": total,
+        "seconds_left": _seconds_left(job, done, total),
     }
 
 
-def _seconds_left(job: Job) -> int | None:
+def is_same_status(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """The time left is told with whatever else changes, not for its own sake."""
+    return {**one, "seconds_left": 0} == {**other, "seconds_left": 0}
+
+
+def _seconds_left(job: Job, done: int, total: int) -> int | None:
     """From its own pace so far. None while nothing is known or nothing is left."""
-    if job.state != State.RUNNING or job.started is None or not job.done_count:
+    if job.state != State.RUNNING or job.started is None or not done:
         return None
     elapsed = (timezone.now() - job.started).total_seconds()
-    return round(elapsed / job.done_count * max(0, job.total_count - job.done_count))
+    return round(elapsed / done * max(0, total - done))
 
 
 def group(job: UUID) -> str:

@@ -54,7 +54,7 @@ class JobWatch:
     def _sifted(self, frame: Frame) -> Frame | None:
         match frame["t"]:
             case "job":
-                is_told, self._status = _same(frame, self._status), frame
+                is_told, self._status = log.is_same_status(frame, self._status), frame
                 return None if is_told else frame
             case "events":
                 return self._sifted_lines(frame)
@@ -77,8 +77,8 @@ class JobWatch:
         self.must_read = False
         job = Job.objects.get(pk=self.job)
         frames: list[Frame] = []
-        status = {"t": "job", **log.status_of(job)}
-        if not _same(status, self._status):
+        status = {"t": "job", **log.status_of(job, done=job.done_count, total=job.total_count)}
+        if not log.is_same_status(status, self._status):
             frames.append(status)
         self._status = status
         while lines := log.read(job=self.job, after=self.after, limit=LINES_AT_ONCE):
@@ -92,8 +92,3 @@ class JobWatch:
 
     def report_news(self) -> list[Frame]:
         return []
-
-
-def _same(one: Frame, other: Frame) -> bool:
-    """The time left is told with whatever else changes, not for its own sake."""
-    return {**one, "seconds_left": 0} == {**other, "seconds_left": 0}

@@ -18,12 +18,11 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
-from django.utils import timezone
 
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import so_far
-from webapp.jobs import line
+from webapp.jobs import log
 
 EVENTS_AT_ONCE = 2000
 MOST_UNSEEN = 64  # who was away for long asks for older traces when they are looked at
@@ -74,7 +73,7 @@ class Watch:
             case "samples":
                 return self._sifted_rows(frame)
             case "comparison":
-                is_told, self._status = _same_status(frame, self._status), frame
+                is_told, self._status = log.is_same_status(frame, self._status), frame
                 return None if is_told else frame
             case "report":
                 is_told, self._reported = frame["samples"] == self._reported, frame["samples"]
@@ -191,7 +190,7 @@ class Watch:
 
     def _comparison(self, comparison: Comparison) -> list[Frame]:
         status = {"t": "comparison", **status_of(comparison)}
-        if _same_status(status, self._status):
+        if log.is_same_status(status, self._status):
             return []
         self._status = status
         return [status]
@@ -205,33 +204,9 @@ class Watch:
 
 
 def status_of(comparison: Comparison) -> Frame:
-    job = comparison.job
-    place = line.place(job)
     done = Sample.objects.filter(run__comparison=comparison).finished().count()
     total = comparison.runs.count() * comparison.limit * comparison.repeats
-    return {
-        "state": job.state,
-        "is_final": job.is_final,
-        "can_cancel": job.can_cancel,
-        "sentence": place.reason,
-        "position": place.position,
-        "done": done,
-        "total": total,
-        "seconds_left": _seconds_left(comparison, done, total),
-    }
-
-
-def _seconds_left(comparison: Comparison, done: int, total: int) -> int | None:
-    """From the pace so far. None while nothing is known or nothing is left."""
-    started = comparison.job.started
-    if comparison.job.is_final or started is None or not done:
-        return None
-    return round((timezone.now() - started).total_seconds() / done * (total - done))
-
-
-def _same_status(one: Frame, other: Frame) -> bool:
-    """The time left is told with whatever else changes, not for its own sake."""
-    return {**one, "seconds_left": 0} == {**other, "seconds_left": 0}
+    return log.status_of(comparison.job, done=done, total=total)
 
 
 def state_of(row: Frame) -> str:

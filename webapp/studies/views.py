@@ -131,7 +131,7 @@ def classifier(request: Asked, id: UUID) -> HttpResponse:
 
 def _work(job: Job) -> dict[str, Any]:
     """What a page needs that shows a job going on. The status is read first: what happens between, the socket tells."""
-    status = log.status_of(job)
+    status = log.status_of(job, done=job.done_count, total=job.total_count)
     roads = {"job": str(job.pk), "socket": f"/ws/jobs/{job.pk}/", "poll": reverse("jobs-news", args=[job.pk])}
     return {"job": job, "status": status, "work": {**roads, "status": status, "lines": _lines(job)}}
 
