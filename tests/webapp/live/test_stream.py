@@ -15,11 +15,10 @@ from webapp.comparisons import services, trace
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
-from webapp.live import board, telling
+from webapp.live import board
 from webapp.live.consumer import ComparisonConsumer
 from webapp.live.watch import Watch
 
-NOT_FOUND = (4004, "There is no such comparison that you may see.")
 ALL_TOLD = (1000, "The comparison is over and all of it was told.")
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -261,103 +260,3 @@ def test_many_small_chunks_arrive_in_few_messages(world, comparison, sample):
 
     run(story())
     assert bob.seqs(sample) == list(range(1, 41))
-
-
-# Who may watch -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("who", "origin", "ending"),
-    [
-        ("charlie", "http://localhost:8000", NOT_FOUND),
-        (None, "http://localhost:8000", telling.NOT_SIGNED_IN),
-        ("bob", "http://elsewhere.example", telling.FOREIGN),
-        ("bob", "http://localhost:9999", telling.FOREIGN),
-        ("bob", "http://[", telling.FOREIGN),
-    ],
-)
-def test_a_stranger_is_told_a_sentence_and_nothing_else(world, comparison, sample, who, origin, ending):
-    stranger = watcher(comparison, getattr(world, who) if who else None, origin)
-
-    async def story() -> None:
-        await stranger.open()
-        assert await stranger.closed() == ending
-
-    run(story())
-    assert stranger.frames == []
-
-
-def test_a_viewer_may_watch(world, comparison, sample):
-    victor = watcher(comparison, world.victor)
-
-    async def story() -> None:
-        await victor.open()
-        await victor.until(lambda victor: victor.heard("comparison"))
-        await victor.leave()
-
-    run(story())
-
-
-def test_a_ticket_opens_one_socket_once(world, comparison):
-    ticket = world.script("read").post("/api/v1/tickets/").json()["ticket"]
-
-    async def story() -> None:
-        first, second = (watcher(comparison, None, origin="", query=f"ticket={ticket}") for _ in range(2))
-        await first.open()
-        await first.until(lambda first: first.heard("comparison"))
-        await first.leave()
-        await second.open()
-        assert await second.closed() == telling.NOT_SIGNED_IN
-
-    run(story())
-
-
-def test_a_ticket_of_another_team_opens_nothing_here(world, comparison):
-    ticket = world.api(world.charlie).post("/api/v1/tickets/").json()["ticket"]
-
-    async def story() -> None:
-        stranger = watcher(comparison, None, origin="", query=f"ticket={ticket}")
-        await stranger.open()
-        assert await stranger.closed() == NOT_FOUND
-
-    run(story())
-
-
-@pytest.mark.parametrize(
-    ("message", "why"),
-    [
-        ("{", "not JSON"),
-        ("[]", "must be"),
-        ('{"t": "launch"}', "must be"),
-        ('{"t": "follow", "after": {"x": 1}}', "no id"),
-        ('{"t": "follow", "after": {"00000000-0000-0000-0000-000000000000": -1}}', "whole number"),
-        ('{"t": "follow", "after": [1]}', "for each sample"),
-        ('{"t": "follow", "since": "yesterday"}', "since"),
-        ('{"t": "follow", "since": "2026-13-45T99:00:00Z"}', "since"),
-        ("[" * 60_000, "not JSON"),
-        (" " * 70_000, "at most"),
-    ],
-)
-def test_what_cannot_be_read_ends_the_line_with_a_sentence(world, comparison, message, why):
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> None:
-        await bob.knock()
-        await bob.say(message)
-        code, sentence = await bob.closed()
-        assert code == 4008 and why in sentence
-
-    run(story())
-
-
-def test_an_unknown_sample_and_a_cursor_beyond_the_end_are_harmless(world, comparison, sample):
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> None:
-        await write(sample, 1, 2)
-        await bob.open(after={"00000000-0000-0000-0000-000000000000": 5, str(sample.pk): 999})
-        await bob.until(lambda bob: bob.heard("report"))
-        await bob.leave()
-
-    run(story())
-    assert bob.seqs(sample) == []

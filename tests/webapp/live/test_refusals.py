@@ -1,0 +1,236 @@
+"""Who may watch, until when, and what becomes of what cannot be read: a code, a sentence, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from uuid import uuid4
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.sessions.models import Session
+
+from tests.webapp import make
+from tests.webapp.live.conftest import Watcher, run, watcher
+from webapp.accounts.models import Membership
+from webapp.comparisons import services, trace
+from webapp.comparisons.models import Comparison, Sample
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.live import following, telling
+from webapp.sharing.models import Share
+
+NOT_FOUND = (4004, "There is no such comparison that you may see.")
+NOBODY = "00000000-0000-0000-0000-000000000000"
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def comparison(world) -> Comparison:
+    comparison = make.comparison(world.actor(world.bob))
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    return comparison
+
+
+@pytest.fixture
+def sample(comparison) -> Sample:
+    """Being decoded, two events old."""
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
+    trace.append(sample=sample, first_seq=1, events=[{"seq": 1}, {"seq": 2}])
+    return sample
+
+
+# Who may watch, and until when ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("who", "origin", "ending"),
+    [
+        ("charlie", "http://localhost:8000", NOT_FOUND),
+        (None, "http://localhost:8000", telling.NOT_SIGNED_IN),
+        ("bob", "http://elsewhere.example", telling.FOREIGN),
+        ("bob", "http://localhost:9999", telling.FOREIGN),
+        ("bob", "http://[", telling.FOREIGN),
+    ],
+)
+def test_a_stranger_is_told_a_sentence_and_nothing_else(world, comparison, sample, who, origin, ending):
+    stranger = watcher(comparison, getattr(world, who) if who else None, origin)
+
+    async def story() -> None:
+        await stranger.open()
+        assert await stranger.closed() == ending
+
+    run(story())
+    assert stranger.frames == []
+
+
+def test_a_viewer_may_watch(world, comparison, sample):
+    victor = watcher(comparison, world.victor)
+
+    async def story() -> None:
+        await victor.open()
+        await victor.until(lambda victor: victor.heard("comparison"))
+        await victor.leave()
+
+    run(story())
+
+
+def test_a_ticket_opens_one_socket_once(world, comparison):
+    ticket = world.script("read").post("/api/v1/tickets/").json()["ticket"]
+
+    async def story() -> None:
+        first, second = (watcher(comparison, None, origin="", query=f"ticket={ticket}") for _ in range(2))
+        await first.open()
+        await first.until(lambda first: first.heard("comparison"))
+        await first.leave()
+        await second.open()
+        assert await second.closed() == telling.NOT_SIGNED_IN
+
+    run(story())
+
+
+def test_a_ticket_of_another_team_opens_nothing_here(world, comparison):
+    ticket = world.api(world.charlie).post("/api/v1/tickets/").json()["ticket"]
+
+    async def story() -> None:
+        stranger = watcher(comparison, None, origin="", query=f"ticket={ticket}")
+        await stranger.open()
+        assert await stranger.closed() == NOT_FOUND
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("end", "ending"),
+    [
+        (lambda: Session.objects.all().delete(), telling.NOT_SIGNED_IN),
+        (lambda: Membership.objects.filter(user__username="bob").delete(), NOT_FOUND),
+    ],
+)
+def test_who_is_signed_out_or_leaves_the_team_is_told_nothing_more(world, comparison, sample, monkeypatch, end, ending):
+    monkeypatch.setattr(telling, "HEARTBEAT", 0.2)
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> None:
+        await bob.open()
+        await bob.until(lambda bob: bob.heard("heartbeat"))
+        await sync_to_async(end)()
+        assert await bob.closed() == ending
+
+    run(story())
+
+
+def test_a_link_that_is_revoked_ends_the_lines_it_opened(world, comparison, sample, monkeypatch):
+    monkeypatch.setattr(telling, "HEARTBEAT", 0.2)
+    link = world.api(world.bob).post(f"/api/v1/comparisons/{comparison.pk}/shares/", {}).json()["link"]
+    stranger = watcher(comparison, None)
+    stranger.scope["path"] = f"/ws/shared/{link.rstrip('/').rpartition('/')[2]}/"
+
+    async def story() -> None:
+        await stranger.open(after={str(sample.pk): 0})
+        await stranger.until(lambda stranger: stranger.seqs(sample) == [1, 2])
+        await sync_to_async(Share.objects.all().delete)()
+        assert (await stranger.closed())[0] == telling.NOT_FOUND
+
+    run(story())
+
+
+# What cannot be read -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        ("{", "not JSON"),
+        ("[]", "must be"),
+        ('{"t": "launch"}', "must be"),
+        ('{"t": "follow", "after": {"x": 1}}', "no id"),
+        ('{"t": "follow", "after": {"00000000-0000-0000-0000-000000000000": -1}}', "whole number"),
+        ('{"t": "follow", "after": [1]}', "for each sample"),
+        ('{"t": "follow", "since": "yesterday"}', "since"),
+        ('{"t": "follow", "since": "2026-13-45T99:00:00Z"}', "since"),
+        ("[" * 60_000, "not JSON"),
+        (" " * 70_000, "at most"),
+    ],
+)
+def test_what_cannot_be_read_ends_the_line_with_a_sentence(world, comparison, message, why):
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> None:
+        await bob.knock()
+        await bob.say(message)
+        code, sentence = await bob.closed()
+        assert code == 4008 and why in sentence
+
+    run(story())
+
+
+def test_an_unknown_sample_and_a_cursor_beyond_the_end_are_harmless(world, comparison, sample):
+    bob = watcher(comparison, world.bob)
+
+    async def story() -> None:
+        await bob.open(after={NOBODY: 5, str(sample.pk): 999})
+        await bob.until(lambda bob: bob.heard("report"))
+        await bob.leave()
+
+    run(story())
+    assert bob.seqs(sample) == []
+
+
+def test_ten_thousand_spoiled_messages_are_read_or_refused_in_a_sentence():
+    """Whatever stands in a message, it is understood or `Unreadable`; no other error, and no state anywhere."""
+    dice = random.Random(8)
+    good = json.dumps({"t": "follow", "since": "2026-01-01T00:00:00Z", "after": {str(uuid4()): 7, NOBODY: 0}})
+    refused = 0
+    for _ in range(10_000):
+        spoiled = list(good)
+        for _ in range(dice.randint(1, 6)):
+            at = dice.randrange(len(spoiled))
+            spoiled[at : at + dice.randint(0, 3)] = dice.choice(
+                ['"', "{", "}", "[", "\\", "9" * 40, "-1", "e9", "null", "\0", "𝟘"]
+            )
+        try:
+            following.read_follow("".join(spoiled))
+        except following.Unreadable:
+            refused += 1
+    assert 9_000 < refused < 10_000
+
+
+def test_a_crowd_that_misbehaves_leaves_nothing_behind_and_disturbs_nobody(world, comparison, sample):
+    bob = watcher(comparison, world.bob)
+    too_many = json.dumps({"t": "follow", "after": {str(uuid4()): 1 for _ in range(501)}})
+    crowd = [
+        (watcher(comparison, user), message, code)
+        for user, message, code in (
+            (None, "{}", 4001),
+            (world.charlie, "{}", 4004),
+            (world.bob, "{", 4008),
+            (world.bob, '{"t": "launch"}', 4008),
+            (world.bob, too_many, 4008),
+        )
+        for _ in range(20)
+    ]
+
+    async def misbehave(stranger: Watcher, message: str, code: int) -> None:
+        await stranger.knock()
+        await stranger.say(message)
+        assert (await stranger.closed())[0] == code
+        await stranger.leave()
+        assert stranger.frames == []
+
+    async def story() -> None:
+        await bob.open()
+        await bob.until(lambda bob: bob.seqs(sample) == [1, 2])
+        for each in crowd:
+            await misbehave(*each)
+        await sync_to_async(trace.append)(sample=sample, first_seq=3, events=[{"seq": 3}])
+        await bob.until(lambda bob: bob.seqs(sample) == [1, 2, 3])
+        telling_tasks = [task for task in asyncio.all_tasks() if task.get_coro().__qualname__ == "Teller._tell"]
+        assert len(telling_tasks) == 1
+        await bob.leave()
+
+    run(story())
