@@ -10,6 +10,7 @@ import { twins } from "./twins.js";
 import { WhatIf } from "./whatif.js";
 import { acceptanceOf, grouped, pairedSpeedups } from "./stats.js";
 import { tokensPerSecond } from "./trace.js";
+import { Verdict } from "./verdict.js";
 
 const page = JSON.parse(document.getElementById("page").textContent);
 const $ = (selector) => document.querySelector(selector);
@@ -225,10 +226,14 @@ $("#speed").addEventListener("change", (event) => {
 });
 $("form[data-while-running]")?.addEventListener("submit", async (event) => {
   event.preventDefault(); // stay here and watch it end
-  const form = event.target;
-  form.querySelector("button").disabled = true;
-  const answer = await fetch(form.action, { method: "POST", body: new FormData(form) });
-  if (!answer.ok) form.submit(); // the page it leads to says why not
+  const form = event.target, button = form.querySelector("button");
+  button.disabled = true;
+  try {
+    const answer = await fetch(form.action, { method: "POST", body: new FormData(form) });
+    if (!answer.ok) form.submit(); // the page it leads to says why not
+  } catch { // no network: to be tried again by whoever asked
+    button.disabled = false;
+  }
 });
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=radio]), select, textarea, dialog")) return;
@@ -241,22 +246,14 @@ addEventListener("resize", () => redraw("race", "evidence"));
 
 // ---- what arrives
 
-let tableIsStale = null;
-function renewTable() {
-  clearTimeout(tableIsStale);
-  tableIsStale = setTimeout(async () => {
-    const answer = await fetch("?part=verdict", { headers: { Accept: "text/html" } });
-    if (answer.ok) $("#verdict").innerHTML = await answer.text();
-  }, 300);
-}
-
+const verdict = new Verdict($("#verdict"));
 const feed = new Feed({
   socketUrl: page.socket, pollUrl: page.poll, since: page.since, isOver: page.status.is_final,
   onFrame: (frame) => {
     known.hear(frame);
     if (frame.t === "report" && frame.samples !== page.samples) {
       page.samples = frame.samples;
-      renewTable();
+      verdict.renew();
     }
     if (view.isFollowing && known.latest && known.latest !== view.heat) look(known.latest);
     else if (frame.t === "samples") feed.follow(known.missing(view.heat));
@@ -267,7 +264,7 @@ const feed = new Feed({
     $("#mode").dataset.mode = mode;
     say($("#mode"), mode === "finished" ? ENDS[known.status.state] ?? sentence : sentence);
     if (mode === "finished") {
-      if (!page.status.is_final) renewTable();
+      if (!page.status.is_final) verdict.renew();
       view.isFollowing = false;
       redraw("race", "status");
     }
