@@ -7,14 +7,13 @@ and admin. Bodies are empty: 400 and 422 mean that the door was open. 404 is how
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.core.cache import cache
 from django.db import transaction
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from tests.webapp.addresses import address, routes
 from tests.webapp.everything import one_of_everything
 
 TABLE = """
@@ -133,6 +132,7 @@ POST   uploads-list           400 400 403 400 401 403 400 400
 GET    uploads-detail         200 200 200 404 401 200 200 200
 DELETE uploads-detail         409 409 403 404 401 403 409 409
 POST   uploads-complete       200 200 403 404 401 403 200 200
+POST   uploads-chunk          409 409 403 404 401 403 409 409
 PUT    uploads-chunk          409 409 403 404 401 403 409 409
 GET    models-list            200 200 200 200 401 200 200 200
 POST   models-list            400 400 403 400 401 403 400 400
@@ -216,56 +216,12 @@ DELETE queues-pause           403 403 403 403 401 403 403 403
 GET    workers-list           200 200 200 200 401 200 200 200
 """
 
-UNGUARDED = {  # views that are not made by `page` or DRF, and what they take
-    "healthz": ["GET"],
-    "readyz": ["GET"],
-    "sign-in": ["GET", "POST"],
-    "sign-out": ["POST"],
-    "enter": ["GET", "POST"],
-    "join": ["GET", "POST"],
-    "shared": ["GET"],
-}
 WHO = ("alice", "bob", "victor", "charlie", "nobody", "read", "submit", "admin")
-
-
-def routes() -> Iterator[tuple[str, URLPattern]]:
-    def walk(patterns: list[Any]) -> Iterator[URLPattern]:
-        for entry in patterns:
-            if isinstance(entry, URLResolver):
-                yield from walk(entry.url_patterns)
-            else:
-                yield entry
-
-    for pattern in walk(get_resolver().url_patterns):
-        for method in methods(pattern):
-            yield method, pattern
-
-
-def methods(pattern: URLPattern) -> list[str]:
-    view = pattern.callback
-    if hasattr(view, "actions"):
-        return [method.upper() for method in view.actions if method != "head"]
-    if hasattr(view, "cls"):
-        return [method for method in ("GET", "POST", "PUT", "PATCH", "DELETE") if hasattr(view.cls, method.lower())]
-    if hasattr(view, "methods"):
-        return list(view.methods)
-    return UNGUARDED[str(pattern.name)]
 
 
 @pytest.fixture
 def things(world) -> dict[str, Any]:
     return one_of_everything(world)
-
-
-def address(pattern: URLPattern, things: dict[str, Any]) -> str:
-    name = str(pattern.name)
-    values: dict[str, Any] = {}
-    for key in pattern.pattern.converters:
-        if key in ("pk", "id"):
-            values[key] = (things.get(name) or things[name.split("-")[0]]).pk
-        else:
-            values[key] = {"secret": "unknown", "kind": "models", "queue": "cpu", "sha256": "0" * 64}[key]
-    return reverse(name, kwargs=values)
 
 
 def client_of(world, who: str):

@@ -9,6 +9,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.functional import cached_property
 
 from webapp.accounts.rights import Right
 from webapp.core.models import Noun
@@ -50,6 +51,11 @@ class User(AbstractBaseUser, Noun):
 
     def __str__(self) -> str:
         return self.name or self.username
+
+    @cached_property
+    def places(self) -> list[Membership]:
+        """Where they are a member, for menus: each with its team."""
+        return list(self.memberships.select_related("team").order_by("created"))
 
 
 class TeamQuerySet(models.QuerySet["Team"]):
