@@ -72,6 +72,15 @@ def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, mak
     assert study.job.done_count == study.job.total_count == 3 + 3 * 8 + 3 * 4
 
 
+def test_a_plan_is_made_under_ratio_dice_too(launch, make_worker):
+    """Texts differ from strategy to strategy then, so none is audited."""
+    study = launch(Kind.PLAN, limit=2, sampling={**SHORT, "temperature": 0.9, "dice": "ratio"})
+    make_worker().look()
+    settings = {row["strategy"]: row for row in done(study).document["settings"]}
+    assert settings["static"]["measured"]["prompts"] == 2
+    assert settings["static"]["audit"]["identical"] == 0
+
+
 def test_a_plan_judges_the_pairs_classifiers_where_they_were_not_trained(team, pair, launch, make_worker):
     learnt_on = prompts(team, [f"w{n + 1} w{2 * n + 1} w{3 * n % 90 + 1}" for n in range(30)])
     registry.train_classifier(name="first", pair=pair, dataset=learnt_on, max_new_tokens=48, by=team)

@@ -14,6 +14,7 @@ from webapp.core.api import Input, Output, Visible
 from webapp.jobs.models import Queue
 from webapp.jobs.serializers import JobOut, JobRow
 from webapp.registry.models import Dataset, Pair
+from webapp.registry.sampling import SamplingFields
 
 # Input ---------------------------------------------------------------------------------------------------------------
 
@@ -29,21 +30,9 @@ class Strategy(Input):
     params = ParamsField(required=False)
 
 
-class SamplingInput(Input):
-    """The same for every strategy of a comparison. The bounds are those of decoding.spec.Sampling."""
+class SamplingInput(SamplingFields):
+    """The same for every strategy of a comparison."""
 
-    temperature = serializers.FloatField(
-        min_value=0.0, max_value=10.0, required=False, default=0.0, help_text="0: greedy"
-    )
-    top_k = serializers.IntegerField(min_value=0, max_value=1_000_000, required=False, default=0, help_text="0: all")
-    top_p = serializers.FloatField(min_value=1e-6, max_value=1.0, required=False, default=1.0)
-    repetition_penalty = serializers.FloatField(min_value=0.1, max_value=10.0, required=False, default=1.0)
-    dice = serializers.ChoiceField(
-        choices=["shared", "ratio"], required=False, default="shared",
-        help_text="shared: every strategy gives the very same text; ratio: the same distribution",
-    )  # fmt: skip
-    seed = serializers.IntegerField(min_value=0, max_value=2**63 - 1, required=False, default=0)
-    max_new_tokens = serializers.IntegerField(min_value=1, max_value=1_000_000, required=False, default=128)
     ignore_eos = serializers.BooleanField(required=False, default=False, help_text="go on past the end token")
     stop = serializers.ListField(
         child=serializers.CharField(max_length=200, trim_whitespace=False), max_length=16, required=False, default=list

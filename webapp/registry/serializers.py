@@ -13,6 +13,7 @@ from webapp.core.api import Input, Output, Visible
 from webapp.jobs.models import Queue
 from webapp.registry import services
 from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt
+from webapp.registry.sampling import SamplingFields
 from webapp.uploads.models import Upload
 
 HUB_ID = RegexValidator(
@@ -121,12 +122,15 @@ class NewClassifier(Input):
     upload = Uploaded(queryset=Upload.objects.all())
 
 
-class NewTraining(Input):
+class ToBeTrained(Input):
     name = Name(max_length=200)
     pair = Visible(queryset=Pair.objects.select_related("target", "draft"))
     dataset = Visible(queryset=Dataset.objects.all(), label="Prompts")
-    temperature = serializers.FloatField(min_value=0.0, max_value=10.0, required=False, default=0.0)
-    max_new_tokens = serializers.IntegerField(min_value=1, max_value=1_000_000, required=False, default=128)
+
+
+class NewTraining(ToBeTrained, SamplingFields):
+    """A classifier is for texts that are chosen as those it learnt from."""
+
     queue = serializers.ChoiceField(choices=Queue.choices, required=False, default=Queue.CPU)
 
     def validate_queue(self, value: str) -> Queue:

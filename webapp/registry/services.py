@@ -243,14 +243,14 @@ def train_classifier(
     pair: Pair,
     dataset: Dataset,
     by: Actor,
-    temperature: float = 0.0,
-    max_new_tokens: int = 128,
     queue: Queue = Queue.CPU,
+    **how: Any,
 ) -> Training:
-    """Queue it. The prompts' splits say what they are for; those of a set that has none are dealt out."""
+    """Queue it. The prompts' splits say what they are for; those of a set that has none are dealt out. `how` tokens are
+    chosen: the fields of Sampling. Under ratio dice it learns from chances of being accepted, not from yes and no."""
     by.require(Right.SUBMIT)
     try:
-        sampling = Sampling(temperature=temperature, max_new_tokens=max_new_tokens)
+        sampling = Sampling(**how)
     except BadSampling as error:
         raise Invalid(str(error), field=str(error).split()[0], code=error.code) from None
     job = jobs.enqueue(kind=Kind.TRAINING, queue=queue, title=f"Train {name}", by=by)

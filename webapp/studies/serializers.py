@@ -11,26 +11,15 @@ from webapp.core.api import Input, Output, Visible
 from webapp.jobs.models import Kind, Queue
 from webapp.jobs.serializers import JobOut, JobRow
 from webapp.registry.models import Dataset, Pair
+from webapp.registry.sampling import SamplingFields
 from webapp.studies.models import KINDS, Study
 
 TITLES = {Kind.ORACLE: "Oracle: how long drafts ought to be", Kind.PLAN: "Plan: which settings suit"}
 KIND_CHOICES = [(kind.value, TITLES[kind]) for kind in KINDS]
 
 
-class StudySampling(Input):
-    """How the text is chosen: as in a comparison, less what a study has no use for."""
-
-    temperature = serializers.FloatField(
-        min_value=0.0, max_value=10.0, required=False, default=0.0, help_text="0: greedy"
-    )
-    top_k = serializers.IntegerField(min_value=0, max_value=1_000_000, required=False, default=0, help_text="0: all")
-    top_p = serializers.FloatField(min_value=1e-6, max_value=1.0, required=False, default=1.0)
-    repetition_penalty = serializers.FloatField(min_value=0.1, max_value=10.0, required=False, default=1.0)
-    dice = serializers.ChoiceField(
-        choices=["shared", "ratio"], required=False, default="shared", help_text="a study needs shared ones, or greedy"
-    )
-    seed = serializers.IntegerField(min_value=0, max_value=2**63 - 1, required=False, default=0)
-    max_new_tokens = serializers.IntegerField(min_value=1, max_value=1_000_000, required=False, default=128)
+class StudySampling(SamplingFields):
+    """As in a comparison, less what a study has no use for."""
 
 
 class NewStudy(Input):

@@ -106,16 +106,9 @@ def _prompt_count(dataset: Dataset, split: str, limit: int | None) -> int:
 
 def _sampling(asked: Mapping[str, Any]) -> Sampling:
     try:
-        found = Sampling(**{**asked, "stop": tuple(asked.get("stop", ()))})
+        return Sampling(**{**asked, "stop": tuple(asked.get("stop", ()))})
     except BadSampling as error:
         raise Invalid(str(error), field=f"sampling.{str(error).split()[0]}", code=error.code) from None
-    if not found.fixes_the_text:
-        raise Invalid(
-            "A study records texts that no strategy changes; with these dice each strategy writes another.",
-            field="sampling.dice",
-            hint="Take shared dice, or temperature 0.",
-        )
-    return found
 
 
 # What workers do -----------------------------------------------------------------------------------------------------

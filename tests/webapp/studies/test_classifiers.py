@@ -9,7 +9,7 @@ import pytest
 from tests.webapp import make
 from webapp.jobs import services as jobs
 from webapp.registry import services as registry
-from webapp.registry.models import Classifier
+from webapp.registry.models import Classifier, Training
 
 
 @pytest.fixture
@@ -82,3 +82,13 @@ def test_training_begins_from_its_form(world, ready):
     answer = world.page(world.bob).post("/classifiers/train/", form)
     assert answer["Location"].startswith("/trainings/")
     assert "mine is being trained" in shown(world, answer["Location"])
+
+
+def test_a_classifier_may_learn_for_any_way_of_choosing_tokens(world, ready):
+    body = {"name": "mine", "pair": str(ready[0].pk), "dataset": str(ready[1].pk)}
+    how = {"temperature": 0.8, "top_p": 0.9, "repetition_penalty": 1.1, "dice": "ratio", "seed": 3}
+    answer = world.api(world.bob).post("/api/v1/classifiers/train/", {**body, **how}, format="json")
+    assert answer.status_code == 202
+    assert how.items() <= Training.objects.get().sampling.items()
+    refused = world.api(world.bob).post("/api/v1/classifiers/train/", {**body, "dice": "loaded"}, format="json")
+    assert (refused.status_code, refused.json()["field"], Training.objects.count()) == (400, "dice", 1)

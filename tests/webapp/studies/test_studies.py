@@ -52,7 +52,8 @@ def test_one_idempotency_key_launches_once(world, ready):
         ({"split": "train"}, "split", "it has test"),
         ({"lookahead": 0}, "lookahead", "1"),
         ({"lookahead": 65}, "lookahead", "64"),
-        ({"sampling": {"temperature": 1.0, "dice": "ratio"}}, "sampling.dice", "no strategy changes"),
+        ({"sampling": {"temperature": 1.0, "dice": "loaded"}}, "sampling.dice", "loaded"),
+        ({"sampling": {"temperature": 11.0}}, "sampling.temperature", "10"),
         ({"sampling": {"temprature": 1}}, "sampling.temprature", "known"),
         ({"pair": "00000000-0000-0000-0000-000000000000"}, "pair", ""),
         ({"queue": "tpu"}, "queue", "tpu"),
@@ -129,14 +130,23 @@ def test_a_plan_that_gained_nothing_does_not_boast(world):
 def test_a_study_is_launched_from_its_form_and_slips_are_told_beside_the_field(world, ready):
     client = world.page(world.bob)
     form = {"kind": "plan", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), "lookahead": "5", "queue": "cpu"}
-    wrong = client.post("/studies/new/", {**form, "sampling.temperature": "1", "sampling.dice": "ratio"})
-    assert wrong.status_code == 422 and "no strategy changes" in wrong.content.decode()
+    wrong = client.post("/studies/new/", {**form, "sampling.temperature": "1", "sampling.top_p": "0"})
+    assert wrong.status_code == 422 and "greater than or equal to" in wrong.content.decode()
     made = client.post("/studies/new/", {**form, "sampling.temperature": "0.6", "sampling.max_new_tokens": "16"})
     study = Study.objects.get()
     assert made["Location"] == f"/studies/{study.pk}/"
     assert (study.kind, study.sampling["temperature"], study.sampling["max_new_tokens"]) == ("plan", 0.6, 16)
     shown = client.get(f"/studies/{study.pk}/").content.decode()
     assert "No worker listens" in shown and "Cancel" in shown
+
+
+def test_under_ratio_dice_a_page_says_what_its_counts_are_of(world, ready):
+    ratio = {"temperature": 0.8, "dice": "ratio"}
+    study = make.study(world.actor(world.bob), pair=ready[0], dataset=ready[1], sampling=ratio)
+    launched = post(world, ready, sampling=ratio)
+    assert (launched.status_code, launched.json()["sampling"]["dice"]) == (202, "ratio")
+    page = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    assert "counts are of one text a prompt" in page
 
 
 def test_a_failed_study_says_why(world, ready):
