@@ -51,7 +51,7 @@ const whatIf = page.status.is_final && $("#what-if") ? new WhatIf($("#what-if"),
 
 function look(heat, isFollowing = view.isFollowing) {
   view.isFollowing = isFollowing && !known.status.is_final;
-  view.heat = heat;
+  view.heat = known.lookedAt = heat;
   view.clock = view.playing = null;
   view.recordings.clear();
   race.spanNs = 0;

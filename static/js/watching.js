@@ -5,8 +5,15 @@ import { begin, fold } from "./trace.js";
 /** Samples of the same prompt and repeat, one for each strategy, race against each other. */
 export const heatOf = (row) => `${row.repeat}.${row.prompt}`;
 
+/** Events that are kept, of whole traces; those of older heats are asked for again when somebody looks back. An hour of
+ * watching may bring millions. */
+export const MOST_EVENTS = 40_000;
+
 export class Watching {
-  constructor({ rows = [], status = {}, report = null } = {}) {
+  constructor({ rows = [], status = {}, report = null } = {}, most = MOST_EVENTS) {
+    this.most = most;
+    this.count = 0; // of the events kept
+    this.lookedAt = null; // the heat whose traces are not let go
     this.status = status;
     this.report = report;
     this.rows = new Map(); // sample → its row
@@ -62,17 +69,35 @@ export class Watching {
     for (const [token, text] of Object.entries(frame.words ?? {})) this.words.set(Number(token), text);
     let state = this.trace(frame.sample);
     const kept = this.events.get(frame.sample) ?? [];
+    const before = kept.length;
     for (const event of frame.events) {
       const next = fold(state, event);
       if (next !== state) kept.push(event);
       state = next;
     }
+    this.count += kept.length - before;
     this.traces.set(frame.sample, state);
     this.events.set(frame.sample, kept);
+    if (this.count > this.most) this.#letGo();
+  }
+
+  /** The oldest traces, of those that are whole: what still grows is told from where it stands. */
+  #letGo() {
+    for (const sample of [...this.events.keys()]) {
+      if (this.count <= this.most) return;
+      const row = this.rows.get(sample);
+      const heat = row && heatOf(row);
+      if (heat && heat !== this.lookedAt && heat !== this.latest && this.isComplete.has(sample)) this.#forgetTrace(sample);
+    }
   }
 
   #forget(sample) {
-    for (const known of [this.rows, this.traces, this.events]) known.delete(sample);
-    this.isComplete.delete(sample);
+    this.rows.delete(sample);
+    this.#forgetTrace(sample);
+  }
+
+  #forgetTrace(sample) {
+    this.count -= this.events.get(sample)?.length ?? 0;
+    for (const known of [this.traces, this.events, this.isComplete]) known.delete(sample);
   }
 }

@@ -49,6 +49,36 @@ test("what is missing of a heat is asked for from where it stands", () => {
   assert.deepEqual(known.missing("1.1"), { a: 4, c: 0 });
 });
 
+test("of long watching only the latest traces are kept, and what was let go is asked for again from its start", () => {
+  const trace = traces["static-4"];
+  const known = new Watching({}, 3 * trace.length);
+  const told = (prompt) => {
+    known.hear({ t: "samples", rows: [row(`s${prompt}`, 1, prompt)] });
+    known.hear(events(`s${prompt}`, trace));
+    known.hear({ t: "complete", sample: `s${prompt}`, last_seq: trace.length });
+  };
+  told(1);
+  known.lookedAt = "1.2";
+  for (let prompt = 2; prompt <= 9; prompt++) told(prompt);
+  assert.deepEqual([...known.events.keys()], ["s2", "s8", "s9"]);
+  assert.deepEqual([known.missing("1.2"), known.missing("1.1"), known.count], [{}, { s1: 0 }, 3 * trace.length]);
+  assert.equal(known.rows.size, 9);
+
+  known.lookedAt = "1.1";
+  known.hear(events("s1", trace));
+  assert.deepEqual([...known.events.keys()], ["s8", "s9", "s1"]);
+  assert.deepEqual(known.trace("s1"), foldAll(trace));
+});
+
+test("a trace that still grows is never let go", () => {
+  const trace = traces["static-4"];
+  const known = new Watching({ rows: [row("a", 1, 1), row("b", 1, 2)] }, trace.length);
+  known.hear(events("a", trace.slice(0, 3)));
+  known.hear(events("b", trace));
+  known.hear(events("a", trace.slice(3)));
+  assert.deepEqual(known.trace("a"), foldAll(trace));
+});
+
 for (const [name, trace] of Object.entries(traces)) {
   test(`${name} replayed to any moment is the trace up to that moment`, () => {
     const recording = new Recording(trace);
