@@ -14,6 +14,7 @@ from webapp.core.problems import Problem
 from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Kind
+from webapp.uploads.store import StoreTrouble
 from worker import comparison_job, model_job, study_job, training_job, unpacking_job
 from worker.database import Stopped
 from worker.engine_process import EngineDied, EngineProcess
@@ -82,6 +83,8 @@ class Hands:
             jobs.succeed(job=job)
         except Stopped:
             self._put_down(hold)
+        except StoreTrouble as trouble:
+            jobs.give_back(job=job, reason=f"{self.name}: {trouble}")
         except (Problem, DrafthouseError) as refusal:
             jobs.fail(job=job, reason=str(refusal))
         except NotHere as why:

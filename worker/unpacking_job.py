@@ -11,6 +11,7 @@ from webapp.uploads import archives, chunks
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader
+from webapp.uploads.store import StoreTrouble
 from worker import tables
 from worker.database import Stopped, insist
 from worker.engine_process import EngineProcess
@@ -24,6 +25,8 @@ def unpack(hold: Hold, engine: EngineProcess) -> None:
         return  # somebody threw it away
     try:
         files = _unpacked(hold, upload, insist(hold, lambda: upload.files.get()))
+    except StoreTrouble:
+        raise  # not the upload's fault
     except Problem as refusal:
         reason = " ".join(filter(None, (refusal.detail, refusal.hint)))
         insist(hold, lambda: uploads.refuse(upload=upload, reason=reason, job=hold.job))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
+import subprocess
+import sys
 from http.cookies import SimpleCookie
 
 import pytest
@@ -47,6 +50,29 @@ def test_every_page_forbids_inline_scripts_and_has_none(world):
         assert not re.search(r'<script(?![^>]*\b(?:src=|type="application/json"))', html), address
         assert not re.search(r"\s(on[a-z]+|style)=", html), address
         assert answer["X-Frame-Options"] == "DENY" and answer["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    ("bucket", "allowed"),
+    [
+        ({}, ["'self'"]),
+        ({"BUCKET": "weights", "REGION": "eu-central-1"}, ["'self'", "https://weights.s3.eu-central-1.amazonaws.com"]),
+        ({"BUCKET": "weights", "ENDPOINT": "http://minio:9000"}, ["'self'", "http://minio:9000"]),
+        (
+            {"BUCKET": "w", "ENDPOINT": "http://minio:9000", "PUBLIC_ENDPOINT": "https://s3.example.org/x"},
+            ["'self'", "https://s3.example.org"],
+        ),
+    ],
+)
+def test_pages_may_send_to_the_configured_bucket_and_nowhere_else(tmp_path, bucket, allowed):
+    code = """
+from webapp.config import settings
+print(*settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]["connect-src"])
+"""
+    named = {f"DRAFTHOUSE_S3_{name}": value for name, value in bucket.items()}
+    environment = {**os.environ, "DRAFTHOUSE_DATA": str(tmp_path), **named}
+    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout.split() == allowed
 
 
 def test_what_people_write_is_never_html(world):

@@ -61,7 +61,11 @@ urlpatterns = [
     ),
     path("jobs/<uuid:pk>/news/", live.JobNews.as_view({"get": "news"}), name="jobs-news"),
     *noun("uploads", uploads.Uploads, many=LIST | CREATE, one=READ | DELETE, verbs=("complete",)),
-    path("uploads/<uuid:pk>/chunks/<str:sha256>/", uploads.Chunks.as_view({"put": "update"}), name="uploads-chunk"),
+    path(
+        "uploads/<uuid:pk>/chunks/<str:sha256>/",
+        uploads.Chunks.as_view({"post": "offer", "put": "update"}),
+        name="uploads-chunk",
+    ),
     *noun("models", registry.Models, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     *noun("pairs", registry.Pairs, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     path("pairs/check/", registry.Pairs.as_view({"post": "check"}), name="pairs-check"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import environ
 from csp.constants import NONE, SELF
@@ -185,6 +186,18 @@ STORAGES = {"staticfiles": {"BACKEND": "webapp.core.static.HashedStatic"}}
 CHUNK_BYTES = 8 * 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = CHUNK_BYTES  # no body is longer than one chunk
 MODEL_CACHE_BYTES = env.int("DRAFTHOUSE_MODEL_CACHE_GB", default=200) * 1024**3  # of models put together for workers
+# With a bucket, chunks lie there instead of in the data folder; browsers send them there straight. Keys come from where
+# boto3 looks for them: AWS_ACCESS_KEY_ID and its kin, or the machine's role.
+S3_BUCKET = env.str("DRAFTHOUSE_S3_BUCKET", default="")
+S3_REGION = env.str("DRAFTHOUSE_S3_REGION", default="us-east-1")
+S3_ENDPOINT = env.str("DRAFTHOUSE_S3_ENDPOINT", default="")  # empty: Amazon's own
+S3_PUBLIC_ENDPOINT = env.str("DRAFTHOUSE_S3_PUBLIC_ENDPOINT", default=S3_ENDPOINT)  # as browsers reach it
+if S3_BUCKET:
+    CONTENT_SECURITY_POLICY["DIRECTIVES"]["connect-src"].append(
+        "{0.scheme}://{0.netloc}".format(urlsplit(S3_PUBLIC_ENDPOINT))
+        if S3_PUBLIC_ENDPOINT
+        else f"https://{S3_BUCKET}.s3.{S3_REGION}.amazonaws.com"
+    )
 TEAM_QUOTA_BYTES = env.int("DRAFTHOUSE_TEAM_QUOTA_GB", default=200) * 1024**3
 MODEL_ROOTS = [Path(path).resolve() for path in env.list("DRAFTHOUSE_MODEL_ROOTS", default=[])]
 

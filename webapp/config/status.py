@@ -88,7 +88,8 @@ def _broker() -> dict[str, Any]:
 
 
 def _disk() -> dict[str, Any]:
-    return {"free_bytes": store.free_bytes(), "total_bytes": shutil.disk_usage(settings.DATA_DIR).total}
+    usage = shutil.disk_usage(settings.DATA_DIR)
+    return {"free_bytes": usage.free, "total_bytes": usage.total}
 
 
 def _queue() -> dict[str, dict[str, int]]:
@@ -105,6 +106,7 @@ def _configuration() -> dict[str, Any]:
         "debug": settings.DEBUG,
         "team_quota_bytes": settings.TEAM_QUOTA_BYTES,
         "chunk_bytes": settings.CHUNK_BYTES,
+        "storage": " ".join(store.current().told().values()),
         "model_roots": [str(root) for root in settings.MODEL_ROOTS],
     }
 

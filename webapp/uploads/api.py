@@ -51,15 +51,24 @@ class Uploads(Nouns):
         return Response(status=204)
 
 
+SHA256 = OpenApiParameter("sha256", {"type": "string", "pattern": "^[0-9a-f]{64}$"}, OpenApiParameter.PATH)
+
+
 class Chunks(Nouns):
-    queryset = Upload.objects.all()
+    queryset = Upload.objects.select_related("team")
     serializer_class = serializers.UploadOut
-    parser_classes = (Bytes,)
+
+    def get_parsers(self) -> list[BaseParser]:
+        return [Bytes()] if self.request is None or self.request.method == "PUT" else super().get_parsers()
+
+    @extend_schema(request=None, responses=serializers.ChunkOut, parameters=[SHA256])
+    def offer(self, request: Request, pk: UUID, sha256: str) -> Response:
+        """Whether the chunk is here, and where to PUT it where it may go straight to the object store."""
+        is_here, url = services.offer(upload=self.get_object(), sha256=sha256, by=self.actor)
+        return Response({"is_here": is_here, "url": url})
 
     @extend_schema(
-        request={"application/octet-stream": OpenApiTypes.BINARY},
-        responses={204: None},
-        parameters=[OpenApiParameter("sha256", {"type": "string", "pattern": "^[0-9a-f]{64}$"}, OpenApiParameter.PATH)],
+        request={"application/octet-stream": OpenApiTypes.BINARY}, responses={204: None}, parameters=[SHA256]
     )
     def update(self, request: Request, pk: UUID, sha256: str) -> Response:
         """One chunk, under the name of its SHA-256. Sending it again does no harm."""

@@ -57,7 +57,7 @@ def keep_stream(team: Team, path: str, stream: Any) -> UploadedFile:
         sha = hashlib.sha256(content).hexdigest()
         if sha not in present(team, [sha]):
             check_quota(team, len(content))
-            store.put(team.pk, sha, len(content), io.BytesIO(content))
+            store.current().put(team.pk, sha, len(content), io.BytesIO(content))
             note(team, sha, len(content))
         shas.append(sha)
         size += len(content)
@@ -76,7 +76,7 @@ def sweep(team: Team) -> int:
         for start in range(0, len(unused), AT_ONCE):
             Chunk.objects.filter(team=team, sha256__in=unused[start : start + AT_ONCE]).delete()
     for sha in unused:
-        store.delete(team.pk, sha)
+        store.current().delete(team.pk, sha)
     return len(unused)
 
 

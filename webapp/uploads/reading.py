@@ -11,6 +11,7 @@ from webapp.core.problems import Invalid
 from webapp.uploads import store
 from webapp.uploads.models import UploadedFile
 
+READ_AHEAD = 256 * 1024  # parsers ask for a few bytes at a time, and a store may be far away
 LONGEST_READ = 64 * 1024 * 1024  # a parser that asks for more at once was told a lie by the file's header
 
 
@@ -24,6 +25,7 @@ class FileReader(io.RawIOBase):
         self._chunks: list[str] = file.chunks
         self._team_id = team_id
         self._at = 0
+        self._block, self._block_at = b"", 0  # what was read last, and where in the file it begins
 
     def readable(self) -> bool:
         return True
@@ -45,16 +47,23 @@ class FileReader(io.RawIOBase):
             raise TooMuchAtOnce(f"{wanted} bytes at once")
         pieces = []
         while wanted:
-            index, offset = divmod(self._at, settings.CHUNK_BYTES)
-            with store.path(self._team_id, self._chunks[index]).open("rb") as chunk:
-                chunk.seek(offset)
-                piece = chunk.read(wanted)
-            if not piece:
-                raise OSError(f"the chunk {self._chunks[index]} is shorter than its manifest says")
+            piece = self._next(wanted)
             pieces.append(piece)
             self._at += len(piece)
             wanted -= len(piece)
         return b"".join(pieces)
+
+    def _next(self, wanted: int) -> bytes:
+        """Some of what comes now: at least a byte, and nothing from beyond this chunk."""
+        start = self._at - self._block_at
+        if not 0 <= start < len(self._block):
+            index, offset = divmod(self._at, settings.CHUNK_BYTES)
+            count = min(max(wanted, READ_AHEAD), settings.CHUNK_BYTES - offset)
+            self._block = store.current().read(self._team_id, self._chunks[index], offset, count)
+            self._block_at, start = self._at, 0
+            if not self._block:
+                raise OSError(f"the chunk {self._chunks[index]} is shorter than its manifest says")
+        return self._block[start : start + wanted]
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         piece = self.read(min(len(buffer), LONGEST_READ))

@@ -65,21 +65,32 @@ class UploadRow(Output):
         fields = ("id", "name", "state", "reason", "job", "created")
 
 
+class ChunkOut(serializers.Serializer[Any]):
+    is_here = serializers.BooleanField()
+    url = serializers.CharField(
+        allow_blank=True, help_text="PUT the bytes there, then ask again; empty: PUT them to this address"
+    )
+
+
 class UploadOut(Output):
     files = FileOut(many=True)
     missing = serializers.SerializerMethodField(help_text="chunks still to be sent")
     chunk_bytes = serializers.SerializerMethodField()
+    is_direct = serializers.SerializerMethodField(help_text="chunks may go straight to the object store; ask where")
     reason = serializers.SerializerMethodField(help_text="why it was refused, or why nobody unpacks it")
 
     class Meta:
         model = Upload
-        fields = ("id", "name", "state", "reason", "job", "created", "files", "missing", "chunk_bytes")
+        fields = ("id", "name", "state", "reason", "job", "created", "files", "missing", "chunk_bytes", "is_direct")
 
     def get_reason(self, upload: Upload) -> str:
         return services.why_stuck(upload)
 
     def get_missing(self, upload: Upload) -> list[str]:
         return services.missing(upload) if upload.state == Upload.State.OPEN else []
+
+    def get_is_direct(self, upload: Upload) -> bool:
+        return bool(settings.S3_BUCKET)
 
     def get_chunk_bytes(self, upload: Upload) -> int:
         return int(settings.CHUNK_BYTES)

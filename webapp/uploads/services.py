@@ -63,6 +63,27 @@ def missing(upload: Upload) -> list[str]:
 
 def receive(*, upload: Upload, sha256: str, stream: IO[bytes], by: Actor) -> None:
     """Take one chunk. One that is here already is not written again."""
+    if (size := _still_due(upload, sha256, by)) is None:
+        return
+    store.current().put(upload.team_id, sha256, size, stream)
+    chunks.note(upload.team, sha256, size)
+
+
+def offer(*, upload: Upload, sha256: str, by: Actor) -> tuple[bool, str]:
+    """Is the chunk here, and if not, where may it be sent without going through us? Empty: it goes through us.
+
+    Asked again after sending, it takes what has come; asked by another program days later, too.
+    """
+    if (size := _still_due(upload, sha256, by)) is None:
+        return True, ""
+    if store.current().settle(upload.team_id, sha256, size):
+        chunks.note(upload.team, sha256, size)
+        return True, ""
+    return False, store.current().offer(upload.team_id, sha256, size)
+
+
+def _still_due(upload: Upload, sha256: str, by: Actor) -> int | None:
+    """How long this chunk must be; None where it is here already."""
     by.require(Right.SUBMIT)
     if upload.state != Upload.State.OPEN:
         raise Conflict(f"This upload is {upload.state}; it takes no more chunks.", code="upload-is-complete")
@@ -70,10 +91,9 @@ def receive(*, upload: Upload, sha256: str, stream: IO[bytes], by: Actor) -> Non
     if sha256 not in sizes:
         raise NotFound(f"No file of this upload has a chunk {sha256}.", code="chunk-not-listed")
     if sha256 in chunks.present(upload.team, [sha256]):
-        return
+        return None
     chunks.check_quota(upload.team, sizes[sha256])
-    store.put(upload.team_id, sha256, sizes[sha256], stream)
-    chunks.note(upload.team, sha256, sizes[sha256])
+    return sizes[sha256]
 
 
 @transaction.atomic
@@ -167,6 +187,7 @@ def sweep() -> tuple[int, int]:
             upload_count += 1
         except ProtectedError:
             continue  # something was made of it
+    store.current().sweep()
     return upload_count, sum(chunks.sweep(team) for team in Team.objects.filter(chunks__isnull=False).distinct())
 
 

@@ -1,72 +1,142 @@
-"""Where chunks lie. One folder per team; the name of a chunk is the SHA-256 of what is in it."""
+"""Where chunks lie: a folder, or a bucket that speaks S3. The name of a chunk is the SHA-256 of what is in it."""
 
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import os
-import shutil
+from datetime import timedelta
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 from uuid import UUID, uuid4
 
 from django.conf import settings
+from django.utils import timezone
 
 from webapp.core.problems import Invalid, Problem
 
 PIECE = 256 * 1024
+UNSETTLED = timedelta(days=1)  # what came and never became a chunk is kept this long, then swept
 
 
-class StoreFull(Problem):
+class StoreTrouble(Problem):
+    """The store's fault, not that of what was sent: the same may succeed later."""
+
+
+class StoreFull(StoreTrouble):
     status = 507
     code = "store-full"
 
 
-def path(team_id: UUID, sha256: str) -> Path:
-    return Path(settings.DATA_DIR) / "chunks" / str(team_id) / sha256[:2] / sha256
+class StoreAway(StoreTrouble):
+    status = 503
+    code = "store-away"
 
 
-def put(team_id: UUID, sha256: str, size: int, stream: IO[bytes]) -> None:
-    """Copy the stream piece by piece; nothing stays unless it is exactly what its name says."""
-    incoming = Path(settings.DATA_DIR) / "chunks" / "incoming"
-    incoming.mkdir(parents=True, exist_ok=True)
-    part = incoming / uuid4().hex
-    try:
-        digest, count = _copy(stream, part, size)
-        if count != size or digest != sha256:
-            raise Invalid(
-                f"The chunk {sha256} should have {size} bytes of that SHA-256; {count} bytes of {digest} came.",
-                code="chunk-mismatch",
-                hint="Send it again; if it stays, the file has changed since its manifest was made.",
-            )
-        final = path(team_id, sha256)
-        final.parent.mkdir(parents=True, exist_ok=True)
-        part.replace(final)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StoreFull("The server's disk is full.", hint="Tell the operator; what was sent is kept.") from None
-        raise
-    finally:
-        part.unlink(missing_ok=True)
+class Store(Protocol):
+    def put(self, team_id: UUID, sha256: str, size: int, stream: IO[bytes]) -> None:
+        """Take a chunk; nothing stays unless it is exactly what its name says."""
+
+    def read(self, team_id: UUID, sha256: str, start: int, count: int) -> bytes:
+        """Part of a chunk that is here; less only where it ends."""
+
+    def delete(self, team_id: UUID, sha256: str) -> None: ...
+
+    def offer(self, team_id: UUID, sha256: str, size: int) -> str:
+        """Where a client may PUT this chunk without going through us; empty where there is no such way."""
+
+    def settle(self, team_id: UUID, sha256: str, size: int) -> bool:
+        """Take what a client has PUT there. False: nothing has come."""
+
+    def sweep(self) -> None:
+        """Delete what has come and was not taken for a day."""
+
+    def told(self) -> dict[str, str]:
+        """What an operator wants to know of it."""
 
 
-def delete(team_id: UUID, sha256: str) -> None:
-    path(team_id, sha256).unlink(missing_ok=True)
+def current() -> Store:
+    if settings.S3_BUCKET:
+        return _s3(settings.S3_BUCKET, settings.S3_ENDPOINT, settings.S3_PUBLIC_ENDPOINT, settings.S3_REGION)
+    return Folder(Path(settings.DATA_DIR) / "chunks")
 
 
-def free_bytes() -> int:
-    return shutil.disk_usage(settings.DATA_DIR).free
+@functools.cache
+def _s3(bucket: str, endpoint: str, public_endpoint: str, region: str) -> Store:
+    from webapp.uploads.s3 import Bucket  # its library takes a second to import, and most never need it
+
+    return Bucket(bucket, endpoint, public_endpoint, region)
 
 
-def _copy(stream: IO[bytes], part: Path, longest: int) -> tuple[str, int]:
+class Folder:
+    """One folder per team."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.incoming = root / "incoming"
+
+    def put(self, team_id: UUID, sha256: str, size: int, stream: IO[bytes]) -> None:
+        self.incoming.mkdir(parents=True, exist_ok=True)
+        part = self.incoming / uuid4().hex
+        try:
+            with part.open("xb") as file:
+                copy(stream, file, sha256, size)
+                file.flush()
+                os.fsync(file.fileno())
+            final = self._path(team_id, sha256)
+            final.parent.mkdir(parents=True, exist_ok=True)
+            part.replace(final)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                hint = "Tell the operator; what was sent is kept."
+                raise StoreFull("The server's disk is full.", hint=hint) from None
+            raise
+        finally:
+            part.unlink(missing_ok=True)
+
+    def read(self, team_id: UUID, sha256: str, start: int, count: int) -> bytes:
+        with self._path(team_id, sha256).open("rb") as chunk:
+            chunk.seek(start)
+            return chunk.read(count)
+
+    def delete(self, team_id: UUID, sha256: str) -> None:
+        self._path(team_id, sha256).unlink(missing_ok=True)
+
+    def offer(self, team_id: UUID, sha256: str, size: int) -> str:
+        return ""
+
+    def settle(self, team_id: UUID, sha256: str, size: int) -> bool:
+        return False
+
+    def sweep(self) -> None:
+        oldest = (timezone.now() - UNSETTLED).timestamp()
+        for part in self.incoming.glob("*"):
+            if part.stat().st_mtime < oldest:
+                part.unlink(missing_ok=True)
+
+    def told(self) -> dict[str, str]:
+        return {"kind": "folder"}
+
+    def _path(self, team_id: UUID, sha256: str) -> Path:
+        return self.root / str(team_id) / sha256[:2] / sha256
+
+
+def copy(stream: IO[bytes], file: IO[bytes], sha256: str, size: int) -> None:
+    """Piece by piece; raises Invalid unless it was exactly what its name says."""
     digest, count = hashlib.sha256(), 0
-    with part.open("xb") as file:
-        while piece := stream.read(PIECE):
-            count += len(piece)
-            if count > longest:
-                break
-            digest.update(piece)
+    while count <= size and (piece := stream.read(PIECE)):
+        count += len(piece)
+        digest.update(piece)
+        if count <= size:
             file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())
-    return digest.hexdigest(), count
+    require_same(sha256, size, digest.hexdigest(), count)
+
+
+def require_same(sha256: str, size: int, digest: str, count: int) -> None:
+    if count != size or digest != sha256:
+        raise Invalid(
+            f"The chunk {sha256} should have {size} bytes of that SHA-256; {count} bytes of {digest} came.",
+            code="chunk-mismatch",
+            hint="Send it again; if it stays, the file has changed since its manifest was made.",
+        )

@@ -41,7 +41,7 @@ def tarred(*infos: tuple[tarfile.TarInfo, bytes], mode="w:gz") -> bytes:
 
 
 @pytest.fixture
-def unpack(world):
+def unpack(world, storage):
     """Send it, and have it unpacked as a worker does: which files are in it, how long; or the reason why not."""
 
     def unpack_one(name: str, content: bytes) -> dict[str, int]:

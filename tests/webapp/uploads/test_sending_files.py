@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import resource
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.utils import timezone
@@ -14,6 +13,7 @@ from webapp.uploads import services
 from webapp.uploads.models import Chunk, Upload, UploadedFile
 from webapp.uploads.reading import FileReader
 
+pytestmark = pytest.mark.usefixtures("storage")
 CHUNK = 8 * 1024 * 1024
 
 
@@ -37,11 +37,7 @@ def put(client, upload_id, content: bytes, name: str | None = None):
     )
 
 
-def files_on_disk(settings) -> list[Path]:
-    return [path for path in (settings.DATA_DIR / "chunks").rglob("*") if path.is_file()]
-
-
-def test_a_folder_is_sent_interrupted_and_resumed(world, settings):
+def test_a_folder_is_sent_interrupted_and_resumed(world):
     big = bytes(CHUNK) + b"tail"
     client = world.script("submit")
     body = manifest(model_safetensors=big, config_json=b"{}")
@@ -72,11 +68,11 @@ def test_what_the_team_has_is_not_asked_for_again_but_another_teams_is(world):
 
 
 @pytest.mark.parametrize("sent", [b"other", b"", b"{}x", bytes(CHUNK)])
-def test_a_chunk_that_is_not_what_its_name_says_leaves_nothing(world, settings, sent):
+def test_a_chunk_that_is_not_what_its_name_says_leaves_nothing(world, stored, sent):
     made = world.api(world.bob).post("/api/v1/uploads/", manifest(a_json=b"{}")).json()
     answer = put(world.api(world.bob), made["id"], sent, sha(b"{}"))
     assert (answer.status_code, answer.json()["code"]) == (400, "chunk-mismatch")
-    assert files_on_disk(settings) == [] and not Chunk.objects.exists()
+    assert stored() == [] and not Chunk.objects.exists()
 
 
 def test_a_chunk_nobody_listed_is_refused(world):
@@ -133,14 +129,14 @@ def test_a_complete_upload_takes_no_more(world):
     assert put(world.api(world.bob), made["id"], b"{}").status_code == 409
 
 
-def test_the_sweep_removes_what_nobody_uses_and_only_that(world, settings):
+def test_the_sweep_removes_what_nobody_uses_and_only_that(world, stored):
     kept = services.keep(team=world.team, name="new", files=[("a.txt", b"kept")], by=world.actor(world.bob))
     old = services.keep(team=world.team, name="old", files=[("b.txt", b"old"), ("c.txt", b"kept")],
                         by=world.actor(world.bob))  # fmt: skip
     Upload.objects.filter(pk=old.pk).update(created=timezone.now() - timedelta(days=8))
     Chunk.objects.update(created=timezone.now() - timedelta(days=8))
     assert services.sweep() == (1, 1)
-    assert [path.name for path in files_on_disk(settings)] == [sha(b"kept")]
+    assert stored() == [sha(b"kept")]
     assert services.missing(kept) == []
 
 

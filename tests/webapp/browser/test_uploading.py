@@ -1,0 +1,82 @@
+"""Files chosen in a browser, sent in pieces: through the server or straight to a bucket, and unpacked by a worker."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connections
+from playwright.sync_api import expect
+
+from tests.webapp.uploads.conftest import bucket, s3_server  # noqa: F401
+from webapp.jobs import services as jobs
+from worker import unpacking_job
+from worker.pulse import Hold
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+FILES = "[data-upload] input:not([webkitdirectory])"
+
+
+def choose(page, name: str, content: bytes) -> None:
+    page.locator("summary", has_text="file from this computer").click()
+    page.set_input_files(FILES, [{"name": name, "mimeType": "application/octet-stream", "buffer": content}])
+
+
+def add(page) -> None:
+    page.locator("[name=add]").click()
+    expect(page.locator("h1")).to_have_text("p")
+
+
+@pytest.fixture
+def work():
+    """What waits is unpacked, in a thread that is not Playwright's."""
+
+    def unpack() -> None:
+        hold = Hold(jobs.claim(worker="w1", queues=["cpu"]))
+        try:
+            unpacking_job.unpack(hold, engine=None)
+            jobs.succeed(job=hold.job)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as hands:
+        yield lambda: hands.submit(unpack)
+
+
+def test_a_file_goes_straight_to_the_bucket_where_there_is_one(open_page, bucket, settings):  # noqa: F811
+    bucket.Cors().put(CORSConfiguration={"CORSRules": [{"AllowedMethods": ["PUT"], "AllowedOrigins": ["*"]}]})
+    policy = settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
+    settings.CONTENT_SECURITY_POLICY = {"DIRECTIVES": {**policy, "connect-src": ["'self'", settings.S3_ENDPOINT]}}
+    page = open_page("/datasets/new/")
+    sent_to = []
+    page.on("request", lambda asked: sent_to.append(asked.url) if asked.method == "PUT" else None)
+    choose(page, "p.txt", b"one\ntwo\n")
+    expect(page.locator("[data-told]")).to_have_text("sent 100 %")
+    (address,) = sent_to
+    assert address.startswith(f"{settings.S3_ENDPOINT}/{bucket.name}/incoming/")
+    page.fill("[name=name]", "p")
+    add(page)
+
+
+def test_an_archive_is_unpacked_while_the_page_waits(open_page, work):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("p.txt", "one\ntwo\n")
+    page = open_page("/datasets/new/")
+    page.fill("[name=name]", "p")
+    choose(page, "p.zip", packed.getvalue())
+    expect(page.locator("[data-told]")).to_have_text("sent; being unpacked")
+    work().result()
+    expect(page.locator("[data-told]")).to_have_text("sent 100 %")
+    add(page)
+
+
+def test_why_an_archive_is_refused_is_told_on_the_page(open_page, work):
+    page = open_page("/datasets/new/")
+    choose(page, "p.zip", b"no archive")
+    expect(page.locator("[data-told]")).to_have_text("sent; being unpacked")
+    assert "cannot be unpacked" in str(work().exception())
+    expect(page.locator("[data-wrong]")).to_have_text(re.compile("The archive p.zip cannot be unpacked"))

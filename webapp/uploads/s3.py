@@ -1,0 +1,150 @@
+"""Chunks in a bucket that speaks S3. Browsers may send them there straight, by addresses signed for one chunk each.
+
+A client's chunk arrives under `incoming/` and is copied to its place once it was read and is what its name says: what a
+signed address lets a client write is never what anybody reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+from uuid import UUID
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from django.utils import timezone
+
+from webapp.core.problems import Invalid
+from webapp.uploads.store import PIECE, UNSETTLED, StoreAway, copy, require_same
+
+SIGNED_FOR = 3600  # s; a client whose address has run out asks for another
+TRIES = 3
+NOT_THERE = ("404", "NoSuchKey", "NotFound")
+
+
+class Bucket:
+    def __init__(self, name: str, endpoint: str, public_endpoint: str, region: str) -> None:
+        """`public_endpoint` is what clients can reach, where that is not the address that we use."""
+        self.name = name
+        self.endpoint = endpoint or f"https://s3.{region}.amazonaws.com"
+        self._client = _client(self.endpoint, region)
+        self._signer = _client(public_endpoint or self.endpoint, region)
+
+    def put(self, team_id: UUID, sha256: str, size: int, stream: IO[bytes]) -> None:
+        with tempfile.TemporaryFile() as file:  # checked before the store sees a byte
+            copy(stream, file, sha256, size)
+            file.seek(0)
+            with _told():
+                self._client.put_object(Bucket=self.name, Key=_key(team_id, sha256), Body=file, ContentLength=size)
+
+    def read(self, team_id: UUID, sha256: str, start: int, count: int) -> bytes:
+        if not count:
+            return b""
+        asked = f"bytes={start}-{start + count - 1}"
+        with _told():
+            for _ in range(TRIES):  # a request is tried again by the library, but not the reading of its answer
+                body = self._get(_key(team_id, sha256), Range=asked)
+                try:
+                    return bytes(body.read())
+                except BotoCoreError as error:
+                    broke = error
+            raise broke
+
+    def delete(self, team_id: UUID, sha256: str) -> None:
+        with _told():
+            self._client.delete_object(Bucket=self.name, Key=_key(team_id, sha256))
+
+    def offer(self, team_id: UUID, sha256: str, size: int) -> str:
+        what = {"Bucket": self.name, "Key": _incoming(team_id, sha256), "ContentLength": size}
+        return str(self._signer.generate_presigned_url("put_object", Params=what, ExpiresIn=SIGNED_FOR))
+
+    def settle(self, team_id: UUID, sha256: str, size: int) -> bool:
+        came = _incoming(team_id, sha256)
+        with _told():
+            try:
+                about = self._client.head_object(Bucket=self.name, Key=came)
+            except ClientError as error:
+                if error.response["Error"]["Code"] in NOT_THERE:
+                    return False
+                raise
+            try:
+                self._check(came, about, sha256, size)
+                self._client.copy_object(
+                    Bucket=self.name,
+                    Key=_key(team_id, sha256),
+                    CopySource={"Bucket": self.name, "Key": came},
+                    CopySourceIfMatch=about["ETag"],  # what was read, not what somebody has put there since
+                )
+            finally:
+                self._client.delete_object(Bucket=self.name, Key=came)
+        return True
+
+    def sweep(self) -> None:
+        oldest = timezone.now() - UNSETTLED
+        with _told():
+            for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix="incoming/"):
+                for one in page.get("Contents", ()):
+                    if one["LastModified"] < oldest:
+                        self._client.delete_object(Bucket=self.name, Key=one["Key"])
+
+    def told(self) -> dict[str, str]:
+        return {"kind": "s3", "bucket": self.name, "endpoint": self.endpoint}
+
+    def _check(self, key: str, about: Any, sha256: str, size: int) -> None:
+        """The store's own checksum would do, but not every store that speaks S3 looks at it."""
+        digest = hashlib.sha256()
+        if about["ContentLength"] == size:
+            body = self._get(key)
+            while piece := body.read(PIECE):
+                digest.update(piece)
+        require_same(sha256, size, digest.hexdigest(), about["ContentLength"])
+
+    def _get(self, key: str, **options: str) -> Any:
+        return self._client.get_object(Bucket=self.name, Key=key, **options)["Body"]
+
+
+def _client(endpoint: str, region: str) -> Any:
+    """Keys come from where boto3 finds them: the environment, a file, or the machine's role."""
+    is_amazons = endpoint.endswith(".amazonaws.com")
+    return boto3.client(
+        "s3",
+        endpoint_url=endpoint,
+        region_name=region,
+        config=Config(
+            signature_version="s3v4",
+            s3={"addressing_style": "virtual" if is_amazons else "path"},
+            connect_timeout=5,
+            read_timeout=60,
+            retries={"max_attempts": TRIES, "mode": "standard"},
+            request_checksum_calculation="when_required",  # other stores do not know the newer kinds
+            response_checksum_validation="when_required",
+        ),
+    )
+
+
+def _key(team_id: UUID, sha256: str) -> str:
+    return f"chunks/{team_id}/{sha256[:2]}/{sha256}"
+
+
+def _incoming(team_id: UUID, sha256: str) -> str:
+    return f"incoming/{team_id}/{sha256}"
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        if code in ("PreconditionFailed", "412"):
+            raise Invalid("The chunk was sent anew while it was being read.", code="chunk-mismatch") from None
+        hint = "Tell the operator: the bucket, or the right to use it, is not as configured."
+        raise StoreAway(f"The object store refuses ({code}).", hint=hint) from None
+    except BotoCoreError as error:
+        raise StoreAway(
+            f"The object store does not answer ({type(error).__name__}).", hint="Try again in a while."
+        ) from None
