@@ -64,5 +64,6 @@ function lines(points, x, y, end) {
 const source = globalThis.document?.getElementById("points");
 if (source) {
   const place = document.getElementById("history"), shown = JSON.parse(source.textContent);
-  new ResizeObserver(() => draw(place, shown)).observe(place);
+  if (moments(shown.points).length > 1) new ResizeObserver(() => draw(place, shown)).observe(place);
+  else place.remove(); // one moment is no line, and stands in the table
 }

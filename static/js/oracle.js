@@ -15,7 +15,7 @@ function one() {
   const { lookaheads, lookahead } = found.one;
   const high = Math.max(lookahead, ...lookaheads, 1) * 1.1;
   plot(document.getElementById("one"), () => ({
-    x: { low: 0, high: lookaheads.length, label: "round" },
+    x: { low: 0, high: lookaheads.length, label: "round", isWhole: true },
     y: { low: 0, high, label: "tokens" },
     layers: [
       { kind: "level", at: lookahead, cls: "s-static whole", label: `static:${lookahead}` },

@@ -10,7 +10,7 @@ const LEFT = 44, RIGHT = 12, TOP = 28, BOTTOM = 42;
  *
  * @param {SVGElement} picture
  * @param {() => {x: Axis, y: Axis, layers: any[], height?: number}} chart
- * @typedef {{low: number, high: number, label: string, format?: (value: number) => string, at?: number[]}} Axis
+ * @typedef {{low: number, high: number, label: string, format?: (value: number) => string, at?: number[], isWhole?: boolean}} Axis
  */
 export function plot(picture, chart) {
   let width = 0;
@@ -48,7 +48,7 @@ function render(picture, { x, y, layers, height = 240 }, width) {
 /** Round values inside an axis, or those that it names. */
 function marksOf(axis, count) {
   if (axis.at) return axis.at;
-  const step = ticks(axis.high - axis.low, count)[1] ?? axis.high - axis.low;
+  const step = Math.max(axis.isWhole ? 1 : 0, ticks(axis.high - axis.low, count)[1] ?? axis.high - axis.low);
   const first = Math.ceil(axis.low / step - 1e-9);
   return Array.from({ length: Math.floor(axis.high / step + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }

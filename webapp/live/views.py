@@ -14,6 +14,7 @@ from django.views.decorators.gzip import gzip_page
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import names_of, so_far
+from webapp.comparisons.what_if.asking import refusal
 from webapp.core.pages import one, page
 from webapp.core.problems import Gone
 from webapp.core.views import of_problem
@@ -78,6 +79,7 @@ def _show(
         page["frames"] = [shown_by(share.hides_texts)(frame) for frame in page["frames"]]
     if share and share.hides_texts:
         page["prompts"] = [prompt | {"text": ""} for prompt in page["prompts"]]
+    context["refused"] = refusal(comparison) if comparison.job.is_final else None
     context |= {"page": page, "shown_label": _shown(report)}
     return render(request, "live/comparison.html", context)
 

@@ -42,7 +42,7 @@ def setting(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of the table: its label without the classifier's long name, and by how much the prediction was off."""
     params = {name: "" if name == "classifier" else value for name, value in row["params"].items()}
     measured = row["measured"]
-    off = f"{100 * (row['speedup'] / measured['median'] - 1):+.1f} %" if measured else None
+    off = f"{100 * (row['speedup'] / measured['median'] - 1):+.1f} %".replace("-", "−") if measured else None
     return {**row, "short": Choice(row["strategy"], params).label, "off": off}
 
 

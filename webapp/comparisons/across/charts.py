@@ -17,6 +17,7 @@ from webapp.comparisons.models import Conditions, Figures, Run, RunQuerySet
 
 MOST_POINTS = 300  # more lines than that nobody can follow
 MOST_GROUPS = 200
+OUT = "bounds or peers, or were noisy, mixed or diverged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +88,12 @@ def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> di
     """The newest runs under these conditions: axes, values, and who stands on the Pareto line."""
     alike = points(rows.filter(figures__conditions=conditions))
     found = list(alike.order_by("-comparison__created", "number")[:MOST_POINTS])
-    newest: dict[str, Run] = {}  # of what was measured often the luckiest would win, so each is judged by its last
-    for run in found:
-        if is_ranked(run, run.figures, noisy_too):
-            newest.setdefault(run.label, run)
+    ranked = [run for run in found if is_ranked(run, run.figures, noisy_too)]
+    newest = {run.label: run for run in reversed(ranked)}  # not the luckiest of many: each is judged by its last
     known = [(run.pk, getattr(run.figures, cost), run.figures.speedup) for run in newest.values()]
     on_line = front([point for point in known if None not in point])
-    judged = {run.pk for run in newest.values()}
-    axes = [axis for axis in AXES if any(axis.of(run) is not None for run in found)]
+    shown = {run.pk for run in ({run.label: run for run in reversed(found)} | newest).values()}
+    axes = [axis for axis in AXES if _tells_apart(axis, found)]
     return {
         "cost": {"name": cost, "title": COSTS[cost]},
         "axes": [{"name": axis.name, "title": axis.title, "kind": axis.kind} for axis in axes],
@@ -102,12 +101,18 @@ def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> di
             _point(run, axes)
             | {
                 "is_ranked": is_ranked(run, run.figures, noisy_too),
-                "is_newest": run.pk in judged,
+                "is_newest": run.pk in shown,
                 "is_on_line": run.pk in on_line,
             }
             for run in found
         ],
     }
+
+
+def _tells_apart(axis: Column, runs: Sequence[Run]) -> bool:
+    """A parameter that only one run has, or that is the same in all, says nothing of what it leads to."""
+    values = {axis.of(run) for run in runs} - {None}
+    return len(values) > (1 if axis.source.startswith("params__") else 0)
 
 
 def _point(run: Run, axes: Sequence[Column]) -> dict[str, Any]:
@@ -135,12 +140,12 @@ def in_words(chart: dict[str, Any]) -> str:
     runs = chart["runs"]
     line = sorted((run for run in runs if run["is_on_line"]), key=lambda run: run["values"]["speedup"])
     if not line:
-        return f"{_count(len(runs), 'run')}, and none whose speed-up could be ranked."
+        return f"{_count(len(runs), 'run')}, and none to rank: all are {OUT}."
     steps = [f"{run['label']} {times(run['values']['speedup'], run['low'], run['high'])}" for run in line]
     out = sum(not run["is_ranked"] for run in runs)
     words = f"{_count(len(runs), 'run')}. On the line, from the cheapest draft to the fastest: {'; '.join(steps)}."
     if out:
-        words += f" {_count(out, 'run')} cannot stand on it: bounds, peers, and what was noisy, mixed or diverged."
+        words += f" {_count(out, 'run')} cannot stand on it: {OUT}."
     if len(runs) == MOST_POINTS:
         words += f" Only the newest {MOST_POINTS} are drawn."
     return words

@@ -17,9 +17,9 @@ from django.core.cache import cache
 from decoding.errors import BadStrategy
 from decoding.spec import Choice, Sampling, choose
 from decoding.summary import bootstrap_interval
-from webapp.comparisons.models import Comparison
+from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import so_far
-from webapp.comparisons.what_if.recorded import KEPT_SECONDS, Recorded, recorded, version
+from webapp.comparisons.what_if.recorded import DRAFTED_BY_THE_PAIR, KEPT_SECONDS, Recorded, recorded, version
 from webapp.comparisons.what_if.simulation import LONGEST, Simulation, acceptance_length, oracle, simulate
 from webapp.core.problems import Conflict, Invalid
 
@@ -39,23 +39,37 @@ def asked(comparison: Comparison, query: Mapping[str, str]) -> dict[str, Any]:
 
 def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object]) -> dict[str, Any]:
     choice = _choice(strategy, params)
-    if not Sampling(**{**comparison.sampling, "stop": tuple(comparison.sampling["stop"])}).fixes_the_text:
-        raise Conflict(
-            "With ratio dice every strategy writes a text of its own, so what one of them drafted says nothing about "
-            "another.", code="not-replayable", hint="Compare with shared dice, or greedily; then this can be asked.",
-        )  # fmt: skip
+    if refused := refusal(comparison):
+        raise refused
     found = recorded(comparison)
     if found is None:
-        raise Conflict(
-            "There is nothing to replay: it takes finished samples of autoregressive and of a strategy that drafts.",
-            code="nothing-recorded", hint="Wait until some are finished, or clone this with a static lookahead.",
-        )  # fmt: skip
+        raise _nothing_recorded()
     key = f"what-if:{version(comparison)}"
     standing = cache.get_or_set(key, lambda: _standing(found, so_far(comparison)["strategies"]), KEPT_SECONDS)
     param, steps = STEPS[strategy]
     others = ":".join(str(value) for name, value in choice.params.items() if name != param)
     curve = cache.get_or_set(f"{key}:{strategy}:{others}", lambda: _curve(found, choice, param, steps), KEPT_SECONDS)
     return _answer(simulate(found, choice), choice, standing, {"param": param, "points": curve})  # type: ignore[arg-type]
+
+
+def refusal(comparison: Comparison) -> Conflict | None:
+    """Why nothing can be asked here, as far as that is seen without reading a trace."""
+    sampling = Sampling(**{**comparison.sampling, "stop": tuple(comparison.sampling["stop"])})
+    if not sampling.fixes_the_text:
+        return Conflict(
+            "With ratio dice every strategy writes a text of its own, so what one of them drafted says nothing about "
+            "another.", code="not-replayable", hint="Compare with shared dice, or greedily; then this can be asked.",
+        )  # fmt: skip
+    there = Sample.objects.filter(run__comparison=comparison).finished().values_list("run__strategy", flat=True)
+    known = set(there.distinct())
+    return None if "autoregressive" in known and known & {*DRAFTED_BY_THE_PAIR} else _nothing_recorded()
+
+
+def _nothing_recorded() -> Conflict:
+    return Conflict(
+        "There is nothing to replay: it takes finished samples of autoregressive and of a strategy that drafts.",
+        code="nothing-recorded", hint="Wait until some are finished, or clone this with a static lookahead.",
+    )  # fmt: skip
 
 
 def _choice(strategy: str, params: Mapping[str, object]) -> Choice:
