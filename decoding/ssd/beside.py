@@ -12,8 +12,8 @@ from decoding.drafting import EMPTY, Draft
 from decoding.errors import DrafthouseError, DraftLost
 from decoding.ssd import letters
 from decoding.ssd.letters import Postscript, Recipe, nothing_more
+from decoding.ssd.prepared import Prepared
 from decoding.ssd.resident import DraftProcess
-from decoding.ssd.speculating import Prepared
 
 
 class Beside:

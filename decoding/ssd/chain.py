@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -37,11 +39,10 @@ class Chain:
             stop = self.stop
         return Chain(self.tokens[:room], self.estimates[:room], self.owns[:room], stop)
 
-    def note(self, token: int, estimate: float, own: float) -> None:
-        """What is thought of the token that comes next."""
+    def note(self, estimate: float, own: float) -> None:
+        """What is thought of the next token for which nothing has been noted."""
         self.estimates.append(estimate)
         self.owns.append(own)
-        self.echoes.take(token)
 
     def take(self, token: int, end_tokens: Collection[int], least_survival: float, room: int, asked: int) -> None:
         """One token more; then perhaps a reason to stop. It stays in the draft whatever it is."""
@@ -52,6 +53,14 @@ class Chain:
             self.stop = "rule"
         elif len(self.tokens) == room:
             self.stop = "limit" if room == asked else "length"
+
+    def shorten(self, least_survival: float) -> None:
+        """Let go of what follows the first token with which survival has fallen below that, as `take` would have."""
+        survivals = itertools.accumulate(self.estimates, operator.mul)
+        kept = next((n for n, chance in enumerate(survivals, start=1) if chance < least_survival), len(self.tokens))
+        if kept < len(self.tokens):
+            self.stop = "rule"
+            del self.tokens[kept:], self.estimates[kept:], self.owns[kept:]
 
 
 @dataclass

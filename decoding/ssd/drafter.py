@@ -3,12 +3,14 @@ the verification is told afterwards. Where the draft's side lives is the transpo
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Protocol
 
 from decoding.drafting import EMPTY, Draft
 from decoding.events import Anticipated
-from decoding.ssd.speculating import Prepared, Speculator
+from decoding.ssd.prepared import Prepared
+from decoding.ssd.speculating import Speculator
 from decoding.timing import Clock
 from decoding.verify import Verdict
 
@@ -46,7 +48,8 @@ class InTurn:
 
     def answer(self, accepted: int, token: int, limit: int) -> Draft:
         self._prepared = self._speculator.prepared()
-        return self._speculator.answer(accepted, token, limit)
+        draft = self._speculator.answer(accepted, token, limit)
+        return dataclasses.replace(draft, estimate=self._speculator.estimate()) if draft is not EMPTY else draft
 
     def anticipate(self) -> None:
         while self._speculator.step():

@@ -16,6 +16,18 @@ from decoding.ssd.saguaro import bend
 from decoding.ssd.settings import Settings
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """Rows [n, V] that tokens were drawn from, or may be guessed from."""
+
+    scores: Tensor
+    bent: Tensor  # the same, as far as the draft holds back: what a verdict must know
+    liked: Tensor  # what the dice let the draft like by the scores
+
+    def row(self, number: int) -> Drawn:
+        return Drawn(*(rows[number : number + 1] for rows in (self.scores, self.bent, self.liked)))
+
+
 @dataclass
 class Drawing:
     dice: Dice
@@ -27,46 +39,40 @@ class Drawing:
     price_alone: float = 0.0  # a chain goes on while the chance that all of it is accepted is worth more: where the
     price_beside: float = 0.0  # target waits for it, and where it is drafted beside the target
 
-    def one(self, chain: Chain, logits: Tensor, room: int) -> tuple[Tensor, Tensor]:
-        """Draw the chain's next token from logits [1, V]. Returns the scores, and what it was drawn from."""
-        scores, bent = self._scores(logits, [chain.tokens], len(chain.tokens))
-        liked = self.dice.preferences(bent, [chain.tokens])
-        token = int(self.dice.pick(liked, [chain.tokens]))
-        if token < 0:
-            raise broken()
-        if self.estimator:
-            chain.note(token, *self.estimator.one(chain, bent[0], liked[0], token))
-        chain.take(token, self.end_tokens, self.price_alone, room, self.lookahead)
-        return scores, bent
+    def rows(self, logits: Tensor, aheads: Sequence[Sequence[int]]) -> Drawn:
+        """What the target may say after each context, and nothing is drawn."""
+        scores = self.dice.scores(logits, aheads)
+        return Drawn(scores, scores, self.dice.preferences(scores, aheads))
 
-    def each(self, branches: Sequence[Branch], logits: Tensor, room: int) -> tuple[Tensor, Tensor]:
-        """The same for every branch, from logits [B, V]. One that has stopped is led on unseen."""
-        aheads = [branch.ahead for branch in branches]
-        scores, bent = self._scores(logits, aheads, max(len(branch.tokens) for branch in branches))
-        liked = self.dice.preferences(bent, aheads)
-        ids = self.dice.pick(liked, aheads)
-        tokens: list[int] = ids.tolist()
-        if min(tokens) < 0:
-            raise broken()
-        said = self.estimator.rows(branches, bent, liked, ids, tokens) if self.estimator else None
-        for row, (branch, token) in enumerate(zip(branches, tokens, strict=True)):
+    def one(self, chain: Chain, logits: Tensor, room: int) -> Drawn:
+        """Draw the chain's next token from logits [1, V]."""
+        drawn, [token] = self._draw(logits, [chain.tokens], len(chain.tokens))
+        if self.estimator:
+            chain.note(*self.estimator.one(chain, drawn.bent[0], drawn.liked[0], token, chain.echoes))
+            chain.echoes.take(token)
+        chain.take(token, self.end_tokens, self.price_alone, room, self.lookahead)
+        return drawn
+
+    def each(self, branches: Sequence[Branch], logits: Tensor, room: int) -> Drawn:
+        """The same for every branch, from logits [B, V]. One that has stopped is led on unseen. What the classifier
+        thinks of a branch is asked once it has won: of all others nobody wants to know."""
+        position = max(len(branch.tokens) for branch in branches)
+        drawn, tokens = self._draw(logits, [branch.ahead for branch in branches], position)
+        for branch, token in zip(branches, tokens, strict=True):
             branch.ahead.append(token)
             if branch.stop is None:
-                if said:
-                    branch.note(token, *said[row])
-                branch.take(token, self.end_tokens, self.price_beside, room, self.lookahead)
-        return scores, bent
+                branch.take(token, self.end_tokens, 0.0, room, self.lookahead)
+        return drawn
 
-    def estimate_next(self, chain: Chain, scores: Tensor, liked: Tensor) -> list[float]:
-        """What the classifier thinks of the token that the chain would go on with; scores [V]. Empty without one."""
-        if not self.estimator:
-            return []
-        return [self.estimator.one(chain, scores, liked, int(liked.argmax()))[0]]
-
-    def _scores(self, logits: Tensor, aheads: Sequence[Sequence[int]], position: int) -> tuple[Tensor, Tensor]:
+    def _draw(self, logits: Tensor, aheads: Sequence[Sequence[int]], position: int) -> tuple[Drawn, list[int]]:
         scores = self.dice.scores(logits, aheads)
         guesses = self.guesses[position] if position < len(self.guesses) else 0
-        return scores, bend(scores, self.constant, guesses)
+        bent = bend(scores, self.constant, guesses)
+        liked = self.dice.preferences(bent, aheads)
+        tokens: list[int] = self.dice.pick(liked, aheads).tolist()
+        if min(tokens) < 0:
+            raise broken()
+        return Drawn(scores, bent, liked if bent is scores else self.dice.preferences(scores, aheads)), tokens
 
 
 def drawing_for(

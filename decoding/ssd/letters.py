@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import get_args
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
@@ -22,8 +22,9 @@ from decoding.events import Backup, Source, StopReason
 from decoding.runner import ModelRunner
 from decoding.spec import Sampling
 from decoding.ssd.mailbox import Octets
+from decoding.ssd.prepared import Prepared
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculating import Prepared, Speculator
+from decoding.ssd.speculating import Speculator
 
 _STOPS: tuple[StopReason, ...] = get_args(StopReason)
 _SOURCES: tuple[Source, ...] = get_args(Source)
@@ -91,22 +92,28 @@ class Postscript:
     """What is known of a draft only after it has been sent, and of the time before it."""
 
     confidence: tuple[float, ...]
+    estimate: tuple[float, ...]
     prepared: Prepared
 
 
 def nothing_more() -> Postscript:
-    return Postscript((), Prepared())
+    return Postscript((), (), Prepared())
 
 
 @dataclass(frozen=True)
 class Told(Draft):
-    """A draft from another process: its confidences come when somebody asks for them."""
+    """A draft from another process: its confidences, and estimates that were not there when it was sent, come when
+    somebody asks for them."""
 
     postscript: Callable[[], Postscript] = nothing_more
 
     @cached_property
     def confidence(self) -> tuple[float, ...]:
         return self.postscript().confidence
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        return self.postscript().estimate if name == "estimate" and not found else found
 
 
 def done() -> bytes:

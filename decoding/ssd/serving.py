@@ -12,7 +12,8 @@ from decoding.runner import ModelRunner
 from decoding.ssd import letters
 from decoding.ssd.letters import Postscript, Recipe
 from decoding.ssd.mailbox import Mailbox
-from decoding.ssd.speculating import Prepared, Speculator
+from decoding.ssd.prepared import Prepared
+from decoding.ssd.speculating import Speculator
 
 
 @torch.inference_mode()
@@ -57,7 +58,7 @@ class _Desk:
     def prepare(self) -> None:
         """Until the next question is there. What breaks is told to whoever asks."""
         try:
-            while self._speculator and not self._mailbox.has_mail and self._speculator.step():
+            while self._speculator and not self._mailbox.has_mail and self._speculator.step_beside():
                 pass
         except DrafthouseError as error:
             self._refusal = error
@@ -79,4 +80,4 @@ class _Desk:
         else:
             prepared, draft = self._speculator.prepared(), self._speculator.answer(accepted, token, limit)
         self._mailbox.send(*letters.drafted(draft, self._recipe.sends_scores))
-        self._mailbox.add(pickle.dumps(Postscript(draft.confidence, prepared)))
+        self._mailbox.add(pickle.dumps(Postscript(draft.confidence, self._speculator.estimate(), prepared)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Backup = Literal["neural", "ngram", "random"]
+WantedBackup = Literal["auto", "neural", "ngram", "random"]  # `events.Backup` is what then drafted
 
 
 @dataclass(frozen=True)
@@ -15,5 +15,5 @@ class Settings:
     lookahead: int = 4
     branches: int = 12
     fanout: str = "geometric"
-    backup: Backup | Literal["auto"] = "auto"
+    backup: WantedBackup = "auto"
     constant: float = 1.0  # Saguaro sampling's C

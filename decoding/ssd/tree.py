@@ -8,41 +8,59 @@ from torch import Tensor
 
 from decoding.runner import Branches
 from decoding.ssd.chain import Branch
-from decoding.ssd.drawing import Drawing
+from decoding.ssd.drawing import Drawing, Drawn
 
 
 class Tree:
-    def __init__(self, fork: Branches, branches: Sequence[Branch], most: int, drawing: Drawing) -> None:
-        """`most` is the depth that the room allows."""
+    def __init__(
+        self, fork: Branches, branches: Sequence[Branch], most: int, is_room_behind: bool, drawing: Drawing
+    ) -> None:
+        """`most` is the depth that is wanted and has room; `is_room_behind` says whether the draft could read on."""
         self.branches = branches
         self._most = most
+        self._is_room_behind = is_room_behind
         self._fork = fork
         self._drawing = drawing
-        self._scores: list[Tensor] = []  # per step [B, V]
-        self._bent: list[Tensor] = []  # the same as tokens were drawn from it
+        self._drawn: list[Drawn] = []  # per step [B, V]
+        self._last: Tensor | None = None  # logits [B, V] after the last token of branches that have come to the end
         self._row_of = {(b.accepted, b.token): row for row, b in enumerate(self.branches)}
 
     @property
+    def depth(self) -> int:
+        return len(self._drawn)
+
+    @property
     def is_done(self) -> bool:
-        return len(self._scores) == self._most or all(branch.stop for branch in self.branches)
+        return self.depth == self._most or all(branch.stop for branch in self.branches)
+
+    @property
+    def can_round_off(self) -> bool:
+        return self.depth == self._most and self._last is None and self._is_room_behind
 
     def step(self) -> None:
         """Draft one more token in every branch. The row of a branch that has stopped goes on unseen: rows are cheap,
         passes of another shape are not."""
-        logits = self._fork.extend([branch.ahead[-1] for branch in self.branches])
-        scores, bent = self._drawing.each(self.branches, logits, self._most)
-        self._scores.append(scores)
-        self._bent.append(bent)
+        self._drawn.append(self._drawing.each(self.branches, self._read(), self._most))
+
+    def round_off(self) -> None:
+        """Read the last tokens too. Whichever branch wins, its next preparation opens without a pass."""
+        self._last = self._read()
 
     def find(self, accepted: int, token: int) -> int | None:
         """The row that was prepared for this outcome, if one was and has come to a first token."""
-        return self._row_of.get((accepted, token)) if self._scores else None
+        return self._row_of.get((accepted, token)) if self._drawn else None
 
-    def rows(self, row: int, count: int) -> tuple[list[Tensor], list[Tensor]]:
-        """A branch's scores for its first tokens, and what they were drawn from: [1, V] each."""
-        scores, bent = ([step[row : row + 1] for step in steps[:count]] for steps in (self._scores, self._bent))
-        return scores, bent
+    def steps(self, count: int) -> list[Drawn]:
+        """The first ones, as far as the branches have come: [B, V] each."""
+        return self._drawn[:count]
+
+    def last(self, row: int) -> Tensor | None:
+        """Logits [1, V] after all of a branch's tokens, if they were rounded off."""
+        return None if self._last is None else self._last[row : row + 1]
 
     def adopt(self, row: int) -> None:
         """Make this branch what the runner's text goes on with: a copy, no pass."""
         self._fork.adopt(row)
+
+    def _read(self) -> Tensor:
+        return self._fork.extend([branch.ahead[-1] for branch in self.branches])

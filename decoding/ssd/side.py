@@ -1,0 +1,122 @@
+"""What the draft's side of a sample goes by: a model, dice, the text, and what verdicts have taught so far."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import torch
+
+from decoding.dice import Dice
+from decoding.disco.classifier import Classifier
+from decoding.disco.echoes import Echoes
+from decoding.drafting import read_prompt
+from decoding.runner import ModelRunner
+from decoding.ssd.backups import echoed
+from decoding.ssd.chain import Chain
+from decoding.ssd.drawing import drawing_for
+from decoding.ssd.given import Given
+from decoding.ssd.outcomes import RANKS
+from decoding.ssd.pace import Pace
+from decoding.ssd.planning import Planner, planner_for
+from decoding.ssd.settings import Settings
+
+
+class Side:
+    def __init__(
+        self,
+        runner: ModelRunner,
+        dice: Dice,
+        settings: Settings,
+        end_tokens: Collection[int],
+        classifier: Classifier | None,
+    ) -> None:
+        self.runner = runner
+        self.dice = dice
+        self.settings = settings
+        self.end_tokens = end_tokens
+        self.drawing = drawing_for(dice, end_tokens, settings, classifier)
+        self.planner: Planner = planner_for(settings, by_estimates=classifier is not None)
+        self.pace = Pace(settings.backup)
+        self.echoes = Echoes()
+        self.text: list[int] = []
+        self._untaken: tuple[Given, int, list[int]] | None = None  # a verdict: on what, how many, the text it brought
+
+    def read(self, text: Sequence[int]) -> None:
+        self.text = list(text)
+        self._hear(text)
+        if len(text) <= self.runner.context:  # otherwise it never drafts, and the target goes on alone
+            read_prompt(self.runner, text)
+
+    def room(self, limit: int) -> int:
+        return min(limit, self.settings.lookahead, self.runner.context - len(self.text))
+
+    def judged(self, given: Given, accepted: int, token: int) -> None:
+        """A verdict. What it teaches is taken in when there is time, or when it is needed."""
+        fresh = [*given.draft.tokens[:accepted], token]
+        self.pace.judged(given.draft, accepted)
+        self.text += fresh
+        self._untaken = (given, accepted, fresh)
+
+    def take_in(self) -> None:
+        """What the last verdict teaches. After a hit that can wait until the answer is out."""
+        if self._untaken is None:
+            return
+        (given, accepted, fresh), self._untaken = self._untaken, None
+        self._learn(given, accepted, fresh)
+        self._hear(fresh)
+
+    def heard(self, tokens: Sequence[int]) -> list[Echoes]:
+        """Where the text has been before, after itself and after each of these tokens; kept where a classifier asks."""
+        found = [self.echoes]
+        if self.drawing.estimator:
+            found[0] = self.echoes.fork()
+            for token in tokens:
+                found.append(found[-1].fork())
+                found[-1].take(token)
+        return found
+
+    def is_long(self, chain: Chain) -> bool:
+        """Whether asking the classifier how much of it to verify is worth the target's wait: where every second draft
+        of its length that is like the average would not be worth its last row."""
+        return self.planner.acceptance ** len(chain.tokens) < 2 * self.drawing.price_beside
+
+    def use_of_a_step(self, depth: int) -> float:
+        """In ns: what one more token in every branch of that depth saves. A branch that wins could draft it alone, and
+        would where its worth is more."""
+        return self.pace.use_of_a_token(self.planner.acceptance ** (depth + 1))
+
+    def find_best(self, given: Given) -> None:
+        """Of every row that is known, the tokens liked best: some more than are guessed, for some may not be."""
+        new = given.look()[len(given.best) :]
+        if new:
+            liked = torch.cat([row.liked for row in new])
+            most = max(RANKS, self.planner.most) + 1 + len(self.end_tokens)
+            best = liked.topk(min(most, liked.shape[1]), -1)
+            given.best += zip(best.indices.tolist(), best.values.tolist(), strict=True)
+
+    def estimate(self, given: Given) -> None:
+        """The classifier's word for each token of a draft that has none yet."""
+        estimator, chain = self.drawing.estimator, given.chain
+        if estimator is None or chain.estimates or not chain.tokens:
+            return
+        self.take_in()
+        self.find_best(given)
+        given.heard = self.heard(chain.tokens)
+        for token, row, (_, likings), echoes in zip(chain.tokens, given.rows, given.best, given.heard, strict=False):
+            chain.note(*estimator.one(chain, row.scores[0], row.liked[0], token, echoes, likings))
+        chain.echoes = given.heard[-1]
+
+    def _hear(self, tokens: Sequence[int]) -> None:
+        self.dice.commit(tokens)
+        self.echoes.follow(self.text)
+
+    def _learn(self, given: Given, accepted: int, fresh: Sequence[int]) -> None:
+        draft, ranked, token = given.draft, given.ranked, fresh[-1]
+        if self.settings.backup == "auto":
+            self.pace.echoed(echoed(self.echoes, len(fresh)), fresh)
+        if not draft.tokens:
+            return
+        rank = None
+        if ranked:
+            rank = ranked[accepted].index(token) if token in ranked[accepted] else RANKS
+        self.planner.tell(draft, accepted, rank, given.echoed[accepted] if given.echoed else 0)
