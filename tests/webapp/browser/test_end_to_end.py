@@ -1,0 +1,320 @@
+"""All of it as a user meets it: `./drafthouse up`, a real worker with the starter pair, a real Chromium. Nothing is
+played, so nothing here knows how fast anything is: every wait is for something that is seen. What was looked at is kept
+as pictures in `artefacts/`, or where DRAFTHOUSE_SHOTS says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.launcher.up import ROOT, Up
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+SHOTS = Path(os.environ.get("DRAFTHOUSE_SHOTS") or ROOT / "artefacts")
+PATIENCE = 120.0  # s; a crowded machine takes long to load a model, and nothing here says how long it should
+STARTER = ROOT / "starter"
+PROMPTS = 10  # six to train with, two to tune by, two to test with
+PAIR, DATASET = "mine", "ten of mine"
+OWN_WORDS = "net::ERR_INTERNET_DISCONNECTED"  # what Chromium itself says while there is no network
+expect.set_options(timeout=PATIENCE * 1000)
+
+
+class Lab:
+    """A service and somebody who is signed in to it. Whatever a console says against a page is kept."""
+
+    def __init__(self, up: Up, chromium: Any) -> None:
+        self.up, self.chromium = up, chromium
+        self.complaints: list[str] = []
+        self.identity: Any = None
+
+    def open(self, path: str, **options: Any) -> Page:
+        context = self.chromium.new_context(storage_state=self.identity, **options)
+        context.set_default_timeout(PATIENCE * 1000)
+        page = context.new_page()
+        page.on("console", lambda said: self._note(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self._note(str(error)))
+        page.goto(path if path.startswith("http") else self.up.address + path)
+        return page
+
+    def _note(self, complaint: str) -> None:
+        if OWN_WORDS not in complaint:
+            self.complaints.append(complaint)
+
+
+@pytest.fixture(scope="module")
+def lab(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """Signed in by the link that the first start prints."""
+    up = Up(tmp_path_factory.mktemp("lab")).wait(PATIENCE)
+    try:
+        lab = Lab(up, chromium)
+        page = lab.open(up.said.split("half an hour: ")[-1].split()[0])
+        page.click("main button")
+        expect(page.locator("h1")).to_have_text("Comparisons")
+        lab.identity = page.context.storage_state()
+        page.context.close()
+        yield lab
+    finally:
+        up.interrupt()
+        shutil.rmtree(up.data)
+
+
+@pytest.fixture(scope="module")
+def materials(lab: Lab) -> Lab:
+    """A pair and prompts, added as a user adds them: by choosing folders and files of this computer."""
+    page = lab.open("/models/new/")
+    for role in ("target", "draft"):
+        page.goto(f"{lab.up.address}/models/new/")
+        page.set_input_files("[data-upload] input[webkitdirectory]", STARTER / "pair" / role)
+        expect(page.locator("[data-told]")).to_have_text("sent 100 %")
+        expect(page.locator("[name=name]")).to_have_value(role)
+        page.click("text=Add the model")
+        expect(page.locator("h1")).to_have_text(role)
+    page.goto(f"{lab.up.address}/pairs/new/")
+    page.fill("[name=name]", PAIR)
+    page.select_option("[name=target]", label="target")
+    page.select_option("[name=draft]", label="draft")
+    page.click("text=Make the pair")
+    expect(page.locator(".findings")).to_contain_text("fits")
+
+    page.goto(f"{lab.up.address}/datasets/new/")
+    page.fill("[name=name]", DATASET)
+    page.click("text=Or a file from this computer")
+    file = {"name": "ten.jsonl", "mimeType": "application/jsonl", "buffer": prompts()}
+    page.set_input_files("[data-upload] input:not([webkitdirectory])", [file])
+    expect(page.locator("[data-told]")).to_have_text("sent 100 %")
+    page.click("text=Add the prompts")
+    expect(page.locator("main")).to_contain_text(f"{PROMPTS} prompts from ten.jsonl")
+    keep(page, "prompts")
+    page.context.close()
+    return lab
+
+
+def prompts() -> bytes:
+    """The shortest of the starter's, because reading them is all they cost."""
+    rows = [json.loads(line) for line in (STARTER / "prompts" / "code.jsonl").read_text().splitlines()]
+    shortest = sorted(rows, key=lambda row: len(row["text"]))[:PROMPTS]
+    return "".join(json.dumps({"text": row["text"], "id": row["id"]}) + "\n" for row in shortest).encode()
+
+
+@pytest.fixture(autouse=True)
+def no_complaints(lab: Lab) -> Iterator[None]:
+    yield
+    for context in lab.chromium.contexts:
+        context.close()
+    assert lab.complaints == []
+
+
+@pytest.fixture(scope="module")
+def finished(materials: Lab) -> str:
+    """The address of a comparison that is done, from the list to its end by keyboard alone."""
+    page = materials.open("/comparisons/")
+    page.keyboard.press("n")
+    expect(page.locator("h1")).to_have_text("New comparison")
+    for field, wanted in (("pair", PAIR), ("dataset", DATASET), ("limit", "3")):
+        write(page, f"[name={field}]", wanted)
+    go_to(page, "summary:has-text('Sampling')")
+    page.keyboard.press("Enter")
+    write(page, "[name=max_new_tokens]", "24", over=True)
+    write(page, "[name='static.lookahead']", "4", over=True)
+    go_to(page, "[name=launch]")
+    page.keyboard.press("Enter")
+    mode(page, "finished")
+    expect(page.locator("#mode")).to_have_text("Finished")
+    expect(page.locator("h1")).to_contain_text("Its text is exactly the target's on all 3 samples.")
+    keep(page, "finished")
+    return page.url
+
+
+def test_a_race_is_watched_through_a_reload_a_late_tab_and_a_lost_network_until_it_is_cancelled(materials):
+    page = launch_a_long_one(materials)
+    mode(page, "live")
+    expect(page.locator("#strip .round").first).to_be_attached()
+    more(page)
+    keep(page, "race-live")
+
+    page.reload()
+    mode(page, "live")
+    late = materials.open(page.url, color_scheme="dark")
+    mode(late, "live")
+    with without_network(page):
+        mode(page, "reconnecting")
+        more(late)
+    mode(page, "live")
+    more(page)
+    keep(late, "race-late-dark")
+
+    with page.expect_response(re.compile("/cancel/")):
+        page.click("text=Cancel")
+    for tab in (page, late):
+        mode(tab, "finished")
+        expect(tab.locator("#mode")).to_have_text("Cancelled")
+        expect(tab.locator("#verdict .note").first).to_contain_text("Cancelled while it ran.")
+    traces = traces_of(page)
+    assert shown(page, len(traces)) == shown(late, len(traces)) == traces
+
+
+def launch_a_long_one(lab: Lab) -> Page:
+    page = lab.open("/comparisons/new/")
+    page.select_option("[name=pair]", label=PAIR)
+    page.select_option("[name=dataset]", label=DATASET)
+    page.fill("[name=repeats]", "100")  # far more than is waited for
+    page.uncheck("[name=use][value=heuristic]")
+    page.fill("[name='static.lookahead']", "3, 5")
+    page.click("summary:has-text('Sampling')")
+    page.fill("[name=max_new_tokens]", "48")
+    page.click("text=Show the plan")
+    expect(page.locator(".plan")).to_contain_text("3 runs × 10 prompts")
+    page.click("text=Launch")
+    return page
+
+
+def test_a_finished_race_is_read_and_replayed_by_keyboard_alone(materials, finished):
+    page = materials.open(finished)
+    page.keyboard.press("2")
+    expect(page.locator("#text-of")).to_have_text("as static:4 wrote it")
+    page.keyboard.press("[")
+    expect(page.locator("#heat")).to_contain_text("Prompt 2 of 3")
+    expect(page.locator("#replay")).to_be_visible()
+    rounds = page.locator("#strip .round")
+    count = rounds.count()
+    go_to(page, "#scrub")
+    page.keyboard.press("Home")
+    expect(rounds).to_have_count(0)
+    go_to(page, "#play", "Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(rounds).to_have_count(count)
+    expect(page.locator("#play")).to_have_text("Replay")
+    go_to(page, "#strip .round[tabindex='0']")
+    page.keyboard.press("End")
+    expect(page.locator("#detail p")).to_contain_text(f"Round {count}")
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#keys")).to_be_hidden()
+
+
+def test_what_if_is_asked_by_keyboard_alone(materials, finished):
+    page = materials.open(finished)
+    go_to(page, "#what-if [name=lookahead]")
+    page.keyboard.press("Home")
+    expect(page.locator("#what-said")).to_contain_text("Simulated: static:1 would be")
+    keep(page, "what-if")
+
+
+def test_a_finished_comparison_fits_a_phone_in_the_dark(materials, finished):
+    light = materials.open(finished)
+    phone = materials.open(finished, color_scheme="dark", viewport={"width": 360, "height": 720})
+    expect(phone.locator("#strip .round").last).to_be_attached()
+    phone.locator("#what-if").scroll_into_view_if_needed()
+    expect(phone.locator("#what-said")).to_contain_text("Simulated")
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 360
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert phone.evaluate(ground) != light.evaluate(ground)
+    keep(phone, "finished-dark-360")
+
+
+def test_a_classifier_is_trained_and_compared_with(materials):
+    page = materials.open("/classifiers/train/")
+    page.fill("[name=name]", "my stopper")
+    page.select_option("[name=pair]", label=PAIR)
+    page.select_option("[name=dataset]", label=DATASET)
+    page.fill("[name=max_new_tokens]", "160")  # two hundred to tune by are the least
+    page.click("text=Train it")
+    page.wait_for_url(re.compile("/classifiers/(?!train)"))
+    expect(page.locator("h1")).to_contain_text("times as fast as autoregressive")
+    keep(page, "classifier")
+
+    page.click("text=Compare with this threshold")
+    page.fill("[name=limit]", "2")
+    page.click("summary:has-text('Sampling')")
+    page.fill("[name=max_new_tokens]", "24")
+    page.click("text=Launch")
+    mode(page, "finished")
+    expect(page.locator("#verdict tbody tr.s-disco")).to_contain_text("identical")
+    keep(page, "compared-with-classifier")
+
+
+# What is looked at ---------------------------------------------------------------------------------------------------
+
+
+def mode(page: Page, wanted: str) -> None:
+    expect(page.locator("#mode")).to_have_attribute("data-mode", wanted)
+
+
+def done(page: Page) -> int:
+    return int(page.locator("#done").inner_text().split()[0])
+
+
+def more(page: Page) -> None:
+    """Some samples more than now."""
+    enough = done(page) + 4
+    page.wait_for_function("enough => parseInt(document.querySelector('#done').textContent) >= enough", arg=enough)
+
+
+@contextmanager
+def without_network(page: Page) -> Iterator[None]:
+    page.context.set_offline(True)
+    yield
+    page.context.set_offline(False)
+
+
+def traces_of(page: Page) -> list[list[int]]:
+    """Of each heat that is whole, the rounds of `static:3`, as the API has them."""
+    rows = ask(page, f"samples/?comparison={page.url.split('/')[4]}&limit=200")["results"]
+    heats: dict[tuple[int, int], dict[str, str]] = {}
+    for row in rows:
+        heats.setdefault((row["repeat"], row["prompt"]), {})[row["numbers"]["strategy"]] = row["id"]
+    mine = [found["static:3"] for _, found in sorted(heats.items()) if len(found) == 3]
+    events = [ask(page, f"samples/{sample}/trace/?limit=1000")["events"] for sample in mine]
+    return [[event["round"] for event in told if event["event"] == "verified"] for told in events]
+
+
+def ask(page: Page, path: str) -> Any:
+    base = "/".join(page.url.split("/")[:3])
+    return page.request.get(f"{base}/api/v1/{path}").json()
+
+
+def shown(page: Page, count: int) -> list[list[int]]:
+    """The same from the page, heat by heat, as it came by socket or is fetched now."""
+    page.check("[data-lane='2'] input", force=True)
+    found = []
+    while page.locator("#before").is_enabled():
+        page.click("#before")
+    for number in range(1, count + 1):
+        expect(page.locator("#heat")).to_contain_text(f"Prompt {number} of 1000")
+        expect(page.locator("#text-of")).to_have_text("as static:3 wrote it")
+        expect(page.locator("#replay")).to_be_visible()  # so it is whole
+        found.append(page.locator("#strip .round").evaluate_all("all => all.map((each) => Number(each.dataset.round))"))
+        if number < count:
+            page.click("#after")
+    return found
+
+
+def go_to(page: Page, wanted: str, key: str = "Tab") -> None:
+    """Press the key until the focus is there."""
+    for _ in range(300):
+        if page.locator(wanted).first.evaluate("element => element === document.activeElement"):
+            return
+        page.keyboard.press(key)
+    raise AssertionError(f"{key} never reaches {wanted}")
+
+
+def write(page: Page, wanted: str, text: str, over: bool = False) -> None:
+    go_to(page, wanted)
+    if over:
+        page.keyboard.press("Control+A")
+    page.keyboard.type(text)
+
+
+def keep(page: Page, name: str) -> None:
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SHOTS / f"end-to-end-{name}.png", full_page=True)
