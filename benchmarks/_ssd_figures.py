@@ -244,7 +244,7 @@ def _beside_measured(
         "simulated": played.tokens_per_s,
         "simulated / measured": played.tokens_per_s / speed,
         "hit_rate": hits(found)["hit_rate"],
-        "simulated_hit_rate": played.hit_rate,
+        "simulated_hit_rate": played.rates["hit_rate"],
     }
 
 
@@ -271,8 +271,8 @@ def _projected(pair: Pair, choice: Choice, texts: Mapping[tuple[str, int], Track
                     "strategy": choice.label,
                     "tokens_per_s": played.tokens_per_s,
                     "over autoregressive": played.tokens_per_s * prices.passes.verify(1),
-                    "hit_rate": played.hit_rate,
-                    "hidden_share": played.hidden_share,
+                    "hit_rate": played.rates["hit_rate"],
+                    "hidden_share": played.rates["hidden_share"],
                 }
             )
     return rows

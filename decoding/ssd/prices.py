@@ -11,19 +11,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from decoding.costs import Costs, costs_from
-from decoding.events import Anticipated, Drafted, Event, Verified
+from decoding.events import Anticipated, Event
+from decoding.ssd.rounds import Round, rounds
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Seconds, and where they come from."""
+    """Seconds, and where they come from. Each is a mean: a run is the sum of its rounds, and what comes now and then,
+    such as noise that is made for a block of places at once, is in no median."""
 
     source: str
     passes: Costs
     branch_step: tuple[float, ...]  # entry n: one step of n branches; entry 0 is not used
     opening: float  # before the first step: the winner's cache, the row after its last token, the forks
-    answer: float = 0.0  # a hit, from the verdict read to the draft sent
+    answer: float = 0.0  # a draft that no model was asked for, from the verdict read to the draft sent
     transport: float = 0.0  # one message, one way
+    turning: float = 0.0  # from a draft sent to the beginning of what is prepared beside it
+    start: float = 0.0  # what a text's first round takes more: it finds cold caches
 
     def step(self, branches: int) -> float:
         """More branches than were measured cost what the last of them suggest."""
@@ -38,79 +42,93 @@ class Prices:
         return tokens * self.passes.draft + self.passes.draft_round if tokens else 0.0
 
 
-def prices_from(static: Iterable[Sequence[Event]], ssd: Sequence[Sequence[Event]]) -> Prices:
-    """From samples of static lookaheads, and of SSD where it is to be simulated: two models that run at once may each
-    run slower than alone, so what can be read off SSD itself is."""
+def prices_from(static: Iterable[Sequence[Event]], ssd: Iterable[Sequence[Event]]) -> Prices:
+    """From samples of SSD as it is to be simulated: two models that run at once may each run slower than alone.
+    Samples of static lookaheads say what a verification costs by its rows; messages are in the answers."""
+    static = list(static)
     alone, seen = costs_from(static), _Seen()
     for trace in ssd:
         seen.read(trace)
-    slower = statistics.median(s / alone.verify(rows) for rows, times in seen.verified.items() for s in times)
-    opening, steps = _steps(seen.prepared)
-    drafted = statistics.median(seen.per_token) if seen.per_token else alone.draft
-    return Prices(
+    judged = [(each.verifying, alone.verify(len(each.draft.tokens) + 1)) for each in seen.rounds if each.draft]
+    slower = sum(seconds for seconds, _ in judged) / sum(usual for _, usual in judged)
+    drafts = [(each.draft, each.working) for each in seen.rounds if each.draft]
+    # A hit that was continued is left out: it was given some of its tokens.
+    by_model = [(draft.passes, seconds) for draft, seconds in drafts if draft.passes and draft.source != "hit"]
+    per_token, per_draft = _line(by_model)
+    found = Prices(
         source="measured here",
         passes=dataclasses.replace(
             alone,
             target=tuple(slower * seconds for seconds in alone.target),
-            draft=drafted,
-            draft_round=0.0,
-            round=statistics.median(seen.rest),
+            draft=per_token,
+            draft_round=per_draft,
+            # What was prepared beside the last round nobody asked for, so in turn it would pass for settling.
+            round=_mean([each.settling for each in seen.rounds if each.beside or not each.draft]),
         ),
-        branch_step=steps,
-        opening=opening,
-        answer=statistics.median(seen.answers) if seen.answers else 0.0,
+        branch_step=seen.steps(),
+        opening=_mean([event.opening_ns * 1e-9 for event in seen.prepared]),
+        answer=_mean([seconds for draft, seconds in drafts if not draft.passes]),
+        turning=_mean(seen.turnings),
     )
+    return dataclasses.replace(found, start=_mean([_more(first, found) for first in seen.firsts]))
 
 
 class _Seen:
-    """Seconds by what was done in them. A text's first round is left out: it finds cold caches."""
+    """What was done, but for what a text's first round finds cold."""
 
     def __init__(self) -> None:
-        self.verified: dict[int, list[float]] = defaultdict(list)  # by rows
-        self.prepared: dict[int, list[tuple[int, float]]] = defaultdict(list)  # by branches: steps, busy
-        self.per_token: list[float] = []
-        self.answers: list[float] = []  # to a draft that stood still: all messages are in them
-        self.rest: list[float] = []
+        self.firsts: list[Round] = []
+        self.rounds: list[Round] = []
+        self.prepared: list[Anticipated] = []
+        self.turnings: list[float] = []
 
     def read(self, trace: Sequence[Event]) -> None:
-        drafts = {event.round: event for event in trace if isinstance(event, Drafted)}
-        prepared = {event.round: event for event in trace if isinstance(event, Anticipated)}
-        for verdict in trace:
-            if isinstance(verdict, Verified) and verdict.round > 1 and verdict.round in drafts:
-                draft = drafts[verdict.round]
-                self.verified[len(draft.tokens) + 1].append((verdict.end_ns - verdict.start_ns) * 1e-9)
-                self.rest.append((verdict.wait_ns - (draft.end_ns - draft.start_ns)) * 1e-9)
-                self._answer(draft, prepared.get(verdict.round - 1))
-        for event in prepared.values():
-            if event.passes > 1 and event.fanout:
-                self.prepared[sum(event.fanout)].append((event.passes, event.busy_ns * 1e-9))
+        first, *later = rounds(trace)
+        self.firsts.append(first)
+        self.rounds += later
+        for each in later:
+            if each.draft and each.beside:
+                self.prepared.append(each.beside)
+                self.turnings.append((each.beside.start_ns - each.draft.end_ns) * 1e-9)
 
-    def _answer(self, draft: Drafted, before: Anticipated | None) -> None:
-        seconds = (draft.end_ns - draft.start_ns) * 1e-9
-        if draft.source == "miss" and draft.passes:
-            self.per_token.append(seconds / draft.passes)
-        elif draft.source == "hit" and not draft.passes and before and before.idle_ns:
-            self.answers.append(seconds)
+    def steps(self) -> tuple[float, ...]:
+        """What a step of so many branches takes. A draft that looks up makes as many steps as there is time for, so
+        that times by numbers of steps lie on no line; but all time by all steps is right however they were counted."""
+        spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        for event in self.prepared:
+            if event.passes > 1:
+                both = spent[sum(event.fanout)]
+                both[0] += (event.end_ns - event.start_ns - event.opening_ns) * 1e-9
+                both[1] += event.passes - 1
+        return _between({branches: seconds / steps for branches, (seconds, steps) in spent.items()})
 
 
-def _steps(prepared: dict[int, list[tuple[int, float]]]) -> tuple[float, tuple[float, ...]]:
-    """What opening takes, and each step by its branches. Where all had as many steps, opening counts as one."""
-    openings, slopes = [], {}
-    for branches, points in prepared.items():
-        if len({steps for steps, _ in points}) > 1 and len(points) > 7:
-            slope, intercept = statistics.linear_regression(*zip(*points, strict=True))
-            openings.append(max(0.0, intercept + slope))
-        else:
-            slope = statistics.median(busy / steps for steps, busy in points)
-            openings.append(slope)
-        slopes[branches] = max(slope, 1e-9)
-    if not slopes:
-        return 0.0, (0.0, 0.0)
-    return statistics.median(openings), _between(slopes)
+def _more(first: Round, prices: Prices) -> float:
+    """Seconds that a first round took beyond what its like usually does."""
+    drafted = len(first.draft.tokens) if first.draft else 0
+    usual = prices.drafting(drafted) + prices.passes.verify(drafted + 1)
+    return sum(first.phases().values()) - first.preparing - usual
+
+
+def _mean(seconds: Sequence[float]) -> float:
+    return statistics.fmean(seconds) if seconds else 0.0
+
+
+def _line(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
+    """Seconds per pass, and what a draft takes besides; by passes alone where no line can be drawn."""
+    if not points:
+        return 0.0, 0.0
+    if len({passes for passes, _ in points}) > 1:
+        slope, besides = statistics.linear_regression(*zip(*points, strict=True))
+        if slope > 0 and besides > 0:
+            return slope, besides
+    return sum(seconds for _, seconds in points) / sum(passes for passes, _ in points), 0.0
 
 
 def _between(known: dict[int, float]) -> tuple[float, ...]:
-    """Straight lines between the counts that were measured, and from the least of them down to none."""
+    """Straight lines between the counts that were measured; fewer cost what the least of them does."""
+    if not known:
+        return (0.0, 0.0)
     counts = sorted(known)
     found = [known[counts[0]]] * (counts[0] + 1)
     for low, high in itertools.pairwise(counts):

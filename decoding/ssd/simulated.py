@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from decoding.events import Backup
+from decoding.events import Backup, Event, Finished
+from decoding.ssd.hits import count, rates
 from decoding.ssd.placing import Placed
 from decoding.ssd.track import Track
 
@@ -24,14 +25,30 @@ class Planner(Protocol):
     ) -> Placed: ...
 
 
+class Pace(Protocol):
+    """As `decoding.ssd.pace` has it, by the simulation's own clock."""
+
+    @property
+    def price(self) -> float: ...
+    def gave(self) -> None: ...
+    def drafted(self, tokens: int, ns: int) -> None: ...
+    def judged(self, draft: Any, accepted: int) -> None: ...
+    def echoed(self, said: Sequence[int], text: Sequence[int]) -> None: ...
+    def backup(self, tokens: int) -> Backup: ...
+
+
+WithoutModel = Callable[[Track, int, int], Sequence[int]]  # place, count -> tokens
+
+
 @dataclass(frozen=True)
 class Plan:
-    """How SSD is set up. Every text gets a planner of its own."""
+    """How SSD is set up. Every text gets a planner and a pace of its own."""
 
     lookahead: int
     planner: Callable[[], Planner]
-    backup: Backup = "neural"
-    without_model: Callable[[Track, int, int], Sequence[int]] | None = None  # place, count -> that backup's tokens
+    pace: Callable[[Callable[[], int]], Pace]  # clock, in ns -> what time brings
+    without_model: Mapping[Backup, WithoutModel] = field(default_factory=dict)  # the backups that may be chosen
+    has_estimates: bool = False  # a classifier's; then
     price_alone: float = 0.0  # a draft goes on while the chance that all of it is accepted is worth more: where the
     price_beside: float = 0.0  # target waits for it, and beside the target
 
@@ -52,34 +69,28 @@ ANYTIME = Placement("two devices, anytime drafting", beside=True, anytime=True)
 
 @dataclass
 class Simulated:
-    """What a run would have shown; never to be ranked with what was measured. Times are in seconds."""
+    """What a run would have shown; never to be ranked with what was measured. It is traces such as live runs leave, so
+    that whatever reads those reads these; drafted tokens that nobody knows are -1 in them."""
 
     label: ClassVar[str] = "simulated"
     placement: str
     prices: str
-    tokens: int = 0
-    seconds: float = 0.0
-    rounds: int = 0  # each is one pass of the target
-    hits: int = 0
-    misses: int = 0
-    drafted: int = 0
-    accepted: int = 0
-    draft_passes: int = 0  # made while the target waited
-    steps: int = 0  # of preparing, opening the branches included
-    predicted_hits: float = 0.0
-    waiting: float = 0.0  # the target's, between two verifications
-    drafting: float = 0.0  # the draft's, answering and preparing
-    hidden: float = 0.0  # the part of it that a verification covered
+    traces: list[Sequence[Event]] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        return sum(event.end_ns for event in self._ends) * 1e-9
 
     @property
     def tokens_per_s(self) -> float:
-        return self.tokens / self.seconds if self.seconds else 0.0
+        tokens = sum(event.new_tokens for event in self._ends)
+        return tokens / self.seconds if self.seconds else 0.0
 
     @property
-    def hit_rate(self) -> float | None:
-        """Of the rounds that could have hit: the first of a text cannot, nor one that has no room for a draft."""
-        return self.hits / (self.hits + self.misses) if self.hits + self.misses else None
+    def rates(self) -> dict[str, Any]:
+        """Hits, and how much of drafting was hidden, as `decoding.ssd.hits` has them of live runs."""
+        return rates([counted for trace in self.traces if (counted := count(trace))])
 
     @property
-    def hidden_share(self) -> float | None:
-        return self.hidden / self.drafting if self.drafting else None
+    def _ends(self) -> list[Finished]:
+        return [event for trace in self.traces for event in trace if isinstance(event, Finished)]

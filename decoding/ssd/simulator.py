@@ -9,85 +9,55 @@ and, under a classifier, what refused drafts would have echoed; so its hits are 
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from decoding.events import Backup, Source
+from decoding.events import Event, Finished, Outcome, Source, Started, Verified
 from decoding.ssd.outcomes import RANKS
+from decoding.ssd.playing import UNSEEN, Preparing, Sent, ns
 from decoding.ssd.prices import Prices
-from decoding.ssd.simulated import Placement, Plan, Planner, Simulated
+from decoding.ssd.simulated import Placement, Plan, Simulated
 from decoding.ssd.track import Track
-
-UNSEEN = -1  # a token that is surely not the target's
 
 
 def simulate(tracks: Iterable[Track], plan: Plan, prices: Prices, placement: Placement) -> Simulated:
-    total = Simulated(placement.name, prices.source)
-    for track in tracks:
-        _Text(track, plan, plan.planner(), prices, placement, total).play()
-    return total
+    texts = [_Text(track, plan, prices, placement) for track in tracks]
+    return Simulated(placement.name, prices.source, [text.play() for text in texts])
 
 
-@dataclass(frozen=True)
-class Sent:
-    """The draft that is with the target."""
-
-    tokens: Sequence[int]  # UNSEEN where only their number is known
-    source: Source
-    backup: Backup
-    accepted: int
-    refused: int | None  # the first token that the target does not keep
-
-
-@dataclass(frozen=True)
-class _Preparing:
-    """Steps one after another; the first opens the branches, each other drafts one token in all of them."""
-
-    guessed: bool  # whether the outcome that will come is among the branches
-    began: float
-    opening: float
-    step: float
-    depth: int
-    predicted_hit: float
-
-    def end(self, depth: int) -> float:
-        return self.began + self.opening + depth * self.step
-
-    def seen(self, asked: float) -> tuple[float, int]:
-        """When a draft that looks up between its steps sees what was asked, and how deep its branches are then."""
-        if not self.depth or asked >= self.end(self.depth):
-            return max(asked, self.end(self.depth)), self.depth
-        depth = max(0, math.ceil((asked - self.end(0)) / self.step))
-        return self.end(depth), depth
-
-
-@dataclass
 class _Text:
     """One text, round by round. Both models have read the prompt at time zero. As in a trace, preparing counts once
     the next draft has been asked for; what was prepared for after the end does not."""
 
-    track: Track
-    plan: Plan
-    planner: Planner
-    prices: Prices
-    placement: Placement
-    total: Simulated
-    at: int = 0
-    sent_at: float = 0.0  # the last draft
-    began: float = 0.0  # the last verification
-    ended: float = 0.0
-    preparing: _Preparing | None = None  # beside it
+    def __init__(self, track: Track, plan: Plan, prices: Prices, placement: Placement) -> None:
+        # Plain SSD hears neither a classifier nor echoes, though a text may have been recorded with both.
+        self.track = track if plan.has_estimates else dataclasses.replace(track, estimates=(), echoes=())
+        self.plan, self.prices, self.placement = plan, prices, placement
+        self.planner = plan.planner()
+        self.now = 0.0  # on the draft's side
+        self.pace = plan.pace(lambda: ns(self.now))
+        self.at = 0
+        self.number = 0
+        self.asked = 0.0  # the target's question
+        self.ended = 0.0  # the last verification
+        self.preparing: Preparing | None = None  # beside it
+        self.judged: Sent | None = None  # in it
+        self.events: list[Event] = [Started(len(track.prompt), 0)]
 
-    def play(self) -> None:
+    def play(self) -> list[Event]:
         while self.at < len(self.track.text):
-            sent, seconds = self._answer()
+            self.number += 1
+            sent, passes = self._answer()
+            arrived = self.now + self._message
+            if sent.tokens:
+                place = len(self.track.prompt) + self.at
+                self.events.append(sent.told(self.number, place, self.plan.lookahead, passes, self.asked, arrived))
             self._prepare(sent)
-            self._verify(len(sent.tokens))
-            self._count(sent, seconds)
-            self.at += sent.accepted + 1
-        self.total.tokens += len(self.track.text)
-        self.total.seconds += self.ended
+            self._verify(sent, arrived)
+            self.judged, self.at = sent, self.at + sent.accepted + 1
+        self.events.append(Finished("length", len(self.track.text), ns(self.ended)))
+        return self.events
 
     @property
     def _limit(self) -> int:
@@ -99,72 +69,86 @@ class _Text:
 
     # The answer ---------------------------------------------------------------------------------------------------
 
-    def _answer(self) -> tuple[Sent, float]:
-        """The draft, and the seconds that the draft's side worked for it."""
-        asked, depth = self._look_up()
+    def _answer(self) -> tuple[Sent, int]:
+        """The draft, and how often its model ran for it while the target waited."""
+        self.asked = self.ended + (self.prices.passes.round if self.number > 1 else self.prices.start)
+        depth = self._look_up(self.asked + self._message)
+        self._learn()
         room = min(self.plan.lookahead, self._limit)
         if room <= 0:
-            sent, seconds = Sent((), "none", "", 0, None), 0.0
-        elif self.preparing and self.preparing.guessed and depth:
-            sent, seconds = self._after_a_hit(room, depth)
+            return Sent((), "none", "", 0, None), 0
+        if self.preparing and self.preparing.guessed and depth:
+            sent, passes = self._after_a_hit(room, depth)
         else:
-            sent, seconds = self._after_a_miss(room)
-        self.sent_at = asked + seconds
-        return sent, seconds
+            sent, passes = self._after_a_miss(room)
+        self.pace.gave()
+        return sent, passes
 
-    def _look_up(self) -> tuple[float, int]:
-        """When the draft takes notice of the verdict, and how deep its branches are by then."""
-        asked, work = self.ended + self._message, self.preparing
+    def _look_up(self, heard: float) -> int:
+        """The draft takes notice of the verdict; returns how deep its branches are by then."""
+        self.now, work = heard, self.preparing
         if work is None:
-            return asked, 0
+            return 0
         if self.placement.anytime:
-            asked, depth = work.seen(asked)
+            self.now, depth = work.seen(heard)
         else:
-            asked, depth = max(asked, work.end(work.depth)), work.depth
-        self.total.steps += 1 + depth
-        self.total.predicted_hits += work.predicted_hit
-        self.total.drafting += work.end(depth) - work.began
-        self.total.hidden += max(0.0, min(work.end(depth), self.ended) - max(work.began, self.began))
-        return asked, depth
+            self.now, depth = max(heard, work.end(work.depth)), work.depth
+        self.events.append(work.told(self.number - 1, depth, idle=self.now - work.end(depth)))
+        return depth
 
-    def _after_a_hit(self, room: int, depth: int) -> tuple[Sent, float]:
+    def _learn(self) -> None:
+        """What the last verdict says of the pace."""
+        if self.judged is None:
+            return
+        self.pace.judged(self.judged, self.judged.accepted)
+        if "ngram" in self.plan.without_model:
+            began = self.at - self.judged.accepted - 1
+            fresh = self.track.text[began : self.at]
+            self.pace.echoed(self.plan.without_model["ngram"](self.track, began, len(fresh)), fresh)
+
+    def _after_a_hit(self, room: int, depth: int) -> tuple[Sent, int]:
         """What the branch has come to; where the verdict was early, it alone goes on if that is worth the wait."""
         ready = self.track.length(self.at, min(room, depth), self.plan.price_beside)
         whole = self.track.length(self.at, room, self.plan.price_beside)
+        length = ready
+        self.now += self.prices.answer
         if ready < whole and self._is_worth_waiting(ready):
             length = self.track.length(self.at, room, self.plan.price_alone, ready)
-        else:
-            length = ready
-        return self._by_model(length, "hit"), self.prices.answer + self._drafting(length - ready)
+            self._draft(length - ready)
+        return self._by_model(length, "hit"), length - ready
 
     def _is_worth_waiting(self, ready: int) -> bool:
-        """What all of it being accepted is worth, against what one more token costs in tokens not made meanwhile."""
         if self.track.estimates:
             return math.prod(self.track.estimates[self.at][:ready]) >= self.plan.price_alone
-        per_second = (self.at + 1) / self.ended
-        return self.planner.acceptance**ready >= self.prices.passes.draft * per_second
+        return self.planner.acceptance**ready >= self.pace.price
 
-    def _after_a_miss(self, room: int) -> tuple[Sent, float]:
+    def _after_a_miss(self, room: int) -> tuple[Sent, int]:
         source: Source = "miss" if self.preparing else "fresh"
-        if self.preparing and self.plan.without_model:
-            said = list(self.plan.without_model(self.track, self.at, room))
+        backup = self.pace.backup(room)
+        if self.preparing and backup in self.plan.without_model:
+            said = list(self.plan.without_model[backup](self.track, self.at, room))
             end = next((i for i, token in enumerate(said) if token in self.track.end_tokens), len(said))
             tokens = said[: end + 1]
             if tokens:
                 accepted = self.track.accepted(self.at, tokens)
                 refused = tokens[accepted] if accepted < len(tokens) else None
-                return Sent(tokens, source, self.plan.backup, accepted, refused), self.prices.answer
+                self.now += self.prices.answer
+                return Sent(tokens, source, backup, accepted, refused), 0
         length = self.track.length(self.at, room, self.plan.price_alone)
-        return self._by_model(length, source), self._drafting(length)
+        self._draft(length)
+        return self._by_model(length, source), length
 
     def _by_model(self, length: int, source: Source) -> Sent:
         accepted = min(length, self.track.record.runs[self.at])
         refused = self.track.preferred[self.at + accepted][0] if accepted < length else None
         return Sent((UNSEEN,) * length, source, "neural" if source == "miss" else "", accepted, refused)
 
-    def _drafting(self, tokens: int) -> float:
-        self.total.draft_passes += tokens
-        return self.prices.drafting(tokens)
+    def _draft(self, tokens: int) -> None:
+        """One token after another, while the target waits."""
+        seconds = self.prices.drafting(tokens)
+        self.now += seconds
+        if tokens:
+            self.pace.drafted(tokens, ns(seconds))
 
     # The preparation ----------------------------------------------------------------------------------------------
 
@@ -176,9 +160,10 @@ class _Text:
         echoed = [self._echo_first(sent, k, ranked[k]) for k in range(len(ranked))] if self.track.estimates else []
         placed = self.planner.place(sent, self._estimates(sent), ranked, echoed)
         said = self._said(sent)
-        self.preparing = _Preparing(
+        self.preparing = Preparing(
             guessed=(sent.accepted, said) in placed.outcomes,
-            began=self.sent_at,
+            fanout=placed.fanout,
+            began=self.now + self.prices.turning,
             opening=self.prices.opening,
             step=self.prices.step(len(placed.outcomes)),
             depth=min(self.plan.lookahead, self._limit - 1) if placed.outcomes else 0,
@@ -233,19 +218,13 @@ class _Text:
 
     # The verification ---------------------------------------------------------------------------------------------
 
-    def _verify(self, drafted: int) -> None:
-        free, ready = self.ended, self.sent_at
+    def _verify(self, sent: Sent, arrived: float) -> None:
+        free, began = self.ended, arrived
         if self.preparing and not self.placement.beside:
-            ready = self.preparing.end(self.preparing.depth)
-        self.began = ready + self._message + self.prices.passes.round
-        self.ended = self.began + self.prices.passes.verify(drafted + 1)
-        self.total.waiting += self.began - free
-
-    def _count(self, sent: Sent, seconds: float) -> None:
-        total = self.total
-        total.rounds += 1
-        total.hits += sent.source == "hit"
-        total.misses += sent.source == "miss"
-        total.drafted += len(sent.tokens)
-        total.accepted += sent.accepted
-        total.drafting += seconds
+            began = self.preparing.end(self.preparing.depth)
+        self.ended = began + self.prices.passes.verify(len(sent.tokens) + 1)
+        outcome: Outcome = "bonus" if sent.accepted == len(sent.tokens) else "correction"
+        token = self._said(sent)
+        self.events.append(
+            Verified(self.number, sent.accepted, token, outcome, ns(began - free), ns(began), ns(self.ended))
+        )

@@ -67,7 +67,8 @@ def beside(rounds: int, branches: int) -> list[Event]:
         events.append(Verified(number, 0, 1, "correction", ns(now - began + 0.3), ns(now + 0.3), ns(now + 12.3)))
         now += 12.3
         fan_out, busy = (branches - 3, 1, 1, 1), ns(1 + 2 * (steps - 1))
-        events.append(Anticipated(number, (), 0.5, 0, busy, fan_out, steps, busy, idle_ns=MS))
+        opened = Anticipated(number, (), 0.5, 0, busy, fan_out, steps, busy, idle_ns=MS, opening_ns=MS)
+        events.append(opened)
     return events
 
 
@@ -100,7 +101,8 @@ def test_published_prices_give_what_was_published() -> None:
     matches = [dice.random() < acceptance for _ in range(length)]
     text = tuple(0 if match else 1 if dice.random() < 0.78 else 2 for match in matches)
     track = Track((), text, ((0, 1),) * length, Record.of(matches), length)
-    ours = simulate([track], plan_for(Settings(7, 24, "uniform", "neural"), 3), prices, ANYTIME)
-    assert ours.hit_rate == pytest.approx(0.86, abs=0.03)
+    plan = plan_for(Settings(7, 24, "uniform", "neural"), 3)
+    ours = simulate([track], plan, prices, ANYTIME)
+    assert ours.rates["hit_rate"] == pytest.approx(0.86, abs=0.03)
     assert ours.tokens_per_s == pytest.approx(255.8, rel=0.05)
-    assert simulate([track], plan_for(Settings(7, 24, "uniform", "neural"), 3), prices, IN_TURN).hidden == 0
+    assert simulate([track], plan, prices, IN_TURN).rates["hidden_share"] == 0

@@ -1,0 +1,92 @@
+"""Where the time of a round goes, read off a trace: a live one or a simulated one. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from decoding.events import Anticipated, Drafted, Event, Started, Verified
+
+PHASES = {
+    "settling": "the target, from one verdict to its next question",
+    "finishing": "the draft finishes a step that the question found it in",
+    "answering": "the draft's answer, where no model was asked",
+    "drafting": "the draft's answer, where the draft model ran while the target waited",
+    "preparing": "before the target verifies, where the two take turns",
+    "verifying": "the target judges",
+}
+
+
+@dataclass(frozen=True)
+class Round:
+    free_ns: int  # when the target had finished the round before
+    verdict: Verified
+    draft: Drafted | None
+    before: Anticipated | None  # what was prepared beside the last round
+    beside: Anticipated | None  # and beside this one
+
+    @property
+    def verifying(self) -> float:
+        return _seconds(self.verdict.start_ns, self.verdict.end_ns)
+
+    @property
+    def settling(self) -> float:
+        """All that the target stood still for but the draft."""
+        return _seconds(self.free_ns, self.verdict.start_ns) - self.asking - self.preparing
+
+    @property
+    def asking(self) -> float:
+        """From the question to the answer."""
+        return _seconds(self.draft.start_ns, self.draft.end_ns) if self.draft else 0.0
+
+    @property
+    def finishing(self) -> float:
+        if not self.draft or not self.before:
+            return 0.0
+        return _seconds(self.draft.start_ns, min(self.before.end_ns, self.draft.end_ns))
+
+    @property
+    def preparing(self) -> float:
+        """What of the preparation the target waited for, after it had its draft."""
+        if not self.draft or not self.beside:
+            return 0.0
+        return _seconds(self.draft.end_ns, min(self.beside.end_ns, self.verdict.start_ns))
+
+    @property
+    def working(self) -> float:
+        """The draft's own part of the time from question to answer."""
+        return self.asking - self.finishing
+
+    def phases(self) -> dict[str, float]:
+        """Seconds, in the order of PHASES; together they are the round."""
+        by_model = self.working if self.draft and self.draft.passes else 0.0
+        return {
+            "settling": self.settling,
+            "finishing": self.finishing,
+            "answering": self.working - by_model,
+            "drafting": by_model,
+            "preparing": self.preparing,
+            "verifying": self.verifying,
+        }
+
+
+def rounds(trace: Sequence[Event]) -> Iterator[Round]:
+    """In order. A preparation that was never asked for is not in a trace, so the last round has none."""
+    drafts = {event.round: event for event in trace if isinstance(event, Drafted)}
+    prepared = {event.round: event for event in trace if isinstance(event, Anticipated)}
+    free = next((event.prefill_ns for event in trace if isinstance(event, Started)), 0)
+    for verdict in trace:
+        if isinstance(verdict, Verified):
+            number = verdict.round
+            yield Round(free, verdict, drafts.get(number), prepared.get(number - 1), prepared.get(number))
+            free = verdict.end_ns
+
+
+def mean_phases(traces: Iterable[Sequence[Event]]) -> dict[str, float]:
+    """Of all rounds, in seconds."""
+    found = [each.phases() for trace in traces for each in rounds(trace)]
+    return {name: sum(phases[name] for phases in found) / max(1, len(found)) for name in PHASES}
+
+
+def _seconds(began: int, ended: int) -> float:
+    return max(0, ended - began) * 1e-9
