@@ -1,35 +1,45 @@
-"""What time has brought so far in this sample, as far as the draft's side can see: what waiting for it costs, and which
-backup a miss is best answered by."""
+"""What time has brought so far in this sample, as far as the draft's side can see: what waiting for it costs, when the
+next verdict is due, and which backup a miss is best answered by."""
 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from decoding.drafting import Draft
 from decoding.events import Backup
+from decoding.ssd.settings import WantedBackup
 
 ENOUGH = 3  # rounds of a kind, before its figures say anything
+RECENT = 16  # what is older fades
+STALL = 4.0  # times the usual: what takes longer was interrupted, and says no more than that
+OVERDUE = 1.5  # times the usual: a verdict that has not come by then may take any time
 
 
 class Mean:
+    """Of what was lately."""
+
     def __init__(self) -> None:
         self.count = 0
         self.value = 0.0
 
     def add(self, value: float) -> None:
+        if self.count >= ENOUGH:
+            value = min(value, STALL * self.value)
         self.count += 1
-        self.value += (value - self.value) / self.count
+        self.value += (value - self.value) / min(self.count, RECENT)
 
 
 class Pace:
-    def __init__(self, backup: Backup | Literal["auto"], clock: Callable[[], int] = time.perf_counter_ns) -> None:
-        """`clock` gives nanoseconds; a simulation has one of its own."""
+    def __init__(self, backup: WantedBackup, clock: Callable[[], int] = time.perf_counter_ns) -> None:
+        """`clock` tells ns. A simulation brings its own."""
         self._backup = backup
         self._clock = clock
-        self._per_token = Mean()  # ns, drafted alone
-        self._round = Mean()  # ns, from an answer to the next question
+        self._per_token = Mean()  # drafted alone
+        self._step = Mean()  # of all branches
+        self._round = Mean()  # from an answer to the next question
+        self._round_of: dict[int, Mean] = defaultdict(Mean)  # by how many tokens there were to verify
         self._after_hit = Mean()  # tokens that such a round brings
         self._after_model = Mean()
         self._echoed = Mean()
@@ -42,8 +52,13 @@ class Pace:
     def drafted(self, tokens: int, ns: int) -> None:
         self._per_token.add(ns / tokens)
 
+    def stepped(self, ns: int) -> None:
+        self._step.add(ns)
+
     def judged(self, draft: Draft, accepted: int) -> None:
-        self._round.add(self._clock() - self._given_at)
+        passed = self._clock() - self._given_at
+        self._round.add(passed)
+        self._round_of[len(draft.tokens)].add(passed)
         if draft.source == "hit":
             self._after_hit.add(accepted + 1)
         elif draft.backup not in ("ngram", "random"):
@@ -59,11 +74,22 @@ class Pace:
     @property
     def price(self) -> float:
         """Of one more token drafted while the target waits, in tokens."""
-        brought = self._after_hit.count * self._after_hit.value + self._after_model.count * self._after_model.value
-        rounds = self._after_hit.count + self._after_model.count
-        if not rounds or not self._round.value:
-            return 0.0
-        return self._per_token.value * brought / rounds / self._round.value
+        return self._per_token.value * self._per_ns
+
+    def interrupts(self, tokens: int, use: float) -> bool:
+        """Whether the verdict on a draft of so many tokens is likely to come while one more step is under way, and
+        would wait longer for its end than the step is of use. Not where the time is unknown."""
+        usual = self._round_of[tokens]
+        if min(usual.count, self._step.count) < ENOUGH:
+            return False
+        elapsed = self._clock() - self._given_at
+        return elapsed < OVERDUE * usual.value and elapsed + self._step.value - usual.value > use
+
+    def use_of_a_token(self, chance: float) -> float:
+        """What a prepared token saves that counts with this chance: the time to draft it alone, after a hit; but no
+        more than it is worth."""
+        worth = chance / self._per_ns if self._per_ns else 0.0
+        return self._hits.value * min(self._per_token.value, worth)
 
     def backup(self, tokens: int) -> Backup:
         """The one that was asked for; or that which brings more tokens in a second: P12 of the fact sheet at a batch
@@ -77,3 +103,10 @@ class Pace:
         by_model = (hit * self._after_hit.value + rest * self._after_model.value) / (self._round.value + waiting)
         by_echo = (hit * self._after_hit.value + rest * self._echoed.value) / self._round.value
         return "neural" if by_model >= by_echo else "ngram"
+
+    @property
+    def _per_ns(self) -> float:
+        """Tokens that rounds bring, where the model drafted."""
+        brought = self._after_hit.count * self._after_hit.value + self._after_model.count * self._after_model.value
+        rounds = self._after_hit.count + self._after_model.count
+        return brought / rounds / self._round.value if rounds and self._round.value else 0.0
