@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
+from rest_framework.serializers import ListSerializer
 
 _TEXT = {"type": "string"}
 PROBLEM = {
@@ -35,7 +36,10 @@ class ProblemSchema(AutoSchema):
 
     def _map_serializer_field(self, field: Any, direction: str, bypass_extensions: bool = False) -> Any:
         mapped = super()._map_serializer_field(field, direction, bypass_extensions)
-        return {**mapped, "minItems": 1} if getattr(field, "allow_empty", True) is False else mapped
+        if not isinstance(field, ListSerializer):
+            return mapped
+        bounds = {"minItems": None if field.allow_empty else 1, "maxItems": field.max_length}
+        return mapped | {name: bound for name, bound in bounds.items() if bound}
 
 
 def add_problem(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
