@@ -31,4 +31,11 @@ def test_every_operation_says_what_it_does_and_how_it_refuses(world):
 def test_the_browsable_docs_need_nothing_from_elsewhere(world):
     page = world.page(world.alice).get("/api/").content.decode()
     assert "https://" not in page and "http://" not in page
-    assert world.api(world.alice).get("/api/v1/schema/?format=json").status_code == 200
+
+
+def test_the_schema_is_served_as_yaml_and_as_json_alike(world):
+    client = world.api(world.alice)
+    served = client.get("/api/v1/schema/")
+    assert served.content.decode() == CHECKED_IN.read_text()
+    for _ in range(2):
+        assert client.get("/api/v1/schema/?format=json").json() == yaml.safe_load(served.content)

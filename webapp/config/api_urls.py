@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.urls import path
-from drf_spectacular.views import SpectacularAPIView
 from rest_framework.viewsets import ViewSetMixin
 
 from webapp.accounts import api as accounts
@@ -40,7 +39,7 @@ def noun(
 
 
 urlpatterns = [
-    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("schema/", views.SchemaView.as_view(), name="schema"),
     path("system/", views.SystemView.as_view(), name="system-api"),
     path("me/", accounts.MeView.as_view(), name="me"),
     *noun("users", accounts.Users, many=LIST, one=READ, verbs=("deactivate", "reactivate")),
@@ -72,6 +71,11 @@ urlpatterns = [
     *noun("datasets", registry.Datasets, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     path("datasets/preview/", registry.Datasets.as_view({"post": "preview"}), name="datasets-preview"),
     path("datasets/<uuid:pk>/prompts/", registry.Prompts.as_view(LIST), name="datasets-prompts"),
+    path(
+        "datasets/<uuid:pk>/token-lengths/",
+        registry.TokenCounts.as_view(LIST | CREATE),
+        name="datasets-token-lengths",
+    ),
     path("classifiers/train/", registry.Classifiers.as_view({"post": "train"}), name="classifiers-train"),
     *noun("classifiers", registry.Classifiers, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     *noun("studies", studies.Studies, many=LIST | CREATE, one=READ | DELETE, verbs=("cancel", "retry", "restore")),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SpectacularAPIView
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -53,6 +57,21 @@ class SystemView(APIView):
         """Versions, migrations, workers, queue, disk, broker and configuration, without secrets; for the operator."""
         request.auth.require_operator()
         return Response(status.SystemOut(status.system()).data)
+
+
+class SchemaView(SpectacularAPIView):
+    """The same for everybody, and made only once: it changes with the program alone."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(_schema(type(request.accepted_renderer)), content_type=request.accepted_renderer.media_type)
+
+
+@functools.cache
+def _schema(renderer: type[BaseRenderer]) -> bytes:
+    made = SchemaView.generator_class().get_schema(public=SchemaView.serve_public)
+    rendered: bytes = renderer().render(made, renderer_context={})
+    return rendered
 
 
 def _require_operator(actor: Actor) -> None:
