@@ -91,7 +91,10 @@ class Sample:
         return self.timed_tokens * 1e9 / self.decode_ns if self.decode_ns else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        record = dataclasses.asdict(self)
+        record = {
+            field.name: getattr(self, field.name) for field in dataclasses.fields(self)
+        }  # asdict copies each token
+        record["audit"] = self.audit and dataclasses.asdict(self.audit)
         record["tokens_per_s"] = self.tokens_per_s
         return record
 

@@ -106,7 +106,7 @@ class Comparisons(Nouns):
     @extend_schema(responses=serializers.ReportOut)
     def report(self, request: Request, pk: UUID) -> Response:
         """The verdict, and a row per strategy, from the samples finished so far."""
-        return Response(serializers.ReportOut(report.report(self.get_object())).data)
+        return Response(serializers.ReportOut(report.so_far(self.get_object())).data)
 
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
     def table(self, request: Request, pk: UUID) -> StreamingHttpResponse:
