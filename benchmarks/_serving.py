@@ -1,0 +1,79 @@
+"""Drafthouse as benchmarks of the service measure it: in a data folder of its own, which is deleted afterwards."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+
+from tests.launcher.up import Up
+from tests.webapp.postgres import Server
+
+LINE = re.compile(r"drafthouse\.request (?P<what>\S+ \S+) (?P<status>\d+) (?P<ms>\d+)ms (?P<id>\S+)")
+
+
+@contextmanager
+def place(*, postgres: bool = False) -> Iterator[Path]:
+    """A folder and a migrated database, on SQLite or on a PostgreSQL of its own. This process uses them as well."""
+    with ExitStack() as leaving:
+        folder = Path(mkdtemp(prefix="dh-bench-"))
+        leaving.callback(shutil.rmtree, folder)
+        os.environ |= {"DRAFTHOUSE_DATA": str(folder), "DJANGO_SETTINGS_MODULE": "webapp.config.settings"}
+        os.environ["REDIS_URL"] = ""
+        os.environ.pop("DATABASE_URL", None)
+        if postgres:
+            server = Server.made()
+            leaving.callback(server.remove)
+            server.start()
+            os.environ["DATABASE_URL"] = server.url
+        import django
+        from django.core.management import call_command
+        from django.db import connections
+
+        django.setup()
+        leaving.callback(connections.close_all)
+        call_command("migrate", verbosity=0)
+        call_command("collectstatic", verbosity=0, interactive=False)
+        yield folder
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Up]:
+    """All that `./drafthouse up` starts, without workers: nobody takes what is submitted."""
+    database = {name: os.environ[name] for name in ("DATABASE_URL",) if name in os.environ}
+    up = Up(folder, "--workers", "0", **database)
+    try:
+        yield up.wait()
+    finally:
+        if up.process.poll() is None:
+            up.interrupt()
+
+
+class Web:
+    """The process that answers, as the system sees it."""
+
+    def __init__(self, up: Up) -> None:
+        self.pid = up.pid_of("supervisor.web")
+
+    def cpu_s(self) -> float:
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory_mib(self, which: str = "VmRSS") -> float:
+        """`VmRSS` is what it has now, `VmHWM` the most that it ever had."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(status.split(f"{which}:")[1].split()[0]) / 1024
+
+
+def load() -> str:
+    """What the machine was doing, for whoever reads the figures."""
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+
+
+def verdict(name: str, figure: float, bar: float) -> bool:
+    print(f"{'ok  ' if figure <= bar else 'MISS'} {name:72} {figure:8.1f}   bar ≤ {bar:g}")
+    return figure <= bar

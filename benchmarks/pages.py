@@ -1,0 +1,157 @@
+"""Every list, page and answer there is to read, in the service's own time, with a busy year in the database.
+
+    ./drafthouse bench pages [--comparisons 10000] [--times 20] [--postgres] [--json FILE]
+
+10,000 comparisons are 20,000 runs and 1,100,000 rounds, with 200 models in a team that is one of 50; the comparison
+that is opened has 100 prompts and 8 strategies. A member of the team asks, one address after another, in turn; times
+are from the request log, in which a CSV ends when its sending begins. Queries are counted in a visit of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import statistics
+import sys
+import urllib.request
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks._serving import LINE, Web, load, place, serving, verdict
+
+BAR_MS = 300.0
+MOST_QUERIES = 15
+WIDE = {  # lists, asked for as people do who look for something
+    "/comparisons/?q=70&ordering=name",
+    "/comparisons/?state=succeeded&page=100",
+    "/jobs/?state=succeeded&page=100",
+    "/models/?q=12",
+    "/runs/?strategy=static&ordering=-speedup&lookahead_from=3",
+    "/runs/?page=200",
+    "/api/v1/comparisons/?strategy=static&state=succeeded&ordering=name",
+    "/api/v1/comparisons/?name=70&limit=500",
+    "/api/v1/runs/?limit=500&offset=15000",
+    "/api/v1/runs/?strategy=static&ordering=-speedup&speedup_from=1.2",
+    "/api/v1/samples/?limit=50&offset=30000",
+    "/api/v1/audit/?offset=9000",
+}
+
+
+def addresses(things: dict[str, Any], usual: Any) -> list[str]:
+    """Each that takes GET, with the things there are; comparisons twice, the large one and one as most are."""
+    from tests.webapp.addresses import address, routes
+
+    readable = [pattern for method, pattern in routes() if method == "GET"]
+    found = {address(pattern, things) for pattern in readable}
+    found |= {address(pattern, things | usual) for pattern in readable if str(pattern.name).split("-")[0] in usual}
+    return sorted(found | WIDE)
+
+
+def visit(base: str, addresses: list[str], session: str, times: int) -> dict[str, int]:
+    """Who asks signs each request, so that the log can be read by it. Answers: address → status."""
+    answered = {}
+    for turn in range(times + 1):
+        for number, address in enumerate(addresses):
+            headers = {"Cookie": f"dh_session={session}", "X-Request-ID": f"visit-{turn}-{number}"}
+            try:
+                with urllib.request.urlopen(urllib.request.Request(base + address, headers=headers)) as answer:
+                    answer.read()
+                    answered[address] = answer.status
+            except urllib.error.HTTPError as refusal:
+                answered[address] = refusal.code
+    return answered
+
+
+def server_times(log: str, addresses: list[str]) -> dict[str, list[int]]:
+    """Milliseconds, but for the first turn, when everything is read for the first time."""
+    found = defaultdict(list)
+    for line in LINE.finditer(log):
+        name, _, rest = line["id"].partition("-")
+        if name == "visit" and not rest.startswith("0-"):
+            found[addresses[int(rest.partition("-")[2])]].append(int(line["ms"]))
+    return found
+
+
+def query_counts(addresses: list[str], user: Any) -> dict[str, int]:
+    from django.conf import settings
+    from django.db import connection
+    from django.test import Client
+    from django.test.utils import CaptureQueriesContext
+
+    settings.ALLOWED_HOSTS.append("testserver")
+    logging.disable()
+    client = Client(raise_request_exception=False)
+    client.force_login(user)
+    counts = {}
+    for address in addresses:
+        with CaptureQueriesContext(connection) as asked:
+            b"".join(client.get(address))  # the whole of what is streamed, too
+        counts[address] = len(asked)
+    return counts
+
+
+def measure(comparison_count: int, times: int) -> dict[str, Any]:
+    from django.conf import settings
+    from django.db import connection
+
+    from benchmarks._filling import fill
+    from benchmarks._sessions import session_of
+
+    world, things = fill(comparison_count)
+    one = world.team.comparisons.exclude(pk=things["comparison"].pk).earliest("created")
+    usual = dict.fromkeys(("comparisons", "comparison", "shares"), one)
+    todo = addresses(things, usual)
+    connection.close()
+    with serving(Path(settings.DATA_DIR)) as up:
+        web = Web(up)
+        session = session_of(world.bob)
+        visit(up.address, todo, session, 0)
+        before = web.cpu_s()
+        answered = visit(up.address, todo, session, times)
+        cpu_ms = (web.cpu_s() - before) / (times + 1) / len(todo) * 1000
+        log = up.said
+    seen, queries = server_times(log, todo), query_counts(todo, world.bob)
+    named = {str(things["comparison"].pk): "LARGE", str(one.pk): "USUAL"}
+    rows = [
+        {"address": _short(address, named), "status": answered[address], "queries": queries[address],
+         "median_ms": statistics.median(seen[address]), "least_ms": min(seen[address]),
+         "p95_ms": sorted(seen[address])[int(len(seen[address]) * 0.95) - 1]}
+        for address in todo if answered[address] == 200
+    ]  # fmt: skip
+    rows.sort(key=lambda row: -row["p95_ms"])
+    return {"database": connection.vendor, "comparisons": comparison_count, "times": times, "machine": load(),
+            "processor_ms_a_request": round(cpu_ms, 1), "addresses": rows}  # fmt: skip
+
+
+def _short(address: str, named: dict[str, str]) -> str:
+    return "/".join(named.get(part, "…" if len(part) == 36 and part.count("-") == 4 else part)
+                    for part in address.split("/"))  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="./drafthouse bench pages", description=__doc__)
+    parser.add_argument("--comparisons", type=int, default=10_000)
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--postgres", action="store_true", help="on a PostgreSQL server of its own instead of SQLite")
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    with place(postgres=asked.postgres):
+        outcome = measure(asked.comparisons, asked.times)
+    print("  p95 ms  median   least  queries")
+    for row in outcome["addresses"]:
+        print("{p95_ms:8} {median_ms:7.0f} {least_ms:7} {queries:8}  {address}".format(**row))
+    if asked.json:
+        asked.json.write_text(json.dumps(outcome, indent=1) + "\n")
+    print(f"{outcome['database']}, {outcome['machine']}, {outcome['processor_ms_a_request']} ms of processor a request")
+    slowest = outcome["addresses"][0]
+    most = max(outcome["addresses"], key=lambda row: row["queries"])
+    count = len(outcome["addresses"])
+    quick = verdict(f"p95 ms of the slowest of {count}: {slowest['address']}", slowest["p95_ms"], BAR_MS)
+    few = verdict(f"queries of the one with most: {most['address']}", most["queries"], MOST_QUERIES)
+    return int(not (quick and few))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
