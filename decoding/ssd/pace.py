@@ -7,8 +7,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from decoding.drafting import Draft
 from decoding.events import Backup
+from decoding.ssd.judged import Judged
 from decoding.ssd.settings import WantedBackup
 
 ENOUGH = 3  # rounds of a kind, before its figures say anything
@@ -55,7 +55,7 @@ class Pace:
     def stepped(self, ns: int) -> None:
         self._step.add(ns)
 
-    def judged(self, draft: Draft, accepted: int) -> None:
+    def judged(self, draft: Judged, accepted: int) -> None:
         passed = self._clock() - self._given_at
         self._round.add(passed)
         self._round_of[len(draft.tokens)].add(passed)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from decoding.drafting import Draft
 from decoding.ssd import fanout
 from decoding.ssd.fanout import FanOut
+from decoding.ssd.judged import Judged
 from decoding.ssd.outcomes import PRIOR_TOKENS, Outcomes
 from decoding.ssd.placing import Placed, Ranked, by_fanout, by_worth
 from decoding.ssd.settings import Settings
@@ -30,11 +30,11 @@ class Planner(Protocol):
         """Of a token that the model drafted, once all before it are."""
         ...
 
-    def tell(self, draft: Draft, accepted: int, rank: int | None, echoed: int = 0) -> None:
+    def tell(self, draft: Judged, accepted: int, rank: int | None, echoed: int = 0) -> None:
         """A verdict, and where on the draft's own list the target's token stood, if that is known."""
         ...
 
-    def place(self, draft: Draft, estimates: Sequence[float], ranked: Ranked, echoed: Sequence[int] = ()) -> Placed:
+    def place(self, draft: Judged, estimates: Sequence[float], ranked: Ranked, echoed: Sequence[int] = ()) -> Placed:
         """`echoed` says how long the context of each count's echo is, 0 where there is none. An echo stands first
         among the tokens that are guessed in place of the draft's favourite."""
         ...
@@ -58,14 +58,14 @@ class ByFanOut:
     def acceptance(self) -> float:
         return self._after_hit.acceptance
 
-    def tell(self, draft: Draft, accepted: int, rank: int | None, echoed: int = 0) -> None:
+    def tell(self, draft: Judged, accepted: int, rank: int | None, echoed: int = 0) -> None:
         self._outcomes(draft).tell(len(draft.tokens), accepted, rank)
 
-    def place(self, draft: Draft, estimates: Sequence[float], ranked: Ranked, echoed: Sequence[int] = ()) -> Placed:
+    def place(self, draft: Judged, estimates: Sequence[float], ranked: Ranked, echoed: Sequence[int] = ()) -> Placed:
         outcomes, drafted = self._outcomes(draft), len(draft.tokens)
         return by_fanout(fanout.fitted(self._wanted(outcomes), drafted), ranked, outcomes.worth(drafted))
 
-    def _outcomes(self, draft: Draft) -> Outcomes:
+    def _outcomes(self, draft: Judged) -> Outcomes:
         return self._after_miss if draft.source == "miss" else self._after_hit
 
     def _wanted(self, outcomes: Outcomes) -> FanOut:
@@ -96,7 +96,7 @@ class ByEstimates:
     def acceptance(self) -> float:
         return self._outcomes.acceptance
 
-    def tell(self, draft: Draft, accepted: int, rank: int | None, echoed: int = 0) -> None:
+    def tell(self, draft: Judged, accepted: int, rank: int | None, echoed: int = 0) -> None:
         is_whole = accepted == len(draft.tokens)
         self._outcomes.judged(len(draft.tokens), accepted)
         if rank is None or (is_whole and rank == 0):
@@ -109,7 +109,7 @@ class ByEstimates:
         if place >= 0:
             self._outcomes.stood("refused", place)
 
-    def place(self, draft: Draft, estimates: Sequence[float], ranked: Ranked, echoed: Sequence[int] = ()) -> Placed:
+    def place(self, draft: Judged, estimates: Sequence[float], ranked: Ranked, echoed: Sequence[int] = ()) -> Placed:
         """`estimates` has one more than the draft has tokens: that of the likeliest token after all of it."""
         *drafted, last = estimates
         tail = self._outcomes.shares("refused")
