@@ -22,6 +22,10 @@ STILL_HERE_EVERY = 2.0  # s
 PATIENCE = 300.0  # s without a word; a large model may read a long prompt for minutes, but no round takes so long
 TIME_TO_OBEY = 0.5  # s after TERM
 LAST_LINES = 12
+ADVICE: dict[int, str] = {  # by signal
+    signal.SIGKILL: " The system does that when memory runs out; shorter texts or smaller models need less.",
+    signal.SIGSEGV: " That is a fault in a library below Python, or in memory: if it stays with this pair, report it.",
+}
 
 logger = logging.getLogger("drafthouse.worker")
 
@@ -61,6 +65,15 @@ class EngineProcess:
         if self._backlog.is_over:
             raise EngineDied(self._obituary())
         return None
+
+    def give_up(self, patience: float) -> EngineDied:
+        """It hangs, and is ended; what there is to say about that."""
+        said = self._said_last()
+        self.end()
+        return EngineDied(
+            f"The engine process said nothing for {patience:.0f} s and was ended. If its machine was only slow, try "
+            f"again when it has less to do.{said}"
+        )
 
     def end(self) -> None:
         """TERM, then KILL, to it and all it has started. The next order starts a fresh one."""
@@ -133,6 +146,7 @@ class EngineProcess:
         assert self._process is not None
         code = self._process.wait()
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        why = " The system does that when memory runs out." if code == -signal.SIGKILL else ""
-        said = "\n".join(self._last_lines)
-        return f"The engine process {how}.{why}" + (f" It said last:\n{said}" if said else "")
+        return f"The engine process {how}.{ADVICE.get(-code, '')}{self._said_last()}"
+
+    def _said_last(self) -> str:
+        return "\n".join([" It said last:", *self._last_lines]) if self._last_lines else ""

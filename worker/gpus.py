@@ -73,17 +73,26 @@ class Driver:
 
 
 @functools.cache
-def driver() -> Driver | None:
+def driver() -> Driver | str:
+    """The driver, or why there is none to ask."""
     try:
         import pynvml  # type: ignore[import-not-found]  # where nobody needs it, it is not installed
     except ImportError:
-        return None
+        return "for readings install nvidia-ml-py"
     try:
         return Driver(pynvml, os.environ.get("CUDA_VISIBLE_DEVICES"))
-    except pynvml.NVMLError:
-        return None
+    except pynvml.NVMLError as error:
+        return f"no readings: the NVIDIA driver does not answer, {error}"
 
 
 def read(ours: Collection[int]) -> list[Gpu]:
     found = driver()
-    return found.read(ours) if found else []
+    return found.read(ours) if isinstance(found, Driver) else []
+
+
+def told(device: str) -> str:
+    """A device in words: what it is and how much it holds, or why nobody can say."""
+    found = driver()
+    if isinstance(found, str):
+        return f"{device} ({found})"
+    return ", ".join([device, *(f"{gpu.name}, {(gpu.memory_total or 0) / 2**30:.0f} GiB" for gpu in found.read(()))])

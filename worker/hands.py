@@ -18,6 +18,7 @@ from webapp.uploads.store import StoreTrouble
 from worker import comparison_job, model_job, study_job, training_job, unpacking_job
 from worker.database import Stopped
 from worker.engine_process import EngineDied, EngineProcess
+from worker.gpus import told
 from worker.listening import hush
 from worker.materials import NotHere, cached, device_of
 from worker.pulse import Hold, Pulse
@@ -109,10 +110,14 @@ class Hands:
         jobs.announce(
             name=self.name,
             queues=[self.queue],
-            devices=[device_of(self.queue)],
+            devices=[_described(device_of(self.queue))],
             versions=_versions(),
             cached=cached(),
         )
+
+
+def _described(device: str) -> str:
+    return device if device == "cpu" else told(device)
 
 
 def _require_new_enough(job: Job) -> None:

@@ -8,14 +8,17 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HOLDER = "DRAFTHOUSE_LEASH"  # the process id of who holds it; who is started by hand has none and runs free
 PR_SET_PDEATHSIG = 1
+LOOK_EVERY = 0.5  # s, at our parent, where the system does not tell of its death
 
 
 def put_on() -> None:
@@ -39,10 +42,27 @@ def held() -> dict[str, str]:
 def _watch(holder: int) -> None:
     """Where the system cannot tell us of our parent's death, look."""
     while os.getppid() == holder:
-        time.sleep(0.5)
+        time.sleep(LOOK_EVERY)
     os._exit(1)
 
 
-if __name__ == "__main__":
+def stay_beside(command: Sequence[str], holder: int) -> int:
+    """Where the system ends nobody for us, a foreign program needs one of us beside it who does."""
+    with subprocess.Popen(command) as program:
+        signal.signal(signal.SIGTERM, lambda *_: None)  # the program hears it too, and may take its time
+        while program.poll() is None:
+            if os.getppid() != holder:
+                program.kill()
+            time.sleep(LOOK_EVERY)
+    return program.returncode
+
+
+def main(command: list[str]) -> None:
+    if sys.platform != "linux" and HOLDER in os.environ:
+        sys.exit(stay_beside(command, int(os.environ[HOLDER])))
     put_on()
-    os.execv(sys.argv[1], sys.argv[1:])
+    os.execv(command[0], command)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -29,8 +29,7 @@ def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]
         if report is not None:
             heard, patience = time.monotonic(), engine.patience
         elif time.monotonic() - heard > patience:
-            engine.end()
-            raise EngineDied(f"The engine process said nothing for {patience:.0f} s and was ended.")
+            raise engine.give_up(patience)
         match report:
             case None:
                 continue

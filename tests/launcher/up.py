@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-DEADLINE = 60.0  # s
+DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy
 
 ADD_PAIR = """
 import sys, django
@@ -81,19 +81,7 @@ class Up:
         return time.monotonic() - start
 
     def family(self) -> dict[int, str]:
-        """Every process that belongs to this data folder, whoever started it."""
-        found = {}
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
-                mine = f"DRAFTHOUSE_DATA={self.data}".encode() in (process / "environ").read_bytes().split(b"\0")
-                mine = mine or (process / "cwd").readlink() == self.data / "valkey"  # its title overwrites the others
-                is_zombie = (process / "stat").read_text().rpartition(") ")[2].startswith("Z")
-            except OSError:
-                continue
-            if mine and not is_zombie:
-                found[int(process.name)] = " ".join(words)
-        return found
+        return family(self.data)
 
     def pid_of(self, word: str) -> int | None:
         return next((pid for pid, command in self.family().items() if word in command), None)
@@ -110,7 +98,7 @@ class Up:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
             return json.load(answer)
 
     def patiently(self, path: str, token: str) -> Any:
@@ -122,6 +110,22 @@ class Up:
             except (urllib.error.URLError, OSError):
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
+
+
+def family(data: Path) -> dict[int, str]:
+    """Every process that belongs to this data folder, whoever started it."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            mine = f"DRAFTHOUSE_DATA={data}".encode() in (process / "environ").read_bytes().split(b"\0")
+            mine = mine or (process / "cwd").readlink() == data / "valkey"  # its title overwrites the others
+            is_zombie = (process / "stat").read_text().rpartition(") ")[2].startswith("Z")
+        except OSError:
+            continue
+        if mine and not is_zombie:
+            found[int(process.name)] = " ".join(words)
+    return found
 
 
 def add_pair(up: Up, folder: Path) -> None:

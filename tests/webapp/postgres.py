@@ -20,17 +20,19 @@ def programs() -> Path | None:
 class Server:
     """Run by nobody in particular where the tests are root's: PostgreSQL refuses to be run by root."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, port: int = 0) -> None:
+        """With a port it can be reached over TCP too, from this machine."""
         self.home = home
+        self.port = port
         self._programs = programs()
         self.url = f"postgres://drafthouse@/postgres?host={home}"
         user = pwd.getpwnam("nobody") if os.getuid() == 0 else None
         self._as_user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
 
     @classmethod
-    def made(cls) -> Server:
+    def made(cls, port: int = 0) -> Server:
         home = mkdtemp(prefix="dh-pg-", dir="/tmp")  # short: a socket's path may have some hundred characters
-        server = cls(Path(home))
+        server = cls(Path(home), port)
         if server._as_user:
             os.chown(server.home, server._as_user["user"], server._as_user["group"])
         options = ["--auth=trust", "--username=drafthouse", "--no-sync", "--encoding=UTF8", "--locale=C"]
@@ -39,7 +41,8 @@ class Server:
         return server
 
     def start(self) -> None:
-        settings = f"-c listen_addresses= -c unix_socket_directories={self.home} -c fsync=off"
+        where = f"-c listen_addresses=127.0.0.1 -c port={self.port}" if self.port else "-c listen_addresses="
+        settings = f"{where} -c unix_socket_directories={self.home} -c fsync=off"
         self._control("start", "-l", self.home / "log", "-o", settings)
 
     def stop(self) -> None:

@@ -26,7 +26,7 @@ from worker.engine_process import PATIENCE, EngineProcess
 from worker.hands import Hands
 from worker.messages import Decoded, Report, Step
 
-DEADLINE = 60.0  # s, for things that take one or two
+DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy
 
 
 def until(holds: Callable[[], Any], what: str) -> None:

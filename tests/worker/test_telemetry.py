@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from tests.worker.conftest import until
 from webapp.jobs.models import Job, Reading
-from worker import gauges
+from worker import gauges, gpus
 from worker.gpus import Driver
 from worker.telemetry import Gauge
 
@@ -135,3 +136,11 @@ def test_programs_on_a_device_are_others_only_where_ours_is_among_them():
     driver = Driver(Nvml(), "0")
     assert [gpu.others for gpu in driver.read({7})] == [1]
     assert [gpu.others for gpu in driver.read({99})] == [0]  # counted in another container's way
+
+
+def test_a_machine_without_a_driver_says_so_and_reads_nothing():
+    """This one has neither the driver nor the package to ask it."""
+    if isinstance(gpus.driver(), Driver):
+        pytest.skip("there is a driver here")
+    assert gpus.read(()) == []
+    assert re.match(r"cuda:0 \((for readings install nvidia-ml-py|no readings: the NVIDIA driver)", gpus.told("cuda:0"))

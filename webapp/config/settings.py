@@ -183,6 +183,7 @@ STATIC_ROOT = DATA_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {"staticfiles": {"BACKEND": "webapp.core.static.HashedStatic"}}
+STORE_DIR = env.str("DRAFTHOUSE_STORE", default="")  # a folder that all machines see; empty: chunks in the data folder
 CHUNK_BYTES = 8 * 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = CHUNK_BYTES  # no body is longer than one chunk
 MODEL_CACHE_BYTES = env.int("DRAFTHOUSE_MODEL_CACHE_GB", default=200) * 1024**3  # of models put together for workers

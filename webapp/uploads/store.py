@@ -59,7 +59,7 @@ class Store(Protocol):
 def current() -> Store:
     if settings.S3_BUCKET:
         return _s3(settings.S3_BUCKET, settings.S3_ENDPOINT, settings.S3_PUBLIC_ENDPOINT, settings.S3_REGION)
-    return Folder(Path(settings.DATA_DIR) / "chunks")
+    return Folder(Path(settings.STORE_DIR or Path(settings.DATA_DIR) / "chunks"))
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from worker.engine.tracing import Tracing, which
 from worker.messages import Audited, Began, Broke, Compare, Decoded, Report
 
 Say = Callable[[Report], None]
+LAST_LINES = 6
 
 
 def compare(order: Compare, residents: Residents, say: Say, cancelled: Callable[[], bool]) -> None:
@@ -57,7 +58,8 @@ def decode_all(comparison: Comparison, keys: Sequence[Key], tracing: Tracing, sa
             say(Broke(which(key), str(error)))
         except Exception as error:
             traceback.print_exc()
-            say(Broke(which(key), f"The engine met an error of its own: {type(error).__name__}: {error}"))
+            last = "\n".join(traceback.format_exc().splitlines()[-LAST_LINES:])
+            say(Broke(which(key), f"The engine met an error of its own, {type(error).__name__}. It said last:\n{last}"))
         else:
             if sample.reason == "cancelled":
                 return

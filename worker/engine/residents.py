@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +26,9 @@ class Spot:
 
 
 class Residents:
-    def __init__(self) -> None:
+    def __init__(self, free: Callable[[torch.device], int] = free_bytes) -> None:
+        """`free`: how many bytes a device could still hold, by the system's account."""
+        self._free = free
         self._loaded: OrderedDict[Spot, Loaded] = OrderedDict()
 
     def load(self, spot: Spot, keep: Spot | None = None) -> Loaded:
@@ -45,7 +48,7 @@ class Residents:
             return self._load(spot, keep)
 
     def _make_room(self, weight_bytes: int, device: torch.device, keep: Spot | None) -> None:
-        while free_bytes(device) < ROOM * weight_bytes and self._put_out_one(keep):
+        while self._free(device) < ROOM * weight_bytes and self._put_out_one(keep):
             pass
 
     def _put_out_one(self, keep: Spot | None) -> bool:
