@@ -214,7 +214,17 @@ def test_the_classifiers_word_is_in_the_trace() -> None:
 
 
 @pytest.mark.parametrize("vocab", [4, 14, 300])
-@pytest.mark.parametrize("settings", [{}, {"temperature": 0.8, "top_k": 3}, {"temperature": 0.8}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"temperature": 0.8, "top_k": 3},
+        {"temperature": 0.8, "top_k": 1},
+        {"temperature": 0.8},
+        {"temperature": 0.8, "dice": "ratio"},
+    ],
+    ids=str,
+)
 def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dict[str, float]) -> None:
     sampling = Sampling(**settings)  # type: ignore[arg-type]
     dice = dice_for(sampling, vocab, 5)
@@ -222,7 +232,7 @@ def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dic
     aheads = [[1] * i for i in range(6)]
     scores = dice.scores(logits, aheads)
     preferences = dice.preferences(scores, aheads)
-    chosen = preferences.argmax(-1)
+    chosen, before = dice.draw(scores, aheads), preferences.clone()
     echoes = torch.randint(-1, 2, (6, 3)).float()
     described = features.describe(scores, preferences, chosen, echoes)
     many_rows = features.in_round(described, torch.ones(6), torch.ones(6))
@@ -237,10 +247,12 @@ def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dic
             for i in range(6)
         ]
 
+    assert bool(torch.isfinite(many_rows).all())  # whatever truncation rules out
     torch.testing.assert_close(torch.tensor(one_by_one(False)), many_rows, rtol=1e-4, atol=1e-5)
     for classifier in (some_classifier(), quick_classifier()):
         answers = torch.tensor([classifier.one(row) for row in one_by_one(classifier.quick)])
         torch.testing.assert_close(answers, classifier(many_rows), rtol=1e-4, atol=1e-5)
+    assert torch.equal(preferences, before)  # looking changes nothing
 
 
 def test_only_a_classifier_that_looks_at_nothing_else_is_quick() -> None:
