@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,38 +41,56 @@ class Sent:
         )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Preparing:
     """Steps one after another; the first opens the branches, each other drafts one token in all of them."""
 
-    guessed: bool  # whether the outcome that will come is among the branches
+    tokens: int  # of the draft that is being verified
+    outcomes: Sequence[tuple[int, int]]
+    guessed: bool  # whether the outcome that will come is among them
     fanout: tuple[int, ...]
+    predicted_hit: float
     began: float
     opening: float
     step: float
-    depth: int
-    predicted_hit: float
+    most: int  # the depth that is wanted
+    depth: int = 0
+    passes: int = 0
+    busy: float = 0.0
+    ended: float = 0.0
 
-    def end(self, depth: int) -> float:
-        return self.began + self.opening + depth * self.step
+    @property
+    def is_rounded_off(self) -> bool:
+        """Whether the branches' last tokens were read too."""
+        return self.passes > 1 + self.depth
 
-    def seen(self, asked: float) -> tuple[float, int]:
-        """When a draft that looks up between its steps sees what was asked, and how deep its branches are then."""
-        if not self.depth or asked >= self.end(self.depth):
-            return max(asked, self.end(self.depth)), self.depth
-        depth = max(0, math.ceil((asked - self.end(0)) / self.step))
-        return self.end(depth), depth
+    @property
+    def is_done(self) -> bool:
+        return self.depth == self.most
 
-    def told(self, number: int, depth: int, idle: float) -> Anticipated:
+    def open(self) -> None:
+        self._take(self.began, self.opening)
+
+    def go_on(self) -> None:
+        """One token more in every branch, or, where they are done, their last tokens read."""
+        self._take(self.ended, self.step)
+        self.depth = min(self.most, self.depth + 1)
+
+    def told(self, number: int, idle: float) -> Anticipated:
         return Anticipated(
             round=number,
-            branches=(),  # most of them lie where the text does not go
+            branches=tuple((accepted, token, self.depth) for accepted, token in self.outcomes if self.depth),
             predicted_hit=self.predicted_hit,
             start_ns=ns(self.began),
-            end_ns=ns(self.end(depth)),
+            end_ns=ns(self.ended),
             fanout=self.fanout,
-            passes=1 + depth,
-            busy_ns=ns(self.end(depth) - self.began),
+            passes=self.passes,
+            busy_ns=ns(self.busy),
             idle_ns=ns(idle),
             opening_ns=ns(self.opening),
         )
+
+    def _take(self, began: float, seconds: float) -> None:
+        self.passes += 1
+        self.busy += seconds
+        self.ended = began + seconds

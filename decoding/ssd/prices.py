@@ -24,6 +24,7 @@ class Prices:
     passes: Costs
     branch_step: tuple[float, ...]  # entry n: one step of n branches; entry 0 is not used
     opening: float  # before the first step: the winner's cache, the row after its last token, the forks
+    opening_read: float = 0.0  # the same where that row had been read before
     answer: float = 0.0  # a draft that no model was asked for, from the verdict read to the draft sent
     transport: float = 0.0  # one message, one way
     turning: float = 0.0  # from a draft sent to the beginning of what is prepared beside it
@@ -55,6 +56,7 @@ def prices_from(static: Iterable[Sequence[Event]], ssd: Iterable[Sequence[Event]
     # A hit that was continued is left out: it was given some of its tokens.
     by_model = [(draft.passes, seconds) for draft, seconds in drafts if draft.passes and draft.source != "hit"]
     per_token, per_draft = _line(by_model)
+    opening = _mean(seen.opened[False])
     found = Prices(
         source="measured here",
         passes=dataclasses.replace(
@@ -66,7 +68,8 @@ def prices_from(static: Iterable[Sequence[Event]], ssd: Iterable[Sequence[Event]
             round=_mean([each.settling for each in seen.rounds if each.beside or not each.draft]),
         ),
         branch_step=seen.steps(),
-        opening=_mean([event.opening_ns * 1e-9 for event in seen.prepared]),
+        opening=opening,
+        opening_read=_mean(seen.opened[True]) or opening,
         answer=_mean([seconds for draft, seconds in drafts if not draft.passes]),
         turning=_mean(seen.turnings),
     )
@@ -80,6 +83,7 @@ class _Seen:
         self.firsts: list[Round] = []
         self.rounds: list[Round] = []
         self.prepared: list[Anticipated] = []
+        self.opened: dict[bool, list[float]] = {False: [], True: []}  # by whether the draft had been read
         self.turnings: list[float] = []
 
     def read(self, trace: Sequence[Event]) -> None:
@@ -89,6 +93,7 @@ class _Seen:
         for each in later:
             if each.draft and each.beside:
                 self.prepared.append(each.beside)
+                self.opened[each.is_read].append(each.beside.opening_ns * 1e-9)
                 self.turnings.append((each.beside.start_ns - each.draft.end_ns) * 1e-9)
 
     def steps(self) -> tuple[float, ...]:
@@ -98,7 +103,7 @@ class _Seen:
         for event in self.prepared:
             if event.passes > 1:
                 both = spent[sum(event.fanout)]
-                both[0] += (event.end_ns - event.start_ns - event.opening_ns) * 1e-9
+                both[0] += (event.busy_ns - event.opening_ns) * 1e-9
                 both[1] += event.passes - 1
         return _between({branches: seconds / steps for branches, (seconds, steps) in spent.items()})
 

@@ -57,6 +57,15 @@ class Round:
         """The draft's own part of the time from question to answer."""
         return self.asking - self.finishing
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the draft comes from branches whose last tokens had been read too, so that what is prepared beside it
+        opens without a pass."""
+        if not self.draft or not self.before or self.draft.source != "hit" or self.draft.passes:
+            return False
+        deepest = max((depth for _, _, depth in self.before.branches), default=0)
+        return self.before.passes > 1 + deepest and len(self.draft.tokens) == deepest
+
     def phases(self) -> dict[str, float]:
         """Seconds, in the order of PHASES; together they are the round."""
         by_model = self.working if self.draft and self.draft.passes else 0.0

@@ -43,6 +43,7 @@ class _Text:
         self.ended = 0.0  # the last verification
         self.preparing: Preparing | None = None  # beside it
         self.judged: Sent | None = None  # in it
+        self.is_read = False  # whether the draft has read all of what was sent last
         self.events: list[Event] = [Started(len(track.prompt), 0)]
 
     def play(self) -> list[Event]:
@@ -77,8 +78,9 @@ class _Text:
         room = min(self.plan.lookahead, self._limit)
         if room <= 0:
             return Sent((), "none", "", 0, None), 0
+        self.is_read = False
         if self.preparing and self.preparing.guessed and depth:
-            sent, passes = self._after_a_hit(room, depth)
+            sent, passes = self._after_a_hit(self.preparing, room)
         else:
             sent, passes = self._after_a_miss(room)
         self.pace.gave()
@@ -89,12 +91,28 @@ class _Text:
         self.now, work = heard, self.preparing
         if work is None:
             return 0
+        work.open()
         if self.placement.anytime:
-            self.now, depth = work.seen(heard)
+            self._step_beside(work, heard)
         else:
-            self.now, depth = max(heard, work.end(work.depth)), work.depth
-        self.events.append(work.told(self.number - 1, depth, idle=self.now - work.end(depth)))
-        return depth
+            while not work.is_done:
+                self._step(work)
+        self.now = max(heard, work.ended)
+        self.events.append(work.told(self.number - 1, idle=self.now - work.ended))
+        return work.depth
+
+    def _step_beside(self, work: Preparing, heard: float) -> None:
+        """As `Speculator` does; a verdict is never overdue here."""
+        while work.ended < heard and not work.is_rounded_off and work.most:
+            self.now = work.ended
+            use = 0.0 if work.is_done else self.pace.use_of_a_token(self.planner.acceptance ** (work.depth + 1))
+            if work.depth and self.pace.interrupts(work.tokens, use):
+                return
+            self._step(work)
+
+    def _step(self, work: Preparing) -> None:
+        work.go_on()
+        self.pace.stepped(ns(work.step))
 
     def _learn(self) -> None:
         """What the last verdict says of the pace."""
@@ -106,21 +124,29 @@ class _Text:
             fresh = self.track.text[began : self.at]
             self.pace.echoed(self.plan.without_model["ngram"](self.track, began, len(fresh)), fresh)
 
-    def _after_a_hit(self, room: int, depth: int) -> tuple[Sent, int]:
+    def _after_a_hit(self, work: Preparing, room: int) -> tuple[Sent, int]:
         """What the branch has come to; where the verdict was early, it alone goes on if that is worth the wait."""
-        ready = self.track.length(self.at, min(room, depth), self.plan.price_beside)
-        whole = self.track.length(self.at, room, self.plan.price_beside)
-        length = ready
+        most = min(room, work.depth)
+        ready = self.track.length(self.at, most)
+        kept = self.track.length(self.at, most, self.plan.price_beside) if self._is_long(ready) else ready
+        length = kept
         self.now += self.prices.answer
-        if ready < whole and self._is_worth_waiting(ready):
+        if ready == kept < self.track.length(self.at, room) and self._is_worth_waiting(ready):
             length = self.track.length(self.at, room, self.plan.price_alone, ready)
             self._draft(length - ready)
-        return self._by_model(length, "hit"), length - ready
+        self.is_read = work.is_rounded_off and length == work.depth
+        return self._by_model(length, "hit"), length - kept
+
+    def _is_long(self, ready: int) -> bool:
+        """Whether the classifier is asked how much of it is to be verified."""
+        return self.plan.has_estimates and self.planner.acceptance**ready < 2 * self.plan.price_beside
 
     def _is_worth_waiting(self, ready: int) -> bool:
-        if self.track.estimates:
-            return math.prod(self.track.estimates[self.at][:ready]) >= self.plan.price_alone
-        return self.planner.acceptance**ready >= self.pace.price
+        average = self.planner.acceptance**ready
+        if not self.plan.has_estimates:
+            return average >= self.pace.price
+        price = self.plan.price_alone
+        return average >= price and math.prod(self.track.estimates[self.at][:ready]) >= price
 
     def _after_a_miss(self, room: int) -> tuple[Sent, int]:
         source: Source = "miss" if self.preparing else "fresh"
@@ -161,13 +187,15 @@ class _Text:
         placed = self.planner.place(sent, self._estimates(sent), ranked, echoed)
         said = self._said(sent)
         self.preparing = Preparing(
+            tokens=len(sent.tokens),
+            outcomes=placed.outcomes,
             guessed=(sent.accepted, said) in placed.outcomes,
             fanout=placed.fanout,
-            began=self.now + self.prices.turning,
-            opening=self.prices.opening,
-            step=self.prices.step(len(placed.outcomes)),
-            depth=min(self.plan.lookahead, self._limit - 1) if placed.outcomes else 0,
             predicted_hit=placed.predicted_hit,
+            began=self.now + self.prices.turning,
+            opening=self.prices.opening_read if self.is_read else self.prices.opening,
+            step=self.prices.step(len(placed.outcomes)),
+            most=min(self.plan.lookahead, self._limit - 1) if placed.outcomes else 0,
         )
         guesses = ranked[sent.accepted]
         rank = guesses.index(said) if said in guesses else RANKS
@@ -221,7 +249,8 @@ class _Text:
     def _verify(self, sent: Sent, arrived: float) -> None:
         free, began = self.ended, arrived
         if self.preparing and not self.placement.beside:
-            began = self.preparing.end(self.preparing.depth)
+            work = self.preparing
+            began = work.began + work.opening + work.most * work.step
         self.ended = began + self.prices.passes.verify(len(sent.tokens) + 1)
         outcome: Outcome = "bonus" if sent.accepted == len(sent.tokens) else "correction"
         token = self._said(sent)

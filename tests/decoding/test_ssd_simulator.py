@@ -285,10 +285,24 @@ def test_every_price_is_paid_where_it_belongs() -> None:
     assert second.draft and second.draft.source == "hit"
 
 
-@pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
+def test_a_draft_reads_on_until_it_knows_that_the_verdict_would_wait_for_it() -> None:
+    """Opening and two steps take 0.9 of a verification's 1.0. The last tokens are read too, until three rounds have
+    shown that this makes the target wait; each draft that was read opens the next round in 0.02 instead of 0.1."""
+    track = Track((), (0,) * 40, ((0, 1),) * 40, Record.of([True] * 40, 60), room=60)
+    price = prices(draft=0.1, step=0.4, opening=0.1, opening_read=0.02)
+    [trace] = simulate([track], even(2, 3), price, ANYTIME).traces
+    prepared = [event for event in trace if isinstance(event, Anticipated)]
+    assert [event.passes for event in prepared] == [4] * 3 + [3] * (len(prepared) - 3)
+    assert [round(event.opening_ns * 1e-9, 2) for event in prepared[:6]] == [0.1, 0.02, 0.02, 0.02, 0.1, 0.1]
+    finishing = [round(each.finishing, 2) for each in rounds(trace)]
+    assert finishing[:6] == [0.0, 0.3, 0.22, 0.22, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(("placement", "slow"), [(IN_TURN, 0.2), (ANYTIME, 0.2), (ANYTIME, 0.05)])
 @pytest.mark.parametrize("name", ["uniform", "measured", "ngram"])
-def test_prices_read_off_a_simulation_are_those_that_went_into_it(placement: Placement, name: str) -> None:
-    """Reading and playing are each other's inverse, in turn and cut short by verdicts."""
+def test_prices_read_off_a_simulation_are_those_that_went_into_it(placement: Placement, slow: float, name: str) -> None:
+    """Reading and playing are each other's inverse: in turn, cut short by verdicts, and with time to read on."""
+    reads_on = placement.anytime and slow < 0.1
     sampling, settings = SAMPLINGS[1], LIVE[name]
     tracks = [tracked(World.of_tables(VOCAB, seed, noise=0.9), sampling, seed) for seed in range(6)]
     branches = settings.branches
@@ -296,8 +310,9 @@ def test_prices_read_off_a_simulation_are_those_that_went_into_it(placement: Pla
     given = Prices(
         "made up",
         Costs(rows, 0.1, 0.0, 0.0, 0.02),
-        (0.0, *(0.2 + 0.01 * n for n in range(branches))),
+        (0.0, *(slow + 0.01 * n for n in range(branches))),
         opening=0.15,
+        opening_read=0.05 if reads_on else 0.15,
         answer=0.01,
         turning=0.03,
         start=0.4,
@@ -309,6 +324,7 @@ def test_prices_read_off_a_simulation_are_those_that_went_into_it(placement: Pla
     assert found.passes.verify(4) == pytest.approx(given.passes.verify(4), rel=0.001)
     assert (found.passes.draft, found.passes.round) == (pytest.approx(0.1), pytest.approx(0.02, rel=0.001))
     assert (found.opening, found.answer) == (pytest.approx(0.15), pytest.approx(0.01))
+    assert found.opening_read == pytest.approx(given.opening_read)
     assert (found.turning, found.start) == (pytest.approx(0.03), pytest.approx(0.4, rel=0.01))
     assert found.step(branches) == pytest.approx(given.step(branches), rel=0.001)
     again = simulate(tracks, plan, found, placement)
