@@ -8,6 +8,7 @@ behind the text is overwritten.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import torch
 import torch.nn.functional as F
@@ -95,9 +96,8 @@ class BranchMask:
     def __init__(self, length: int, lengths: Sequence[int], group: int, device: torch.device) -> None:
         self._starts = torch.tensor(lengths, device=device)
         self._first = self._starts.repeat_interleave(group).unsqueeze(1)
-        rows = torch.arange(len(lengths), device=device)
         self._keys = torch.arange(length, device=device)  # positions of what is seen
-        self._others = _hide(rows != rows.repeat_interleave(group).unsqueeze(1))
+        self._others = _others(len(lengths), group, device)
         self._mask = _hide(self._keys >= self._first)
         self._depth = 0
 
@@ -111,6 +111,13 @@ class BranchMask:
             masks |= {w: self._mask.masked_fill(age >= w, HIDDEN) for w in windows if w is not None}
         self._depth += 1
         return masks
+
+
+@lru_cache(maxsize=4)  # one preparation after another opens as many branches
+def _others(branches: int, group: int, device: torch.device) -> Tensor:
+    """What hides the branches of one step from each other."""
+    rows = torch.arange(branches, device=device)
+    return _hide(rows != rows.repeat_interleave(group).unsqueeze(1))
 
 
 def _hide(hidden: Tensor) -> Tensor:

@@ -13,9 +13,10 @@ from typing import Literal
 
 from decoding.ssd import fanout
 
-RANKS = 24  # places of the draft's list that are told apart
+RANKS = 12  # places of the draft's list that are told apart
 PRIOR_TOKENS = 8.0
 PRIOR_POWER = 0.65
+PRIOR_TAIL = [(rank + 1) ** -PRIOR_POWER - (rank + 2) ** -PRIOR_POWER for rank in range(RANKS)]
 
 Case = Literal["refused", "bonus"]
 
@@ -77,8 +78,7 @@ class Outcomes:
     def _prior_shares(self, case: Case) -> Sequence[float]:
         """After a whole acceptance the likeliest token is right as often as a drafted one; what is left, and all after
         a refusal, falls with the rank."""
-        tail = [(rank + 1) ** -PRIOR_POWER - (rank + 2) ** -PRIOR_POWER for rank in range(RANKS)]
         if case == "refused":
-            return tail
+            return PRIOR_TAIL
         first = self.acceptance
-        return [first, *((1 - first) * share for share in tail[:-1])]
+        return [first, *((1 - first) * share for share in PRIOR_TAIL[:-1])]
