@@ -166,7 +166,9 @@ class _Text:
 
     def _by_model(self, length: int, source: Source) -> Sent:
         accepted = min(length, self.track.record.runs[self.at])
-        refused = self.track.preferred[self.at + accepted][0] if accepted < length else None
+        place = self.at + accepted  # behind the text where a stop string ended it within the draft
+        is_refused = accepted < length and place < len(self.track.text)
+        refused = self.track.preferred[place][0] if is_refused else None
         return Sent((UNSEEN,) * length, source, "neural" if source == "miss" else "", accepted, refused)
 
     def _draft(self, tokens: int) -> None:
