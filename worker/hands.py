@@ -15,7 +15,7 @@ from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Kind
 from webapp.uploads.store import StoreTrouble
-from worker import comparison_job, model_job, study_job, training_job, unpacking_job
+from worker import comparison_job, lengths_job, model_job, study_job, training_job, unpacking_job
 from worker.database import Stopped
 from worker.engine_process import EngineDied, EngineProcess
 from worker.gpus import told
@@ -35,6 +35,7 @@ WORK: dict[str, Work] = {
     Kind.CHECK_MODEL: model_job.check,
     Kind.FETCH_MODEL: model_job.check,
     Kind.UNPACK: unpacking_job.unpack,
+    Kind.COUNT_TOKENS: lengths_job.count,
 }
 
 

@@ -26,6 +26,15 @@ class CheckModel:
 
 
 @dataclass(frozen=True, slots=True)
+class CountTokens:
+    """How many tokens has each text, by the target's tokenizer?"""
+
+    target: Path
+    draft: Path
+    texts: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class PairPlace:
     """Where a pair lies on this machine, and where it is to run."""
 
@@ -86,7 +95,7 @@ class StillHere:
     """The worker lives. An engine that does not hear this for a while ends: nobody would read what it makes."""
 
 
-Order = CheckModel | Compare | Train | AskOracle | MakePlan | Cancel | StillHere
+Order = CheckModel | CountTokens | Compare | Train | AskOracle | MakePlan | Cancel | StillHere
 
 
 # From the engine -----------------------------------------------------------------------------------------------------
@@ -95,6 +104,12 @@ Order = CheckModel | Compare | Train | AskOracle | MakePlan | Cancel | StillHere
 @dataclass(frozen=True, slots=True)
 class Checked:
     facts: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    lengths: Sequence[int]
+    contexts: tuple[int | None, int | None]  # what target and draft can hold, where they say so
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,4 +197,4 @@ class Ended:
     """The order is carried out, or was cancelled."""
 
 
-Report = Checked | Loaded | Began | Grew | Decoded | Broke | Audited | Step | Trained | Found | Failed | Ended
+Report = Checked | Counted | Loaded | Began | Grew | Decoded | Broke | Audited | Step | Trained | Found | Failed | Ended

@@ -56,6 +56,7 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "pair": comparison.pair,
         "datasets": comparison.dataset,
         "dataset": comparison.dataset,
+        "count-tokens": comparison.dataset,
         "classifiers": classifier,
         "classifier": classifier,
         "training": training,

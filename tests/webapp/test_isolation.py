@@ -65,6 +65,7 @@ GET    datasets               200 200 200 200 302 302 302 302
 GET    new-dataset            200 200 403 200 302 302 302 302
 POST   new-dataset            422 422 403 422 302 302 302 302
 GET    dataset                200 200 200 404 302 302 302 302
+POST   count-tokens           302 302 403 404 302 302 302 302
 GET    classifiers            200 200 200 200 302 302 302 302
 GET    new-classifier         200 200 403 200 302 302 302 302
 POST   new-classifier         422 422 403 422 302 302 302 302
@@ -155,6 +156,8 @@ DELETE datasets-detail        204 204 403 404 401 403 204 204
 POST   datasets-restore       409 409 403 404 401 403 409 409
 POST   datasets-preview       400 400 400 400 401 400 400 400
 GET    datasets-prompts       200 200 200 404 401 200 200 200
+GET    datasets-token-lengths 200 200 200 404 401 200 200 200
+POST   datasets-token-lengths 400 400 403 404 401 403 400 400
 POST   classifiers-train      400 400 403 400 401 403 400 400
 GET    classifiers-list       200 200 200 200 401 200 200 200
 POST   classifiers-list       400 400 403 400 401 403 400 400

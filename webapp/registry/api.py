@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from webapp.accounts.rights import Right
 from webapp.core.api import Nouns, once
 from webapp.jobs.serializers import JobOut
-from webapp.registry import serializers, services
-from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt, Readiness
+from webapp.registry import lengths, serializers, services
+from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt, Readiness, TokenLengths
 
 
 class EntryFilter(filters.FilterSet):
@@ -126,6 +126,45 @@ class Prompts(Nouns):
     @extend_schema(parameters=[OpenApiParameter("id", UUID, OpenApiParameter.PATH)])
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         return super().list(request, *args, **kwargs)
+
+
+class CountFilter(filters.FilterSet):
+    pair = filters.UUIDFilter()
+
+
+class TokenCounts(Nouns):
+    """How many tokens the prompts of one set have, by pair."""
+
+    queryset = TokenLengths.objects.all()
+    serializer_class = serializers.TokenLengthsOut
+    filterset_class = CountFilter
+
+    def get_queryset(self) -> Any:
+        if getattr(self, "swagger_fake_view", False):
+            return TokenLengths.objects.none()
+        return TokenLengths.objects.filter(dataset=self._dataset())
+
+    @extend_schema(parameters=[OpenApiParameter("id", UUID, OpenApiParameter.PATH)])
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().list(request, *args, **kwargs)
+
+    @extend_schema(
+        request=serializers.PairChoice,
+        responses={202: serializers.TokenLengthsOut},
+        parameters=[OpenApiParameter("id", UUID, OpenApiParameter.PATH)],
+    )
+    @once
+    def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Have a worker count. What was counted before is not counted again."""
+        dataset = self._dataset()
+        return self.shown(lengths.count(dataset=dataset, by=self.actor, **self.read(serializers.PairChoice)), 202)
+
+    def address(self, thing: TokenLengths) -> str:
+        return f"{self.request.build_absolute_uri(self.request.path)}?pair={thing.pair_id}"
+
+    def _dataset(self) -> Dataset:
+        found: Dataset = self.parent(Dataset.objects.visible_to(self.actor), self.kwargs["pk"])
+        return found
 
 
 class Classifiers(Entries):

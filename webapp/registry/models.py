@@ -117,6 +117,22 @@ class Prompt(models.Model):
         constraints = [models.UniqueConstraint(fields=["dataset", "number"], name="one_prompt_per_number")]
 
 
+class TokenLengths(Noun):
+    """How many tokens a set's prompts have for a pair's tokenizer."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="token_lengths")
+    pair = models.ForeignKey(Pair, on_delete=models.CASCADE, related_name="+")
+    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
+    document = models.JSONField(null=True)  # registry.lengths.document_of; null until it is counted
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["dataset", "pair"], name="one_count_per_set_and_pair")]
+
+    @property
+    def is_given_up(self) -> bool:
+        return self.document is None and (self.job is None or self.job.can_retry)
+
+
 class Classifier(Entry):
     """A trained stop rule for one pair: DISCO's."""
 

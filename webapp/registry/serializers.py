@@ -12,7 +12,7 @@ from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
 from webapp.jobs.models import Queue
 from webapp.registry import services
-from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt
+from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt, TokenLengths
 from webapp.registry.sampling import SamplingFields
 from webapp.uploads.models import Upload
 
@@ -186,6 +186,50 @@ class PromptOut(Output):
     class Meta:
         model = Prompt
         fields = ("number", "id", "text", "category", "split", "reference")
+
+
+class PairChoice(Input):
+    pair = Visible(queryset=Pair.objects.select_related("target", "draft"), help_text="whose tokenizer counts")
+
+
+class OverOut(serializers.Serializer[Any]):
+    count = serializers.IntegerField()
+    first = serializers.ListField(child=serializers.IntegerField(), help_text="numbers of the first such prompts")
+
+
+class BarOut(serializers.Serializer[Any]):
+    low = serializers.IntegerField()
+    high = serializers.IntegerField(help_text="not within the bar itself")
+    count = serializers.IntegerField()
+
+
+class ContextsOut(serializers.Serializer[Any]):
+    target = serializers.IntegerField(allow_null=True, help_text="tokens the model can hold; null where it is not said")
+    draft = serializers.IntegerField(allow_null=True)
+
+
+class OversOut(serializers.Serializer[Any]):
+    target = OverOut(help_text="prompts that leave it no room for a new token")
+    draft = OverOut()
+
+
+class LengthsOut(serializers.Serializer[Any]):
+    prompt_count = serializers.IntegerField()
+    total = serializers.IntegerField()
+    shortest = serializers.IntegerField()
+    median = serializers.IntegerField()
+    longest = serializers.IntegerField()
+    context = ContextsOut()
+    over = OversOut()
+    histogram = BarOut(many=True)
+
+
+class TokenLengthsOut(Output):
+    document = LengthsOut(allow_null=True, help_text="null until a worker has counted")
+
+    class Meta:
+        model = TokenLengths
+        fields = ("id", "created", "pair", "job", "document")
 
 
 class PreviewPrompt(serializers.Serializer[Any]):

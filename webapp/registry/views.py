@@ -15,8 +15,10 @@ from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
 from webapp.jobs.models import FINAL, Job
-from webapp.registry import api, serializers, services
-from webapp.registry.models import Classifier, Dataset, Entry, LanguageModel, Pair, Readiness, Training
+from webapp.registry import api, lengths, serializers, services
+from webapp.registry.models import Classifier, Dataset, Entry, LanguageModel, Pair, Readiness, TokenLengths, Training
+
+MOST_PAIRS = 200  # to choose from
 
 # address → what lives there
 KINDS: dict[str, type[Entry]] = {
@@ -73,7 +75,32 @@ def dataset(request: Asked, id: UUID) -> HttpResponse:
         request, found.prompts.all(), search=("text", "name"), ordering=("number",), filters={"split": splits},
         usual="number",
     )  # fmt: skip
-    return render(request, "registry/dataset.html", {"entry": found, "list": prompts})
+    pairs = Pair.objects.visible_to(request.actor).kept().order_by("name")[:MOST_PAIRS]
+    counted = _counted(found, request.GET.get("pair", ""))
+    code = Form(serializers.PairChoice, initial={"pair": counted.pair_id if counted else ""}, actor=request.actor)
+    bars = lengths.bars(counted.document) if counted and counted.document else []
+    context = {"entry": found, "list": prompts, "pairs": pairs, "counted": counted, "code": code, "bars": bars}
+    return render(request, "registry/dataset.html", context)
+
+
+@page(Right.SUBMIT, ("POST",))
+def count_tokens(request: Asked, id: UUID) -> HttpResponse:
+    found = one(Dataset.objects.visible_to(request.actor), id)
+    form = Form(serializers.PairChoice, request, actor=request.actor)
+    made = form.submit(lambda pair: lengths.count(dataset=found, pair=pair, by=request.actor))
+    if made is None:
+        messages.error(request, "Choose a pair: its tokenizer counts.")
+        return redirect("dataset", id)
+    return redirect(f"{reverse('dataset', args=[id])}?pair={made.pair_id}#lengths")
+
+
+def _counted(dataset: Dataset, pair: str) -> TokenLengths | None:
+    """For the pair that is asked for, or for the one that was counted for last."""
+    rows = dataset.token_lengths.select_related("pair", "job").order_by("-created")
+    try:
+        return (rows.filter(pair=UUID(pair)) if pair else rows).first()
+    except ValueError:
+        return None
 
 
 @page(Right.SUBMIT, ("GET", "POST"))

@@ -14,13 +14,14 @@ import torch
 
 from decoding.devices import set_threads
 from decoding.errors import DrafthouseError
-from worker.engine import checking, comparing, studying, training
+from worker.engine import checking, comparing, counting, studying, training
 from worker.engine.residents import Residents
 from worker.messages import (
     AskOracle,
     Cancel,
     CheckModel,
     Compare,
+    CountTokens,
     Ended,
     Failed,
     MakePlan,
@@ -96,6 +97,8 @@ def serve(connection: Connection) -> None:
         try:
             if isinstance(order, CheckModel):
                 checking.check(order, mouth.say)
+            elif isinstance(order, CountTokens):
+                counting.count(order, mouth.say)
             else:
                 WORK[type(order)](order, residents, mouth.say, ear.cancelled)
             mouth.say(Ended())

@@ -1,0 +1,116 @@
+"""How long a set's prompts are for a pair: asked for once, counted by a worker, shown as a picture and as numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.webapp import make
+from webapp.core.problems import Conflict
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.registry import lengths
+from webapp.registry.models import TokenLengths
+
+
+@pytest.fixture
+def asked(world):
+    by = world.actor(world.bob)
+    pair, dataset = make.pair(by), make.dataset(by, count=4)
+    Job.objects.all().delete()
+    return f"/api/v1/datasets/{dataset.pk}/token-lengths/", pair
+
+
+def count(world, asked):
+    return world.api(world.bob).post(asked[0], {"pair": str(asked[1].pk)})
+
+
+def work(found: list[int], contexts=(64, 32)) -> None:
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    lengths.counted(job=job, lengths=found, contexts=contexts)
+    jobs.succeed(job=job)
+
+
+def test_they_are_counted_once_however_often_they_are_asked_for(world, asked):
+    first = count(world, asked)
+    assert (first.status_code, first.json()["document"]) == (202, None)
+    assert count(world, asked).json()["id"] == first.json()["id"]
+    work([3, 5, 9, 70])
+    assert count(world, asked).json()["document"]["longest"] == 70
+    assert Job.objects.count() == 1
+
+
+def test_what_was_counted_is_read_where_the_answer_said(world, asked):
+    place = count(world, asked)["Location"]
+    work([3, 5, 9, 70])
+    (found,) = world.api(world.victor).get(place).json()["results"]
+    document = found["document"]
+    assert [document[name] for name in ("prompt_count", "total", "shortest", "median", "longest")] == [4, 87, 3, 9, 70]
+    assert document["context"] == {"target": 64, "draft": 32}
+    assert document["over"] == {"target": {"count": 1, "first": [4]}, "draft": {"count": 1, "first": [4]}}
+    assert sum(bar["count"] for bar in document["histogram"]) == 4
+
+
+def test_a_cancelled_count_may_be_asked_for_again(world, asked):
+    count(world, asked)
+    jobs.cancel(job=Job.objects.get(), by=world.actor(world.bob))
+    assert count(world, asked).status_code == 202
+    assert Job.objects.filter(state="queued").count() == 1 and TokenLengths.objects.count() == 1
+
+
+def test_a_worker_that_lost_its_lease_writes_nothing(world, asked):
+    count(world, asked)
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    jobs.give_back(job=job, reason="gone")
+    with pytest.raises(Conflict):
+        lengths.counted(job=job, lengths=[1], contexts=(64, 32))
+    assert TokenLengths.objects.get().document is None
+
+
+def test_a_pair_of_another_team_counts_nothing(world, asked):
+    theirs = make.pair(world.actor(world.charlie))
+    answer = world.api(world.bob).post(asked[0], {"pair": str(theirs.pk)})
+    assert (answer.status_code, answer.json()["field"]) == (400, "pair")
+    assert not TokenLengths.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("found", "bars"),
+    [
+        ([7], [(7, 8, 1)]),
+        ([1, 1, 2], [(1, 2, 2), (2, 3, 1)]),
+        ([0, 47], [(low, low + 2, int(low in (0, 46))) for low in range(0, 48, 2)]),
+        ([990, 1010], [(990, 991, 1), *((n, n + 1, 0) for n in range(991, 1010)), (1010, 1011, 1)]),
+    ],
+)
+def test_bars_have_one_round_width_and_hold_every_prompt(found, bars):
+    document = lengths.document_of(found, (None, None))
+    assert [(bar["low"], bar["high"], bar["count"]) for bar in document["histogram"]] == bars
+    assert document["over"]["target"]["count"] == 0  # a model that does not say what it can hold is not exceeded
+
+
+def test_a_hundred_thousand_prompts_still_make_few_bars():
+    document = lengths.document_of(range(100_000), (64, 64))
+    assert len(document["histogram"]) <= lengths.BARS
+    assert document["over"]["draft"]["count"] == 99_936 and len(document["over"]["draft"]["first"]) == 20
+
+
+def test_the_page_counts_waits_and_shows_them(world, asked):
+    client = world.page(world.bob)
+    dataset = TokenLengths._meta.get_field("dataset").related_model.objects.get()
+    address = f"/datasets/{dataset.pk}/"
+    assert "a worker counts" in client.get(address).content.decode()
+    sent = client.post(f"{address}token-lengths/", {"pair": str(asked[1].pk)})
+    assert sent["Location"] == f"{address}?pair={asked[1].pk}#lengths"
+    assert 'hx-trigger="load delay:2s"' in client.get(sent["Location"]).content.decode()
+    work([3, 5, 9, 70])
+    page = client.get(address).content.decode()
+    assert "prompts have 3 to 70 tokens" in page and 'hx-trigger="load delay:2s"' not in page
+    assert "1 prompt fills the target's whole context" in page
+    assert page.count("<rect") == page.count('<td class="num">') // 2 - 2  # the table below has what the picture has
+    assert client.get(f"{address}?pair=nonsense").status_code == 200
+
+
+def test_a_page_without_a_pair_says_what_to_do(world, asked):
+    dataset = TokenLengths._meta.get_field("dataset").related_model.objects.get()
+    answer = world.page(world.bob).post(f"/datasets/{dataset.pk}/token-lengths/", {}, follow=True)
+    assert "Choose a pair" in answer.content.decode()
