@@ -15,6 +15,7 @@ import torch
 
 from decoding import chance
 from decoding.audit import audit
+from decoding.devices import free_bytes
 from decoding.dice import dice_for
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.ending import Ending
@@ -26,6 +27,7 @@ from decoding.prompts import Prompt
 from decoding.registry import Parts, build
 from decoding.runner import ModelRunner
 from decoding.spec import Choice, Sampling, choose
+from decoding.ssd.memory import check_branches
 from decoding.ssd.resident import DraftProcess, placed
 from decoding.summary import Audit, Sample, sample_from_events
 from decoding.timing import Clock
@@ -83,8 +85,10 @@ class Pair:
 
     def begin(self, choices: Sequence[Choice]) -> None:
         """Start what they need besides the models. Says so in words where this machine cannot run one of them."""
-        for choice in choices:
-            process = self.process_of(choice)
+        processes = [self.process_of(choice) for choice in choices]
+        for choice, process in zip(choices, processes, strict=True):
+            check_branches(choice, self.vocab, free_bytes(torch.device("cpu") if process else self.draft.device))
+        for process in processes:
             if process:
                 process.begin()
 

@@ -1,0 +1,173 @@
+"""When the draft stops preparing, goes deeper, and reads on, by a clock that the test turns."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import operator
+from typing import cast
+
+import pytest
+import torch
+
+from decoding.costs import Costs
+from decoding.dice import dice_for
+from decoding.drafting import Draft
+from decoding.events import Source
+from decoding.runner import ModelRunner
+from decoding.spec import Sampling
+from decoding.ssd.pace import Pace
+from decoding.ssd.settings import Settings
+from decoding.ssd.speculating import Speculator
+from decoding.table_runner import TableRunner
+from tests.decoding.test_ssd_core_models import Watched
+from tests.decoding.worlds import some_classifier, state_of, tables
+
+GREEDY = Sampling()
+
+
+class Clock:
+    now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def draft(tokens: int, source: Source = "hit") -> Draft:
+    return Draft((1,) * tokens, torch.empty(tokens, 0), 4, "limit", source, 0)
+
+
+def paced(rounds: int, took: int, step: int, tokens: int = 4) -> tuple[Pace, Clock]:
+    """After so many rounds alike; the next draft has just been given."""
+    clock = Clock()
+    pace = Pace("neural", clock)
+    for _ in range(rounds):
+        pace.gave()
+        clock.now += took
+        pace.judged(draft(tokens), 3)
+        pace.stepped(step)
+    pace.gave()
+    return pace, clock
+
+
+def test_a_step_that_ends_before_the_verdict_is_due_is_taken_and_one_that_would_delay_it_is_not() -> None:
+    pace, clock = paced(rounds=5, took=2000, step=500)
+    clock.now += 1500
+    assert not pace.interrupts(4, use=0)
+    clock.now += 1
+    assert pace.interrupts(4, use=0)
+
+
+def test_it_is_taken_all_the_same_where_it_is_of_more_use_than_the_wait() -> None:
+    pace, clock = paced(rounds=5, took=2000, step=500)
+    clock.now += 1700
+    assert pace.interrupts(4, use=199) and not pace.interrupts(4, use=200)
+
+
+def test_a_verdict_that_is_overdue_may_take_any_time() -> None:
+    pace, clock = paced(rounds=5, took=2000, step=500)
+    clock.now += 2999
+    assert pace.interrupts(4, use=0)
+    clock.now += 1
+    assert not pace.interrupts(4, use=0)
+
+
+def test_nothing_is_put_off_by_times_that_are_not_known() -> None:
+    for pace, clock in (paced(rounds=2, took=2000, step=500), paced(rounds=5, took=2000, step=500)):
+        clock.now += 1900
+        assert not pace.interrupts(2, use=0)  # drafts of two tokens were never verified
+    pace, clock = paced(rounds=2, took=2000, step=500)
+    clock.now += 1900
+    assert not pace.interrupts(4, use=0)
+
+
+def test_a_round_that_was_interrupted_by_others_changes_little() -> None:
+    pace, clock = paced(rounds=5, took=2000, step=500)
+    clock.now += 900_000
+    pace.judged(draft(4), 3)
+    pace.gave()
+    clock.now += 3000
+    assert pace.interrupts(4, use=0)  # due at 3,200 at the latest: 2,000 and a sixth of four times that
+
+
+def test_a_token_is_of_use_by_what_it_would_take_alone_but_no_more_than_it_is_worth() -> None:
+    pace, _ = paced(rounds=10, took=2000, step=500)  # four tokens each, all hits
+    pace.drafted(tokens=2, ns=600)
+    assert pace.price == pytest.approx(300 * 4 / 2000)
+    assert pace.use_of_a_token(0.9) == pytest.approx(300)
+    assert pace.use_of_a_token(0.1) == pytest.approx(0.1 * 2000 / 4)
+
+
+# The steps that it decides on -----------------------------------------------------------------------------------------
+
+
+def speculator(context: int = 60, vocab: int = 12) -> tuple[Speculator, Watched]:
+    watched = Watched(TableRunner(tables(vocab, 3)[1], context=context, state_of=state_of))
+    settings = Settings(lookahead=3, branches=40, fanout="uniform", backup="neural")
+    return Speculator(cast(ModelRunner, watched), dice_for(GREEDY, vocab, 0), settings), watched
+
+
+def test_where_time_is_left_the_last_tokens_are_read_and_the_next_preparation_opens_without_a_pass() -> None:
+    draws, watched = speculator()
+    plain, _ = speculator()
+    drafted = draws.begin([3, 1], 40).tokens
+    assert plain.begin([3, 1], 40).tokens == drafted
+    for accepted in (3, 1, 0, 3):
+        while draws.step_beside():
+            pass
+        while plain.step():
+            pass
+        assert draws.prepared().branches == plain.prepared().branches
+        assert draws.prepared().passes == plain.prepared().passes + 1
+        [token] = [t for k, t, _ in draws.prepared().branches if k == accepted][:1]
+        watched.fed.clear()
+        answer, same = (side.answer(accepted, token, 40) for side in (draws, plain))
+        assert answer.source == "hit" and answer.tokens == same.tokens
+        assert draws.step_beside() and watched.fed == []
+        plain.step()
+        assert draws.prepared().fanout == plain.prepared().fanout
+        assert draws.prepared().predicted_hit == pytest.approx(plain.prepared().predicted_hit)
+
+
+def test_no_token_is_read_that_the_draft_has_no_room_for() -> None:
+    draws, _ = speculator(context=9)
+    drafted = draws.begin([3, 1], 40).tokens
+    while draws.step_beside():
+        pass
+    assert len(drafted) == 3 and {depth for *_, depth in draws.prepared().branches} == {3}
+
+
+def test_a_winner_that_was_not_finished_is_finished_as_if_it_had_been_alone() -> None:
+    """However far the branches have come: the estimates, too, are those of a draft that was made in one go."""
+    for steps in range(2, 6):
+        runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
+        settings = Settings(lookahead=4, branches=60, backup="neural")
+        classifier = some_classifier()
+        draws = Speculator(runner, dice_for(GREEDY, 12, 0), settings, (), classifier)
+        drafted = draws.begin([3, 1], 40).tokens
+        for _ in range(steps):
+            draws.step()
+        accepted, token, _ = draws.prepared().branches[-1]
+        answer = draws.answer(accepted, token, 40)
+        alone = Speculator(runner, dice_for(GREEDY, 12, 0), settings, (), classifier)
+        plain = alone.begin([3, 1, *drafted[:accepted], token], 40)
+        shorter = min(len(answer.tokens), len(plain.tokens))
+        assert answer.tokens[:shorter] == plain.tokens[:shorter]
+        assert draws.estimate()[:shorter] == pytest.approx(plain.estimate[:shorter])
+        assert len(draws.estimate()) == len(answer.tokens)
+
+
+def test_a_long_winner_is_verified_only_as_far_as_the_classifier_finds_worth_it() -> None:
+    """Where drafting costs nothing, a token is worth what its row costs to verify: the whole price."""
+    costs = dataclasses.asdict(Costs((0.0, 1.0, 2.0), draft=0.0, draft_round=0.0, catch_up=0.0, round=0.0))
+    classifier = dataclasses.replace(some_classifier(), card={"thresholds": {"priced": 0.5}, "costs": costs})
+    runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
+    draws = Speculator(runner, dice_for(GREEDY, 12, 0), Settings(4, 60, backup="neural"), (), classifier)
+    draws.begin([3, 1], 40)
+    while draws.step():
+        pass
+    accepted, token, depth = draws.prepared().branches[-1]
+    answer = draws.answer(accepted, token, 40)
+    survivals = [*itertools.accumulate(draws.estimate(), operator.mul)]
+    assert len(answer.tokens) == len(survivals) < depth and answer.stop == "rule"
+    assert survivals[-1] < 0.5 and all(survival >= 0.5 for survival in survivals[:-1])
