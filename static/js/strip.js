@@ -3,7 +3,9 @@
 
 import { facts } from "./facts.js";
 import { html } from "./svg.js";
+import { Whenever } from "./whenever.js";
 
+const TELL_EVERY_MS = 100; // in a replay nobody reads what changes faster
 const PROMPT_LINES = 3; // of the prompt, only what the text continues
 
 const FATES = {
@@ -21,6 +23,7 @@ export class Strip {
     this.chosen = null; // the number of the round whose detail is open
     this.prompt = html("span", { class: "before" });
     this.text.replaceChildren(this.prompt);
+    this.tell = new Whenever(TELL_EVERY_MS);
     this.isAtEnd = true; // until somebody scrolls back to read
     this.text.addEventListener("scroll", () => {
       this.isAtEnd = this.text.scrollTop + this.text.clientHeight >= this.text.scrollHeight - 8;
@@ -38,7 +41,7 @@ export class Strip {
     this.drawn = [];
     this.state = null;
     this.chosen = null;
-    this.detail.replaceChildren();
+    this.tell.call(false, () => this.detail.replaceChildren());
   }
 
   draw(state) {
@@ -55,9 +58,16 @@ export class Strip {
       this.text.append(element);
       this.drawn.push({ round, kept: tokens.length, element });
     }
-    if (this.isAtEnd && this.drawn.length > same) this.text.scrollTop = this.text.scrollHeight;
+    if (this.isAtEnd && this.drawn.length > same) this.#toEnd();
     if (this.drawn.length && !this.text.querySelector('[tabindex="0"]')) this.drawn[0].element.tabIndex = 0;
     this.choose(this.drawn.some(({ round }) => round.number === this.chosen) ? this.chosen : state.rounds.at(-1)?.number, false);
+  }
+
+  /** When the next frame begins the page is laid out anyway; asked for now, it would be laid out for this alone. */
+  #toEnd() {
+    requestAnimationFrame(() => {
+      this.text.scrollTop = this.text.scrollHeight;
+    });
   }
 
   /** Open the detail of a round. Unless somebody chose one, it is the newest. */
@@ -68,7 +78,7 @@ export class Strip {
     if (!shown) return;
     this.text.querySelector(".round.open")?.classList.remove("open");
     shown.element.classList.add("open");
-    this.detail.replaceChildren(...this.#detail(shown.round));
+    this.tell.call(this.text.classList.contains("still"), () => this.detail.replaceChildren(...this.#detail(shown.round)));
     this.onRound(number);
   }
 

@@ -26,15 +26,15 @@ export function mark(strategy, r, x, y) {
   return svg("use", { class: "mark", href: `${marks}#${strategy}`, x: x - r, y: y - r, width: 2 * r, height: 2 * r });
 }
 
-/** An element's width, kept up to date without asking for it while drawing, which would lay out the page each time. What
- * was drawn before it was known, or changes without the window, is drawn anew as if the window had changed. */
+/** An element's width, kept up to date without asking for it while drawing, which would lay out the page each time. Who
+ * draws by it listens for `remeasured`: it may change without the window. */
 export function measured(element, usual = 600) {
   const size = { width: element.clientWidth || usual };
   new ResizeObserver(([entry]) => {
     const width = entry.contentRect.width || usual;
     if (width === size.width) return;
     size.width = width;
-    dispatchEvent(new Event("resize"));
+    dispatchEvent(new Event("remeasured"));
   }).observe(element);
   return size;
 }
