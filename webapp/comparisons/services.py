@@ -45,6 +45,12 @@ class Spec:
     def sample_count(self) -> int:
         return len(self.choices) * self.limit * self.repeats
 
+    @property
+    def device_count(self) -> int:
+        """A draft beside its target on a GPU has a core of the machine for itself."""
+        drafts = [choice.params.get("placement", "in-turn") for choice in self.choices]
+        return 2 if self.queue == Queue.GPU and any(placement != "in-turn" for placement in drafts) else 1
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -127,7 +133,14 @@ def plan(*, spec: Spec) -> Plan:
 def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None = None) -> Comparison:
     """Put it in the queue. Nothing is decoded here."""
     by.require(Right.SUBMIT)
-    job = jobs.enqueue(kind=Kind.COMPARISON, queue=spec.queue, title=name, by=by, total=spec.sample_count)
+    job = jobs.enqueue(
+        kind=Kind.COMPARISON,
+        queue=spec.queue,
+        title=name,
+        by=by,
+        total=spec.sample_count,
+        device_count=spec.device_count,
+    )
     comparison = Comparison.objects.create(
         team=by.home,
         created_by=by.user,

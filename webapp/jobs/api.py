@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from webapp.accounts.rights import Right
 from webapp.core.api import Nouns
 from webapp.core.cursor import AFTER, WAIT, number
-from webapp.jobs import line, log, serializers, services, telemetry
+from webapp.jobs import line, log, pauses, serializers, services, telemetry
 from webapp.jobs.models import Job, Kind, Queue, State, Worker
 
 MOST_EVENTS = 500
@@ -112,11 +112,11 @@ class Pauses(APIView):
         """Take nothing more from this queue. What runs goes on."""
         body = serializers.PauseIn(data=request.data)
         body.is_valid(raise_exception=True)
-        services.pause(queue=services.queue_called(queue), reason=body.validated_data["reason"], by=request.auth)
-        return Response(serializers.QueueOut(line.state_of(services.queue_called(queue))).data)
+        pauses.pause(queue=pauses.queue_called(queue), reason=body.validated_data["reason"], by=request.auth)
+        return Response(serializers.QueueOut(line.state_of(pauses.queue_called(queue))).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, queue: str) -> Response:
         """Go on."""
-        services.resume(queue=services.queue_called(queue), by=request.auth)
+        pauses.resume(queue=pauses.queue_called(queue), by=request.auth)
         return Response(status=204)

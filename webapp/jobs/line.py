@@ -17,6 +17,7 @@ from django.db import connection
 from django.db.models import Count, Max
 from django.utils import timezone
 
+from webapp.jobs import devices
 from webapp.jobs.models import Job, Pause, Queue, State, Worker
 
 NEVER = datetime.min.replace(tzinfo=UTC)
@@ -86,7 +87,7 @@ def place(job: Job) -> Place:
         whose = f"“{first.title}”" if first.team_id == job.team_id else "another team's job"
         left = pace.left_s(first)
         busy += f" with {whose}" + (f", {_about(left)} left" if left is not None else "")
-    begins = f" It may begin in {_about(eta_s)}." if eta_s else ""
+    begins = f" It may begin in {_about(eta_s)}." if eta_s else devices.why_not(job) if eta_s == 0 else ""
     return Place(position, f"{before}{_ordinal(position)} in `{job.queue}`; {busy}.{begins}", eta_s)
 
 

@@ -71,6 +71,7 @@ class Job(Noun):
     reason = models.TextField(blank=True)  # why it waits, or why it ended so, as a sentence
     refusals = models.JSONField(default=dict)  # workers that cannot do it, each with its reason
     version = models.CharField(max_length=40, default=version)  # of the Drafthouse that made it
+    device_count = models.PositiveSmallIntegerField(default=1)  # 2: a GPU, and cores of the same machine beside it
     done_count = models.PositiveIntegerField(default=0)
     total_count = models.PositiveIntegerField(default=0)
     started = models.DateTimeField(null=True)
@@ -174,6 +175,7 @@ class Worker(models.Model):
     SILENCE = timedelta(seconds=20)  # longer, and it counts as gone
 
     name = models.CharField(max_length=120, unique=True)
+    machine = models.CharField(max_length=80, blank=True)  # workers of one machine share its cores
     queues = models.JSONField(default=list)
     devices = models.JSONField(default=list)
     versions = models.JSONField(default=dict)

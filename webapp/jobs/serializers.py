@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from webapp.accounts.serializers import UserOut
 from webapp.core.api import Input, Output
-from webapp.jobs import line, services
+from webapp.jobs import line, pauses
 from webapp.jobs.models import Job, JobEvent, Reading, Worker
 
 
@@ -105,7 +105,7 @@ class CanCancel(serializers.Serializer[Any]):
 
 
 class PauseIn(Input):
-    reason = serializers.CharField(max_length=services.LONGEST_REASON, required=False, default="", allow_blank=True)
+    reason = serializers.CharField(max_length=pauses.LONGEST_REASON, required=False, default="", allow_blank=True)
 
 
 class QueueOut(serializers.Serializer[Any]):

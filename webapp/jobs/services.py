@@ -14,22 +14,23 @@ from django.utils import timezone
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.core.problems import Conflict, Forbidden, NotFound
-from webapp.jobs import line, log
+from webapp.core.problems import Conflict
+from webapp.jobs import devices, line, log
 from webapp.jobs import queue as broker
-from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Pause, Queue, State, Worker
+from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Queue, State, Worker
 
 LEASE = timedelta(seconds=20)
 TRIES = 3  # attempts in a row that may get nowhere
 MOST_WAITING = 1000  # per team
-LONGEST_REASON = 200  # characters, why a queue is paused
 
 
 # What people do ------------------------------------------------------------------------------------------------------
 
 
 @transaction.atomic
-def enqueue(*, kind: Kind, queue: Queue, title: str, by: Actor, total: int = 0, priority: int = 0) -> Job:
+def enqueue(
+    *, kind: Kind, queue: Queue, title: str, by: Actor, total: int = 0, priority: int = 0, device_count: int = 1
+) -> Job:
     by.require(Right.SUBMIT)
     if Job.objects.filter(team=by.home, state=State.QUEUED).count() >= MOST_WAITING:
         raise Conflict(
@@ -43,6 +44,7 @@ def enqueue(*, kind: Kind, queue: Queue, title: str, by: Actor, total: int = 0, 
         title=title[:200],
         priority=priority,
         total_count=total,
+        device_count=device_count,
     )
     _tell(job, f"Submitted by {by.user}.")
     transaction.on_commit(lambda: broker.nudge(queue))
@@ -92,38 +94,6 @@ def retry(*, job: Job, by: Actor) -> Job:
     return job
 
 
-@transaction.atomic
-def pause(*, queue: Queue, reason: str, by: Actor) -> Pause:
-    """Take nothing from this queue until it is resumed. A queue serves all teams, so this is the operator's."""
-    _require_operator(by)
-    paused, _ = Pause.objects.update_or_create(
-        queue=queue, defaults={"since": timezone.now(), "by": by.user, "reason": reason}
-    )
-    audit.record(by, "paused", paused)
-    return paused
-
-
-@transaction.atomic
-def resume(*, queue: Queue, by: Actor) -> None:
-    _require_operator(by)
-    for paused in Pause.objects.filter(queue=queue):
-        audit.record(by, "resumed", paused)
-        paused.delete()
-    transaction.on_commit(lambda: broker.nudge(queue))
-
-
-def queue_called(name: str) -> Queue:
-    if name not in Queue.values:
-        raise NotFound(f"There is no queue {name[:40]!r}; there are {', '.join(Queue.values)}.")
-    return Queue(name)
-
-
-def _require_operator(by: Actor) -> None:
-    by.require(Right.ADMIN)
-    if not by.user.is_operator:
-        raise Forbidden("Only the operator of this server may do this.", code="operators-only")
-
-
 # What workers do -----------------------------------------------------------------------------------------------------
 
 
@@ -131,15 +101,19 @@ def _require_operator(by: Actor) -> None:
 def claim(*, worker: str, queues: Iterable[str]) -> Job | None:
     """The next job for these queues, leased to this worker; None when nothing waits."""
     job = line.next_job(list(queues), worker)
-    if job is None or not _move(
-        job,
-        State.QUEUED,
-        State.RUNNING,
-        f"Attempt {job.attempt + 1}, on {worker}.",
-        worker=worker,
-        attempt=job.attempt + 1,
-        lease_until=timezone.now() + LEASE,
-        started=job.started or timezone.now(),
+    if (
+        job is None
+        or not devices.are_free(job, worker)
+        or not _move(
+            job,
+            State.QUEUED,
+            State.RUNNING,
+            f"Attempt {job.attempt + 1}, on {worker}.",
+            worker=worker,
+            attempt=job.attempt + 1,
+            lease_until=timezone.now() + LEASE,
+            started=job.started or timezone.now(),
+        )
     ):
         return None
     return job
@@ -258,11 +232,17 @@ def wake_workers() -> None:
 
 
 def announce(
-    *, name: str, queues: list[str], devices: list[Any], versions: dict[str, str], cached: Sequence[Any] = ()
+    *,
+    name: str,
+    queues: list[str],
+    devices: list[Any],
+    versions: dict[str, str],
+    cached: Sequence[Any] = (),
+    machine: str = "",
 ) -> None:
-    """A worker says that it lives, what it can do, and which models need not be fetched for it."""
-    told = {"queues": queues, "devices": devices, "versions": versions, "cached": list(cached), "seen": Now()}
-    Worker.objects.update_or_create(name=name, defaults=told)
+    """A worker says that it lives, where, what it can do, and which models need not be fetched for it."""
+    told = {"machine": machine, "queues": queues, "devices": devices, "versions": versions, "cached": list(cached)}
+    Worker.objects.update_or_create(name=name, defaults={**told, "seen": Now()})
 
 
 def _listed(names: Sequence[str]) -> str:

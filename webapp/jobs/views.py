@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.pages import listing, one, page
-from webapp.jobs import line, services, telemetry
+from webapp.jobs import line, pauses, services, telemetry
 from webapp.jobs.models import Job, Kind, State, Worker
 
 
@@ -58,14 +58,14 @@ def retry(request: Asked, id: UUID) -> HttpResponse:
 
 @page(Right.ADMIN, ("POST",))
 def pause(request: Asked, queue: str) -> HttpResponse:
-    reason = request.POST.get("reason", "").strip()[: services.LONGEST_REASON]
-    services.pause(queue=services.queue_called(queue), reason=reason, by=request.actor)
+    reason = request.POST.get("reason", "").strip()[: pauses.LONGEST_REASON]
+    pauses.pause(queue=pauses.queue_called(queue), reason=reason, by=request.actor)
     messages.success(request, f"{queue} is paused. What runs goes on; nothing more is taken.")
     return redirect("jobs")
 
 
 @page(Right.ADMIN, ("POST",))
 def resume(request: Asked, queue: str) -> HttpResponse:
-    services.resume(queue=services.queue_called(queue), by=request.actor)
+    pauses.resume(queue=pauses.queue_called(queue), by=request.actor)
     messages.success(request, f"{queue} goes on.")
     return redirect("jobs")

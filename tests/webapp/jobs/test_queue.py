@@ -14,7 +14,7 @@ from webapp.accounts import services as accounts
 from webapp.accounts.actor import of_user
 from webapp.accounts.models import User
 from webapp.core.problems import Conflict, Forbidden
-from webapp.jobs import line, services
+from webapp.jobs import line, pauses, services
 from webapp.jobs.leases import Reaper
 from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Queue, State, Worker
 
@@ -261,9 +261,9 @@ def test_when_it_may_begin_is_told_from_what_was_measured(world):
 def test_the_operator_pauses_a_queue_and_everyone_is_told(world):
     job = enqueue(world)
     with pytest.raises(Forbidden, match="operator"):
-        services.pause(queue=Queue.CPU, reason="", by=world.actor(world.alice))
+        pauses.pause(queue=Queue.CPU, reason="", by=world.actor(world.alice))
     User.objects.filter(pk=world.alice.pk).update(is_operator=True)
-    services.pause(queue=Queue.CPU, reason="new disks", by=world.actor(world.alice))
+    pauses.pause(queue=Queue.CPU, reason="new disks", by=world.actor(world.alice))
     assert claim() is None
     assert "paused by alice" in line.place(job).reason and "new disks" in line.place(job).reason
     api = world.api(world.alice)
@@ -272,7 +272,7 @@ def test_the_operator_pauses_a_queue_and_everyone_is_told(world):
     assert api.delete("/api/v1/queues/cpu/pause/").status_code == 204
     assert api.post("/api/v1/queues/cpu/pause/", {"reason": "again"}, format="json").json()["paused"]
     assert api.delete("/api/v1/queues/nosuch/pause/").status_code == 404
-    services.resume(queue=Queue.CPU, by=world.actor(world.alice))
+    pauses.resume(queue=Queue.CPU, by=world.actor(world.alice))
     assert claim() == job
 
 

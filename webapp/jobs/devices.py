@@ -1,0 +1,50 @@
+"""Jobs that need two devices: a GPU for the target and, beside it, cores of the same machine for the draft. Such a job
+begins when both are free, and while it runs nothing else begins on those cores: one would spoil the other's figures."""
+
+from __future__ import annotations
+
+from django.db.models import Q
+
+from webapp.jobs.models import Job, Jobs, Pause, Queue, State, Worker
+
+BOTH = 2
+
+
+def are_free(job: Job, worker: str) -> bool:
+    """Asked within the transaction of a claim; workers of one machine claim one after the other."""
+    machine = Worker.objects.filter(name=worker).values_list("machine", flat=True).first()
+    if not machine:
+        return True
+    there = Worker.objects.select_for_update().filter(machine=machine).order_by("name")
+    neighbours = [one for one in there if one.name != worker]
+    running = Job.objects.filter(state=State.RUNNING, worker__in=[one.name for one in neighbours])
+    if job.device_count == BOTH:
+        return not running.filter(Q(queue=Queue.CPU) | Q(device_count=BOTH)).exists()
+    if job.queue == Queue.CPU:
+        return not running.filter(device_count=BOTH).exists() and not _is_somebody_before(job, neighbours)
+    return True
+
+
+def why_not(job: Job) -> str:
+    """Told of a job that waits though a worker of its queue does not."""
+    if job.device_count == BOTH:
+        return " It needs a GPU and cores of the same machine at once, and waits until both are free."
+    if job.queue == Queue.CPU and _with_both().exists():
+        return " Cores are kept for a job that needs them beside its GPU."
+    return ""
+
+
+def _is_somebody_before(job: Job, neighbours: list[Worker]) -> bool:
+    """Cores that go from one small job to the next would never be free for the one that needs both."""
+    alive = set(Worker.objects.alive().values_list("name", flat=True))
+    idle = [one.name for one in neighbours if Queue.GPU in one.queues and one.name in alive]
+    busy = set(Job.objects.filter(state=State.RUNNING, worker__in=idle).values_list("worker", flat=True))
+    if not set(idle) - busy:
+        return False
+    first = Q(priority__gt=job.priority) | Q(priority=job.priority, created__lt=job.created)
+    waiting = _with_both().filter(first, state=State.QUEUED).exclude(queue__in=Pause.objects.values("queue"))
+    return any(set(idle) - busy - set(one.refusals) for one in waiting)
+
+
+def _with_both() -> Jobs:
+    return Job.objects.filter(device_count=BOTH, state__in=(State.QUEUED, State.RUNNING))
