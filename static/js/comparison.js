@@ -3,6 +3,7 @@
 import { Feed } from "./feed.js";
 import { Watching } from "./watching.js";
 import { Recording } from "./replay.js";
+import { Part } from "./part.js";
 import { Race, say } from "./race.js";
 import { Reading } from "./reading.js";
 import { advice, forest, histogram, positions, waterfall } from "./evidence.js";
@@ -10,7 +11,6 @@ import { twins } from "./twins.js";
 import { WhatIf } from "./whatif.js";
 import { acceptanceOf, grouped, pairedSpeedups } from "./stats.js";
 import { tokensPerSecond } from "./trace.js";
-import { Verdict } from "./verdict.js";
 
 const page = JSON.parse(document.getElementById("page").textContent);
 const $ = (selector) => document.querySelector(selector);
@@ -39,13 +39,17 @@ const race = new Race($("#race"), runs);
 const reading = new Reading($(".reading"), runs, (token) => known.word(token));
 
 let simulated = asked.get("what-if");
-const whatIf = page.status.is_final && $("#what-if") ? new WhatIf($("#what-if"), page.what_if, {
-  label: simulated ?? known.report?.strategies.find((row) => row.strategy === "static")?.label,
-  onAsk: (label) => {
-    simulated = label;
-    remember();
-  },
-}) : null;
+let whatIf = null;
+function offerWhatIf() {
+  whatIf = $("#what-if") && new WhatIf($("#what-if"), page.what_if, {
+    label: simulated ?? known.report?.strategies.find((row) => row.strategy === "static")?.label,
+    onAsk: (label) => {
+      simulated = label;
+      remember();
+    },
+  });
+}
+if (page.status.is_final) offerWhatIf();
 
 // ---- what is looked at
 
@@ -243,10 +247,18 @@ addEventListener("keydown", (event) => {
   else if (event.key >= "1" && event.key <= "9") $(`[name=run][value="${event.key}"]`)?.click();
 });
 addEventListener("resize", () => redraw("race", "evidence"));
+addEventListener("remeasured", () => redraw("race"));
 
 // ---- what arrives
 
-const verdict = new Verdict($("#verdict"));
+const verdict = new Part("verdict", (text) => {
+  $("#verdict").innerHTML = text;
+});
+const questions = new Part("what-if", (text) => {
+  $("#forest").closest("section").insertAdjacentHTML("afterend", text);
+  offerWhatIf();
+});
+
 const feed = new Feed({
   socketUrl: page.socket, pollUrl: page.poll, since: page.since, isOver: page.status.is_final,
   onFrame: (frame) => {
@@ -265,6 +277,7 @@ const feed = new Feed({
     say($("#mode"), mode === "finished" ? ENDS[known.status.state] ?? sentence : sentence);
     if (mode === "finished") {
       if (!page.status.is_final) verdict.renew();
+      if (!page.status.is_final && known.report?.samples) questions.renew();
       view.isFollowing = false;
       redraw("race", "status");
     }

@@ -27,6 +27,7 @@ DRAWN = (
     "prompt__number", "repeat", "run__number", "created", "finished", "last_seq", "new_tokens", "tokens_per_s",
     "numbers",
 )  # fmt: skip
+PARTS = {"verdict": "live/_verdict.html", "what-if": "live/_what_if.html"}  # asked for anew while the page stays
 MOST_EVENTS = 20_000  # sent with a page; of longer texts it asks for what it shows
 LONGEST_PROMPT = 600  # characters shown before the text; the end of a prompt is what its continuation follows
 
@@ -72,8 +73,8 @@ def _show(
     hits = any(row.get("hit_rate") is not None for row in report["strategies"])
     hardware = any(row["hardware"] for row in report["strategies"])
     context["shows"] = {"hits": hits, "hardware": hardware, "columns": 7 + hits + 2 * hardware}
-    if request.GET.get("part") == "verdict":
-        return render(request, "live/_verdict.html", context)
+    if part := PARTS.get(request.GET.get("part", "")):
+        return render(request, part, context)
     page = {**_page(comparison, report), **roads, "status": status}
     if share:
         page["frames"] = [shown_by(share.hides_texts)(frame) for frame in page["frames"]]

@@ -67,6 +67,7 @@ def test_rounds_arrive_and_neither_a_reload_nor_a_late_tab_misses_any(open_page,
         mode(tab, "finished")
         expect(tab.locator("h1")).to_contain_text("Its text is exactly the target's on all 3 samples.")
         expect(tab.locator(".way")).to_be_hidden()
+        expect(tab.locator("#what-if")).to_be_attached()
 
 
 def test_where_sockets_are_blocked_the_page_polls_and_misses_nothing(open_page, worker):
