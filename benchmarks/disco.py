@@ -4,37 +4,36 @@
 
 For the pair's default sampling and for greedy decoding: train on one split, choose every setting on the second by
 replay, run all of them side by side on the third. Then the same classifier on prompts of another kind. A figure is the
-median over prompts of paired ratios; only such ratios mean anything on a shared machine.
+median over prompts of paired ratios; only such ratios mean anything on a shared machine. Last, by replay alone, what
+there is to win with this pair, and what would be at other prices (docs/disco.md reads these tables).
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-import transformers
-
 from benchmarks.engine import Bar
-from decoding import planning
-from decoding.checkpoints import load
 from decoding.comparison import Comparison, Key, Pair
 from decoding.costs import Costs, decision_cost
-from decoding.devices import set_threads
+from decoding.disco import making
+from decoding.disco.ceiling import ceiling
 from decoding.disco.classifier import Classifier
-from decoding.disco.making import Material, Step, make_classifier
+from decoding.disco.making import Material, Step
 from decoding.events import Event, EventSink, Recorder
-from decoding.planning import CAP, Study, best, predict, study
-from decoding.prompts import Prompt, read_prompts
+from decoding.planning import CAP, Study, best, predict
+from decoding.prompts import Prompt
 from decoding.spec import Choice, Sampling, choose
 from decoding.summary import Sample, speedup
+from worker.terminal.arguments import STARTER, count_of, parser_of, read_bench, read_prompt_file
+from worker.terminal.ending import ended
+from worker.terminal.loading import load_pair
 
-STARTER = Path(__file__).parents[1] / "starter"
 AUTOREGRESSIVE, HEURISTIC, ORACLE = choose("autoregressive"), choose("heuristic"), choose("oracle", {"cap": CAP})
 OURS = "ours"  # what the pair calls the classifier
 
@@ -94,9 +93,9 @@ def predicted(test: Study, costs: Costs, classifier: Classifier, settings: Setti
         **{choice.label: test.static(int(choice.params["lookahead"])) for choice in settings.rivals},
         HEURISTIC.label: test.heuristic(int(HEURISTIC.params["initial"])),
         settings.threshold.label: test.confidence(float(limit["threshold"]), int(limit["cap"])),
-        ORACLE.label: test.oracle(CAP),
     }
     speeds = {label: costs.speedup(of_one, baseline) for label, of_one in counts.items()}
+    speeds[ORACLE.label] = costs.speedup(test.oracle(CAP), baseline, peeks=True)  # as it runs: no bound of time
     for choice in settings.rules:
         rule = str(choice.params["rule"])
         of_one = of_rules[rule](said, classifier.tuned(rule), CAP)
@@ -120,16 +119,19 @@ def run(pair: Pair, prompts: Sequence[Prompt], choices: Sequence[Choice], sampli
     return done
 
 
-def bars_of(done: Run, elsewhere: Run, settings: Settings, costs: Costs, promised: dict[str, float]) -> list[Bar]:
+def bars_of(
+    done: Run, elsewhere: Run, settings: Settings, costs: Costs, promised: dict[str, float], bound: float
+) -> list[Bar]:
+    """`bound` is what the oracle would bring if its asking the target left no cold caches behind."""
     disco, static = settings.rules[0], settings.static
-    gain, least, bound = (done.ratio(choice, AUTOREGRESSIVE) for choice in (disco, static, ORACLE))
+    gain, least = done.ratio(disco, AUTOREGRESSIVE), done.ratio(static, AUTOREGRESSIVE)
     queued = [trace for choice in settings.rivals for trace in done.traces[choice.label]]
     decision = decision_cost([trace for rule in settings.rules for trace in done.traces[rule.label]], queued)
     measured = {choice.label: done.ratio(choice, AUTOREGRESSIVE) for choice in settings.all}
     worst = max(abs(promise / measured[label] - 1) for label, promise in promised.items())
     return [
         Bar(f"{disco.params['rule']} / best static ({static.label})", done.ratio(disco, static), 1.10),
-        Bar("share of the static-to-oracle gap closed", (gain - least) / (bound - least), 0.5),
+        Bar("share of the gap to the oracle by replay", (gain - least) / (bound - least), 0.5),
         Bar(f"{disco.params['rule']} / heuristic", done.ratio(disco, HEURISTIC), 1.30),
         Bar("a decision / a draft step", decision / costs.draft, 0.03, at_most=True),
         Bar("replay's worst prediction, off by", worst, 0.05, at_most=True),
@@ -139,21 +141,22 @@ def bars_of(done: Run, elsewhere: Run, settings: Settings, costs: Costs, promise
 
 
 def measure(
-    pair: Pair, material: Material, other: Sequence[Prompt], sampling: Sampling, limit: int, repeats: int
+    pair: Pair, material: Material, other: Sequence[Prompt], sampling: Sampling, repeats: int
 ) -> dict[str, Any]:
-    classifier = make_classifier(pair, material, sampling, told=say)
+    recorded = making.record(pair, material, sampling, told=say)
+    classifier = making.learn(pair, recorded, material, sampling, told=say)
     pair.hold(OURS, classifier)
-    validation = study(pair, material.validation[:limit], sampling, tails=True)
-    test = study(pair, material.test[:limit], sampling, tails=True)
-    costs = planning.probe(pair, material.validation, sampling, OURS)
+    validation, test, costs = recorded.validation, recorded.test, Costs(**classifier.card["costs"])
     settings = chosen_on(validation, costs, classifier)
     promised = predicted(test, costs, classifier, settings)
-    done = run(pair, material.test[:limit], settings.all, sampling, repeats)
+    replayed = ceiling(validation, test, costs, classifier)
+    done = run(pair, material.test, settings.all, sampling, repeats)
     there = [AUTOREGRESSIVE, settings.static, *settings.rules]
-    elsewhere = run(pair, other[:limit], there, sampling, repeats)
+    elsewhere = run(pair, other, there, sampling, repeats)
+    bars = bars_of(done, elsewhere, settings, costs, promised, replayed.measured.oracle)
     return {
         "sampling": sampling.to_dict(),
-        "prompts": {"training": len(material.training), "test": len(material.test[:limit]), "repeats": repeats},
+        "prompts": {"training": len(material.training), "test": len(material.test), "repeats": repeats},
         "auc": classifier.card["metrics"]["auc"],
         "ablations": classifier.card["ablations"],
         "thresholds": classifier.card["thresholds"],
@@ -163,10 +166,8 @@ def measure(
             for c in settings.all
         ],
         "elsewhere": [{"label": c.label, "measured": elsewhere.ratio(c, AUTOREGRESSIVE)} for c in there],
-        "bars": [
-            {**dataclasses.asdict(bar), "reached": bar.reached}
-            for bar in bars_of(done, elsewhere, settings, costs, promised)
-        ],
+        "bars": [{**dataclasses.asdict(bar), "reached": bar.reached} for bar in bars],
+        "ceiling": dataclasses.asdict(replayed),
     }
 
 
@@ -191,43 +192,55 @@ def show(result: dict[str, Any], title: str) -> None:
         sign = "<=" if bar["at_most"] else ">="
         print(f"  {bar['what']:44} {bar['figure']:6.3f}   {sign} {bar['bar']:<5} {'yes' if bar['reached'] else 'NO'}")
 
+    show_ceiling(result["ceiling"])
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="./drafthouse bench disco", description=__doc__.splitlines()[0])
-    parser.add_argument("--target", type=Path, default=STARTER / "pair" / "target")
-    parser.add_argument("--draft", type=Path, default=STARTER / "pair" / "draft")
-    parser.add_argument("--prompts", type=Path, default=STARTER / "prompts" / "code.jsonl")
-    parser.add_argument("--other", type=Path, default=STARTER / "prompts" / "prose.jsonl")
-    parser.add_argument("--train", type=int, default=500, help="prompts to train on, at most")
-    parser.add_argument("--limit", type=int, default=40, help="prompts to choose on, and prompts to run")
-    parser.add_argument("--repeats", type=int, default=2)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--max-new-tokens", type=int, default=128)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
 
-    transformers.utils.logging.set_verbosity_error()
-    set_threads(given.threads)
-    target, draft = load(given.target), load(given.draft)
-    dtype = getattr(torch, target.runner.facts.dtype)
-    pair = Pair(target.runner, draft.runner, target.tokenizer, target.folder.end_tokens, dtype)
-    whole = Material.of(read_prompts(given.prompts.read_text(), given.prompts.name))
-    material = Material(whole.training[: given.train], whole.validation[: given.limit], whole.test[: given.limit])
-    other = Material.of(read_prompts(given.other.read_text(), given.other.name)).test
-    defaults = json.loads((STARTER / "defaults.json").read_text())["sampling"]
+def show_ceiling(found: dict[str, Any]) -> None:
+    print("  by replay alone:                     static  heuristic   disco  oracle   disco/static  oracle/static")
+    for name in ("measured", "free_decision"):
+        show_standing(found[name], found[name]["name"])
+    for rows, title in (("by_draft_cost", ""), ("by_draft_cost_free_rows", ", rows free")):
+        for standing in found[rows]:
+            show_standing(standing, f"drafting at {standing['name']} of a pass{title}")
+    for third in found["by_variance"]:
+        show_standing(third["standing"], f"oracle's lookahead {third['mean']:.1f} ± {third['deviation']:.1f}")
+
+
+def show_standing(row: dict[str, Any], name: str) -> None:
+    static, disco, oracle = row["static"], row["disco"], row["oracle"]
+    print(
+        f"  {name:34} {static:5.2f} :{row['lookahead']:<2} {row['heuristic']:7.2f} {disco:7.2f} {oracle:7.2f} "
+        f"{disco / static:14.3f} {oracle / static:14.3f}"
+    )
+
+
+def run_all(argv: Sequence[str]) -> None:
+    parser = parser_of("bench disco", __doc__.splitlines()[0])
+    parser.set_defaults(threads=1, limit=40)
+    parser.add_argument("--train", type=count_of, default=500, metavar="N", help="prompts to train on, at most")
+    parser.add_argument("--other", type=Path, default=STARTER / "prompts" / "prose.jsonl", metavar="FILE")
+    parser.add_argument("--repeats", type=count_of, default=2, metavar="N")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")
+    given = parser.parse_args(argv)
+    limit, given.limit = given.limit, max(given.limit, given.train)
+    bench = read_bench(given, None, all_splits=True)
+    whole = Material.of(bench.prompts)
+    material = Material(whole.training[: given.train], whole.validation[:limit], whole.test[:limit])
+    other = Material.of(read_prompt_file(given.other, None, None)).test[:limit]
+    ready = load_pair(bench)
     settings = {
-        "default sampling": Sampling(max_new_tokens=given.max_new_tokens, **defaults),
-        "greedy": Sampling(max_new_tokens=given.max_new_tokens),
+        "default sampling": bench.sampling,
+        "greedy": Sampling(max_new_tokens=bench.sampling.max_new_tokens),
     }
     results = {}
     for title, sampling in settings.items():
-        results[title] = measure(pair, material, other, sampling, given.limit, given.repeats)
+        results[title] = measure(ready.pair, material, other, sampling, given.repeats)
         show(results[title], title)
     if given.json:
-        document = {"hardware": dataclasses.asdict(target.runner.facts), "results": results}
+        document = {"hardware": dataclasses.asdict(ready.target.runner.facts), "results": results}
         given.json.parent.mkdir(parents=True, exist_ok=True)
         given.json.write_text(json.dumps(document, indent=2) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(ended(run_all, sys.argv[1:]))

@@ -40,13 +40,16 @@ class Costs:
         """What one more row adds to a verification, on the whole."""
         return max(0.0, (self.verify(upto) - self.verify(1)) / (upto - 1))
 
-    def seconds(self, counts: Counts, *, decides: bool = False) -> float:
+    def seconds(self, counts: Counts, *, decides: bool = False, peeks: bool = False) -> float:
+        """`decides`: a classifier is asked after each token. `peeks`: an oracle asks the target; its asking is not
+        counted, but every drafted token then finds caches as cold as a round's first."""
         per_token = self.draft + (self.decision if decides else 0.0)
+        starts = counts.draft_passes if peeks else counts.target_passes - counts.rounds[0]
         return (
             sum(rounds * self.verify(drafted + 1) for drafted, rounds in counts.rounds.items())
             + counts.target_passes * self.round
             + counts.draft_passes * per_token
-            + (counts.target_passes - counts.rounds[0]) * self.draft_round
+            + starts * self.draft_round
             + counts.catch_ups * self.catch_up
             + counts.tokens * self.token
         )
@@ -54,10 +57,10 @@ class Costs:
     def tokens_per_s(self, counts: Counts, *, decides: bool = False) -> float:
         return counts.tokens / self.seconds(counts, decides=decides)
 
-    def speedup(self, counts: Counts, baseline: Counts, *, decides: bool = False) -> float:
+    def speedup(self, counts: Counts, baseline: Counts, *, decides: bool = False, peeks: bool = False) -> float:
         """As a comparison says it: the median over samples, each against the baseline on the same prompt."""
         return statistics.median(
-            self.seconds(before) / self.seconds(after, decides=decides)
+            self.seconds(before) / self.seconds(after, decides=decides, peeks=peeks)
             for before, after in zip(baseline.parts, counts.parts, strict=True)
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import statistics
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -11,13 +10,12 @@ from functools import cached_property
 
 from torch import Tensor
 
-from decoding.comparison import Comparison, Key, Pair
-from decoding.costs import Costs, costs_from, decision_cost
+from decoding.comparison import Pair
+from decoding.costs import Costs
 from decoding.disco import rules
 from decoding.disco.classifier import Classifier
 from decoding.disco.recording import Recording
 from decoding.disco.scribes import Scribes, copies_for
-from decoding.events import Event, EventSink, Recorder
 from decoding.loop import never
 from decoding.prompts import Prompt
 from decoding.replay import ByPlace, Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
@@ -25,8 +23,6 @@ from decoding.spec import Choice, Sampling, choose
 
 CAP = 20  # the longest draft that is considered
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
-PROBED = (1, 2, 3, 5, 8, 12, CAP)  # lookaheads whose passes are timed
-PROBE_PROMPTS = 4
 
 
 @dataclass(frozen=True)
@@ -102,28 +98,6 @@ def study(
     depth = CAP if tails else 0
     with nullcontext(scribes) if scribes else Scribes(pair, copies_for(pair, len(prompts))) as who:
         return Study(who.record(prompts, sampling, depth, told=told, cancelled=cancelled))
-
-
-def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:
-    """Measure what passes cost, by running a few prompts with lookaheads of all sizes side by side."""
-    traces: dict[str, list[list[Event]]] = {}
-
-    def sink_for(key: Key) -> EventSink:
-        recorder = Recorder()
-        traces.setdefault(key.choice.strategy, []).append(recorder.events)
-        return recorder
-
-    choices = [choose("autoregressive"), *(choose("static", {"lookahead": n}) for n in PROBED)]
-    if classifier is not None:
-        choices.append(choose("disco", {"rule": "threshold", "threshold": 0.5, "classifier": classifier}))
-    comparison = Comparison(pair, prompts[:PROBE_PROMPTS], choices, sampling, sink_for=sink_for)
-    comparison.warm_up()
-    for _ in comparison.run():
-        pass
-    costs = costs_from(traces["autoregressive"] + traces["static"])
-    if classifier is None:
-        return costs
-    return dataclasses.replace(costs, decision=decision_cost(traces["disco"], traces["static"]))
 
 
 def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from decoding import planning
+from decoding import planning, probing
 from decoding.chance import CHANCE_VERSION
 from decoding.comparison import Pair
 from decoding.costs import Costs
@@ -80,6 +80,14 @@ class Material:
         return cls(splits["train"], splits["validation"], splits["test"])
 
 
+@dataclass(frozen=True)
+class Recorded:
+    training: Study
+    validation: Study
+    test: Study
+    others: Mapping[str, Study]  # by the name of their prompt set
+
+
 def make_classifier(
     pair: Pair,
     material: Material,
@@ -91,16 +99,45 @@ def make_classifier(
 ) -> Classifier:
     """The classifier with its card filled in; storing it is the caller's. `others` are prompt sets, by name, that it
     is also tried on: what it is worth where it was not trained."""
-    parts = {"training": material.training, "validation": material.validation, "test": material.test}
-    recorded = _record(pair, {**parts, **others}, sampling, told, cancelled)
-    labelled = [training.label(recorded[name].recordings) for name in parts]
+    return learn(pair, record(pair, material, sampling, others, told, cancelled), material, sampling, told)
+
+
+def record(
+    pair: Pair,
+    material: Material,
+    sampling: Sampling,
+    others: Mapping[str, Sequence[Prompt]] = MappingProxyType({}),
+    told: Told = lambda step: None,
+    cancelled: Callable[[], bool] = never,
+) -> Recorded:
+    """All prompts in one go, before anything is timed: copies of the pair would share the machine with what is."""
+    parts = [material.training, material.validation, material.test, *others.values()]
+    with Scribes(pair, copies_for(pair, sum(map(len, parts)))) as scribes:
+
+        def one(name: str, prompts: Sequence[Prompt], tails: bool = True) -> Study:
+            hears = partial(_recorded, told, name, len(prompts))
+            return planning.study(
+                pair, prompts, sampling, tails=tails, told=hears, cancelled=cancelled, scribes=scribes
+            )
+
+        return Recorded(
+            one("training", material.training, tails=False),
+            one("validation", material.validation),
+            one("test", material.test),
+            {name: one(name, prompts) for name, prompts in others.items()},
+        )
+
+
+def learn(
+    pair: Pair, recorded: Recorded, material: Material, sampling: Sampling, told: Told = lambda step: None
+) -> Classifier:
+    labelled = [training.label(part.recordings) for part in (recorded.training, recorded.validation, recorded.test)]
     classifier = training.train(labelled[0], labelled[1], told=lambda p: told(_epoch(p)))
     pair.hold(UNNAMED, classifier)
     told(Step("measuring costs", 0, 1))
-    costs = planning.probe(pair, material.validation, sampling, UNNAMED)
+    costs = probing.probe(pair, material.validation, sampling, UNNAMED)
     told(Step("measuring costs", 1, 1))
-    thresholds = _tuned(recorded["validation"], costs, classifier)
-    test = recorded["test"]
+    thresholds = _tuned(recorded.validation, costs, classifier)
     return dataclasses.replace(
         classifier,
         card={
@@ -110,36 +147,19 @@ def make_classifier(
             "thresholds": thresholds,
             "cap": planning.CAP,
             "sampling": sampling.to_dict(),
-            "prompts": {name: len(part) for name, part in parts.items()},
+            "prompts": {name: len(getattr(material, name)) for name in ("training", "validation", "test")},
             "labelled": {"training": len(labelled[0].rows), "held_out": len(labelled[1].rows)},
             "metrics": dataclasses.asdict(_measured(classifier, labelled[2])),
             "ablations": _ablations(labelled, told),
             "costs": dataclasses.asdict(costs),
-            "predicted": _predicted(test, costs, classifier, thresholds),
-            "elsewhere": {name: _elsewhere(recorded[name], costs, classifier, thresholds) for name in others},
-            "sweep": planning.sweep(test, costs, classifier),
+            "predicted": _predicted(recorded.test, costs, classifier, thresholds),
+            "elsewhere": {
+                name: _elsewhere(study, costs, classifier, thresholds) for name, study in recorded.others.items()
+            },
+            "sweep": planning.sweep(recorded.test, costs, classifier),
             "versions": {"definitions": DEFINITIONS_VERSION, "chance": CHANCE_VERSION, "torch": torch.__version__},
         },
     )
-
-
-def _record(
-    pair: Pair, parts: Mapping[str, Sequence[Prompt]], sampling: Sampling, told: Told, cancelled: Callable[[], bool]
-) -> dict[str, Study]:
-    """All prompts in one go, before anything is timed: copies of the pair would share the machine with what is."""
-    with Scribes(pair, copies_for(pair, sum(map(len, parts.values())))) as scribes:
-        return {
-            name: planning.study(
-                pair,
-                part,
-                sampling,
-                tails=name != "training",
-                told=partial(_recorded, told, name, len(part)),
-                cancelled=cancelled,
-                scribes=scribes,
-            )
-            for name, part in parts.items()
-        }
 
 
 def _elsewhere(study: Study, costs: Costs, classifier: Classifier, thresholds: dict[str, float]) -> dict[str, Any]:

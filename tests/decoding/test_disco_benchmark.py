@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 
 from benchmarks import disco
+from decoding.costs import Costs
+from decoding.disco import making
+from decoding.disco.ceiling import ceiling
 from decoding.disco.making import Material
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import ALL, SHARED, prompts
+from worker.terminal.ending import ended
 
 
 def test_every_bar_has_a_figure_from_prompts_that_nothing_was_tuned_on(capsys: pytest.CaptureFixture[str]) -> None:
-    result = disco.measure(pair(), Material.of(ALL), prompts(6, "other", 9), SHARED, limit=6, repeats=1)
+    material = Material.of(ALL)
+    few = Material(material.training, material.validation, material.test[:6])
+    result = disco.measure(pair(), few, prompts(6, "other", 9), SHARED, repeats=1)
     json.dumps(result)
     measured = {row["label"]: row["measured"] for row in result["settings"]}
     assert measured["autoregressive"] == 1.0
@@ -28,3 +35,43 @@ def test_every_bar_has_a_figure_from_prompts_that_nothing_was_tuned_on(capsys: p
     disco.show(result, "tables")
     told = capsys.readouterr().out
     assert all(what in told for what in bars)
+    assert "drafting at 2% of a pass, rows free" in told and "oracle's lookahead" in told
+
+
+def test_what_there_is_to_win_is_replayed_at_other_prices_too() -> None:
+    """A bound stays above what was chosen without knowing, and cheaper drafts never make anything slower."""
+    ready, material = pair(), Material.of(ALL)
+    recorded = making.record(ready, material, SHARED)
+    classifier = making.learn(ready, recorded, material, SHARED)
+    costs = Costs((0.0, *(1.0 + 0.02 * rows for rows in range(24))), 0.2, 0.1, 0.02, 0.02, decision=0.05)
+    found = ceiling(recorded.validation, recorded.test, costs, classifier)
+    for standing in (found.measured, *found.by_draft_cost, *found.by_draft_cost_free_rows):
+        assert standing.oracle >= max(standing.static, standing.disco)
+    assert found.free_decision.disco > found.measured.disco
+    assert found.free_decision.static == found.measured.static
+    for rows in (found.by_draft_cost, found.by_draft_cost_free_rows):
+        statics = [standing.static for standing in rows]
+        assert statics == sorted(statics, reverse=True)
+    assert all(
+        free.static >= dear.static
+        for free, dear in zip(found.by_draft_cost_free_rows, found.by_draft_cost, strict=True)
+    )
+    deviations = [third.deviation for third in found.by_variance]
+    assert deviations == sorted(deviations) and len(deviations) == 3
+
+
+def test_what_cannot_be_measured_is_told_in_a_sentence_and_writes_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    result = tmp_path / "result.json"
+    for slip, sentence in (
+        (["--colour", "red"], "Unrecognized arguments"),
+        (["--repeats", "0"], "not a whole number from 1 up"),
+        (["--prompts", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
+        (["--temperature", "11"], "temperature"),
+        (["--other", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
+        (["--target", str(tmp_path)], "give both --target DIR and --draft DIR"),
+    ):
+        assert ended(disco.run_all, [*slip, "--json", str(result)]) == 2
+        assert sentence in capsys.readouterr().err
+    assert not result.exists()

@@ -14,7 +14,8 @@ from decoding.disco import rules
 from decoding.disco.features import QUICK
 from decoding.disco.making import Material, Step, make_classifier
 from decoding.errors import BadPrompts, BadStrategy
-from decoding.planning import CAP, best, predict, price_of_a_token, probe, study
+from decoding.planning import CAP, best, predict, price_of_a_token, study
+from decoding.probing import probe
 from decoding.prompts import Prompt
 from decoding.spec import Sampling, choose
 from tests.decoding.test_comparison import LETTERS, pair

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from decoding import planning
+from decoding import planning, probing
 from decoding.confirming import best_of_each, confirm, to_run
 from decoding.costs import Costs
 from decoding.disco import metrics, training
@@ -50,7 +50,7 @@ def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Callable[[]
     say(loaded)
     classifiers = {name: pair.classifier(name) for name in order.pair.classifiers}
     chosen = next(iter(classifiers), None)
-    count, measured = len(order.prompts), probed(len(order.prompts), with_classifier=chosen is not None)
+    count, measured = len(order.prompts), probing.samples(len(order.prompts), with_classifier=chosen is not None)
     run_count = 5 if chosen else 4  # the baseline, and the strategies that settings are found for
     steps = Steps(say, {"recording": count, "measuring costs": measured, "confirming": run_count * count})
     recorded = planning.study(
@@ -64,7 +64,7 @@ def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Callable[[]
     if cancelled():
         return
     steps("measuring costs", 0, 1)
-    costs = planning.probe(pair, order.prompts, order.sampling, chosen)
+    costs = probing.probe(pair, order.prompts, order.sampling, chosen)
     steps("measuring costs", 1, 1)
     predictions = _predicted(recorded, costs, chosen, classifiers)
     best = best_of_each(predictions)
@@ -80,11 +80,6 @@ def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Callable[[]
     if not cancelled():
         say(Found({**_document(best, rows, predictions, costs), "hardware": loaded.hardware,
                    "classifiers": _judged(recorded, costs, classifiers)}))  # fmt: skip
-
-
-def probed(prompt_count: int, *, with_classifier: bool) -> int:
-    """How many samples measuring the costs decodes."""
-    return min(planning.PROBE_PROMPTS, prompt_count) * (1 + len(planning.PROBED) + with_classifier)
 
 
 def _predicted(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from decoding import probing
 from decoding.disco import making
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.steps import Steps
-from worker.engine.studying import probed
 from worker.messages import Report, Train, Trained
 
 
@@ -23,7 +23,7 @@ def train(order: Train, residents: Residents, say: Callable[[Report], None], can
             "recording validation": len(material.validation),
             "recording test": len(material.test),
             "training": 0,
-            "measuring costs": probed(len(material.validation), with_classifier=True),
+            "measuring costs": probing.samples(len(material.validation), with_classifier=True),
             "ablations": 0,
         },
     )

@@ -133,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
         help="such as %(default)s (the default); autoregressive always runs",
     )
     what.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
-    what.add_argument("--repeats", type=_count, default=1, metavar="N", help="run every prompt N times")
+    what.add_argument("--repeats", type=count_of, default=1, metavar="N", help="run every prompt N times")
     output = parser.add_argument_group("what is kept")
     output.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")
     output.add_argument("--trace", type=Path, metavar="FILE", help="write every round of every sample, as JSON lines")
@@ -155,12 +155,12 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
     models.add_argument("--draft", type=Path, metavar="DIR", help="the draft's checkpoint, with --target")
     models.add_argument("--prompts", type=Path, metavar="FILE", help="JSONL, JSON, CSV, TSV or text")
     models.add_argument("--form", choices=FORMS, help="what the prompt file's columns are, if not told by their names")
-    models.add_argument("--limit", type=_count, metavar="N", help="only the first N prompts (of each split)")
+    models.add_argument("--limit", type=count_of, metavar="N", help="only the first N prompts (of each split)")
     _add_sampling(parser.add_argument_group("how tokens are chosen"))
     machine = parser.add_argument_group("where it runs")
     machine.add_argument("--device", default="auto", help="auto (the default), cpu, cuda:0, …")
     machine.add_argument("--dtype", default="auto", choices=("auto", "float32", "bfloat16"))
-    machine.add_argument("--threads", type=_count, metavar="N", help="processor threads for both models")
+    machine.add_argument("--threads", type=count_of, metavar="N", help="processor threads for both models")
     machine.add_argument(
         "--runner", default="auto", choices=("auto", "transformers"), help="auto: our own where it knows the family"
     )
@@ -186,7 +186,7 @@ def _add_sampling(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--ignore-eos", action="store_true", default=None, help="go on after the model's end token")
 
 
-def _count(text: str) -> int:
+def count_of(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
     return int(text)

@@ -37,7 +37,8 @@ def predicted(bench: Bench, ready: LoadedPair) -> list[Prediction]:
     """The best setting of each strategy, fastest first."""
     from decoding.confirming import best_of_each
     from decoding.disco.making import Step
-    from decoding.planning import predict, probe, study
+    from decoding.planning import predict, study
+    from decoding.probing import probe
     from worker.terminal.studying import Steps
 
     steps, due = Steps(), len(bench.prompts)

@@ -1,0 +1,116 @@
+"""What there is to win by stopping at the right token, and what that depends on. Replays of recorded texts, at the
+prices that were measured and at others: nothing here was run."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from decoding.costs import Costs
+from decoding.disco.classifier import Classifier
+from decoding.oracle import lookaheads
+from decoding.planning import CAP, Study, price_of_a_token
+from decoding.replay import Counts
+
+DRAFT_SHARES = (0.02, 0.05, 0.10, 0.15, 0.20, 0.30)  # a drafted token, in verifications of one row
+HEURISTIC = 5
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Speed-ups over autoregressive on test prompts, of settings that validation prompts chose at the same prices. The
+    oracle's is a bound: it drafts until a token will be refused, and knows that for nothing."""
+
+    name: str
+    lookahead: int
+    static: float
+    heuristic: float
+    disco: float
+    oracle: float
+
+    @property
+    def gain(self) -> float:
+        return self.disco / self.static
+
+    @property
+    def ceiling(self) -> float:
+        return self.oracle / self.static
+
+
+@dataclass(frozen=True)
+class Third:
+    """Test prompts that are alike in how much their oracle's lookahead varies."""
+
+    deviation: float
+    mean: float
+    standing: Standing
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    measured: Standing
+    free_decision: Standing
+    by_draft_cost: Sequence[Standing]
+    by_draft_cost_free_rows: Sequence[Standing]  # as where a verification costs the same however long
+    by_variance: Sequence[Third]
+
+
+def ceiling(validation: Study, test: Study, costs: Costs, classifier: Classifier) -> Ceiling:
+    stand = _standings(validation, test, classifier)
+    measured = stand("as measured", costs)
+    free = dataclasses.replace(costs, target=(0.0, *[costs.verify(1)] * CAP))
+    shares = [(f"{share:.0%}", share) for share in DRAFT_SHARES]
+    return Ceiling(
+        measured,
+        stand("with decisions for nothing", dataclasses.replace(costs, decision=0.0)),
+        [stand(name, drafting_at(share, costs)) for name, share in shares],
+        [stand(name, drafting_at(share, free)) for name, share in shares],
+        [
+            Third(*_spread(part), _standings(validation, part, classifier)(f"third {number}", costs))
+            for number, part in enumerate(thirds(test), start=1)
+        ],
+    )
+
+
+def drafting_at(share: float, costs: Costs) -> Costs:
+    """Everything that drafting costs, the decisions too, made dearer or cheaper alike."""
+    by = share * costs.verify(1) / costs.draft
+    scaled = {name: by * getattr(costs, name) for name in ("draft", "draft_round", "catch_up", "decision")}
+    return dataclasses.replace(costs, **scaled)
+
+
+def thirds(test: Study) -> list[Study]:
+    """From the prompts where the oracle's lookahead varies least to those where it varies most."""
+    order = sorted(range(len(test.records)), key=lambda i: statistics.pstdev(lookaheads(test.records[i])))
+    cuts = [round(len(order) * third / 3) for third in range(4)]
+    parts = [[test.recordings[i] for i in order[low:high]] for low, high in itertools.pairwise(cuts)]
+    return [Study(part) for part in parts if part]
+
+
+def _spread(study: Study) -> tuple[float, float]:
+    """Within a text, on the average over texts: deviation and mean of the oracle's lookahead."""
+    found = [lookaheads(record) for record in study.records]
+    return statistics.mean(map(statistics.pstdev, found)), statistics.mean(map(statistics.mean, found))
+
+
+def _standings(validation: Study, test: Study, classifier: Classifier) -> Callable[[str, Costs], Standing]:
+    """What does not depend on prices is replayed once."""
+    chosen_among = {n: validation.static(n) for n in range(1, CAP + 1)}
+    static = {n: test.static(n) for n in chosen_among}
+    baseline, heuristic, oracle = test.static(0), test.heuristic(HEURISTIC), test.oracle(CAP)
+    said = test.estimates(classifier)
+
+    def stand(name: str, costs: Costs) -> Standing:
+        lookahead = max(chosen_among, key=lambda n: costs.tokens_per_s(chosen_among[n]))
+        price = price_of_a_token(validation, costs, classifier)
+
+        def speedup(counts: Counts, decides: bool = False) -> float:
+            return costs.speedup(counts, baseline, decides=decides)
+
+        disco = speedup(test.priced(said, price, CAP), decides=True)
+        return Standing(name, lookahead, speedup(static[lookahead]), speedup(heuristic), disco, speedup(oracle))
+
+    return stand
