@@ -73,8 +73,7 @@ def materials(lab: Lab) -> Lab:
     page = lab.open("/models/new/")
     for role in ("target", "draft"):
         page.goto(f"{lab.up.address}/models/new/")
-        page.set_input_files("[data-upload] input[webkitdirectory]", STARTER / "pair" / role)
-        expect(page.locator("[data-told]")).to_have_text("sent 100 %")
+        upload(page, "[data-upload] input[webkitdirectory]", STARTER / "pair" / role)
         expect(page.locator("[name=name]")).to_have_value(role)
         page.click("text=Add the model")
         expect(page.locator("h1")).to_have_text(role)
@@ -89,13 +88,19 @@ def materials(lab: Lab) -> Lab:
     page.fill("[name=name]", DATASET)
     page.click("text=Or a file from this computer")
     file = {"name": "ten.jsonl", "mimeType": "application/jsonl", "buffer": prompts()}
-    page.set_input_files("[data-upload] input:not([webkitdirectory])", [file])
-    expect(page.locator("[data-told]")).to_have_text("sent 100 %")
+    upload(page, "[data-upload] input:not([webkitdirectory])", [file])
     page.click("text=Add the prompts")
     expect(page.locator("main")).to_contain_text(f"{PROMPTS} prompts from ten.jsonl")
     keep(page, "prompts")
     page.context.close()
     return lab
+
+
+def upload(page: Page, box: str, files: Any) -> None:
+    """Choose them, and wait until the form has what was sent."""
+    page.set_input_files(box, files)
+    expect(page.locator("[name=upload]")).not_to_have_value("")
+    expect(page.locator("[data-told]")).to_have_text("sent 100 %")
 
 
 def prompts() -> bytes:
