@@ -1,0 +1,59 @@
+"""Many who watch one comparison, in a process of their own: `watch` opens their sockets as pages do and remembers what
+came when. Nothing is read of it before the end, so that fifty of them cost the machine what fifty browsers elsewhere
+would not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+
+from websockets.asyncio.client import ClientConnection, connect
+
+
+@dataclass
+class Heard:
+    """What one watcher was told: of each sample every seq, in order, and when the message came that brought it."""
+
+    seqs: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    at_ns: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    messages: int = 0
+    bytes: int = 0
+
+    def note(self, message: str, now: int) -> None:
+        self.messages += 1
+        self.bytes += len(message)
+        for frame in json.loads(message):
+            if frame["t"] == "events":
+                told = [event["seq"] for event in frame["events"]]
+                self.seqs[frame["sample"]] += told
+                self.at_ns[frame["sample"]] += [now] * len(told)
+
+
+def watch(address: str, cookie: str, count: int, line: Connection) -> None:
+    """Say `ready` when all sockets are open; in the end, when they were closed, what each has heard."""
+    line.send(asyncio.run(_watch(address, cookie, count, line)))
+
+
+async def _watch(address: str, cookie: str, count: int, line: Connection) -> list[tuple[dict, dict, int, int]]:
+    headers = {"Cookie": cookie}
+    origin = address.replace("ws://", "http://").split("/ws/")[0]
+    sockets = [await connect(address, additional_headers=headers, origin=origin) for _ in range(count)]
+    for socket in sockets:
+        await socket.send(json.dumps({"t": "follow"}))
+    listening = [asyncio.create_task(_listen(socket)) for socket in sockets]
+    line.send("ready")
+    heard = []
+    for came in await asyncio.gather(*listening):
+        told = Heard()
+        for message, now in came:
+            told.note(message, now)
+        heard.append((dict(told.seqs), dict(told.at_ns), told.messages, told.bytes))
+    return heard
+
+
+async def _listen(socket: ClientConnection) -> list[tuple[str, int]]:
+    return [(str(message), time.perf_counter_ns()) async for message in socket]

@@ -1,0 +1,253 @@
+"""How soon a round is seen by many: fifty who watch one comparison of which a thousand events a second are told.
+
+    ./drafthouse bench live [--watchers 50] [--events 1000] [--seconds 20] [--json FILE]
+
+The service is real: Valkey, web server, scheduler. What stands in for the model makes rounds up, on time; from there
+they go a worker's way: gathered, stored, nudged, read, sent. One watcher is a Chromium, which says when the numbers of
+a lane were on the screen; the others are sockets that remember every seq. All of it runs on this machine, watchers too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import queue
+import random
+import sys
+import tempfile
+import threading
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from benchmarks import _watchers
+from benchmarks._browser import chromium, clock_offset_ns, cookie, in_page, signed_in
+from decoding.events import Drafted, Event, Finished, Started, Verified
+from tests.launcher.up import Up
+
+LATE_MS = 250.0
+ROUNDS = 300  # of a sample; two events each
+STRATEGIES = [{"strategy": "static", "params": {"lookahead": 4}}, {"strategy": "threshold"}]
+Which = tuple[str, str, int]
+
+
+@dataclass
+class Emitted:
+    """Of each sample, when each event was finished, and how many tokens the text then had."""
+
+    at_ns: dict[Which, list[int]] = field(default_factory=dict)
+    tokens: dict[Which, list[int]] = field(default_factory=dict)
+    late_ms: float = 0.0  # how far it ever was behind its own pace
+
+
+def made_up(dice: random.Random) -> Iterator[Event]:
+    """A sample's events, as of a pair that agrees three times in four."""
+    now, written = 900_000, 0
+    yield Started(20, now)
+    for number in range(1, ROUNDS + 1):
+        drafted = tuple(dice.randrange(4096) for _ in range(4))
+        accepted = next((k for k in range(4) if dice.random() > 0.75), 4)
+        sure = tuple(round(dice.random(), 4) for _ in drafted)
+        start, now = now, now + 1_000_000
+        yield Drafted(number, written, 4, drafted, sure, (), "limit", "fresh", 4, start, now)
+        start, now = now, now + 1_000_000
+        outcome = "bonus" if accepted == 4 else "correction"
+        yield Verified(number, accepted, dice.randrange(4096), outcome, 0, start, now)
+        written += accepted + 1
+    yield Finished("length", written, now)
+
+
+def decode(order: Any, events_per_s: float, seconds: float, say: Callable[[Any], None], emitted: Emitted) -> None:
+    """In the engine's place: the samples of that order, one after another, until the time is over."""
+    from decoding import summary
+    from decoding.comparison import Key
+    from worker.engine.tracing import Tracing, which
+    from worker.messages import Began, Decoded
+
+    dice, due = random.Random(1), time.perf_counter()
+    end = due + seconds
+    with Tracing(say, lambda tokens: f" w{tokens[0]}") as tracing:
+        for key in (Key(choice, prompt, 0) for prompt in order.prompts for choice in order.choices):
+            at = emitted.at_ns[which(key)] = []
+            tokens = emitted.tokens[which(key)] = []
+            say(Began(which(key)))
+            sink, events = tracing.sink_for(key), list(made_up(dice))
+            for event in events:
+                due += 1 / events_per_s
+                time.sleep(max(0.0, due - time.perf_counter()))
+                emitted.late_ms = max(emitted.late_ms, (time.perf_counter() - due) * 1e3)
+                at.append(time.perf_counter_ns())
+                sink.emit(event)
+                more = event.accepted + 1 if isinstance(event, Verified) else 0
+                tokens.append((tokens[-1] if tokens else 0) + more)
+            numbers = summary.sample_from_events(
+                events, choice=key.choice, prompt=key.prompt.id, category=key.prompt.category, repeat=0,
+                tokens=[0] * tokens[-1], text="",
+            )  # fmt: skip
+            say(Decoded(numbers, tracing.flush()))
+            if time.perf_counter() > end:
+                break
+    say(None)
+
+
+class Comparison:
+    """One that is watched. Its worker is this process."""
+
+    def __init__(self) -> None:
+        from webapp.accounts import actor as actors
+        from webapp.accounts import services as accounts
+        from webapp.comparisons import services as comparisons
+        from webapp.registry.models import Dataset, Pair
+
+        by = actors.of_user(accounts.first_owner())
+        spec = comparisons.specify(pair=Pair.objects.first(), dataset=Dataset.objects.first(), strategies=STRATEGIES)
+        self.row = comparisons.launch(name="watched", spec=spec, by=by)
+        self.emitted = Emitted()
+        self.samples: dict[str, Which] = {}
+
+    def run(self, events_per_s: float, seconds: float) -> None:
+        from webapp.jobs import services as jobs
+        from worker.comparison_job import ComparisonJob
+        from worker.messages import Loaded
+        from worker.pulse import Pulse
+
+        while (job := jobs.claim(worker="bench", queues=["cpu"])) != self.row.job:
+            jobs.succeed(job=job)  # looking at the starter's models
+        pulse, reports = Pulse(lambda: None), queue.Queue()
+        pulse.start()
+        with pulse.holding(job) as hold:
+            work = ComparisonJob(hold, SimpleNamespace(pid=os.getpid()))
+            arguments = (work.order(), events_per_s, seconds, reports.put, self.emitted)
+            work.note(Loaded({"threads": 1, "device_name": "no device", "dtype": "none"}, {}))
+            threading.Thread(target=decode, args=arguments).start()
+            while (report := reports.get()) is not None:
+                work.note(report)
+            self.samples = {str(sample.pk): which for which, sample in work.samples.items()}
+            self.prompts = [prompt.id for prompt in arguments[0].prompts]
+            self.runs = {run.number: label for label, run in work.runs.items()}
+        jobs.succeed(job=job)
+        pulse.stop()
+        pulse.join()
+
+    # ---- what became of it
+
+    def heard(self, watcher: Any) -> tuple[int, int, list[float]]:
+        """Events missing and events doubled at a watcher, and how late each was, ms."""
+        seqs, at_ns, *_ = watcher
+        missing = doubled = 0
+        late = []
+        for sample, which in self.samples.items():
+            emitted, told = self.emitted.at_ns[which], seqs.get(sample, [])
+            missing += len(set(range(1, len(emitted) + 1)) - set(told))
+            doubled += len(told) - len(set(told))
+            late += [(now - emitted[seq - 1]) / 1e6 for seq, now in zip(told, at_ns.get(sample, []), strict=True)]
+        return missing, doubled, late
+
+    def drawn(self, rows: list[list[float]], offset_ns: int) -> tuple[list[float], int]:
+        """How late each round was on the screen, ms; and how many never were, because the page had gone on."""
+        seen: dict[Which, list[tuple[int, float]]] = {}
+        for heat, run, tokens, now in rows:
+            which = (self.runs[int(run)], self.prompts[int(heat) - 1], 0)
+            seen.setdefault(which, []).append((int(tokens), now * 1e6 + offset_ns))
+        late, never = [], 0
+        for which in self.samples.values():
+            steps = sorted(seen.get(which, []))
+            counts = [tokens for tokens, _ in steps]
+            before = 0
+            for tokens, at in zip(self.emitted.tokens[which], self.emitted.at_ns[which], strict=True):
+                if tokens == before:
+                    continue  # no round ended with it
+                before = tokens
+                first = bisect_left(counts, tokens)
+                if first == len(steps):
+                    never += 1
+                else:
+                    late.append((min(now for _, now in steps[first:]) - at) / 1e6)
+        return late, never
+
+
+def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    up = Up(folder / "data", "--workers", "0").wait(300)
+    os.environ |= {"DRAFTHOUSE_DATA": str(up.data), "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
+                   "REDIS_URL": f"unix://{up.data}/valkey/valkey.sock"}  # fmt: skip
+    import django
+
+    django.setup()
+    hands = ThreadPoolExecutor(1)  # Django must not meet Playwright's loop
+    comparison = hands.submit(Comparison).result()
+    try:
+        with chromium() as browser:
+            context = signed_in(browser, up.said.split("half an hour: ")[-1].split()[0])
+            page = context.new_page()
+            page.goto(f"{up.address}/comparisons/{comparison.row.pk}/")
+            page.wait_for_selector("#mode[data-mode=live]")
+            page.evaluate(in_page("drawn"))
+            offset = clock_offset_ns(page)
+            line, end = multiprocessing.Pipe()
+            address = f"{up.address.replace('http', 'ws')}/ws/comparisons/{comparison.row.pk}/"
+            others = multiprocessing.get_context("spawn").Process(
+                target=_watchers.watch, args=(address, cookie(context), asked.watchers - 1, end)
+            )
+            others.start()
+            assert line.recv() == "ready"
+            before = seconds_of(up.pid_of("supervisor.web")), time.perf_counter()
+            hands.submit(comparison.run, asked.events, asked.seconds).result()
+            cpu, wall = seconds_of(up.pid_of("supervisor.web")) - before[0], time.perf_counter() - before[1]
+            heard = [comparison.heard(each) for each in line.recv()]
+            page.wait_for_selector("#mode[data-mode=finished]")
+            late, never = comparison.drawn(page.evaluate("drawn"), offset)
+            others.join()
+    finally:
+        up.interrupt()
+    events = sum(len(at) for at in comparison.emitted.at_ns.values())
+    return {
+        "watchers": asked.watchers,
+        "events": events,
+        "events_per_s": round(events / wall),
+        "missing": sum(missing for missing, _, _ in heard),
+        "doubled": sum(doubled for _, doubled, _ in heard),
+        "socket_ms": spread([each for _, _, late in heard for each in late]),
+        "drawn_ms": spread(late),
+        "rounds_drawn": len(late),
+        "rounds_passed_over": never,
+        "web_cpu_share": round(cpu / wall, 2),
+        "pace_behind_ms": round(comparison.emitted.late_ms),
+    }
+
+
+def seconds_of(pid: int | None) -> float:
+    """Processor time of a process so far."""
+    cells = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(cells[11]) + int(cells[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    ordered = sorted(values)
+    return {name: round(ordered[int(len(ordered) * part)], 1) for name, part in
+            (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("worst", 0.999999))}  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--watchers", type=int, default=50)
+    parser.add_argument("--events", type=float, default=1000, help="a second")
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="dh-live-") as folder:
+        found = watched(asked, Path(folder))
+    print(json.dumps(found, indent=1))
+    if asked.json:
+        asked.json.write_text(json.dumps(found, indent=1) + "\n")
+    return int(found["missing"] or found["doubled"] or found["drawn_ms"]["p95"] > LATE_MS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""What the page of a comparison weighs, how soon it stands, how smoothly it is scrubbed, what it holds after an hour.
+
+    ./drafthouse bench opening [--times 9] [--seconds 5] [--hours 1] [--events 1000] [--json FILE]
+
+The finished comparison has 100 prompts and 8 strategies, 100,000 rounds. Chromium opens it, each time with no caches,
+until race, text and evidence are on the screen; then its slider is moved at every frame. The hour of watching is told
+by a socket, faster than time goes by, a thousand events for each of its seconds; and then it goes on at true speed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from benchmarks._browser import chromium, heap_mib, in_page, renderer_mib
+from benchmarks._serving import load, place, serving, verdict
+
+OPEN_MS, FRAME_MS, MEMORY_MIB, WEIGHT_KB = 1500.0, 1000 / 60, 200.0, 250.0
+ROUNDS = 300  # of a sample that is told live
+WATCHED_ON = 20  # s, at true speed
+
+
+class Visitor:
+    """Who is signed in and comes with empty caches, each time anew."""
+
+    def __init__(self, browser: Any, address: str, session: str) -> None:
+        self.browser, self.address = browser, address
+        self.cookie = {"name": "dh_session", "value": session, "url": address}
+
+    def come(self, script: str = "") -> Any:
+        context = self.browser.new_context(viewport={"width": 1280, "height": 900})
+        context.add_cookies([self.cookie])
+        if script:
+            context.add_init_script(script)
+        return context.new_page()
+
+    def weight(self, path: str) -> dict[str, float]:
+        """Of every file of a page, kB that travel, by kind. ECharts, where it is loaded, counts apart."""
+        page, sizes = self.come(), Counter()
+        finished: list[Any] = []
+        page.on("requestfinished", lambda request: finished.append(request))
+        page.goto(self.address + path)
+        page.wait_for_selector("#mode[data-mode]")
+        page.wait_for_load_state("networkidle")
+        for request in finished:
+            kind = "echarts" if "echarts" in request.url else request.resource_type
+            sizes[kind] += request.sizes()["responseBodySize"]
+        page.context.close()
+        return {kind: round(size / 1000, 1) for kind, size in sorted(sizes.items())}
+
+    def opens(self, path: str) -> float:
+        """From asking for it until it stands there, ms."""
+        page = self.come(in_page("stands"))
+        page.goto(self.address + path)
+        page.wait_for_function("() => window.stands")
+        took = page.evaluate("stands")
+        page.context.close()
+        return float(took)
+
+    def scrubs(self, path: str, seconds: float) -> dict[str, list[float]]:
+        page = self.come()
+        page.goto(self.address + path)
+        page.wait_for_selector("#replay:not([hidden])")
+        page.locator("#race").scroll_into_view_if_needed()
+        found = page.evaluate(in_page("scrub"), seconds)
+        page.context.close()
+        return dict(found)
+
+    def watches(self, path: str, report: Any, hours: float, events_per_s: int, prompts: int) -> dict[str, float]:
+        """What the page's process holds, MiB: while the hours are told, and while it is watched on after them."""
+        told = {"due": int(hours * 3600 * events_per_s), "perSecond": events_per_s, "rounds": ROUNDS}
+        page = self.come(f"({in_page('hour')})({json.dumps(told | {'prompts': prompts, 'report': report})})")
+        page.goto(self.address + path)
+        page.wait_for_selector("#mode[data-mode=live]")
+        most: dict[str, float] = {"told fast": 0.0, "afterwards": 0.0}
+        seconds_left = WATCHED_ON
+        while seconds_left:
+            page.wait_for_timeout(1000)
+            is_over = page.evaluate("window.isHourOver")
+            now = "afterwards" if is_over else "told fast"
+            most[now] = max(most[now], round(renderer_mib(page), 1))
+            seconds_left -= is_over
+        return {**most, "heap, swept": round(heap_mib(page), 1)}
+
+
+def measured(asked: argparse.Namespace) -> dict[str, Any]:
+    with place() as folder:
+        from benchmarks._filling import fill
+        from benchmarks._sessions import session_of
+        from webapp.comparisons.report import so_far
+
+        world, things = fill(0)
+        done = things["comparison"]
+        live = launch_another(world, done)
+        session = session_of(world.bob)
+        report = json.loads(json.dumps(so_far(done)))
+        with serving(folder) as up, chromium() as browser:
+            visitor = Visitor(browser, up.address, session)
+            at, at_live = (f"/comparisons/{each.pk}/" for each in (done, live))
+            visitor.opens(at)  # the first after a start makes the report
+            opened = [visitor.opens(at) for _ in range(asked.times)]
+            scrubbed = visitor.scrubs(at, asked.seconds)
+            return {
+                "load": load(),
+                "weight_kb": {"live": visitor.weight(at_live), "finished": visitor.weight(at)},
+                "open_ms": {"least": round(min(opened)), "median": round(statistics.median(opened))},
+                "scrub_ms": {name: spread(values) for name, values in scrubbed.items()},
+                "hour_mib": visitor.watches(at_live, report, asked.hours, asked.events, done.limit),
+            }
+
+
+def launch_another(world: Any, like: Any) -> Any:
+    """The same, not yet begun."""
+    from webapp.comparisons import services
+
+    strategies = [{"strategy": run.strategy, "params": run.params} for run in like.runs.all()]
+    spec = services.specify(pair=like.pair, dataset=like.dataset, strategies=strategies, repeats=100)
+    return services.launch(name="live", spec=spec, by=world.actor(world.alice))
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    ordered = sorted(values)
+    at = {"p50": 0.5, "p95": 0.95, "worst": 0.9999}
+    return {"count": len(ordered), **{name: round(ordered[int(len(ordered) * part)], 1) for name, part in at.items()}}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--times", type=int, default=9)
+    parser.add_argument("--seconds", type=float, default=5, help="of scrubbing")
+    parser.add_argument("--hours", type=float, default=1)
+    parser.add_argument("--events", type=int, default=1000, help="in each second of them")
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    found = measured(asked)
+    print(json.dumps(found, indent=1))
+    weighs = sum(kb for kind, kb in found["weight_kb"]["live"].items() if kind != "echarts")
+    is_good = [
+        verdict("kB of the live page", weighs, WEIGHT_KB),
+        verdict("ms until a finished comparison stands, median", found["open_ms"]["median"], OPEN_MS),
+        verdict("ms a frame's work takes while scrubbing, p95", found["scrub_ms"]["work"]["p95"], FRAME_MS),
+        verdict("MiB of the page's process, watched on after that", found["hour_mib"]["afterwards"], MEMORY_MIB),
+    ]
+    if asked.json:
+        asked.json.write_text(json.dumps(found, indent=1) + "\n")
+    return int(not all(is_good))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
