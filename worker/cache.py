@@ -59,8 +59,8 @@ class Cache:
         taken = sum(models.values())
         room = min(self.limit, taken + shutil.disk_usage(self.folder).free)
         for model, bytes_there in models.items():
-            if taken + size <= room:
-                return
+            if taken + size <= room or size > room:  # it fits, or never will, whatever goes
+                break
             if _remove(model):
                 taken -= bytes_there
         if taken + size > room:

@@ -95,6 +95,13 @@ def test_what_a_job_uses_stays_and_what_does_not_fit_beside_it_is_told(cache):
     assert there(cache) == {"draft"}
 
 
+def test_nothing_goes_for_what_would_never_fit(cache):
+    bring(cache, "a", "b")
+    with ExitStack() as using, pytest.raises(NoRoom):
+        cache.use("huge", 4 * SIZE, fill, using)
+    assert there(cache) == {"a", "b"}
+
+
 def test_what_another_process_uses_stays_until_it_ends(cache):
     with other(cache, "whole") as process:
         os.utime(cache.folder / "theirs", (0, 0))
