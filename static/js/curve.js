@@ -19,7 +19,7 @@ export function pieces(points) {
 
 /** Speed-ups that the picture must hold. */
 export function range(answer, here) {
-  const all = [1, answer.bound, ...answer.curve.points.flatMap((point) => [point.low, point.high]),
+  const all = [1, answer.bound ?? 1, ...answer.curve.points.flatMap((point) => [point.low, point.high]),
     ...here.flatMap((row) => [row.speedup.low ?? row.speedup.median, row.speedup.high ?? row.speedup.median])];
   return [Math.floor(Math.min(...all) * 10) / 10, Math.max(...all) * 1.04];
 }
@@ -34,7 +34,7 @@ export function onCurve(answer) {
 export function curve(picture, answer) {
   const { param, points } = answer.curve, here = onCurve(answer);
   const width = picture.clientWidth || 600, [least, most] = range(answer, here);
-  const values = points.map((point) => point.value), [first, last] = [values[0], values.at(-1)];
+  const values = valuesOf(answer.curve), [first, last] = [values[0], values.at(-1)];
   const x = (value) => LEFT + 12 + ((value - first) / (last - first)) * (width - LEFT - RIGHT - 24);
   const y = (ratio) => HEIGHT - BOTTOM - ((ratio - least) / (most - least)) * (HEIGHT - BOTTOM - TOP);
   const at = answer.params[param], step = (x(last) - x(first)) / (values.length - 1);
@@ -43,8 +43,7 @@ export function curve(picture, answer) {
   picture.replaceChildren(
     ...ticks(most, 5).filter((ratio) => ratio >= least && ratio !== 1).map((ratio) => grid(ratio, "rule", y, width)),
     grid(1, "one", y, width),
-    svg("path", { class: "bound", d: `M${LEFT},${y(answer.bound)}H${width}` }),
-    svg("text", { x: width, y: y(answer.bound) - 5, "text-anchor": "end" }, `oracle ${answer.bound.toFixed(2)}×`),
+    ...(answer.bound === null ? [] : bound(answer.bound, y, width)),
     svg("path", { class: "here", d: `M${x(at)},${TOP}V${HEIGHT - BOTTOM}` }),
     svg("path", { class: "band", d: `M${[...dots(points, "high"), ...dots([...points].reverse(), "low")].join("L")}Z` }),
     ...pieces(points).map((piece) =>
@@ -57,6 +56,14 @@ export function curve(picture, answer) {
     ...values.map((value) => svg("rect", { class: "hit", "data-value": value, x: x(value) - step / 2, y: 0, width: step, height: HEIGHT })),
   );
 }
+
+/** All values of the axis, those too whose points are still to come. */
+export const valuesOf = ({ points, missing = [] }) => [...points.map((point) => point.value), ...missing].sort((a, b) => a - b);
+
+const bound = (ratio, y, width) => [
+  svg("path", { class: "bound", d: `M${LEFT},${y(ratio)}H${width}` }),
+  svg("text", { x: width, y: y(ratio) - 5, "text-anchor": "end" }, `oracle ${ratio.toFixed(2)}×`),
+];
 
 /** At most so many of the values, evenly: for an axis. */
 export function labelled(values, most) {

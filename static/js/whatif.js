@@ -37,6 +37,7 @@ export function sentence(answer) {
   const doubt = low === null ? "one prompt" : `95 % interval ${low.toFixed(2)} to ${high.toFixed(2)}, ${prompts} prompts`;
   const words = [`Simulated: ${answer.label} would be ${median.toFixed(2)} times as fast as autoregressive (${doubt}).`];
   const other = beside(answer);
+  if (answer.hit_rate != null) words.push(`Of its verdicts ${Math.round(100 * answer.hit_rate)} % would have been prepared for.`);
   if (other) words.push(`Measured: ${other.name} is ${other.speedup.median.toFixed(2)} times as fast.`);
   if (answer.error !== null) words.push(`On the strategies that ran, this replay is off by at most ${Math.ceil(100 * answer.error)} %.`);
   return words.join(" ");
@@ -77,7 +78,7 @@ export class WhatIf {
   }
 
   get #knobs() {
-    const inputs = this.form.querySelectorAll(`[data-knobs="${this.#strategy}"] input`);
+    const inputs = this.form.querySelectorAll(`[data-knobs="${this.#strategy}"] :is(input, select)`);
     return Object.fromEntries([...inputs].map((input) => [input.name, input.value]));
   }
 
@@ -113,11 +114,14 @@ export class WhatIf {
   async #ask(isMeant) {
     this.request?.abort();
     const request = (this.request = new AbortController());
+    const strategy = this.#strategy, knobs = this.#knobs;
+    const get = (changed = {}) => fetch(`${this.url}?${question(strategy, { ...knobs, ...changed })}`, { signal: request.signal });
     try {
-      const response = await fetch(`${this.url}?${question(this.#strategy, this.#knobs)}`, { signal: request.signal });
+      const response = await get();
       const answer = await response.json();
-      if (response.ok) this.#tell(answer, isMeant);
-      else this.#refused([answer.detail, answer.hint]);
+      if (!response.ok) return this.#refused([answer.detail, answer.hint]);
+      this.#tell(answer, isMeant);
+      for (const value of answer.curve.missing) this.#more(await (await get({ [answer.curve.param]: value })).json());
     } catch (error) {
       if (!request.signal.aborted) this.#refused(["The server did not answer; try again."]);
     }
@@ -135,6 +139,14 @@ export class WhatIf {
     put("replayed", checks(answer));
     this.draw();
     if (isMeant) this.onAsk(answer.label);
+  }
+
+  /** Another point of the same curve: the answer stays the one that was asked for. */
+  #more({ curve }) {
+    if (!curve) return;
+    this.answer = { ...this.answer, curve };
+    put("what-if", twin(this.answer));
+    this.draw();
   }
 
   #refused(sentences) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { labelled, onCurve, pieces, range } from "../../static/js/curve.js";
+import { labelled, onCurve, pieces, range, valuesOf } from "../../static/js/curve.js";
 import { asked, beside, question, sentence, toRun } from "../../static/js/whatif.js";
 
 const gain = (median, low = median - 0.1, high = median + 0.1) => ({ median, low, high, prompts: 12 });
@@ -61,4 +61,14 @@ test("the picture holds the baseline, the bound, the band and every interval", (
 test("an axis has no more labels than fit", () => {
   assert.deepEqual(labelled([1, 2, 3, 4, 5], 3), [1, 3, 5]);
   assert.deepEqual(labelled([1, 2], 9), [1, 2]);
+});
+
+test("an axis has room for points that are still to come", () => {
+  assert.deepEqual(valuesOf({ points: [{ value: 4 }, { value: 8 }], missing: [6, 2] }), [2, 4, 6, 8]);
+  assert.deepEqual(valuesOf({ points: [{ value: 1 }] }), [1]);
+  assert.deepEqual(range({ ...ANSWER, bound: null }, []), [1, 1.2 * 1.04]);
+});
+
+test("of ssd it says too how often the outcome would have been prepared for", () => {
+  assert.match(sentence({ ...ANSWER, hit_rate: 0.746 }), /Of its verdicts 75 % would have been prepared for\./);
 });

@@ -8,14 +8,15 @@ import json
 import pytest
 
 from decoding.costs import Costs
-from decoding.events import Drafted, Finished, Started, Verified, to_dict
+from decoding.events import Anticipated, Drafted, Finished, Started, Verified, to_dict
 from decoding.spec import Sampling, choose, parse_choices
 from decoding.summary import sample_from_events
 from tests.decoding.worlds import World
 from tests.webapp import make
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Sample, TraceChunk
-from webapp.comparisons.what_if.recorded import Places, Recorded
+from webapp.comparisons.what_if.places import Places
+from webapp.comparisons.what_if.recorded import Recorded
 from webapp.comparisons.what_if.simulation import oracle, simulate
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -51,6 +52,9 @@ def timed(events):
                     event, start_ns=begun, end_ns=now, wait_ns=begun - verified if verified else 0
                 )
                 drafted, verified = 0, now
+            case Anticipated():
+                now += round(1000 * COSTS.draft * event.passes)
+                yield dataclasses.replace(event, start_ns=begun, end_ns=now, busy_ns=now - begun, opening_ns=0)
             case Finished():
                 yield dataclasses.replace(event, end_ns=now)
 
@@ -221,7 +225,7 @@ def test_the_curve_of_a_threshold_follows_the_cap(world):
 @pytest.mark.parametrize(
     ("query", "status", "says"),
     [
-        ("strategy=disco", 400, "cannot be replayed; static, threshold, heuristic can"),
+        ("strategy=disco", 400, "cannot be replayed; static, threshold, heuristic, ssd can"),
         ("strategy=static&lookahead=0", 400, "outside 1 to 64"),
         ("strategy=static&lookahead=x", 400, "not a whole number"),
         ("strategy=static&threshold=0.5", 400, "has no parameter 'threshold'"),

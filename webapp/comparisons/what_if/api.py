@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from decoding.ssd.fanout import NAMES
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.asking import QUERY, STEPS, asked
 from webapp.core.api import Nouns
@@ -32,6 +33,9 @@ class CurveOut(serializers.Serializer[Any]):
     points = serializers.ListField(
         child=serializers.DictField(child=serializers.FloatField()), help_text="value, median, low, high, unmeasured"
     )
+    missing = serializers.ListField(
+        child=serializers.FloatField(), help_text="values nobody has asked for yet; empty but for ssd"
+    )
 
 
 class WhatIfOut(serializers.Serializer[Any]):
@@ -46,10 +50,13 @@ class WhatIfOut(serializers.Serializer[Any]):
     mean_acceptance_length = serializers.FloatField()
     num_target_passes = serializers.IntegerField()
     num_draft_passes = serializers.IntegerField()
+    hit_rate = serializers.FloatField(allow_null=True, help_text="ssd: of verdicts, outcomes that were prepared")
     measured = SimulatedRun(many=True)
     correction = serializers.FloatField(help_text="measured by simulated on the strategies that ran; applied here")
     error = serializers.FloatField(allow_null=True, help_text="the replay's largest error on the strategies that ran")
-    bound = serializers.FloatField(help_text="the same for an oracle")
+    bound = serializers.FloatField(
+        allow_null=True, help_text="the same for an oracle; null for ssd, whose bound it is not"
+    )
     curve = CurveOut()
     notes = serializers.ListField(child=serializers.CharField())
 
@@ -62,9 +69,11 @@ class WhatIf(Nouns):
         responses=WhatIfOut,
         parameters=[
             OpenApiParameter("strategy", str, enum=list(STEPS), description="static if not given"),
-            OpenApiParameter("lookahead", int, description="static: drafted tokens every round"),
+            OpenApiParameter("lookahead", int, description="static, ssd: drafted tokens every round"),
             OpenApiParameter("threshold", float, description="threshold: stop below this probability"),
             OpenApiParameter("cap", int, description="threshold: the most tokens drafted in one round"),
+            OpenApiParameter("branches", int, description="ssd: outcomes that are prepared for each round"),
+            OpenApiParameter("fanout", str, enum=list(NAMES), description="ssd: how branches are spread"),
             OpenApiParameter("initial", int, description="heuristic: the lookahead of a sample's first round"),
         ],
     )

@@ -16,19 +16,22 @@ from django.core.cache import cache
 
 from decoding.errors import BadStrategy
 from decoding.spec import Choice, Sampling, choose
+from decoding.ssd.fanout import NAMES
 from decoding.summary import bootstrap_interval
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import so_far
+from webapp.comparisons.what_if.ahead import MOST_BRANCHES, Played
 from webapp.comparisons.what_if.recorded import DRAFTED_BY_THE_PAIR, KEPT_SECONDS, Recorded, recorded, version
-from webapp.comparisons.what_if.simulation import LONGEST, Simulation, acceptance_length, oracle, simulate
+from webapp.comparisons.what_if.simulation import LONGEST, Simulation, oracle, simulate
 from webapp.core.problems import Conflict, Invalid
 
 STEPS: dict[str, tuple[str, Sequence[float]]] = {  # strategy → the parameter it is drawn over, and where
     "static": ("lookahead", range(1, LONGEST + 1)),
     "threshold": ("threshold", [step / 20 for step in range(1, 20)]),
     "heuristic": ("initial", range(1, 13)),
+    "ssd": ("lookahead", range(1, 13)),
 }
-QUERY = ("strategy", "lookahead", "threshold", "cap", "initial")
+QUERY = ("strategy", "lookahead", "threshold", "cap", "initial", "branches", "fanout")
 
 
 def asked(comparison: Comparison, query: Mapping[str, str]) -> dict[str, Any]:
@@ -44,12 +47,11 @@ def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object])
     found = recorded(comparison)
     if found is None:
         raise _nothing_recorded()
-    key = f"what-if:{version(comparison)}"
-    standing = cache.get_or_set(key, lambda: _standing(found, so_far(comparison)["strategies"]), KEPT_SECONDS)
-    param, steps = STEPS[strategy]
-    others = ":".join(str(value) for name, value in choice.params.items() if name != param)
-    curve = cache.get_or_set(f"{key}:{strategy}:{others}", lambda: _curve(found, choice, param, steps), KEPT_SECONDS)
-    return _answer(simulate(found, choice), choice, standing, {"param": param, "points": curve})  # type: ignore[arg-type]
+    key = f"what-if:{version(comparison)}:{_kin(strategy)}"
+    rows = lambda: so_far(comparison)["strategies"]  # noqa: E731
+    standing = cache.get_or_set(key, lambda: _standing(found, rows(), _kin(strategy)), KEPT_SECONDS)
+    asked = _play(found, choice)
+    return _answer(found, asked, choice, standing, _curve(found, asked, choice, f"{key}:{strategy}"))
 
 
 def refusal(comparison: Comparison) -> Conflict | None:
@@ -76,14 +78,35 @@ def _choice(strategy: str, params: Mapping[str, object]) -> Choice:
     if strategy not in STEPS:
         raise Invalid(f"{strategy[:40]!r} cannot be replayed; {', '.join(STEPS)} can.", field="strategy")
     try:
-        return choose(strategy, params)
+        choice = choose(strategy, params)
     except BadStrategy as error:
         raise Invalid(str(error), code=error.code) from None
+    if strategy == "ssd" and (choice.params["fanout"] not in NAMES or int(choice.params["branches"]) > MOST_BRANCHES):
+        raise Invalid(
+            f"What is simulated of ssd has a fan-out of {', '.join(NAMES)} and at most {MOST_BRANCHES} branches."
+        )
+    return choice
 
 
-def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _kin(strategy: str) -> str:
+    """What is replayed is held against measurements of its own kind: what turns take, and what two do at once."""
+    return "ssd" if strategy == "ssd" else "in-turn"
+
+
+def _play(found: Recorded, choice: Choice) -> Simulation | Played:
+    if choice.strategy != "ssd":
+        return simulate(found, choice)
+    if found.ahead is None:
+        raise Conflict(
+            "No ssd has run here, so nobody knows what preparing ahead costs on this machine.",
+            code="nothing-recorded", hint="Clone this with ssd; then any lookahead, branches and fan-out can be asked.",
+        )  # fmt: skip
+    return found.ahead.play(choice)
+
+
+def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], kin: str) -> dict[str, Any]:
     """What was measured, what this replay says of it, and by how much the two differ all in all."""
-    measured = [_checked(found, row) for row in rows if row["role"] != "baseline" and row["speedup"]]
+    measured = [_checked(found, row, kin) for row in rows if row["role"] != "baseline" and row["speedup"]]
     off = [row["speedup"]["median"] / row["simulated"] for row in measured if row["simulated"]]
     correction = statistics.median(off) if off else 1.0
     for row in measured:
@@ -92,27 +115,46 @@ def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]]) -> dict[str, A
         "measured": measured,
         "correction": correction,
         "error": max(abs(correction / one - 1) for one in off) if len(off) > 1 else None,
-        "bound": oracle(found).median * correction,
+        "bound": oracle(found).median * correction if kin != "ssd" else None,
     }
 
 
-def _checked(found: Recorded, row: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(found: Recorded, row: Mapping[str, Any], kin: str) -> dict[str, Any]:
     choice = Choice(row["strategy"], row["params"])
-    can_say = choice.strategy in STEPS and not choice.params.get("adaptive")
+    can_say = choice.strategy in STEPS and _kin(choice.strategy) == kin and not choice.params.get("adaptive")
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
-    return {**shown, "simulated": simulate(found, choice).median if can_say else None}
+    return {**shown, "simulated": _play(found, choice).median if can_say else None}
 
 
-def _curve(found: Recorded, choice: Choice, param: str, steps: Sequence[float]) -> list[dict[str, float]]:
-    points = []
-    for value in steps:
-        at = simulate(found, Choice(choice.strategy, {**choice.params, param: value}))
-        low, high = at.possible
-        points.append({"value": value, "median": at.median, "low": low, "high": high, "unmeasured": at.unmeasured})
-    return points
+def _curve(found: Recorded, asked: Simulation | Played, choice: Choice, key: str) -> dict[str, Any]:
+    """All points at once where they are cheap. Of ssd each is as dear as the answer itself, so that there are those
+    that were asked for before; who wants the others asks for them one by one."""
+    param, steps = STEPS[choice.strategy]
+    key += "".join(f":{value}" for name, value in choice.params.items() if name != param)
+    points: dict[float, dict[str, float]] = cache.get(key) or {}
+    if choice.strategy != "ssd":
+        played = ((value, _play(found, _with(choice, param, value))) for value in steps if value not in points)
+        points |= {value: _point(value, at) for value, at in played}
+    value = choice.params[param]
+    if value in steps:
+        points[float(value)] = _point(value, asked)
+    cache.set(key, points, KEPT_SECONDS)
+    missing = [value for value in steps if value not in points]
+    return {"param": param, "points": [points[value] for value in sorted(points)], "missing": missing}
 
 
-def _answer(asked: Simulation, choice: Choice, standing: dict[str, Any], curve: dict[str, Any]) -> dict[str, Any]:
+def _with(choice: Choice, param: str, value: float) -> Choice:
+    return Choice(choice.strategy, {**choice.params, param: value})
+
+
+def _point(value: Any, at: Simulation | Played) -> dict[str, float]:
+    low, high = at.possible
+    return {"value": value, "median": at.median, "low": low, "high": high, "unmeasured": at.unmeasured}
+
+
+def _answer(
+    found: Recorded, asked: Simulation | Played, choice: Choice, standing: dict[str, Any], curve: dict[str, Any]
+) -> dict[str, Any]:
     correction, middle = standing["correction"], asked.middle
     low, high = bootstrap_interval(middle) if len(middle) > 1 else (None, None)
     possible = [bound * correction for bound in asked.possible]
@@ -128,14 +170,15 @@ def _answer(asked: Simulation, choice: Choice, standing: dict[str, Any], curve: 
             "prompts": len(middle),
         },
         "possible": {"low": possible[0], "high": possible[1]},
-        "known": asked.found.known,
+        "known": found.known,
         "unmeasured": asked.unmeasured,
-        "mean_acceptance_length": asked.over(acceptance_length),
-        "num_target_passes": round(asked.over(lambda counts: counts.target_passes)),
-        "num_draft_passes": round(asked.over(lambda counts: counts.draft_passes)),
+        "mean_acceptance_length": asked.mean_acceptance_length,
+        "num_target_passes": asked.num_target_passes,
+        "num_draft_passes": asked.num_draft_passes,
+        "hit_rate": asked.hit_rate,
         **standing,
         "curve": {**curve, "points": [_scaled(point, correction) for point in curve["points"]]},
-        "notes": list(_notes(asked, standing)),
+        "notes": list(_notes(found, asked, standing)),
     }
 
 
@@ -143,8 +186,8 @@ def _scaled(point: Mapping[str, float], correction: float) -> dict[str, float]:
     return {**point, **{name: point[name] * correction for name in ("median", "low", "high")}}
 
 
-def _notes(asked: Simulation, standing: Mapping[str, Any]) -> Iterator[str]:
-    found, correction = asked.found, standing["correction"]
+def _notes(found: Recorded, asked: Simulation | Played, standing: Mapping[str, Any]) -> Iterator[str]:
+    correction = standing["correction"]
     low, high = asked.possible
     if high > low * 1.005:
         yield (
@@ -161,5 +204,7 @@ def _notes(asked: Simulation, standing: Mapping[str, Any]) -> Iterator[str]:
             f"Undisturbed passes alone would make it {1 / correction:.2f} times as much. What the strategies that ran "
             "lost beside their passes is taken off here too."
         )
-    if len(found.prompts) < found.prompt_count:
-        yield f"Replayed on {len(found.prompts)} of {found.prompt_count} prompts, evenly spread."
+    if isinstance(asked, Played):
+        yield "A miss is answered by the draft model here; what an n-gram would have said is not in the traces."
+    if len(asked.middle) < found.prompt_count:
+        yield f"Replayed on {len(asked.middle)} of {found.prompt_count} prompts, evenly spread."

@@ -7,8 +7,8 @@ all. Where none of them drafted, nothing is known; a replay is then made twice, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,80 +16,17 @@ from django.core.cache import cache
 
 from decoding.costs import Costs, costs_from
 from decoding.events import Event, Verified, from_dict
-from decoding.replay import Policy, Record
+from decoding.replay import Record
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.report import devices_in
+from webapp.comparisons.what_if.ahead import Ahead, Stood, stood, surer, told
+from webapp.comparisons.what_if.places import Places
 
-DRAFTED_BY_THE_PAIR = ("static", "heuristic", "threshold", "disco", "oracle")
+DRAFTED_BY_THE_PAIR = ("static", "heuristic", "threshold", "disco", "oracle", "ssd")
 PRICED = ("autoregressive", "static", "heuristic", "threshold")  # nothing but the pair's passes is in their times
 MOST_SAMPLES = 200  # read for one answer; of more, prompts evenly spread over all
 KEPT_SECONDS = 3600
-
-
-@dataclass
-class Places:
-    """One prompt's text, and what was seen of the draft along it."""
-
-    room: int  # the most tokens the text might have had
-    has_ended: bool  # its last token is an end token
-    said: list[bool | None]  # at each token: did the draft say the same; None where none was asked
-    confidence: list[float]  # its own probability of what it said
-    tails: dict[int, Sequence[float]] = field(default_factory=dict)  # how sure it was after a token that was refused
-    ends: set[int] = field(default_factory=set)  # refused tokens after which it came to an end of its own
-
-    @classmethod
-    def of(cls, length: int, room: int, has_ended: bool) -> Places:
-        return cls(room, has_ended, [None] * length, [1.0] * length)
-
-    @property
-    def draftable(self) -> list[bool | None]:
-        """The last token of a full text is the target's: there is no room for a draft and it."""
-        return self.said[: self.room - 1]
-
-    def learn(self, events: Iterable[Mapping[str, Any]]) -> None:
-        start, draft = 0, None
-        for event in events:
-            if event["event"] == "drafted":
-                draft = event
-            elif event["event"] == "verified":
-                if draft is not None:
-                    self._learn(start, draft["confidence"], event["accepted"], draft["stop"] == "eos")
-                start, draft = start + event["accepted"] + 1, None
-
-    def _learn(self, start: int, confidence: Sequence[float], accepted: int, ended: bool) -> None:
-        for at, value in zip(range(start, len(self.said)), confidence[: accepted + 1], strict=False):
-            self.said[at], self.confidence[at] = at < start + accepted, value
-        tail, miss = confidence[accepted + 1 :], start + accepted
-        if accepted < len(confidence) and len(tail) >= len(self.tails.get(miss, ())):
-            self.tails[miss] = tail
-            if ended:
-                self.ends.add(miss)
-
-    def record(self, hopes: bool) -> Record:
-        """`hopes`: whether a token that nobody drafted would have been accepted."""
-        matches = [hopes if said is None else said for said in self.said]
-        tails = {miss: len(self.tails[miss]) for miss in self.ends}
-        return Record.of(matches, self.room, tails, self.has_ended)
-
-
-@dataclass
-class UntilUnsure(Policy):
-    """Drafts until a token that the draft held less likely than the threshold. Past what was drafted it is taken to
-    stop at once, or never: whichever is wanted."""
-
-    places: Places
-    record: Record
-    threshold: float
-    cap: int
-    hopes: bool
-
-    def length(self, start: int) -> int:
-        miss = start + self.record.runs[start]
-        seen = [*self.places.confidence[start : miss + 1], *self.places.tails.get(miss, ())][: self.cap]
-        for drafted, confidence in enumerate(seen, 1):
-            if confidence < self.threshold:
-                return drafted
-        return max(1, len(seen)) if self.hopes else self.cap
 
 
 @dataclass(frozen=True)
@@ -98,6 +35,7 @@ class Recorded:
     prompt_count: int  # how many there are in all
     costs: Costs
     widest: int  # rows of the widest verification whose price was measured
+    ahead: Ahead | None = None  # None where no SSD ran that could say what it costs
 
     @cached_property
     def if_refused(self) -> list[tuple[Places, Record]]:
@@ -106,6 +44,10 @@ class Recorded:
     @cached_property
     def if_accepted(self) -> list[tuple[Places, Record]]:
         return [(places, places.record(hopes=True)) for places in self.prompts]
+
+    def alone(self, tokens: int) -> float:
+        """Seconds that autoregressive takes for so many tokens, at the same prices."""
+        return tokens * (self.costs.verify(1) + self.costs.round + self.costs.token)
 
     @property
     def known(self) -> float:
@@ -136,16 +78,29 @@ def _read(comparison: Comparison) -> Recorded | None:
     room = comparison.sampling["max_new_tokens"]
     prompts = {prompt: _places(texts[prompt], room) for prompt in few if texts[prompt]["tokens"]}
     priced: list[list[Event]] = []
+    ahead: list[list[Event]] = []
+    where: dict[int, Mapping[int, Stood]] = {}
     for pk, events in trace.whole(alike):
         strategy, prompt = alike[pk].run.strategy, alike[pk].prompt_id
         if strategy in DRAFTED_BY_THE_PAIR and prompt in prompts:
             prompts[prompt].learn(events)
         if strategy in PRICED:
             priced.append([from_dict(event) for event in events])
-    seen = [places for places in prompts.values() if any(said is not None for said in places.said)]
+        if strategy == "ssd":
+            ahead.append([from_dict(event) for event in events])
+            where[prompt] = surer(where.get(prompt, {}), stood(ahead[-1]))
+    seen = {prompt: places for prompt, places in prompts.items() if any(said is not None for said in places.said)}
     if not seen or not (costs := _costs(priced)):
         return None
-    return Recorded(seen, len(texts), costs, len(costs.target) - 1)
+    found = Recorded([*seen.values()], len(texts), costs, len(costs.target) - 1)
+    told_of = [(texts[prompt]["tokens"], places, where.get(prompt, {})) for prompt, places in seen.items()]
+    return replace(found, ahead=told(told_of, priced, ahead, found.alone, is_beside=_is_beside(comparison)))
+
+
+def _is_beside(comparison: Comparison) -> bool:
+    """Whether the draft of SSD had a place of its own here."""
+    stated = comparison.hardware.get("by_strategy", {})
+    return any(devices_in(stated.get(run.label, "")) > 1 for run in comparison.runs.all() if run.strategy == "ssd")
 
 
 def _places(text: Mapping[str, Any], room: int) -> Places:

@@ -6,10 +6,12 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from decoding.replay import Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
 from decoding.spec import Choice
-from webapp.comparisons.what_if.recorded import Places, Recorded, UntilUnsure
+from webapp.comparisons.what_if.places import Places, UntilUnsure
+from webapp.comparisons.what_if.recorded import Recorded
 
 LONGEST = 20  # the longest draft that is asked about
 PolicyOf = Callable[[Places, Record, bool], Policy]
@@ -22,13 +24,14 @@ class Simulation:
     found: Recorded
     refused: Sequence[Counts]
     accepted: Sequence[Counts]
+    hit_rate: ClassVar[None] = None  # nothing is prepared
 
     @cached_property
     def ratios(self) -> list[tuple[float, float]]:
         """Per prompt, the speed-up over autoregressive in either case, the smaller first."""
         costs, ratios = self.found.costs, []
         for one, other in zip(self.refused, self.accepted, strict=True):
-            alone = one.tokens * (costs.verify(1) + costs.round)
+            alone = self.found.alone(one.tokens)
             low, high = sorted((alone / costs.seconds(one), alone / costs.seconds(other)))
             ratios.append((low, high))
         return ratios
@@ -50,6 +53,18 @@ class Simulation:
         """The share of verifications wider than any whose price was measured."""
         return self.over(lambda counts: _wider(counts, self.found.widest) / counts.target_passes)
 
+    @property
+    def mean_acceptance_length(self) -> float:
+        return self.over(_acceptance_length)
+
+    @property
+    def num_target_passes(self) -> int:
+        return round(self.over(lambda counts: counts.target_passes))
+
+    @property
+    def num_draft_passes(self) -> int:
+        return round(self.over(lambda counts: counts.draft_passes))
+
     def over(self, number: Callable[[Counts], float]) -> float:
         """A number of all prompts together, half-way between the two cases."""
         return (number(_added(self.refused)) + number(_added(self.accepted))) / 2
@@ -69,7 +84,7 @@ def oracle(found: Recorded) -> Simulation:
     return _play(found, lambda places, record, hopes: OraclePolicy(record, LONGEST))
 
 
-def acceptance_length(counts: Counts) -> float:
+def _acceptance_length(counts: Counts) -> float:
     drafted = counts.target_passes - counts.rounds[0]
     return 1 + counts.accepted / drafted if drafted else 1.0
 

@@ -1,0 +1,118 @@
+"""SSD under settings that did not run: what branches told of the draft's list, and rounds played out along the text."""
+
+from __future__ import annotations
+
+import pytest
+
+from decoding.events import Anticipated, Drafted, Verified
+from decoding.spec import Sampling, parse_choices
+from tests.decoding.worlds import World
+from tests.webapp.comparisons.test_what_if import ask, comparison, decode, dicts, timed
+from webapp.comparisons.what_if.ahead import Stood, stood, surer, told
+from webapp.comparisons.what_if.places import Places
+
+LENGTH = 40  # what is played of a text
+SHORT = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.8, max_new_tokens=LENGTH)]
+
+
+def live(label, sampling, seed):
+    world = World.of_tables(24, seed=seed, sharpness=2.0, noise=0.5)
+    [choice] = parse_choices(label)
+    decoded, recorder = world.run(choice, [1, 2, 3], sampling, seed)
+    return decoded, recorder.events
+
+
+def recorded(labels, sampling, seed):
+    """The text, its places, and where the target's tokens stood, by the SSD among these strategies."""
+    text = live("autoregressive", sampling, seed)[0].tokens
+    places, where = Places.of(len(text), LENGTH, False), {}
+    for label in labels.split():
+        events = live(label, sampling, seed)[1]
+        places.learn(dicts(events))
+        where = surer(where, stood(events))
+    return text, places, where
+
+
+def ahead_of(labels, sampling, seed):
+    text, places, where = recorded(labels, sampling, seed)
+    priced = [list(timed(live(name, sampling, seed)[1])) for name in ("autoregressive", "static:2", "static:4")]
+    ahead = [live(name, sampling, seed)[1] for name in labels.split() if name.startswith("ssd")]
+    return told([(text, places, where)], priced, ahead, lambda tokens: tokens * 10e-6, is_beside=False)
+
+
+def rounds_of(events):
+    """How many tokens each round drafted, where from, and how many were kept."""
+    drafts = {event.round: (len(event.tokens), event.source) for event in events if isinstance(event, Drafted)}
+    return [(drafts.get(e.round, (0, "none")), e.accepted) for e in events if isinstance(e, Verified)]
+
+
+def hits_in(events):
+    return sum(isinstance(event, Drafted) and event.source == "hit" for event in events)
+
+
+def round_one(drafted, accepted, token, branches):
+    yield Drafted(1, 3, 2, drafted, (0.9,) * len(drafted), (), "limit", "fresh", 2, 0, 1, "")
+    yield Verified(1, accepted, token, "bonus" if accepted == len(drafted) else "correction", 0, 1, 2)
+    yield Anticipated(1, branches, 0.5, 1, 2)
+
+
+def test_a_branch_tells_where_the_targets_token_stood_behind_the_favourite():
+    refused = round_one((5, 6), 1, 9, ((0, 3, 1), (1, 7, 1), (1, 9, 1), (2, 8, 1)))
+    assert stood(refused) == {1: Stood(1, True)}
+    missed = round_one((5, 6), 1, 9, ((0, 3, 1), (1, 7, 1), (1, 4, 1)))
+    assert stood(missed) == {1: Stood(2, False)}
+    after_all = round_one((5, 6), 2, 9, ((2, 8, 1), (2, 9, 1)))
+    assert stood(after_all) == {2: Stood(0, True)}
+
+
+def test_of_two_samples_the_one_that_found_it_is_believed_and_else_the_one_that_looked_further():
+    one, other = {3: Stood(2, False), 5: Stood(1, False)}, {3: Stood(0, True), 5: Stood(4, False)}
+    assert surer(one, other) == surer(other, one) == {3: Stood(0, True), 5: Stood(4, False)}
+
+
+@pytest.mark.parametrize("sampling", SHORT, ids=["greedy", "shared dice"])
+@pytest.mark.parametrize("label", ["ssd:2,branches=6", "ssd:5,branches=10", "ssd:3,fanout=uniform,branches=8"])
+def test_a_setting_that_did_not_run_plays_the_rounds_that_it_makes_once_it_runs(label, sampling):
+    for seed in range(3):
+        [choice] = parse_choices(f"{label},backup=neural,placement=in-turn")
+        events = live(f"{label},backup=neural,placement=in-turn", sampling, seed)[1]
+        played = ahead_of("static:12 ssd:4,branches=40,backup=neural,placement=in-turn", sampling, seed).play(choice)
+        for simulated in (played.refused, played.accepted):
+            assert rounds_of(simulated.traces[0]) == rounds_of(events)
+
+
+def test_what_stood_on_no_branch_is_played_both_ways_and_the_truth_lies_between():
+    for seed in range(4):
+        [choice] = parse_choices("ssd:3,branches=16,backup=neural,placement=in-turn")
+        events = live("ssd:3,branches=16,backup=neural,placement=in-turn", SHORT[1], seed)[1]
+        played = ahead_of("static:12 ssd:3,branches=5,backup=neural,placement=in-turn", SHORT[1], seed).play(choice)
+        least, most = (hits_in(simulated.traces[0]) for simulated in (played.refused, played.accepted))
+        assert least <= hits_in(events) <= most and least < most
+
+
+def test_without_ssd_nobody_knows_what_preparing_costs():
+    assert ahead_of("static:12", SHORT[0], 0) is None
+
+
+def test_over_rest_each_answer_adds_its_point_to_the_curve(world):
+    made = comparison(world, "static:3,ssd:4,branches=8,placement=in-turn")
+    decode(made)
+    bob = world.api(world.bob)
+    first = ask(bob, made, "strategy=ssd&lookahead=2&branches=6").json()
+    assert first["simulated"] is True and first["label"] == "ssd:2,branches=6" and 0 <= first["hit_rate"] <= 1
+    assert [point["value"] for point in first["curve"]["points"]] == [2]
+    second = ask(bob, made, f"strategy=ssd&lookahead={first['curve']['missing'][0]:.0f}&branches=6").json()
+    assert [point["value"] for point in second["curve"]["points"]] == [1, 2]
+    [ran] = [row for row in first["measured"] if row["strategy"] == "ssd"]
+    assert ran["simulated"] == pytest.approx(ran["speedup"]["median"], rel=0.01)  # by the correction
+    assert [row["simulated"] for row in first["measured"] if row["strategy"] == "static"] == [None]
+
+
+def test_over_rest_what_cannot_be_simulated_is_refused_in_words(world):
+    made = comparison(world, "static:3")
+    decode(made)
+    bob = world.api(world.bob)
+    assert "No ssd has run here" in ask(bob, made, "strategy=ssd").json()["detail"]
+    many = ask(bob, made, "strategy=ssd&branches=64")
+    assert (many.status_code, "at most 32 branches" in many.json()["detail"]) == (400, True)
+    assert ask(bob, made, "strategy=ssd&lookahead=2&branches=6&fanout=2/2/2").status_code == 400

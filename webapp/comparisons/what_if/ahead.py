@@ -1,0 +1,186 @@
+"""SSD under other settings: target and draft played out in time, along the texts that were recorded. No model runs.
+
+Where the draft is wrong a round ends, whatever the settings, and a run of SSD then tells on which of its branches the
+target's token stood: so branches can be placed anew. Where it stood on none, it may stand just behind them or nowhere;
+the simulation is made twice, once for each. What branches cost is read off the same run.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from decoding.events import Anticipated, Drafted, Event, Finished, Verified
+from decoding.spec import Choice
+from decoding.ssd.outcomes import RANKS
+from decoding.ssd.pace import Pace
+from decoding.ssd.planning import planner_for
+from decoding.ssd.prices import Prices, prices_from
+from decoding.ssd.settings import Settings
+from decoding.ssd.simulated import ANYTIME, IN_TURN, Plan, Simulated
+from decoding.ssd.simulator import simulate
+from decoding.ssd.track import Track
+from webapp.comparisons.what_if.places import Places
+
+MOST_BRANCHES = 32  # that are asked about
+LONGEST = 48  # tokens of a text that are played,
+MOST_TOKENS = 480  # and of all of them: an answer must not keep a slider waiting
+_ELSE = tuple(range(-10, -10 - RANKS - MOST_BRANCHES - 2, -1))  # tokens that cannot be the target's
+
+
+@dataclass(frozen=True)
+class Stood:
+    """Where the target's token stood on the draft's list, behind its favourite. Not found: at least so low."""
+
+    rank: int
+    was_found: bool
+
+
+def stood(events: Iterable[Event]) -> dict[int, Stood]:
+    """By place of the text, what one sample's branches tell of it."""
+    drafts: dict[int, int] = {}
+    verdicts: dict[int, tuple[int, Verified]] = {}
+    found, at = {}, 0
+    for event in events:
+        if isinstance(event, Drafted):
+            drafts[event.round] = len(event.tokens)
+        elif isinstance(event, Verified):
+            at += event.accepted + 1
+            verdicts[event.round] = at - 1, event
+        elif isinstance(event, Anticipated) and event.round in verdicts and event.round in drafts:
+            place, verdict = verdicts[event.round]
+            listed = [token for count, token, _ in event.branches if count == verdict.accepted]
+            if verdict.accepted == drafts[event.round]:  # then its favourite stands on the list too, first
+                listed = listed[1:] if listed[:1] != [verdict.token] else []
+            was_found = verdict.token in listed
+            found[place] = Stood(listed.index(verdict.token) if was_found else len(listed), was_found)
+    return found
+
+
+def surer(one: Mapping[int, Stood], other: Mapping[int, Stood]) -> dict[int, Stood]:
+    """What two samples of the same text tell together."""
+    return {
+        place: max(
+            (known[place] for known in (one, other) if place in known), key=lambda stood: (stood.was_found, stood.rank)
+        )
+        for place in {*one, *other}
+    }
+
+
+def track(text: Sequence[int], places: Places, where: Mapping[int, Stood], hopes: bool) -> Track:
+    """`hopes`: whether what nobody knows would have been to the draft's favour."""
+    said = [hopes if known is None else known for known in places.said]
+    preferred = [
+        (token, *_ELSE) if is_right else _listed(token, where.get(place), hopes)
+        for place, (token, is_right) in enumerate(zip(text, said, strict=True))
+    ]
+    ends = frozenset(text[-1:]) if places.has_ended else frozenset()
+    return Track((), tuple(text), tuple(preferred), places.record(hopes), places.room, ends)
+
+
+def _listed(token: int, stood: Stood | None, hopes: bool) -> tuple[int, ...]:
+    if stood is None:
+        return (_ELSE[0], token, *_ELSE[1:]) if hopes else _ELSE
+    if not stood.was_found and not hopes:
+        return _ELSE
+    before = 1 + min(stood.rank, len(_ELSE) - 1)
+    return (*_ELSE[:before], token, *_ELSE[before:])
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """The tracks of every prompt, told both ways, and what was measured of SSD on this machine."""
+
+    refused: Sequence[Track]
+    accepted: Sequence[Track]
+    alone: Sequence[float]  # seconds that autoregressive takes for each text
+    prices: Prices
+    is_beside: bool  # the draft had a place of its own
+
+    def play(self, choice: Choice) -> Played:
+        params = choice.params
+        settings = Settings(int(params["lookahead"]), int(params["branches"]), str(params["fanout"]), "neural")
+        plan = Plan(settings.lookahead, lambda: planner_for(settings, by_estimates=False), partial(Pace, "neural"))
+        placement = ANYTIME if self.is_beside else IN_TURN
+        low, high = (simulate(tracks, plan, self.prices, placement) for tracks in (self.refused, self.accepted))
+        return Played(self, low, high)
+
+
+def told(
+    texts: Sequence[tuple[Sequence[int], Places, Mapping[int, Stood]]],
+    priced: Sequence[Sequence[Event]],
+    ahead: Sequence[Sequence[Event]],
+    alone: Callable[[int], float],
+    *,
+    is_beside: bool,
+) -> Ahead | None:
+    """None where no SSD ran long enough to read prices off."""
+    if not any(isinstance(event, Anticipated) and event.round > 1 and event.passes > 1 for t in ahead for event in t):
+        return None
+    heads = [(text[:LONGEST], places.head(LONGEST), where) for text, places, where in texts]
+    few = heads[:: max(1, round(sum(len(text) for text, _, _ in heads) / MOST_TOKENS))]
+    refused, accepted = ([track(*of, hopes=hopes) for of in few] for hopes in (False, True))
+    seconds = [alone(len(text)) for text, _, _ in few]
+    return Ahead(refused, accepted, seconds, prices_from(priced, ahead), is_beside)
+
+
+@dataclass(frozen=True)
+class Played:
+    """As `simulation.Simulation`, of SSD."""
+
+    found: Ahead
+    refused: Simulated
+    accepted: Simulated
+    unmeasured: float = 0.0
+
+    @cached_property
+    def ratios(self) -> list[tuple[float, float]]:
+        both = zip(self.found.alone, self.refused.traces, self.accepted.traces, strict=True)
+        return [_sorted(alone / _seconds(one), alone / _seconds(other)) for alone, one, other in both]
+
+    @property
+    def middle(self) -> list[float]:
+        return [(low + high) / 2 for low, high in self.ratios]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.middle)
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        return statistics.median(low for low, _ in self.ratios), statistics.median(high for _, high in self.ratios)
+
+    @property
+    def mean_acceptance_length(self) -> float:
+        judged = sum(isinstance(event, Drafted) for event in self._events)
+        accepted = sum(event.accepted for event in self._events if isinstance(event, Verified))
+        return 1 + accepted / judged if judged else 1.0
+
+    @property
+    def num_target_passes(self) -> int:
+        return round(sum(isinstance(event, Verified) for event in self._events) / 2)
+
+    @property
+    def num_draft_passes(self) -> int:
+        made = (event.passes for event in self._events if isinstance(event, Drafted | Anticipated))
+        return round(sum(made) / 2)
+
+    @property
+    def hit_rate(self) -> float | None:
+        rates = [simulated.rates["hit_rate"] for simulated in (self.refused, self.accepted)]
+        return statistics.mean(rates) if None not in rates else None
+
+    @cached_property
+    def _events(self) -> list[Any]:
+        return [event for simulated in (self.refused, self.accepted) for trace in simulated.traces for event in trace]
+
+
+def _seconds(trace: Sequence[Event]) -> float:
+    return next(event.end_ns for event in reversed(trace) if isinstance(event, Finished)) * 1e-9
+
+
+def _sorted(one: float, other: float) -> tuple[float, float]:
+    return (one, other) if one < other else (other, one)
