@@ -2,7 +2,7 @@
 the target's token stands. Predictions are counts on top of a prior, so that the first rounds have some too.
 
 The prior is deliberately weak: eight tokens' worth of an acceptance, eight tokens' worth of a rank that is missed by F
-guesses with probability (F + 1) ** -0.65, as the starter pair's was under its default sampling (docs/log.md).
+guesses with probability (F + 1) ** -1.2, as the starter pair's was under its default sampling (docs/log.md).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from decoding.ssd import fanout
 
 RANKS = 12  # places of the draft's list that are told apart
 PRIOR_TOKENS = 8.0
-PRIOR_POWER = 0.65
+PRIOR_POWER = 1.2
 PRIOR_TAIL = [(rank + 1) ** -PRIOR_POWER - (rank + 2) ** -PRIOR_POWER for rank in range(RANKS)]
 
 Case = Literal["refused", "bonus"]

@@ -13,7 +13,7 @@ from decoding.ssd.outcomes import PRIOR_TOKENS, Outcomes
 from decoding.ssd.placing import Placed, Ranked, by_fanout, by_worth
 from decoding.ssd.settings import Settings
 
-PRIOR_ACCEPTANCE = {"neural": 0.6, "auto": 0.5, "ngram": 0.4, "random": 0.02}
+PRIOR_ACCEPTANCE = {"neural": 0.8, "auto": 0.7, "ngram": 0.5, "random": 0.02}
 PRIOR_ECHOES = {1: 0.4, 2: 0.6, 3: 0.7}  # by length of the context: that it is right where the draft is not
 
 

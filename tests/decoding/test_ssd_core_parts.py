@@ -115,11 +115,11 @@ def test_what_the_text_said_before_is_guessed_first_where_it_has_proved_right() 
     ranked = [[7, 5], [4, 8]]
     for _ in range(50):
         planner.tell(draft, accepted=0, rank=0, echoed=2)
-    assert planner.place(draft, [0.5, 0.55], ranked, echoed=[2, 0]).outcomes == ((0, 7),)
-    assert planner.place(draft, [0.5, 0.55], ranked, echoed=[0, 0]).outcomes == ((1, 4),)
-    assert planner.place(draft, [0.3, 0.55], ranked, echoed=[0, 0]).outcomes == ((0, 7),)  # 0.7 x 0.36 > 0.3 x 0.55
+    assert planner.place(draft, [0.6, 0.55], ranked, echoed=[2, 0]).outcomes == ((0, 7),)
+    assert planner.place(draft, [0.6, 0.55], ranked, echoed=[0, 0]).outcomes == ((1, 4),)
+    assert planner.place(draft, [0.3, 0.55], ranked, echoed=[0, 0]).outcomes == ((0, 7),)  # 0.7 x 0.56 > 0.3 x 0.55
     for _ in range(500):
         planner.tell(draft, accepted=0, rank=1, echoed=2)
-    assert planner.place(draft, [0.5, 0.55], ranked, echoed=[2, 0]).outcomes == ((0, 5),)
+    assert planner.place(draft, [0.6, 0.55], ranked, echoed=[2, 0]).outcomes == ((0, 5),)
     placed = planner.place(draft, [0.7, 0.55], ranked, echoed=[2, 0])
     assert placed.outcomes == ((1, 4),) and placed.predicted_hit == pytest.approx(0.7 * 0.55)
