@@ -14,6 +14,7 @@ import dataclasses
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from decoding.spec import Choice, Sampling, choose
 from decoding.summary import Sample, speedup
 from worker.terminal.arguments import STARTER, count_of, parser_of, read_bench, read_prompt_file
 from worker.terminal.ending import ended
+from worker.terminal.files import whole_file
 from worker.terminal.loading import load_pair
 
 AUTOREGRESSIVE, HEURISTIC, ORACLE = choose("autoregressive"), choose("heuristic"), choose("oracle", {"cap": CAP})
@@ -227,19 +229,17 @@ def run_all(argv: Sequence[str]) -> None:
     whole = Material.of(bench.prompts)
     material = Material(whole.training[: given.train], whole.validation[:limit], whole.test[:limit])
     other = Material.of(read_prompt_file(given.other, None, None)).test[:limit]
-    ready = load_pair(bench)
-    settings = {
-        "default sampling": bench.sampling,
-        "greedy": Sampling(max_new_tokens=bench.sampling.max_new_tokens),
-    }
-    results = {}
-    for title, sampling in settings.items():
-        results[title] = measure(ready.pair, material, other, sampling, given.repeats)
-        show(results[title], title)
-    if given.json:
-        document = {"hardware": dataclasses.asdict(ready.target.runner.facts), "results": results}
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps(document, indent=2) + "\n")
+    with whole_file(given.json) if given.json else nullcontext() as file:
+        ready = load_pair(bench)
+        results = {}
+        for title, sampling in (
+            ("default sampling", bench.sampling),
+            ("greedy", Sampling(max_new_tokens=bench.sampling.max_new_tokens)),
+        ):
+            results[title] = measure(ready.pair, material, other, sampling, given.repeats)
+            show(results[title], title)
+        if file:
+            json.dump({"hardware": dataclasses.asdict(ready.target.runner.facts), "results": results}, file, indent=2)
 
 
 if __name__ == "__main__":

@@ -120,6 +120,35 @@ def test_a_slip_is_told_in_one_sentence(
     assert "unrecognized arguments" in capsys.readouterr().err.lower()
 
 
+@pytest.mark.parametrize("main", [train_disco.main, oracle.main])
+def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
+    command: Callable[..., int], main: Callable[[], int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        assert command(main, *SMALL, 1, "--out", out) == 2
+        assert "is no folder of yours" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"] and (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("lookahead", ["0", "-3", "many"])
+def test_an_oracle_is_drawn_beside_a_lookahead_that_there_can_be(
+    command: Callable[..., int], lookahead: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(oracle.main, *SMALL, 1, "--lookahead", lookahead) == 2
+    assert "is not a whole number from 1 up" in capsys.readouterr().err
+
+
+def test_a_draft_that_always_agrees_leaves_nothing_behind(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, out = STARTER / "pair" / "target", tmp_path / "none"
+    pair = ["--target", target, "--draft", target, "--prompts", PROSE]
+    assert command(train_disco.main, *SMALL, 8, *pair, "--out", out) == 2
+    assert "all were accepted, so there is nothing to tell apart" in capsys.readouterr().err
+    assert not out.exists()
+
+
 def test_prompts_that_exceed_the_context_leave_nothing_behind(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from decoding import planning, probing
+from decoding.comparison import Pair
 from decoding.confirming import best_of_each, confirm, to_run
 from decoding.costs import Costs
 from decoding.disco import metrics, training
@@ -29,15 +30,8 @@ PLAN_FORMAT = "drafthouse.plan/1"
 def oracle(order: AskOracle, residents: Residents, say: Say, cancelled: Callable[[], bool]) -> None:
     pair, loaded = load_pair(order.pair, residents)
     say(loaded)
-    steps, count = Steps(say, {"recording": len(order.prompts)}), len(order.prompts)
-    recorded = planning.study(
-        pair,
-        order.prompts,
-        order.sampling,
-        tails=False,
-        told=lambda done: steps("recording", done, count),
-        cancelled=cancelled,
-    )
+    steps = Steps(say, {"recording": len(order.prompts)})
+    recorded = _recorded(order, pair, steps, cancelled, tails=False)
     if cancelled():
         return
     names = [recording.prompt for recording in recorded.recordings]
@@ -53,14 +47,7 @@ def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Callable[[]
     count, measured = len(order.prompts), probing.samples(len(order.prompts), with_classifier=chosen is not None)
     run_count = 5 if chosen else 4  # the baseline, and the strategies that settings are found for
     steps = Steps(say, {"recording": count, "measuring costs": measured, "confirming": run_count * count})
-    recorded = planning.study(
-        pair,
-        order.prompts,
-        order.sampling,
-        tails=True,
-        told=lambda done: steps("recording", done, count),
-        cancelled=cancelled,
-    )
+    recorded = _recorded(order, pair, steps, cancelled, tails=True)
     if cancelled():
         return
     steps("measuring costs", 0, 1)
@@ -80,6 +67,15 @@ def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Callable[[]
     if not cancelled():
         say(Found({**_document(best, rows, predictions, costs), "hardware": loaded.hardware,
                    "classifiers": _judged(recorded, costs, classifiers)}))  # fmt: skip
+
+
+def _recorded(
+    order: AskOracle | MakePlan, pair: Pair, steps: Steps, cancelled: Callable[[], bool], *, tails: bool
+) -> Study:
+    def told(done: int) -> None:
+        steps("recording", done, len(order.prompts))
+
+    return planning.study(pair, order.prompts, order.sampling, tails=tails, told=told, cancelled=cancelled)
 
 
 def _predicted(

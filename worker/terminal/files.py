@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,13 @@ from decoding.errors import DrafthouseError
 
 class BadOutput(DrafthouseError):
     code = "bad-output"
+
+
+def require_folder(path: Path) -> None:
+    """One that can be made or written in: told before the work and not after it. Nothing is made yet."""
+    there = next(place for place in (path.resolve(), *path.resolve().parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise BadOutput(f"{path} cannot be written: {there} is no folder of yours. Give another with --out DIR.")
 
 
 @contextmanager

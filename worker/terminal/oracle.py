@@ -9,18 +9,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from decoding.oracle import Analysis, Passes, analyse
-from worker.terminal.arguments import parser_of, read_bench
-from worker.terminal.files import whole_file
+from worker.terminal.arguments import count_of, parser_of, read_bench
+from worker.terminal.files import require_folder, whole_file
 from worker.terminal.pictures import bars, steps
 
 
 def run(argv: Sequence[str]) -> None:
     parser = parser_of("oracle", "Show how long each draft ought to be: the oracle's lookahead, round by round.")
     parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
-    parser.add_argument("--lookahead", type=int, default=5, metavar="K", help="the static lookahead to draw beside")
+    parser.add_argument(
+        "--lookahead", type=count_of, default=5, metavar="K", help="the static lookahead to draw beside"
+    )
     parser.add_argument("--out", type=Path, default=Path("oracle"), metavar="DIR", help="where pictures and data go")
     given = parser.parse_args(argv)
     bench = read_bench(given, given.split)
+    require_folder(given.out)
 
     from decoding.disco.making import Step  # loads torch: slips are told before that
     from decoding.planning import study

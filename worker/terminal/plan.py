@@ -41,14 +41,14 @@ def predicted(bench: Bench, ready: LoadedPair) -> list[Prediction]:
     from decoding.probing import probe
     from worker.terminal.studying import Steps
 
+    classifier = ready.pair.classifier("") if ready.pair.classifier_at("") is not None else None
     steps, due = Steps(), len(bench.prompts)
     recorded = study(
         ready.pair, bench.prompts, bench.sampling, tails=True, told=lambda n: steps(Step("recording", n, due))
     )
     steps.close()
-    has_classifier = ready.pair.classifier_at("") is not None
-    costs = probe(ready.pair, bench.prompts, bench.sampling, "" if has_classifier else None)
-    return best_of_each(predict(recorded, costs, ready.pair.classifier("") if has_classifier else None))
+    costs = probe(ready.pair, bench.prompts, bench.sampling, "" if classifier else None)
+    return best_of_each(predict(recorded, costs, classifier))
 
 
 def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from decoding.prompts import Prompt
 from worker.terminal.arguments import parser_of, read_bench, read_prompt_file
+from worker.terminal.files import require_folder
 
 
 def run(argv: Sequence[str]) -> None:
@@ -24,11 +25,12 @@ def run(argv: Sequence[str]) -> None:
     given = parser.parse_args(argv)
     bench = read_bench(given, None, all_splits=True)
     others = {path.name: _tested_on(read_prompt_file(path, None, given.limit)) for path in given.also}
+    out = given.out or bench.material.own_classifier
+    require_folder(out)
 
     from decoding.disco.making import Material, make_classifier  # loads torch: slips are told before that
     from worker.terminal.studying import Steps, loaded
 
-    out = given.out or bench.material.own_classifier
     material = Material.of(bench.prompts)
     steps = Steps()
     classifier = make_classifier(loaded(bench).pair, material, bench.sampling, others=others, told=steps)
