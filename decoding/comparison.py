@@ -15,6 +15,7 @@ import torch
 
 from decoding import chance
 from decoding.audit import audit
+from decoding.checkpoints import load
 from decoding.devices import free_bytes
 from decoding.dice import dice_for
 from decoding.disco.classifier import Classifier, load_classifier
@@ -27,6 +28,7 @@ from decoding.prompts import Prompt
 from decoding.registry import Parts, build
 from decoding.runner import ModelRunner
 from decoding.spec import Choice, Sampling, choose
+from decoding.ssd.lanes import PLACEMENTS, Lanes, check_ranked_together, open_lanes
 from decoding.ssd.memory import check_branches
 from decoding.ssd.resident import DraftProcess, placed
 from decoding.summary import Audit, Sample, sample_from_events
@@ -59,6 +61,7 @@ class Pair:
     fingerprints: tuple[str, str] | None = None  # of target and draft: a classifier must have been trained for them
     draft_process: DraftProcess | None = None  # where the draft can run beside the target
     again: Callable[[], Pair] | None = None  # how another process comes by the same pair; must survive pickling
+    lanes: dict[str, Lanes] = field(default_factory=dict)  # by placement, as far as they were opened
     _classifiers: dict[str, Classifier] = field(default_factory=dict)
 
     @property
@@ -86,8 +89,13 @@ class Pair:
     def begin(self, choices: Sequence[Choice]) -> None:
         """Start what they need besides the models. Says so in words where this machine cannot run one of them."""
         processes = [self.process_of(choice) for choice in choices]
+        check_ranked_together(
+            "beside" if p else c.params.get("placement") for c, p in zip(choices, processes, strict=True)
+        )
         for choice, process in zip(choices, processes, strict=True):
-            check_branches(choice, self.vocab, free_bytes(torch.device("cpu") if process else self.draft.device))
+            lanes = self.lanes_of(choice)
+            device = torch.device("cpu") if process else lanes.draft.device if lanes else self.draft.device
+            check_branches(choice, self.vocab, free_bytes(device))
         for process in processes:
             if process:
                 process.begin()
@@ -100,11 +108,26 @@ class Pair:
         """The draft's own, where the choice has it beside the target."""
         return placed(str(choice.params.get("placement", "in-turn")), self.draft_process)
 
+    def lanes_of(self, choice: Choice) -> Lanes | None:
+        """Where target and draft launch, if one thread drives both at once."""
+        placement = str(choice.params.get("placement", ""))
+        if placement in PLACEMENTS and placement not in self.lanes:
+            self.lanes[placement] = open_lanes(placement, self.target, self.draft, self._draft_on)
+        return self.lanes.get(placement)
+
+    def _draft_on(self, device: torch.device) -> ModelRunner:
+        assert self.draft_folder is not None
+        dtype = str(self.dtype).removeprefix("torch.")
+        return load(self.draft_folder, dtype=dtype, device=device, context=self.draft.context).runner
+
     def hardware_of(self, choice: Choice) -> str:
         """What the choice has to itself, for people."""
         process = self.process_of(choice)
         if process:
             return process.cores.with_target_on(self.target.device)
+        lanes = self.lanes_of(choice)
+        if lanes:
+            return str(lanes)
         if self.target.device.type != "cpu":
             return str(self.target.device)
         threads = torch.get_num_threads()
@@ -220,17 +243,25 @@ class Comparison:
         prompt = self.tokens(key.prompt)
         seed = self.seed(key.prompt, key.repeat)
         ending = self._ending(sampling)
-        process = self.pair.process_of(key.choice)
+        process, lanes = self.pair.process_of(key.choice), self.pair.lanes_of(key.choice)
+        place = process.cores if process else lanes
         clock = Clock()
         try:
             if key.choice.spec.role == "peer":
                 return self.pair.peer.decode(prompt, key.choice.params, sampling, seed, ending, sink, clock)
             dice = dice_for(sampling, self.pair.vocab, seed)
             parts = Parts(
-                self.pair.target, self.pair.draft, dice, clock, ending.end_tokens, self.pair.classifier, process
+                self.pair.target,
+                self.pair.draft,
+                dice,
+                clock,
+                ending.end_tokens,
+                self.pair.classifier,
+                process,
+                lanes,
             )
             request = Request(prompt, sampling.max_new_tokens, ending)
-            with torch.inference_mode(), process.cores.for_target() if process else nullcontext():
+            with torch.inference_mode(), place.for_target() if place else nullcontext():
                 return decode(request, self.pair.target, build(key.choice, parts), dice, sink, clock, self.cancelled)
         except (RuntimeError, MemoryError) as error:
             if not _is_out_of_memory(error):

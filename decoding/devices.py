@@ -6,6 +6,7 @@ import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -88,6 +89,35 @@ def wait_for(device: torch.device) -> None:
     """Until everything launched on the device is done. Never inside a round."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
+
+
+class Launched:
+    """What was launched on a device's current stream until now. A processor has done it by then."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._event: Any = None
+        if device.type == "cuda":
+            new_event: Any = torch.cuda.Event
+            self._event = new_event()
+            self._event.record(torch.cuda.current_stream(device))
+
+    @property
+    def is_done(self) -> bool:
+        """Without waiting."""
+        return self._event is None or bool(self._event.query())
+
+    def wait(self) -> None:
+        """For this and nothing else: other streams of the device go on."""
+        if self._event is not None:
+            self._event.synchronize()
+
+
+def on_its_way(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy where this side can read it, once what was launched until now is done. Into pinned memory: any other
+    would be waited for here."""
+    if tensor.device.type == "cpu":
+        return tensor
+    return torch.empty_like(tensor, device="cpu", pin_memory=True).copy_(tensor, non_blocking=True)
 
 
 def _left_in_container(otherwise: int) -> int:

@@ -6,7 +6,7 @@ same functions serve one drafted token, the rows of a verification, and the bran
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from decoding import chance
+from decoding.devices import Launched, on_its_way
 from decoding.errors import BrokenModel
 from decoding.spec import Sampling
 from decoding.verify import Verdict, by_equality, by_ratio, choose_each
@@ -31,6 +32,23 @@ class Drawn(Protocol):
     def tokens(self) -> tuple[int, ...]: ...
     @property
     def scores(self) -> Tensor: ...  # [k, V], what each token was chosen from
+
+
+class Weighing:
+    """A verdict that the device is at work on."""
+
+    def __init__(self, device: torch.device, read: Callable[[], Verdict]) -> None:
+        """`read` may look at whatever was launched before."""
+        self._launched = Launched(device)
+        self._read = read
+
+    def is_done(self) -> bool:
+        """Without waiting."""
+        return self._launched.is_done
+
+    def verdict(self) -> Verdict:
+        self._launched.wait()
+        return self._read()
 
 
 class Dice:
@@ -82,6 +100,10 @@ class Dice:
 
     def judge(self, logits: Tensor, draft: Drawn) -> Verdict:
         """The target's verdict on a draft, from its logits after the text and after each drafted token: [k + 1, V]."""
+        return self.weigh(logits, draft).verdict()
+
+    def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
+        """The same, as far as it can be launched without waiting for the device."""
         raise NotImplementedError
 
     def _penalised(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
@@ -120,9 +142,10 @@ class Greedy(Dice):
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
         return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
 
-    def judge(self, logits: Tensor, draft: Drawn) -> Verdict:
+    def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
         aheads = [draft.tokens[:i] for i in range(len(draft.tokens) + 1)]
-        return by_equality(_read(self.draw(self.scores(logits, aheads), aheads)), draft.tokens)
+        own = on_its_way(self.draw(self.scores(logits, aheads), aheads))
+        return Weighing(logits.device, lambda: by_equality(_read(own), draft.tokens))
 
 
 class Shared(Greedy):
@@ -179,7 +202,11 @@ class Ratio(Dice):
         q = _probabilities(scores[None])[0, token].item()
         return self._coin("accept", ahead) * q < p
 
-    def judge(self, logits: Tensor, draft: Drawn) -> Verdict:
+    def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
+        """Its steps depend on each other, so only the logits are waited for beside something else."""
+        return Weighing(logits.device, lambda: self._by_ratio(logits, draft))
+
+    def _by_ratio(self, logits: Tensor, draft: Drawn) -> Verdict:
         aheads = [draft.tokens[:i] for i in range(len(draft.tokens) + 1)]
         p = _probabilities(self.scores(logits, aheads))
         q = _probabilities(draft.scores).to(p.device)

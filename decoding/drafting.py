@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -87,6 +87,10 @@ class Drafter(Protocol):
         returns at once."""
         ...
 
+    def meanwhile(self, is_done: Callable[[], bool]) -> None:
+        """Called when the target's verdict has been launched: what this thread can do until it is there."""
+        ...
+
     def observe(self, draft: Draft, verdict: Verdict) -> None: ...
 
     def anticipated(self, number: int) -> Anticipated | None:
@@ -104,6 +108,9 @@ class NoDraft:
         return EMPTY
 
     def anticipate(self, text: Sequence[int], draft: Draft) -> None:
+        pass
+
+    def meanwhile(self, is_done: Callable[[], bool]) -> None:
         pass
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
@@ -137,6 +144,9 @@ class ModelDrafter:
         return self._queued(text, asked, room)
 
     def anticipate(self, text: Sequence[int], draft: Draft) -> None:
+        pass
+
+    def meanwhile(self, is_done: Callable[[], bool]) -> None:
         pass
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:

@@ -111,7 +111,9 @@ class _Rounds:
     def _judge(self, text: Sequence[int], draft: Draft) -> Verdict:
         need = len(draft.tokens) + 1
         logits = self.target.extend(align(self.target, [*text, *draft.tokens], need), need)
-        return self.dice.judge(logits, draft)
+        weighing = self.dice.weigh(logits, draft)
+        self.drafter.meanwhile(weighing.is_done)
+        return weighing.verdict()
 
 
 def _end(request: Request, target: ModelRunner) -> int:

@@ -12,8 +12,10 @@ from decoding.disco.rules import ClassifierStop, PricedStop
 from decoding.drafting import Drafter, ModelDrafter, NoDraft, StopRule
 from decoding.runner import ModelRunner
 from decoding.spec import Choice
+from decoding.ssd.alongside import Alongside
 from decoding.ssd.beside import Beside
-from decoding.ssd.drafter import InTurn, SsdDrafter
+from decoding.ssd.drafter import InTurn, SsdDrafter, Transport
+from decoding.ssd.lanes import Lanes
 from decoding.ssd.letters import Recipe
 from decoding.ssd.resident import DraftProcess, placed
 from decoding.ssd.settings import Settings
@@ -32,6 +34,7 @@ class Parts:
     end_tokens: Collection[int]
     classifier: Callable[[str], Classifier]
     draft_process: DraftProcess | None = None  # where the draft can run beside the target
+    lanes: Lanes | None = None  # where this thread drives both at once
 
     def drafter(self, rule: StopRule) -> Drafter:
         return ModelDrafter(self.draft, rule, self.dice, self.end_tokens)
@@ -59,10 +62,16 @@ def _ssd_disco(parts: Parts, cap: int, branches: int, classifier: str, placement
 def _speculating(parts: Parts, placement: str, settings: Settings, classifier: Classifier | None = None) -> Drafter:
     dice = parts.dice
     recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, parts.end_tokens, classifier)
-    process = placed(placement, parts.draft_process)
+    process = None if parts.lanes else placed(placement, parts.draft_process)
     with parts.clock.stopped():  # a process that was lost is started anew
-        transport = Beside(process, recipe) if process else InTurn(recipe.speculator(parts.draft))
+        transport = Beside(process, recipe) if process else _here(parts, recipe)
     return SsdDrafter(transport, parts.clock)
+
+
+def _here(parts: Parts, recipe: Recipe) -> Transport:
+    if parts.lanes is None:
+        return InTurn(recipe.speculator(parts.draft))
+    return Alongside(recipe.speculator(parts.lanes.runner), parts.lanes, recipe.sends_scores)
 
 
 # Peers have no builder: they bring a loop of their own (decoding.peers).

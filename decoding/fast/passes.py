@@ -61,6 +61,9 @@ class StaticPasses:
         self._captures = decoder.device.type == "cuda"
         # A pool of its own: a draft's and a target's graphs may replay at the same time.
         self._pool = torch.cuda.graph_pool_handle() if self._captures else None
+        # And a stream of its own to capture on: torch's is on the device that captured first.
+        new_stream: Any = torch.cuda.Stream
+        self._stream = new_stream(decoder.device) if self._captures else None
 
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
         form = self._form(len(ids), need, start + len(ids), is_tree=False)
@@ -101,7 +104,7 @@ class StaticPasses:
         if not self._captures or static.uses == 1:
             return static.launch()
         if static.graph is None:
-            static.capture(self._pool)
+            static.capture(self._pool, self._stream)
         return static.replay()
 
 
@@ -141,7 +144,7 @@ class StaticPass:
             self._mask_chain()
         return self._decoder(self.ids, self, self.form.need)
 
-    def capture(self, pool: Any) -> None:
+    def capture(self, pool: Any, stream: Any) -> None:
         """Run until every library has made its own buffers, choose how to attend, then record one run.
 
         Running twice writes the same keys and values to the same slots twice."""
@@ -153,7 +156,7 @@ class StaticPass:
         graph = torch.cuda.CUDAGraph()
         with (
             torch.cuda.device(self._values.device),
-            torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"),
+            torch.cuda.graph(graph, pool=pool, stream=stream, capture_error_mode="thread_local"),
         ):
             self._logits = self.launch()
         self.graph = graph

@@ -3,7 +3,7 @@ target goes on alone, and says why."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from time import perf_counter
@@ -52,6 +52,9 @@ class Beside:
     def anticipate(self) -> None:
         """It has been preparing since it answered."""
         self._verifying_since = perf_counter()
+
+    def meanwhile(self, is_done: Callable[[], bool]) -> None:
+        pass  # nor has it to be told
 
     def prepared(self) -> Prepared:
         return self._later().prepared

@@ -4,7 +4,7 @@ the verification is told afterwards. Where the draft's side lives is the transpo
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from decoding.drafting import EMPTY, Draft
@@ -26,6 +26,10 @@ class Transport(Protocol):
 
     def anticipate(self) -> None:
         """The target is about to verify: whatever is not under way yet starts now."""
+        ...
+
+    def meanwhile(self, is_done: Callable[[], bool]) -> None:
+        """The target's device verifies, and this thread has nothing to do until that is done."""
         ...
 
     def prepared(self) -> Prepared:
@@ -55,6 +59,9 @@ class InTurn:
         while self._speculator.step():
             pass
 
+    def meanwhile(self, is_done: Callable[[], bool]) -> None:
+        pass
+
     def prepared(self) -> Prepared:
         return self._prepared
 
@@ -76,6 +83,9 @@ class SsdDrafter:
     def anticipate(self, text: Sequence[int], draft: Draft) -> None:
         if draft is not EMPTY:
             self._transport.anticipate()
+
+    def meanwhile(self, is_done: Callable[[], bool]) -> None:
+        self._transport.meanwhile(is_done)
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
         self._verdict = verdict

@@ -150,8 +150,8 @@ class DraftProcess:
 
 
 def placed(placement: str, process: DraftProcess | None) -> DraftProcess | None:
-    """Where the draft works: in its process, or, where there is none or in turn is wanted, in the target's."""
-    if placement == "in-turn":
+    """Where the draft works: in its process, or, where there is none or another place is wanted, in the target's."""
+    if placement not in ("auto", "beside"):
         return None
     if placement == "beside" and process is None:
         raise BadDevice(

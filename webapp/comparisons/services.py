@@ -48,8 +48,8 @@ class Spec:
     @property
     def device_count(self) -> int:
         """A draft beside its target on a GPU has a core of the machine for itself."""
-        drafts = [choice.params.get("placement", "in-turn") for choice in self.choices]
-        return 2 if self.queue == Queue.GPU and any(placement != "in-turn" for placement in drafts) else 1
+        is_beside = any(choice.params.get("placement") in ("auto", "beside") for choice in self.choices)
+        return 2 if self.queue == Queue.GPU and is_beside else 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,198 @@
+"""SSD driven by one thread on two devices, here two processors: all of the path but streams, events and graphs."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeGuard
+
+import pytest
+import torch
+
+from decoding.comparison import Comparison
+from decoding.dice import dice_for
+from decoding.drafting import EMPTY
+from decoding.ending import Ending
+from decoding.errors import BadDevice, BadStrategy
+from decoding.events import Anticipated, Drafted, Event, Recorder, Verified
+from decoding.fast.runner import FastRunner
+from decoding.loop import Decoded, Request, decode
+from decoding.spec import Choice, Sampling, choose
+from decoding.ssd.alongside import Alongside
+from decoding.ssd.drafter import SsdDrafter
+from decoding.ssd.lanes import Lane, Lanes, open_lanes
+from decoding.ssd.letters import Recipe
+from decoding.ssd.settings import Settings
+from decoding.ssd.speculating import Speculator
+from decoding.table_runner import TableRunner
+from decoding.timing import Clock
+from tests.decoding import models
+from tests.decoding.test_comparison import pair
+from tests.decoding.test_planning import prompts
+from tests.decoding.worlds import World, some_classifier, state_of, tables
+
+CPU = torch.device("cpu")
+VOCAB, PROMPT = 14, [3, 1]
+SAMPLINGS = {
+    "greedy": Sampling(max_new_tokens=60),
+    "shared": Sampling(temperature=1.0, max_new_tokens=60, repetition_penalty=1.2),
+    "ratio": Sampling(temperature=1.0, dice="ratio", max_new_tokens=60),
+}
+
+
+class Late(Alongside):
+    """As if the target's device were done when somebody has looked so many times, or when the draft has nothing left
+    to do; a processor is done at once."""
+
+    def __init__(self, speculator: Speculator, lanes: Lanes, sends_scores: bool, looks: int | None) -> None:
+        super().__init__(speculator, lanes, sends_scores)
+        self._looks = looks
+
+    def meanwhile(self, is_done: Callable[[], bool]) -> None:
+        left = itertools.count() if self._looks is None else iter(range(self._looks))
+        super().meanwhile(lambda: next(left, None) is None)
+
+
+def run(world: World, sampling: Sampling, looks: int | None, with_classifier: bool = False) -> tuple[Decoded, Recorder]:
+    dice, clock, recorder = dice_for(sampling, VOCAB, 5), Clock(), Recorder()
+    settings = Settings(4, 9, backup="neural")
+    classifier = some_classifier() if with_classifier else None
+    recipe = Recipe(settings, sampling, VOCAB, 5, frozenset(), classifier)
+    lanes = Lanes(Lane(CPU, is_urgent=True), Lane(CPU), world.draft)
+    drafter = SsdDrafter(Late(recipe.speculator(world.draft), lanes, recipe.sends_scores, looks), clock)
+    request = Request(PROMPT, sampling.max_new_tokens, Ending(frozenset(), ()))
+    with torch.inference_mode(), lanes.for_target():
+        return decode(request, world.target, drafter, dice, recorder, clock), recorder
+
+
+def is_draft(event: Event) -> TypeGuard[Drafted]:
+    return isinstance(event, Drafted)
+
+
+@pytest.mark.parametrize("looks", [0, 1, 2, 3, None])
+@pytest.mark.parametrize("with_classifier", [False, True])
+@pytest.mark.parametrize("name", ["greedy", "shared"])
+def test_the_text_is_the_targets_own_whenever_it_is_done(name: str, with_classifier: bool, looks: int | None) -> None:
+    world = World.of_tables(VOCAB, 2, noise=0.9)
+    alone, _ = world.run(choose("autoregressive"), PROMPT, SAMPLINGS[name], 5)
+    decoded, _ = run(world, SAMPLINGS[name], looks, with_classifier)
+    assert decoded == alone
+
+
+@pytest.mark.parametrize("name", SAMPLINGS)
+def test_with_time_it_does_what_it_does_in_turn(name: str) -> None:
+    world, sampling = World.of_tables(VOCAB, 2, noise=0.9), SAMPLINGS[name]
+    in_turn = choose("ssd", {"branches": 9, "backup": "neural", "placement": "in-turn"})
+    expected, one = world.run(in_turn, PROMPT, sampling, 5)
+    decoded, other = run(world, sampling, looks=None)
+    assert decoded == expected
+    seen, wanted = (
+        [(event.round, event.tokens, event.source, event.confidence) for event in recorder.events if is_draft(event)]
+        for recorder in (other, one)
+    )
+    assert seen == wanted and {source for _, _, source, _ in seen} == {"fresh", "hit", "miss"}
+
+
+def test_it_prepares_while_the_target_is_not_done_and_not_longer() -> None:
+    world = World.of_tables(VOCAB, 2, noise=0.9)
+    for looks in (0, 1, 2, 3):
+        _, recorder = run(world, SAMPLINGS["greedy"], looks)
+        prepared = [event for event in recorder.events if isinstance(event, Anticipated)]
+        assert max((event.passes for event in prepared), default=0) == looks
+        hits = sum(isinstance(event, Drafted) and event.source == "hit" for event in recorder.events)
+        assert bool(hits) == (looks > 1)  # the first look opens the branches, the next gives each a token
+
+
+def test_what_is_prepared_lies_within_the_verification() -> None:
+    _, recorder = run(World.of_tables(VOCAB, 2), SAMPLINGS["greedy"], looks=4)
+    verdicts = {event.round: event for event in recorder.events if isinstance(event, Verified)}
+    for event in recorder.events:
+        if isinstance(event, Anticipated):
+            assert verdicts[event.round].start_ns <= event.start_ns <= event.end_ns <= verdicts[event.round].end_ns
+
+
+@pytest.mark.parametrize("placement", ["two-gpus", "two-streams"])
+def test_a_choice_goes_there_by_name(placement: str) -> None:
+    ready = pair()
+    _, draft = tables(ready.vocab, 1)
+    ready.lanes[placement] = Lanes(Lane(CPU), Lane(CPU), TableRunner(draft, state_of=state_of))
+    choices = [choose("autoregressive"), choose("ssd", {"placement": placement})]
+    comparison = Comparison(ready, prompts(2), choices, Sampling(temperature=1.0, max_new_tokens=12))
+    ready.begin(choices)
+    samples = [sample for group in comparison.run() for sample in group]
+    assert all(sample.audit and sample.audit.outcome == "identical" for sample in samples)
+    assert Counter(sample.strategy for sample in samples)[choices[1].label] == 2
+    assert ready.hardware_of(choices[1]) == "cpu, shared by target and draft on two streams"
+
+
+@pytest.mark.parametrize(("placement", "words"), [
+    ("two-gpus", f"two-gpus needs two CUDA devices; this machine has {torch.cuda.device_count()}"),
+    ("two-streams", "two-streams needs target and draft on one CUDA device, and the target is on cpu"),
+])  # fmt: skip
+def test_a_place_that_this_machine_has_not_is_refused_in_words(placement: str, words: str) -> None:
+    if torch.cuda.device_count() > 1 and placement == "two-gpus":
+        pytest.skip("this machine has two")
+    ready = pair()
+    with pytest.raises(BadDevice, match=words):
+        ready.begin([choose("ssd", {"placement": placement})])
+    assert not ready.lanes
+
+
+def test_one_device_shared_is_not_ranked_against_two() -> None:
+    ready = pair()
+    for placement in ("two-gpus", "two-streams"):
+        ready.lanes[placement] = Lanes(Lane(CPU), Lane(CPU), ready.draft)
+    both = [choose("ssd", {"placement": placement}) for placement in ("two-gpus", "two-streams")]
+    with pytest.raises(BadStrategy, match="not ranked against placement=two-gpus"):
+        ready.begin(both)
+    ready.begin(both[:1])
+    ready.begin(both[1:])
+
+
+def test_a_sample_without_room_for_a_draft_has_none() -> None:
+    world = World.of_tables(VOCAB, 2)
+    lanes = Lanes(Lane(CPU), Lane(CPU), world.draft)
+    recipe = Recipe(Settings(), SAMPLINGS["greedy"], VOCAB, 5, frozenset())
+    with torch.inference_mode():
+        alongside = Alongside(recipe.speculator(world.draft), lanes, recipe.sends_scores)
+        assert alongside.begin(PROMPT, 0).tokens == EMPTY.tokens
+        alongside.meanwhile(lambda: False)
+        assert alongside.prepared().passes == 0
+
+
+# On a GPU ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", SAMPLINGS)
+@pytest.mark.parametrize("placement", ["two-gpus", "two-streams"])
+def test_on_gpus_the_text_is_what_it_is_in_turn(placement: str, name: str, tmp_path: Path) -> None:
+    """Graphs are captured on both, one after the other; each round after that replays both at once."""
+    if torch.cuda.device_count() < (2 if placement == "two-gpus" else 1):
+        pytest.skip("this machine has fewer")
+    folders = [models.save(tmp_path / role, "llama", seed=1, **models.LLAMA) for role in ("target", "draft")]
+
+    def on(folder: Path, number: int) -> FastRunner:
+        return models.fast_runner(folder, device=torch.device("cuda", number))
+
+    world = World(on(folders[0], 0), on(folders[1], 0))
+    lanes = open_lanes(placement, world.target, world.draft, lambda device: on(folders[1], device.index or 0))
+    vocab = world.target.vocab_size
+    for _ in range(3):  # the second run captures, the third replays throughout
+        found = [on_gpu(world, choice, SAMPLINGS[name], vocab, lanes) for choice in (None, choose("ssd"))]
+        assert found[0] == found[1]
+
+
+def on_gpu(world: World, choice: Choice | None, sampling: Sampling, vocab: int, lanes: Lanes) -> list[int]:
+    if choice is None:
+        in_turn = choose("ssd", {"backup": "neural", "placement": "in-turn"})
+        return world.run(in_turn, PROMPT, sampling, 5)[0].tokens
+    recipe = Recipe(Settings(backup="neural"), sampling, vocab, 5, frozenset())
+    clock = Clock()
+    with torch.inference_mode(), lanes.for_target():
+        drafter = SsdDrafter(Alongside(recipe.speculator(lanes.runner), lanes, recipe.sends_scores), clock)
+        request = Request(PROMPT, sampling.max_new_tokens, Ending(frozenset(), ()))
+        dice = dice_for(sampling, vocab, 5)
+        return decode(request, world.target, drafter, dice, Recorder(), clock).tokens
