@@ -71,6 +71,11 @@ urlpatterns = [
     *noun("datasets", registry.Datasets, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     path("datasets/preview/", registry.Datasets.as_view({"post": "preview"}), name="datasets-preview"),
     path("datasets/<uuid:pk>/prompts/", registry.Prompts.as_view(LIST), name="datasets-prompts"),
+    path(
+        "datasets/<uuid:pk>/token-lengths/",
+        registry.TokenCounts.as_view(LIST | CREATE),
+        name="datasets-token-lengths",
+    ),
     path("classifiers/train/", registry.Classifiers.as_view({"post": "train"}), name="classifiers-train"),
     *noun("classifiers", registry.Classifiers, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     *noun("studies", studies.Studies, many=LIST | CREATE, one=READ | DELETE, verbs=("cancel", "retry", "restore")),
