@@ -20,6 +20,7 @@ from webapp.comparisons.models import Comparison, Sample
 from webapp.core.api import Nouns, once
 from webapp.core.cursor import AFTER, WAIT, Bound, number
 from webapp.core.problems import Invalid
+from webapp.core.waiting import rest
 from webapp.jobs import services as jobs
 from webapp.jobs.models import State
 from webapp.registry import services as registry
@@ -162,4 +163,4 @@ class Samples(Nouns):
                 return Response(
                     {"events": part.events, "words": part.words, "last_seq": last, "is_finished": is_finished}
                 )
-            time.sleep(0.25)
+            rest(0.25)

@@ -10,6 +10,7 @@ from django.core.asgi import get_asgi_application
 from webapp.core.bodies import LimitBodies
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
+settings.DATABASES["default"] |= settings.WEB_CONNECTIONS
 http = LimitBodies(get_asgi_application(), longest=settings.CHUNK_BYTES)
 
 from webapp.live.routing import websocket_urlpatterns  # noqa: E402  models are there only now

@@ -75,6 +75,7 @@ INSTALLED_APPS = [
     "webapp.live",
 ]
 MIDDLEWARE = [
+    "webapp.core.waiting.turns",
     "webapp.core.middleware.request_id",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -111,9 +112,16 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=134217728;",
     }
+    WEB_CONNECTIONS: dict[str, object] = {}
 else:
     DATABASES["default"].setdefault("CONN_MAX_AGE", 60)
     DATABASES["default"].setdefault("CONN_HEALTH_CHECKS", True)
+    # What the web process changes of this: each request has a thread of its own there, so two hundred at once would be
+    # two hundred connections, where PostgreSQL has a hundred for everybody. They share twenty and wait their turn.
+    WEB_CONNECTIONS = {
+        "CONN_MAX_AGE": 0,
+        "OPTIONS": {**DATABASES["default"].get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 20, "timeout": 60}},
+    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The broker. Without one nobody is woken: jobs wait in the database until a worker sweeps ----------------------------

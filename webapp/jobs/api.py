@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 from webapp.accounts.rights import Right
 from webapp.core.api import Nouns
 from webapp.core.cursor import AFTER, WAIT, number
+from webapp.core.waiting import rest
 from webapp.jobs import line, log, pauses, serializers, services, telemetry
 from webapp.jobs.models import Job, Kind, Queue, State, Worker
 
@@ -67,7 +68,7 @@ class JobsApi(Nouns):
             events = log.read(job=job.pk, after=after, limit=MOST_EVENTS)
             if events or job.is_final or time.monotonic() >= deadline:
                 break
-            time.sleep(0.5)
+            rest(0.5)
         last = events[-1].seq if events else after
         return Response(
             {

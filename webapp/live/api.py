@@ -19,6 +19,7 @@ from webapp.comparisons.what_if.asking import asked
 from webapp.core.api import Nouns
 from webapp.core.cursor import WAIT, number
 from webapp.core.problems import Invalid
+from webapp.core.waiting import rest
 from webapp.jobs.models import Job
 from webapp.live import tickets
 from webapp.live.board import Watching
@@ -106,7 +107,7 @@ def poll(request: Request, watch: Watching) -> dict[str, Any]:
     frames = watch.news()
     is_new = is_first or _moved(frames)
     while not is_new and not watch.is_over and time.monotonic() < deadline:
-        time.sleep(LOOK_EVERY)
+        rest(LOOK_EVERY)
         more = watch.news()
         is_new = bool(more)
         frames += more
