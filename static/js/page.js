@@ -36,7 +36,7 @@ document.addEventListener("click", async (event) => {
 document.addEventListener("input", (event) => {
   const form = event.target.closest("form[data-api]");
   if (!form) return;
-  const body = JSON.stringify(values(form));
+  const body = JSON.stringify(values(form)).replaceAll("'", "\\u0027"); // no apostrophe ends the quotes around it
   for (const place of form.querySelectorAll("[data-body]")) place.textContent = body;
 });
 

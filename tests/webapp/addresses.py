@@ -49,5 +49,11 @@ def address(pattern: URLPattern, things: dict[str, Any]) -> str:
         if key in ("pk", "id"):
             values[key] = (things.get(name) or things[name.split("-")[0]]).pk
         else:
-            values[key] = {"secret": "unknown", "kind": "models", "queue": "cpu", "sha256": "0" * 64}[key]
+            values[key] = {
+                "secret": "unknown",
+                "kind": "models",
+                "queue": "cpu",
+                "sha256": "0" * 64,
+                "name": "c.safetensors",
+            }[key]
     return reverse(name, kwargs=values)

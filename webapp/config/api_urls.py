@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from django.urls import path
+from typing import Any
+
+from django.urls import URLPattern, path
 from rest_framework.viewsets import ViewSetMixin
 
 from webapp.accounts import api as accounts
@@ -17,16 +19,18 @@ from webapp.sharing import api as sharing
 from webapp.studies import api as studies
 from webapp.uploads import api as uploads
 
-READ = {"get": "retrieve"}
-LIST = {"get": "list"}
-CREATE = {"post": "create"}
-CHANGE = {"patch": "partial_update"}
-DELETE = {"delete": "destroy"}
+Actions = dict[str, Any]  # method → action
+
+READ: Actions = {"get": "retrieve"}
+LIST: Actions = {"get": "list"}
+CREATE: Actions = {"post": "create"}
+CHANGE: Actions = {"patch": "partial_update"}
+DELETE: Actions = {"delete": "destroy"}
 
 
 def noun(
-    name: str, view: type[ViewSetMixin], *, many: dict[str, str], one: dict[str, str], verbs: tuple[str, ...] = ()
-):
+    name: str, view: type[ViewSetMixin], *, many: Actions, one: Actions, verbs: tuple[str, ...] = ()
+) -> list[URLPattern]:
     """The collection, one thing in it, and the verbs that are POSTed to one thing."""
     return [
         path(f"{name}/", view.as_view(many, basename=name), name=f"{name}-list"),
@@ -78,6 +82,11 @@ urlpatterns = [
     ),
     path("classifiers/train/", registry.Classifiers.as_view({"post": "train"}), name="classifiers-train"),
     *noun("classifiers", registry.Classifiers, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
+    path(
+        "classifiers/<uuid:pk>/files/<str:name>/",
+        registry.Classifiers.as_view({"get": "file"}, basename="classifiers"),
+        name="classifiers-file",
+    ),
     *noun("studies", studies.Studies, many=LIST | CREATE, one=READ | DELETE, verbs=("cancel", "retry", "restore")),
     path("studies/<uuid:pk>/document/", studies.Studies.as_view({"get": "document"}), name="studies-document"),
     path("strategies/", comparisons.StrategiesView.as_view(), name="strategies"),

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.http import HttpResponse
+from django.utils.http import content_disposition_header
 from django_filters import rest_framework as filters
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -178,6 +181,17 @@ class Classifiers(Entries):
     @once
     def create(self, request: Request) -> Response:
         return self.shown(services.add_classifier(by=self.actor, **self.read(serializers.NewClassifier)), 201)
+
+    @extend_schema(
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+        parameters=[OpenApiParameter("name", {"type": "string", "maxLength": 255}, OpenApiParameter.PATH)],
+    )
+    def file(self, request: Request, pk: UUID, name: str) -> HttpResponse:
+        """One of its files, to keep: weights or card. Always to be saved, never to be shown."""
+        content = services.classifier_file(classifier=self.get_object(), name=name)
+        response = HttpResponse(content, content_type="application/octet-stream")
+        response["Content-Disposition"] = content_disposition_header(True, name)
+        return response
 
     @extend_schema(request=serializers.NewTraining, responses={202: JobOut})
     @once

@@ -9,7 +9,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import UUID
 
 from webapp.core import strict_json
@@ -113,7 +113,7 @@ def _tensor(key: str, entry: Any, name: str) -> Tensor:
     return Tensor(entry["dtype"], item_count, *offsets)
 
 
-def _all_counts(value: Any) -> bool:
+def _all_counts(value: Any) -> TypeGuard[list[int]]:
     return isinstance(value, list) and all(type(item) is int and 0 <= item < 1 << 48 for item in value)
 
 

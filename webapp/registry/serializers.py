@@ -219,7 +219,7 @@ class LengthsOut(serializers.Serializer[Any]):
     shortest = serializers.IntegerField()
     median = serializers.IntegerField()
     longest = serializers.IntegerField()
-    context = ContextsOut()
+    context = ContextsOut()  # type: ignore[assignment]  # a field is none of the serializer's attributes
     over = OversOut()
     histogram = BarOut(many=True)
 
@@ -248,6 +248,11 @@ class PreviewOut(serializers.Serializer[Any]):
     first = PreviewPrompt(many=True)
 
 
+class ClassifierFileOut(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    size = serializers.IntegerField(help_text="bytes")
+
+
 class ClassifierOut(Output):
     class Meta:
         model = Classifier
@@ -257,9 +262,11 @@ class ClassifierOut(Output):
 class ClassifierWithCard(ClassifierOut):
     card = serializers.DictField(help_text="what training wrote: data, thresholds, curves, costs, predicted speed-ups")
 
+    files = ClassifierFileOut(many=True, source="upload.files", help_text="each at `files/{name}/`")
+
     class Meta:
         model = Classifier
-        fields = (*ClassifierOut.Meta.fields, "card")
+        fields = (*ClassifierOut.Meta.fields, "card", "files")
 
 
 def read_prompt_file(asked: dict[str, Any]) -> dict[str, Any]:

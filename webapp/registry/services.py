@@ -19,7 +19,7 @@ from decoding.spec import Sampling
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.core.problems import Conflict, Invalid
+from webapp.core.problems import Conflict, Invalid, NotFound
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Kind, Queue
 from webapp.registry import cards, checkpoints, pairing, tables
@@ -30,6 +30,7 @@ from webapp.uploads.models import Upload
 from webapp.uploads.reading import FileReader, whole
 
 LARGEST_PROMPT_FILE = 64 * 1024 * 1024
+LARGEST_CLASSIFIER = 64 * 1024 * 1024
 MOST_PROMPTS = 100_000
 PREVIEW = 5
 
@@ -227,6 +228,11 @@ def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Class
             f"A classifier is one .safetensors file with JSON beside it; this upload has {', '.join(names)[:200]}.",
             field="upload",
         )
+    if weights[0].size > LARGEST_CLASSIFIER:
+        raise Invalid(
+            f"{weights[0].path} has {weights[0].size} bytes; a classifier's may have {LARGEST_CLASSIFIER}.",
+            field="upload",
+        )
     checkpoints.safetensors_header(FileReader(weights[0], upload.team_id), weights[0].path)
     card = cards.of_upload(upload)
     classifier = Classifier.objects.create(
@@ -234,6 +240,14 @@ def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Class
     )
     audit.record(by, "added", classifier)
     return classifier
+
+
+def classifier_file(*, classifier: Classifier, name: str) -> bytes:
+    """One of its files, as it came: weights or card."""
+    for file in classifier.upload.files.all():
+        if file.name == name:
+            return whole(file, classifier.upload.team_id, longest=LARGEST_CLASSIFIER)
+    raise NotFound(f"{classifier.name} has no file {name[:80]!r}.")
 
 
 @transaction.atomic

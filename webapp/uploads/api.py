@@ -72,6 +72,7 @@ class Chunks(Nouns):
     )
     def update(self, request: Request, pk: UUID, sha256: str) -> Response:
         """One chunk, under the name of its SHA-256. Sending it again does no harm."""
-        stream = request.data.get("stream") or io.BytesIO()  # an empty body is not parsed
+        body: Any = request.data
+        stream = body.get("stream") or io.BytesIO()  # an empty body is not parsed
         services.receive(upload=self.get_object(), sha256=sha256, stream=stream, by=self.actor)
         return Response(status=204)

@@ -33,7 +33,7 @@ def is_packed(name: str) -> bool:
     return is_archive(name) or is_table(name)
 
 
-def members(reader: FileReader, name: str) -> Iterator[tuple[str, IO[bytes]]]:
+def members(reader: FileReader, name: str) -> Iterator[tuple[str, _Counted]]:
     """Each file in it: its clean path and a stream that may be read once. Links, devices and bombs raise Invalid."""
     budget = _Budget(GREATEST_RATIO * reader.size + LONGEST_READ, name)
     seen: set[str] = set()
@@ -55,7 +55,7 @@ def members(reader: FileReader, name: str) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def _zip(reader: FileReader, name: str) -> Iterator[tuple[str, IO[bytes]]]:
-    with zipfile.ZipFile(reader) as archive:  # type: ignore[arg-type]
+    with zipfile.ZipFile(reader) as archive:
         for info in archive.infolist():
             if info.is_dir():
                 continue
@@ -71,7 +71,7 @@ def _zip(reader: FileReader, name: str) -> Iterator[tuple[str, IO[bytes]]]:
 
 def _tar(reader: FileReader, name: str, budget: _Budget) -> Iterator[tuple[str, IO[bytes]]]:
     packed = name.lower().endswith("gz")
-    plain: Any = _Capped(gzip.GzipFile(fileobj=reader), budget) if packed else reader  # type: ignore[arg-type]
+    plain: Any = _Capped(gzip.GzipFile(fileobj=reader), budget) if packed else reader
     with tarfile.open(fileobj=plain, mode="r:") as archive:
         for info in archive:
             if info.isdir():

@@ -64,3 +64,8 @@ class UploadedFile(models.Model):
     class Meta:
         ordering = ["path"]
         constraints = [models.UniqueConstraint(fields=["upload", "path"], name="one_file_per_path_in_an_upload")]
+
+    @property
+    def name(self) -> str:
+        """Without its folders."""
+        return str(self.path.rsplit("/")[-1])

@@ -40,7 +40,7 @@ class ListedFile(Input):
 
 class Manifest(Input):
     name = Name(max_length=200)
-    files = ListedFile(many=True, allow_empty=False, max_length=services.MOST_FILES)
+    files = ListedFile(many=True, allow_empty=False, max_length=services.MOST_FILES)  # type: ignore[call-arg]
 
     def validate_files(self, value: list[dict[str, Any]]) -> list[Listed]:
         seen: set[str] = set()

@@ -23,13 +23,13 @@ def field(field: Field) -> dict[str, Any]:
 
 @register.inclusion_tag("core/_form.html", takes_context=True)
 def form(context: Context, form: Form, submit: str, **options: Any) -> dict[str, Any]:
-    """A whole form: its errors, its fields, one button. `api` adds "copy as curl / Python"."""
+    """A whole form: its errors, its fields, one button. `api` adds "copy as curl, CLI or Python"."""
     return {"form": form, "submit": submit, "request": context["request"], **options}
 
 
 @register.inclusion_tag("core/_code.html", takes_context=True)
 def as_code(context: Context, form: Form, api: str, method: str = "POST") -> dict[str, Any]:
-    """The same request for scripts, with what the form holds now; form.js keeps it in step with what is typed."""
+    """The same request for scripts, with what the form holds now; page.js keeps it in step with what is typed."""
     url = context["request"].build_absolute_uri(api)
     values = {f.name: _json_value(f) for f in form if f.value not in ("", None) or f.required}
     return {"url": url, "method": method, "body": json.dumps(values, ensure_ascii=False, default=str)}
@@ -93,6 +93,12 @@ def size(count: int | None) -> str:
 def count(number: Any) -> str:
     """A number with thin spaces between thousands."""
     return "–" if not isinstance(number, int) else f"{number:,}".replace(",", "\u202f")
+
+
+@register.filter
+def quotable(body: str) -> str:
+    """The same JSON without an apostrophe, so that none ends the quotes around it in a shell or in Python."""
+    return body.replace("'", "\\u0027")
 
 
 @register.filter

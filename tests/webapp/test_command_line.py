@@ -1,0 +1,99 @@
+"""`./drafthouse ask` and `send` against a real server, and the lines that forms offer to copy, run as they stand."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.webapp.browser.conftest import address  # noqa: F401
+from tests.webapp.live.conftest import layer, valkey  # noqa: F401
+from tests.webapp.uploads.conftest import bucket, s3_server  # noqa: F401
+from webapp.registry.models import Dataset
+from webapp.uploads.models import Chunk, Upload
+from webapp.uploads.reading import FileReader
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ROOT = Path(__file__).parents[2]
+NAME = "Bob's `touch x` $(touch x) \"set\" ''' \\"
+
+
+@pytest.fixture
+def run(world, address):  # noqa: F811
+    """In a shell at the root of Drafthouse, with a token of alice's."""
+    world.script("submit")
+
+    def run_one(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        told = {**os.environ, "DRAFTHOUSE_TOKEN": world.tokens["submit"], **environment}
+        return subprocess.run(["bash", "-c", line], cwd=ROOT, env=told, capture_output=True, text=True, check=False)
+
+    return run_one
+
+
+def test_a_question_is_answered_and_a_refusal_is_a_sentence(run, address):  # noqa: F811
+    made = run(f"""./drafthouse ask POST {address}/api/v1/datasets/ '{{"name": "x", "text": "one"}}'""")
+    assert (made.returncode, json.loads(made.stdout)["prompt_count"]) == (0, 1)
+    refused = run(f"./drafthouse ask POST {address}/api/v1/datasets/ '{{}}'")
+    assert (refused.returncode, refused.stdout) == (2, "") and "required" in refused.stderr
+    assert "Set DRAFTHOUSE_TOKEN" in run(f"./drafthouse ask GET {address}/api/v1/me/", DRAFTHOUSE_TOKEN="").stderr
+    away = run("./drafthouse ask GET http://127.0.0.1:1/api/v1/me/")
+    assert away.returncode == 3 and "does not answer" in away.stderr
+    assert run(f"./drafthouse ask POST {address}/api/v1/datasets/ '{{'").returncode == 2
+
+
+@pytest.mark.parametrize("language", ["curl", "cli", "python"])
+def test_what_a_form_offers_for_copying_does_what_the_form_does(world, run, address, language, tmp_path):  # noqa: F811
+    if language == "curl" and not shutil.which("curl"):
+        pytest.skip("there is no curl here")
+    filled = {"name": NAME, "text": "it's one\n", "file_name": "prompts.txt", "preview": ""}
+    host = address.removeprefix("http://")
+    page = world.page(world.alice).post("/datasets/new/", filled, headers={"host": host}).content.decode()
+    (pre,) = re.findall(rf'<pre data-code="{language}">(.*?)</pre>', page, re.DOTALL)
+    line = html.unescape(re.sub(r"</?span[^>]*>", "", pre))
+    if language == "python":
+        (tmp_path / "copied.py").write_text(line)
+        line = f"python3 {tmp_path / 'copied.py'}"
+    done = run(line)
+    assert done.returncode == 0, done.stderr
+    assert Dataset.objects.get().name == NAME
+    assert Dataset.objects.get().prompts.get().text == "it's one"
+    assert not (ROOT / "x").exists()
+
+
+def folder(at: Path) -> Path:
+    made = at / "tiny"
+    (made / "sub").mkdir(parents=True)
+    (made / "config.json").write_text("{}")
+    (made / "weights.bin").write_bytes(bytes(8 * 1024 * 1024) + b"tail")
+    (made / "sub" / "more.json").write_text("[]")
+    (made / ".hidden").write_text("not sent")
+    return made
+
+
+@pytest.mark.parametrize("place", ["folder", "bucket"])
+def test_a_folder_is_sent_once_and_nothing_of_it_twice(request, run, address, tmp_path, place):  # noqa: F811
+    if place == "bucket":
+        request.getfixturevalue("bucket")
+    line = f"./drafthouse send {folder(tmp_path)} --to {address}"
+    first = run(line)
+    assert first.returncode == 0, first.stderr
+    assert "4 of 4 pieces sent" in first.stderr
+    upload = Upload.objects.get(pk=first.stdout.strip())
+    paths = {file.path: FileReader(file, upload.team_id).read()[-4:] for file in upload.files.all()}
+    assert paths == {"tiny/config.json": b"{}", "tiny/sub/more.json": b"[]", "tiny/weights.bin": b"tail"}
+    again = run(line)
+    assert again.returncode == 0 and "pieces sent" not in again.stderr
+    assert Chunk.objects.count() == 4
+
+
+def test_nothing_to_send_is_told(run, address, tmp_path):  # noqa: F811
+    (tmp_path / "empty").mkdir()
+    told = run(f"./drafthouse send {tmp_path / 'empty'} --to {address}")
+    assert told.returncode == 2 and "no file to send" in told.stderr
+    assert run(f"./drafthouse send {tmp_path / 'nowhere'} --to {address}").returncode == 3

@@ -1,0 +1,39 @@
+"""`./drafthouse ask`: one request to a running Drafthouse, as every form's "copy as CLI" spells it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from worker.terminal.service import HERE, Refused, Service, exit_with
+
+
+def main(argv: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(
+        prog="./drafthouse ask",
+        description="Ask a running Drafthouse over REST; the API page of its menu lists what there is.",
+        epilog="DRAFTHOUSE_TOKEN holds the API token.",
+    )
+    parser.add_argument("method", choices=("GET", "POST", "PUT", "PATCH", "DELETE"))
+    parser.add_argument("address", help=f"such as {HERE}/api/v1/pairs/, or /api/v1/pairs/ alone for {HERE}")
+    parser.add_argument("body", nargs="?", help="JSON")
+    asked = parser.parse_args(argv)
+    try:
+        body = None if asked.body is None else json.loads(asked.body)
+    except ValueError as error:
+        parser.error(f"the body is no JSON: {error}")
+    parts = urlsplit(asked.address)
+    service = Service(f"{parts.scheme}://{parts.netloc}" if parts.netloc else HERE)
+    try:
+        answer = service.ask(asked.method, parts._replace(scheme="", netloc="").geturl(), body)
+    except (Refused, OSError) as error:
+        exit_with(error)
+    if answer is not None:
+        sys.stdout.write(f"{json.dumps(answer, indent=2, ensure_ascii=False)}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
