@@ -1,0 +1,95 @@
+"""Every page there is, found by its address, in both themes: nothing serious for axe, nothing wider than the window. It
+leaves a picture of each in `artefacts/`, or where DRAFTHOUSE_SHOTS says, for people to look at."""
+
+from __future__ import annotations
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from django.db import connections
+from django.test import Client
+from django.urls import NoReverseMatch, get_resolver, reverse
+
+from tests.webapp.browser.conftest import AXE
+from tests.webapp.everything import one_of_everything
+from webapp.accounts.models import Role, User
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+SHOTS = Path(os.environ.get("DRAFTHOUSE_SHOTS") or Path(__file__).parents[3] / "artefacts")
+WIDTHS = (360, 2560, 1280)
+REFUSED = {"not-found": "/nowhere/", "gone": "/shared/no-such-link/"}
+NO_PAGES = ("healthz", "readyz", "sign-out", "schema")
+
+
+def pages(world) -> dict[str, str]:
+    """By name: whatever answers a GET with a page, to an owner who operates the installation too."""
+    things = one_of_everything(world)
+    things["pair-history"] = things["pair"]
+    User.objects.filter(pk=world.bob.pk).update(is_operator=True)
+    world.bob.memberships.update(role=Role.OWNER)
+    client, found = Client(), {}
+    client.force_login(world.bob)
+    for name in sorted({name for name in get_resolver().reverse_dict if isinstance(name, str)} - {*NO_PAGES}):
+        for arguments in ([], [things[name].pk] if name in things else []):
+            try:
+                address = reverse(name, args=arguments)
+            except NoReverseMatch:
+                continue
+            answer = client.get(address)
+            if (
+                answer.status_code == 200
+                and answer["Content-Type"].startswith("text/html")
+                and "/api/v1/" not in address
+            ):
+                found[name] = address
+    return found
+
+
+@pytest.fixture
+def addresses(transactional_db, world):
+    with ThreadPoolExecutor(1) as hands:  # a thread of its own, because Django must not meet Playwright's loop
+        yield hands.submit(pages, world).result()
+        hands.submit(connections.close_all).result()
+
+
+def refused_quietly(page, path: str) -> None:
+    """A refusal is a page too, but the browser's console complains of its status."""
+
+    def answered(route):
+        answer = route.fetch()
+        assert answer.status >= 400
+        route.fulfill(response=answer, status=200)
+
+    page.route(re.compile(re.escape(path) + "$"), answered)
+
+
+def look_at(page, name: str, scheme: str) -> list[object]:
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+        if width == WIDTHS[-1] or scheme == "light":
+            page.screenshot(path=SHOTS / f"{name}-{scheme}-{width}.png", full_page=True)
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
+    return [(name, each["id"], [node["html"][:200] for node in each["nodes"]]) for each in grave]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_accessible_and_fits_every_width(open_page, addresses, scheme):
+    assert len(addresses) > 30
+    SHOTS.mkdir(exist_ok=True)
+    page = open_page("/comparisons/", color_scheme=scheme)
+    base, found = page.url.removesuffix("/comparisons/"), []
+    for name, path in {**addresses, **REFUSED}.items():
+        if name in REFUSED:
+            refused_quietly(page, path)
+        page.goto(base + path)
+        found += look_at(page, name, scheme)
+    page.context.clear_cookies()
+    page.goto(base + "/sign-in/")
+    found += look_at(page, "sign-in", scheme)
+    assert found == []
