@@ -67,5 +67,4 @@ class Watched(FileReader):
         if not self._hold.may_go_on():
             raise Stopped
         self._hold.progress(self.tell() * len(self._chunks) // max(1, self.size), len(self._chunks))
-        piece: bytes = super().read(size)
-        return piece
+        return super().read(size)

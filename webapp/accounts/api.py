@@ -33,11 +33,12 @@ class MeView(APIView):
     @extend_schema(request=serializers.NewDisplayName, responses=serializers.UserOut)
     def patch(self, request: Request) -> Response:
         """Change what others read as your name."""
-        _only_people(request.auth)
-        body = serializers.NewDisplayName(data=request.data)
+        actor: Any = request.auth
+        _only_people(actor)
+        body = serializers.NewDisplayName(data=request.data, context={"is_json": True})
         body.is_valid(raise_exception=True)
-        people.call(user=request.auth.user, by=request.auth, **body.validated_data)
-        return Response(serializers.UserOut(request.auth.user).data)
+        people.call(user=actor.user, by=actor, **body.validated_data)
+        return Response(serializers.UserOut(actor.user).data)
 
 
 class UserFilter(filters.FilterSet):

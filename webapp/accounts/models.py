@@ -62,7 +62,7 @@ class TeamQuerySet(models.QuerySet["Team"]):
     def visible_to(self, actor: Actor) -> TeamQuerySet:
         """A token sees its own team; a person sees every team of theirs."""
         if actor.token is not None:
-            return self.filter(pk=actor.team_id)
+            return self.filter(pk=actor.home.pk)
         return self.filter(memberships__user=actor.user)
 
 

@@ -26,5 +26,6 @@ class HasRight(SignedIn):
         super().has_permission(request, view)
         usual = Right.READ if request.method in SAFE_METHODS else Right.SUBMIT
         needs: dict[str, Right] = getattr(view, "needs", {})
-        request.auth.require(needs.get(getattr(view, "action", None) or "", usual))
+        actor: Any = request.auth
+        actor.require(needs.get(getattr(view, "action", None) or "", usual))
         return True

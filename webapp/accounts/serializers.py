@@ -134,29 +134,39 @@ class InvitationOut(Output):
 
     class Meta:
         model = Invitation
-        fields = ("id", "role", "created", "expires", "created_by", "used_at", "revoked_at", "is_open")
+        fields: tuple[str, ...] = ("id", "role", "created", "expires", "created_by", "used_at", "revoked_at", "is_open")
 
 
 class NewInvitationOut(InvitationOut):
     link = serializers.CharField(help_text="Shown this once; whoever opens it may join.", read_only=True)
 
     class Meta(InvitationOut.Meta):
-        fields = (*InvitationOut.Meta.fields, "link")
+        fields: tuple[str, ...] = (*InvitationOut.Meta.fields, "link")
 
 
 class TokenOut(Output):
-    is_valid = serializers.BooleanField()
+    is_valid = serializers.BooleanField()  # type: ignore[assignment]  # a field is none of the serializer's attributes
 
     class Meta:
         model = ApiToken
-        fields = ("id", "name", "key", "scope", "created", "expires", "last_used", "revoked_at", "is_valid")
+        fields: tuple[str, ...] = (
+            "id",
+            "name",
+            "key",
+            "scope",
+            "created",
+            "expires",
+            "last_used",
+            "revoked_at",
+            "is_valid",
+        )
 
 
 class NewTokenOut(TokenOut):
     token = serializers.CharField(help_text="Shown this once.", read_only=True)
 
     class Meta(TokenOut.Meta):
-        fields = (*TokenOut.Meta.fields, "token")
+        fields: tuple[str, ...] = (*TokenOut.Meta.fields, "token")
 
 
 class AuditOut(Output):

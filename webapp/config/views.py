@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from webapp.accounts.actor import Actor
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.config import status
 from webapp.core.pages import page
-from webapp.core.problems import Forbidden
 
 
 @page(Right.NONE)
@@ -55,7 +53,8 @@ class SystemView(APIView):
     @extend_schema(responses=status.SystemOut)
     def get(self, request: Request) -> Response:
         """Versions, migrations, workers, queue, disk, broker and configuration, without secrets; for the operator."""
-        request.auth.require_operator()
+        actor: Any = request.auth
+        actor.require_operator()
         return Response(status.SystemOut(status.system()).data)
 
 
@@ -64,16 +63,11 @@ class SchemaView(SpectacularAPIView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        return HttpResponse(_schema(type(request.accepted_renderer)), content_type=request.accepted_renderer.media_type)
+        kind: Any = type(request.accepted_renderer)
+        return HttpResponse(_schema(kind), content_type=kind.media_type)
 
 
 @functools.cache
-def _schema(renderer: type[BaseRenderer]) -> bytes:
+def _schema(renderer: Any) -> bytes:
     made = SchemaView.generator_class().get_schema(public=SchemaView.serve_public)
-    rendered: bytes = renderer().render(made, renderer_context={})
-    return rendered
-
-
-def _require_operator(actor: Actor) -> None:
-    if not actor.user.is_operator or (actor.token is not None and actor.right < Right.ADMIN):
-        raise Forbidden("Only the operator of this installation may see its state.", code="not-the-operator")
+    return bytes(renderer().render(made, renderer_context={}))

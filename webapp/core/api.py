@@ -37,7 +37,29 @@ class Input(serializers.Serializer[Any]):
         if isinstance(data, dict) and (unknown := sorted(set(data) - set(self.fields))):
             known = ", ".join(self.fields) or "nothing"
             raise serializers.ValidationError({name: f"This is not known here; known are {known}." for name in unknown})
+        if isinstance(data, dict) and self.context.get("is_json"):
+            misfits = {name: told for name in data if (told := _misfit(self.fields[name], data[name]))}
+            if misfits:
+                raise serializers.ValidationError(misfits)
         return super().to_internal_value(data)
+
+
+_IN_JSON = (
+    (serializers.BooleanField, (bool,), "true or false"),
+    (serializers.CharField, (str,), "a text"),
+    (serializers.IntegerField, (int, float), "a number"),
+    (serializers.FloatField, (int, float), "a number"),
+)
+
+
+def _misfit(field: Any, value: Any) -> str:
+    """Forms send nothing but texts, so fields read numbers from texts and more; in JSON a thing is what it is."""
+    if isinstance(field, serializers.ListField) and isinstance(value, list):
+        return next(filter(None, (_misfit(field.child, each) for each in value)), "")
+    for kind, types, name in _IN_JSON:
+        if isinstance(field, kind) and value is not None and type(value) not in types:
+            return f"This is {json.dumps(value)[:40]}, where {name} is due."
+    return ""
 
 
 class Visible(serializers.PrimaryKeyRelatedField[Any]):
@@ -47,7 +69,7 @@ class Visible(serializers.PrimaryKeyRelatedField[Any]):
         super().__init__(pk_field=serializers.UUIDField(), **options)
 
     def get_queryset(self) -> Any:
-        rows = super().get_queryset()
+        rows: Any = super().get_queryset()
         actor = self.context.get("actor")
         return rows.visible_to(actor).kept() if actor else rows.none()
 
@@ -125,7 +147,7 @@ class Nouns(viewsets.GenericViewSet[Any]):
 
     def read(self, kind: type[serializers.Serializer[Any]], **context: Any) -> dict[str, Any]:
         """The validated body."""
-        body = kind(data=self.request.data, context={**self.get_serializer_context(), **context})
+        body = kind(data=self.request.data, context={**self.get_serializer_context(), "is_json": True, **context})
         body.is_valid(raise_exception=True)
         return dict(body.validated_data)
 
@@ -183,7 +205,7 @@ def once(method: View) -> View:
             return Given(response.status_code, body, response.get("Location", ""))
 
         asked = json.dumps([request.method, request.get_full_path(), request.data], sort_keys=True)
-        actor = request.auth
+        actor: Any = request.auth
         given, repeated = answers.once(
             asker=hashlib.sha256(f"{actor.team_id} {actor.user.pk}".encode()).hexdigest(),
             key=key,

@@ -38,7 +38,7 @@ class _Body:
 
 
 class LimitBodies:
-    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]], *, longest: int) -> None:
+    def __init__(self, app: Callable[..., Awaitable[None]], *, longest: int) -> None:
         self.app = app
         self.longest = longest
 

@@ -133,7 +133,7 @@ class Form:
         """Name, label and value of each nested box."""
         for outer, kind in self.nested.items():
             given = (self.data or self.initial).get(outer) or {}
-            for name in kind().fields:
+            for name in map(str, kind().fields):
                 yield f"{outer}.{name}", name, given.get(name, "")
 
 

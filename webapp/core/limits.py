@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import cast
 
 from django.core.cache import cache
 from django.utils import timezone
@@ -20,7 +21,7 @@ class Limit:
     def spend(self, who: str) -> None:
         """Count one try. More than `count` in a window raise TooMany. A window begins with its first try."""
         now = int(timezone.now().timestamp())
-        since: int = cache.get_or_set(self._key(who), now, timeout=self.seconds)
+        since = cast(int, cache.get_or_set(self._key(who), now, timeout=self.seconds))
         tries = f"{self._key(who)}:{since}"
         cache.add(tries, 0, timeout=2 * self.seconds)  # outlives its window: it never ends between two lines here
         if cache.incr(tries) > self.count:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.serializers import ListSerializer
@@ -26,7 +26,7 @@ PROBLEM = {
 
 
 class ProblemSchema(AutoSchema):
-    def _get_response_bodies(self, direction: str = "response") -> Any:
+    def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> Any:
         bodies = super()._get_response_bodies(direction)
         bodies["4XX"] = {
             "description": "refused",
@@ -38,7 +38,8 @@ class ProblemSchema(AutoSchema):
         mapped = super()._map_serializer_field(field, direction, bypass_extensions)
         if not isinstance(field, ListSerializer):
             return mapped
-        bounds = {"minItems": None if field.allow_empty else 1, "maxItems": field.max_length}
+        most = getattr(field, "max_length", None)  # which the stubs do not know
+        bounds = {"minItems": None if field.allow_empty else 1, "maxItems": most}
         return mapped | {name: bound for name, bound in bounds.items() if bound}
 
 

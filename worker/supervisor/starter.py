@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from webapp.accounts import actor as actors
 from webapp.accounts import services as accounts
@@ -22,7 +23,7 @@ DEFAULTS = ROOT / "starter" / "defaults.json"
 ROLES = ("target", "draft")
 NAME = "Starter"
 DEMO_PROMPTS = 12
-DEMO: list[dict[str, object]] = [
+DEMO: list[dict[str, Any]] = [
     {"strategy": "static", "params": {"lookahead": 2}},
     {"strategy": "static", "params": {"lookahead": 4}},
     {"strategy": "threshold"},

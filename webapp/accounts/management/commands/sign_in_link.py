@@ -19,10 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("--user", help="whom to sign in")
 
     def handle(self, *args: Any, user: str | None, **options: Any) -> None:
-        if user is None:
-            found = services.first_owner()
-        else:
-            found = User.objects.filter(username=user.lower(), is_active=True).first()
-            if found is None:
-                raise CommandError(f"There is no user {user!r}; invite them from the team page.")
+        found = User.objects.filter(username=user.lower(), is_active=True).first() if user else services.first_owner()
+        if found is None:
+            raise CommandError(f"There is no user {user!r}; invite them from the team page.")
         self.stdout.write(reverse("enter", args=[services.issue_sign_in_link(user=found)]))
