@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 from torch import Tensor
 
@@ -16,6 +17,7 @@ from decoding.disco import rules
 from decoding.disco.classifier import Classifier
 from decoding.disco.recording import Recording
 from decoding.disco.scribes import Scribes, copies_for
+from decoding.disco.texts import Texts
 from decoding.loop import never
 from decoding.prompts import Prompt
 from decoding.replay import ByPlace, Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
@@ -91,13 +93,15 @@ def study(
     told: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
     scribes: Scribes | None = None,
+    texts: Texts = MappingProxyType({}),
 ) -> Study:
     """Write every prompt's text once and record the draft along it. `tails` are wanted for replays of rules that look
     at tokens, not for training. Under ratio dice each strategy has a text of its own; the recorded one is as likely as
-    any, so replays count what a run costs on the average. Who has `scribes` already lends them."""
+    any, so replays count what a run costs on the average. Who has `scribes` already, or `texts`,
+    lends them."""
     depth = CAP if tails else 0
     with nullcontext(scribes) if scribes else Scribes(pair, copies_for(pair, len(prompts))) as who:
-        return Study(who.record(prompts, sampling, depth, told=told, cancelled=cancelled))
+        return Study(who.record(prompts, sampling, depth, texts=texts, told=told, cancelled=cancelled))
 
 
 def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:

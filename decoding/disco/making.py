@@ -18,6 +18,7 @@ from decoding.costs import Costs
 from decoding.disco import features, metrics, training
 from decoding.disco.classifier import Classifier
 from decoding.disco.scribes import Scribes, copies_for
+from decoding.disco.texts import Texts
 from decoding.disco.training import Labelled
 from decoding.errors import BadPrompts
 from decoding.loop import never
@@ -94,19 +95,23 @@ def make_classifier(
     sampling: Sampling,
     *,
     others: Mapping[str, Sequence[Prompt]] = MappingProxyType({}),
+    texts: Texts = MappingProxyType({}),
     told: Told = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> Classifier:
     """The classifier with its card filled in; storing it is the caller's. `others` are prompt sets, by name, that it
-    is also tried on: what it is worth where it was not trained."""
-    return learn(pair, record(pair, material, sampling, others, told, cancelled), material, sampling, told)
+    is also tried on: what it is worth where it was not trained. `texts` are those that runs have written already."""
+    recorded = record(pair, material, sampling, others=others, texts=texts, told=told, cancelled=cancelled)
+    return learn(pair, recorded, material, sampling, told)
 
 
 def record(
     pair: Pair,
     material: Material,
     sampling: Sampling,
+    *,
     others: Mapping[str, Sequence[Prompt]] = MappingProxyType({}),
+    texts: Texts = MappingProxyType({}),
     told: Told = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> Recorded:
@@ -117,7 +122,7 @@ def record(
         def one(name: str, prompts: Sequence[Prompt], tails: bool = True) -> Study:
             hears = partial(_recorded, told, name, len(prompts))
             return planning.study(
-                pair, prompts, sampling, tails=tails, told=hears, cancelled=cancelled, scribes=scribes
+                pair, prompts, sampling, tails=tails, told=hears, cancelled=cancelled, scribes=scribes, texts=texts
             )
 
         return Recorded(

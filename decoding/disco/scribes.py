@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from types import MappingProxyType
 
 import torch
 
@@ -19,13 +20,16 @@ from decoding.comparison import Comparison, Key, Pair
 from decoding.devices import free_bytes
 from decoding.dice import dice_for
 from decoding.disco.recording import Recording, record
-from decoding.errors import DrafthouseError
+from decoding.disco.texts import Texts
+from decoding.drafting import read_prompt
+from decoding.errors import BadPrompts, DrafthouseError
 from decoding.events import Recorder
 from decoding.loop import never
 from decoding.model_folder import inspect
 from decoding.prompts import Prompt
 from decoding.spec import Sampling, choose
 
+LEAST_AGREED = 0.95  # a text of other settings parts from this one's within a few tokens
 LEAST_PROMPTS = 16  # fewer are written before a copy is loaded
 ROOM = 4  # a copy wants this many times the pair's weights free
 PATIENCE = 0.2  # s between looks at whether all is cancelled, where there is nothing to do but wait
@@ -42,6 +46,7 @@ class Work:
     prompt: Prompt
     sampling: Sampling
     tail_depth: int
+    text: Sequence[int] = ()  # where a run has written it already
 
 
 @torch.inference_mode()
@@ -49,7 +54,9 @@ def write(pair: Pair, work: Work, cancelled: Callable[[], bool] = never) -> Reco
     sampling, prompt = work.sampling, work.prompt
     writer = WRITER if sampling.fixes_the_text else DEEP_WRITER
     comparison = Comparison(pair, [prompt], [writer], sampling, cancelled=cancelled)
-    text = comparison.decode(Key(writer, prompt, 0), Recorder()).tokens
+    if work.text:
+        _check(comparison, prompt, work.text)
+    text = work.text or comparison.decode(Key(writer, prompt, 0), Recorder()).tokens
     return record(
         prompt.id,
         comparison.tokens(prompt),
@@ -61,6 +68,24 @@ def write(pair: Pair, work: Work, cancelled: Callable[[], bool] = never) -> Reco
         tail_depth=work.tail_depth,
         judge=None if sampling.fixes_the_text else pair.target,
     )
+
+
+def _check(comparison: Comparison, prompt: Prompt, text: Sequence[int]) -> None:
+    """That the target would say this text, token for token but for ties: one pass, where writing takes a hundred."""
+    pair, tokens = comparison.pair, comparison.tokens(prompt)
+    dice = dice_for(comparison.sampling, pair.vocab, comparison.seed(prompt, 0))
+    dice.commit(tokens)
+    aheads = [text[:place] for place in range(len(text))]
+    agreed = 0.0
+    if comparison.sampling.fixes_the_text and max(text) < pair.vocab and len(tokens) + len(text) <= pair.target.context:
+        read_prompt(pair.target, tokens)
+        said = dice.draw(dice.scores(pair.target.extend([*tokens[-1:], *text[:-1]], len(text)), aheads), aheads)
+        agreed = float((said.cpu() == torch.tensor(text)).float().mean())
+    if agreed < LEAST_AGREED:
+        raise BadPrompts(
+            f"The recorded text of prompt {prompt.id} is not what this target says with these settings; give the "
+            "settings of the run that was recorded, which must be greedy or have shared dice."
+        )
 
 
 class Scribes:
@@ -87,15 +112,16 @@ class Scribes:
         sampling: Sampling,
         tail_depth: int,
         *,
+        texts: Texts = MappingProxyType({}),
         told: Told = lambda done: None,
         cancelled: Callable[[], bool] = never,
     ) -> list[Recording]:
         """In the order of the prompts, whoever wrote them; fewer where it was cancelled. A prompt that cannot be
-        continued is refused before the first is written."""
+        continued is refused before the first is written. `texts` need no writing."""
         reading = Comparison(self.pair, prompts, [WRITER], sampling)
         for prompt in prompts:
             reading.tokens(prompt)
-        works = [Work(prompt, sampling, tail_depth) for prompt in prompts]
+        works = [Work(prompt, sampling, tail_depth, tuple(texts.get(prompt.id, ()))) for prompt in prompts]
         found: dict[int, Recording] = {}
         with _one_thread() if self._copies else contextlib.nullcontext():
             for number, recording in self._written(works, cancelled):

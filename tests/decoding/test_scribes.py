@@ -9,18 +9,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from io import StringIO
 from multiprocessing.connection import Connection
 
 import pytest
 import torch
 
-from decoding.comparison import Pair
+from decoding.comparison import Comparison, Pair
 from decoding.disco.recording import Recording
 from decoding.disco.scribes import Scribes, Work, copies_for, serve, write
-from decoding.errors import BadPrompt
+from decoding.disco.texts import texts_of
+from decoding.errors import BadPrompt, BadPrompts
 from decoding.prompts import Prompt
-from decoding.spec import Sampling
+from decoding.spec import Sampling, parse_choices
 from tests.decoding.test_comparison import pair
+from worker.terminal.trace import Trace
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=20)
 PROMPTS = [Prompt(f"p{i}", "abcdefgh"[i % 8] * 3) for i in range(12)]
@@ -79,6 +82,40 @@ def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None
     with pytest.raises(BadPrompt, match="Prompt long has 5000 tokens"):
         Scribes(pair()).record([*PROMPTS, Prompt("long", "a" * 5000)], SHARED, 0, told=told.append)
     assert not told
+
+
+def trace_of(sampling: Sampling, strategies: str) -> list[str]:
+    """As compare --trace writes it."""
+    file = StringIO()
+    trace = Trace(file)
+    for _ in Comparison(pair(), PROMPTS, parse_choices(strategies), sampling, 2, trace.sink_for).run():
+        trace.prompt_done()
+    return file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("sampling", [SHARED, Sampling(max_new_tokens=20)], ids=["shared", "greedy"])
+def test_recorded_runs_teach_what_texts_written_for_it_do(sampling: Sampling) -> None:
+    texts = texts_of(trace_of(sampling, "static:3,threshold:0.4"), "trace")
+    assert set(texts) == {prompt.id for prompt in PROMPTS}
+    with_them = Scribes(pair()).record(PROMPTS, sampling, 5, texts=texts)
+    assert all(map(same, with_them, Scribes(pair()).record(PROMPTS, sampling, 5)))
+
+
+@pytest.mark.parametrize(
+    "other", [Sampling(temperature=1.0, max_new_tokens=20, seed=1), replace(SHARED, dice="ratio")], ids=["seed", "dice"]
+)
+def test_a_text_of_other_settings_is_refused_in_words(other: Sampling) -> None:
+    texts = texts_of(trace_of(SHARED, "static:3"), "trace")
+    with pytest.raises(BadPrompts, match="text of prompt p0 is not what this target says with these settings"):
+        Scribes(pair()).record(PROMPTS, other, 0, texts=texts)
+
+
+@pytest.mark.parametrize(
+    "line", ["{", "[]", '{"prompt": "p0"}', '{"strategy":"s","prompt":"p","repeat":0,"event":"x"}']
+)
+def test_what_is_no_trace_is_refused_with_its_line(line: str) -> None:
+    with pytest.raises(BadPrompts, match="Line 2 of trace is no event of a trace"):
+        texts_of([trace_of(SHARED, "static:3")[0], line], "trace")
 
 
 def test_a_pair_that_no_other_process_can_load_is_not_copied() -> None:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from decoding.disco.texts import Texts, texts_of
+from decoding.errors import BadPrompts
 from decoding.prompts import Prompt
 from worker.terminal.arguments import parser_of, read_bench, read_prompt_file
 from worker.terminal.files import require_folder
@@ -22,9 +24,13 @@ def run(argv: Sequence[str]) -> None:
     parser.add_argument(
         "--also", type=Path, action="append", default=[], metavar="FILE", help="prompts to try it on, not to train on"
     )
+    parser.add_argument(
+        "--texts", type=Path, metavar="FILE", help="a trace of compare: texts that are in it are not written again"
+    )
     given = parser.parse_args(argv)
     bench = read_bench(given, None, all_splits=True)
     others = {path.name: _tested_on(read_prompt_file(path, None, given.limit)) for path in given.also}
+    texts = _texts(given.texts) if given.texts else {}
     out = given.out or bench.material.own_classifier
     require_folder(out)
 
@@ -33,11 +39,19 @@ def run(argv: Sequence[str]) -> None:
 
     material = Material.of(bench.prompts)
     steps = Steps()
-    classifier = make_classifier(loaded(bench).pair, material, bench.sampling, others=others, told=steps)
+    classifier = make_classifier(loaded(bench).pair, material, bench.sampling, others=others, texts=texts, told=steps)
     steps.close()
     classifier.save(out)
     print(report(classifier.card))
     print(f"\nStored in {out}.")
+
+
+def _texts(path: Path) -> Texts:
+    try:
+        with path.open(encoding="utf-8") as file:
+            return texts_of(file, path.name)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadPrompts(f"{path} cannot be read ({error}); give a trace that compare wrote.") from None
 
 
 def _tested_on(prompts: Sequence[Prompt]) -> Sequence[Prompt]:
