@@ -92,7 +92,7 @@ def measured(asked: argparse.Namespace) -> dict[str, Any]:
         comparison = make.comparison(world.actor(world.bob))
         Job.objects.exclude(pk=comparison.job.pk).delete()
         job = jobs.claim(worker="bench", queues=["cpu"])
-        prompt, repeat, runs = next(services.remaining(comparison=comparison))
+        prompt, repeat, runs = next(make.remaining(comparison))
         sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
         people = {"bob": world.bob, "charlie": world.charlie, "gone": world.victor}
         sessions = {name: session_of(user) for name, user in people.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -148,11 +149,26 @@ def card() -> dict[str, bytes]:
     return {"classifier.safetensors": weights, "card.json": json.dumps(STUDIES["card"]).encode()}
 
 
+def remaining(comparison: Comparison) -> Iterator[tuple[Prompt, int, list[Run]]]:
+    """What a worker would still decode: prompt by prompt, the strategies in an order that rotates with each."""
+    runs = list(comparison.runs.all())
+    done = set(
+        Sample.objects.filter(run__comparison=comparison).finished().values_list("run_id", "prompt_id", "repeat")
+    )
+    turn = 0
+    for repeat in range(1, comparison.repeats + 1):
+        for prompt in comparison.prompts:
+            order = runs[turn % len(runs) :] + runs[: turn % len(runs)]
+            turn += 1
+            if missing := [run for run in order if (run.pk, prompt.pk, repeat) not in done]:
+                yield prompt, repeat, missing
+
+
 def decode_all(comparison: Comparison, worker: str = "w1") -> None:
     """What a worker does, with made-up numbers instead of models."""
     job = jobs.claim(worker=worker, queues=["cpu"])
     assert job is not None
-    for prompt, repeat, runs in comparisons.remaining(comparison=comparison):
+    for prompt, repeat, runs in remaining(comparison):
         for run in runs:
             decode_one(job, run, prompt, repeat)
     jobs.succeed(job=job)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -242,22 +242,6 @@ def _seconds(spec: Spec) -> tuple[float | None, list[str]]:
 
 
 # What workers do -----------------------------------------------------------------------------------------------------
-
-
-def remaining(*, comparison: Comparison) -> Iterator[tuple[Prompt, int, list[Run]]]:
-    """What is still to be decoded: prompt by prompt, the strategies in an order that rotates with each, so that
-    whatever drifts on the machine hits all alike."""
-    runs = list(comparison.runs.all())
-    done = set(
-        Sample.objects.filter(run__comparison=comparison).finished().values_list("run_id", "prompt_id", "repeat")
-    )
-    turn = 0
-    for repeat in range(1, comparison.repeats + 1):
-        for prompt in comparison.prompts:
-            order = runs[turn % len(runs) :] + runs[: turn % len(runs)]
-            turn += 1
-            if missing := [run for run in order if (run.pk, prompt.pk, repeat) not in done]:
-                yield prompt, repeat, missing
 
 
 @transaction.atomic

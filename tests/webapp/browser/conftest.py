@@ -111,7 +111,7 @@ class Worker:
         self.left = self.does(self._remaining)
 
     def _remaining(self) -> list[tuple[Prompt, int, Run]]:
-        groups = services.remaining(comparison=self.comparison)
+        groups = make.remaining(self.comparison)
         return [(prompt, repeat, run) for prompt, repeat, runs in groups for run in runs]
 
     def begin(self) -> Sample:

@@ -80,7 +80,7 @@ def begun(world) -> Sample:
     comparison = make.comparison(world.actor(world.bob))
     Job.objects.exclude(pk=comparison.job.pk).delete()
     job = jobs.claim(worker="w1", queues=["cpu"])
-    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    prompt, repeat, runs = next(make.remaining(comparison))
     sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
     write(sample)
     return sample

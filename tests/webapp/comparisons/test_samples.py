@@ -20,21 +20,16 @@ def comparison(world) -> Comparison:
     return comparison
 
 
-def test_strategies_take_turns_at_going_first(comparison):
-    order = [[run.number for run in runs] for _, _, runs in services.remaining(comparison=comparison)]
-    assert order == [[1, 2], [2, 1], [1, 2]]
-
-
 def test_after_a_crash_only_what_is_missing_is_done_again(comparison):
     job = jobs.claim(worker="w1", queues=["cpu"])
-    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    prompt, repeat, runs = next(make.remaining(comparison))
     make.decode_one(job, runs[0], prompt, repeat)
     torn = services.begin_sample(job=job, run=runs[1], prompt=prompt, repeat=repeat, device="cpu")
     trace.append(sample=torn, first_seq=1, events=[{"seq": 1}])
     make.silence()
 
     comparison = Comparison.objects.get()
-    assert next(services.remaining(comparison=comparison))[2] == [runs[1]]
+    assert next(make.remaining(comparison))[2] == [runs[1]]
     make.decode_all(comparison, "w2")
     assert Sample.objects.finished().count() == Sample.objects.count() == 6
     again = Sample.objects.get(run=runs[1], prompt=prompt)
@@ -44,7 +39,7 @@ def test_after_a_crash_only_what_is_missing_is_done_again(comparison):
 
 def test_a_worker_that_lost_its_lease_cannot_write(comparison):
     old = jobs.claim(worker="w1", queues=["cpu"])
-    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    prompt, repeat, runs = next(make.remaining(comparison))
     sample = services.begin_sample(job=old, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
     make.silence()
     jobs.claim(worker="w2", queues=["cpu"])
@@ -56,7 +51,7 @@ def test_a_worker_that_lost_its_lease_cannot_write(comparison):
 
 def test_no_sample_is_counted_twice(comparison):
     job = jobs.claim(worker="w1", queues=["cpu"])
-    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    prompt, repeat, runs = next(make.remaining(comparison))
     sample = make.decode_one(job, runs[0], prompt, repeat)
     with pytest.raises(Conflict, match="finished already"):
         services.finish_sample(job=job, sample=sample, last_seq=9, numbers={"tokens": [], "tokens_per_s": 0})
@@ -64,7 +59,7 @@ def test_no_sample_is_counted_twice(comparison):
 
 def test_a_hole_in_the_trace_is_waited_for_and_a_repeat_does_no_harm(comparison):
     job = jobs.claim(worker="w1", queues=["cpu"])
-    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    prompt, repeat, runs = next(make.remaining(comparison))
     sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
 
     def seqs(after=0, limit=99):

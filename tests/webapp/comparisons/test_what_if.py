@@ -140,7 +140,7 @@ def comparison(world, labels, **sampling):
 def decode(made):
     """Every sample for real, in a world of tables."""
     job, sampling = jobs.claim(worker="w1", queues=["cpu"]), Sampling(**{**made.sampling, "stop": ()})
-    for prompt, repeat, runs in services.remaining(comparison=made):
+    for prompt, repeat, runs in make.remaining(made):
         for run in runs:
             sample = services.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
             decoded, events = live(run.label, sampling, prompt.number)

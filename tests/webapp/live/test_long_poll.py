@@ -39,7 +39,7 @@ def test_a_waiting_comparison_says_where_it_stands(world, comparison):
 def test_a_script_reads_all_of_it_by_asking_on(world, comparison):
     bob = world.api(world.bob)
     job = jobs.claim(worker="w1", queues=["cpu"])
-    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    prompt, repeat, runs = next(make.remaining(comparison))
     sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
     trace.append(sample=sample, first_seq=1, events=[{"seq": 1}], words={7: " the"})
     first = ask(bob, comparison)

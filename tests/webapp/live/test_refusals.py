@@ -38,7 +38,7 @@ def comparison(world) -> Comparison:
 def sample(comparison) -> Sample:
     """Being decoded, two events old."""
     job = jobs.claim(worker="w1", queues=["cpu"])
-    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    prompt, repeat, runs = next(make.remaining(comparison))
     sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
     trace.append(sample=sample, first_seq=1, events=[{"seq": 1}, {"seq": 2}])
     return sample

@@ -39,7 +39,7 @@ def job(comparison) -> Job:
 @pytest.fixture
 def sample(comparison, job) -> Sample:
     """The first sample, being decoded; nothing of its trace is written."""
-    prompt, repeat, runs = next(services.remaining(comparison=comparison))
+    prompt, repeat, runs = next(make.remaining(comparison))
     return services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
 
 
