@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from tests.webapp import make
 from webapp.accounts.models import User
+from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, LanguageModel, Pair
@@ -37,6 +38,20 @@ def launch_form(made_of, dataset, **changes):
 def test_a_new_team_is_led_to_its_first_comparison(world):
     shown = world.page(world.bob).get("/", follow=True).content.decode()
     assert "Add two models" in shown and "Make a pair" in shown and reverse("new-dataset") in shown
+
+
+def test_where_the_starter_pair_is_the_first_visit_is_one_click_from_a_comparison_of_it(world):
+    by, client = world.actor(world.bob), world.page(world.bob)
+    make.pair(by, name=demo.STARTER)
+    assert "Run the demo" not in client.get("/comparisons/").content.decode()
+    make.dataset(by, count=demo.PROMPTS + 1, name=f"{demo.STARTER} code")
+    assert "Run the demo" in client.get("/comparisons/").content.decode()
+    assert "Run the demo" not in world.page(world.victor).get("/comparisons/").content.decode()
+    answer = client.post(reverse("run-demo"))
+    made = Comparison.objects.get()
+    assert answer["Location"] == f"/comparisons/{made.pk}/"
+    assert (made.name, made.limit, made.split) == ("Demo", demo.PROMPTS, "test")
+    assert "Run the demo" not in client.get("/comparisons/").content.decode()
 
 
 def test_a_comparison_is_planned_then_launched(world, ready):

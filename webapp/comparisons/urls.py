@@ -6,6 +6,7 @@ from webapp.comparisons.across import pages as across
 urlpatterns = [
     path("comparisons/", views.comparisons, name="comparisons"),
     path("comparisons/new/", views.new_comparison, name="new-comparison"),
+    path("comparisons/demo/", views.run_demo, name="run-demo"),
     path("comparisons/<uuid:id>/bin/", views.bin_comparison, name="bin-comparison"),
     path("comparisons/<uuid:id>/restore/", views.restore_comparison, name="restore-comparison"),
     path("runs/", across.runs, name="runs"),

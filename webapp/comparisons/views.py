@@ -15,7 +15,7 @@ from decoding.errors import BadStrategy
 from decoding.spec import parse_choices
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
-from webapp.comparisons import services
+from webapp.comparisons import demo, services
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison
 from webapp.core.pages import listing, one, page
@@ -40,7 +40,7 @@ def comparisons(request: Asked) -> HttpResponse:
     )  # fmt: skip
     context: dict[str, Any] = {"list": found, "in_bin": request.GET.get("bin") == "1"}
     if not found.total and not request.GET:
-        context["first_steps"] = _first_steps(request)
+        context |= {"first_steps": _first_steps(request), "can_demo": demo.can_run(request.actor)}
     return render(request, "comparisons/comparisons.html", context)
 
 
@@ -60,6 +60,11 @@ def new_comparison(request: Asked) -> HttpResponse:
     }
     context = {"form": form, "plan": plan, "code": code}
     return render(request, "comparisons/new_comparison.html", context, status=422 if form.errors else 200)
+
+
+@page(Right.SUBMIT, ("POST",))
+def run_demo(request: Asked) -> HttpResponse:
+    return redirect("comparison", demo.launch(by=request.actor).pk)
 
 
 @page(Right.SUBMIT, ("POST",))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from webapp.accounts import actor as actors
 from webapp.accounts import services as accounts
 from webapp.accounts.actor import Actor
-from webapp.comparisons import services as comparisons
+from webapp.comparisons import demo
 from webapp.registry import services as registry
 from webapp.registry.models import Dataset, LanguageModel, Pair
 from webapp.uploads import services as uploads
@@ -19,16 +17,8 @@ from webapp.uploads import services as uploads
 ROOT = Path(__file__).resolve().parents[2]
 PAIR = ROOT / "starter" / "pair"
 PROMPTS = ROOT / "starter" / "prompts"
-DEFAULTS = ROOT / "starter" / "defaults.json"
 ROLES = ("target", "draft")
-NAME = "Starter"
-DEMO_PROMPTS = 12
-DEMO: list[dict[str, Any]] = [
-    {"strategy": "static", "params": {"lookahead": 2}},
-    {"strategy": "static", "params": {"lookahead": 4}},
-    {"strategy": "threshold"},
-    {"strategy": "ssd", "params": {"lookahead": 4, "branches": 8}},
-]
+NAME = demo.STARTER
 
 
 def load() -> None:
@@ -43,21 +33,11 @@ def load() -> None:
 
 
 def launch_demo() -> None:
-    """The starter pair on prompts that it was not trained on."""
     owner = actors.of_user(accounts.first_owner())
-    pair = Pair.objects.filter(team=owner.home, name=NAME).first()
-    code = Dataset.objects.filter(team=owner.home, name=f"{NAME} code").first()
-    if pair is None or code is None:
+    if demo.can_run(owner):
+        demo.launch(by=owner)
+    else:
         sys.stderr.write("There is no starter pair to show; the demo is left out.\n")
-        return
-    defaults = json.loads(DEFAULTS.read_text())
-    sampling = {**defaults["sampling"], "max_new_tokens": defaults["max_new_tokens"]}
-    with_classifier = [{"strategy": "disco"}, {"strategy": "ssd-disco"}] if pair.classifiers.exists() else []
-    strategies = [*DEMO, *with_classifier]
-    spec = comparisons.specify(
-        pair=pair, dataset=code, split="test", limit=DEMO_PROMPTS, strategies=strategies, sampling=sampling
-    )
-    comparisons.launch(name="Demo", spec=spec, by=owner)
 
 
 def _load_prompts(path: Path, owner: Actor) -> None:

@@ -1,0 +1,51 @@
+"""The comparison that shows what this is: the starter pair on prompts that it was not trained on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.conf import settings
+
+from webapp.accounts.actor import Actor
+from webapp.comparisons import services
+from webapp.comparisons.models import Comparison
+from webapp.core.problems import NotFound
+from webapp.registry.models import Dataset, Pair
+
+STARTER = "Starter"  # what the first start calls the pair in the box, and its prompts begin with
+DEFAULTS = settings.BASE_DIR / "starter" / "defaults.json"
+PROMPTS = 12
+STRATEGIES: list[dict[str, Any]] = [
+    {"strategy": "static", "params": {"lookahead": 2}},
+    {"strategy": "static", "params": {"lookahead": 4}},
+    {"strategy": "threshold"},
+    {"strategy": "ssd", "params": {"lookahead": 4, "branches": 8}},
+]
+
+
+def can_run(by: Actor) -> bool:
+    return by.can_submit and None not in _made_of(by)
+
+
+def launch(*, by: Actor) -> Comparison:
+    pair, prompts = _made_of(by)
+    if pair is None or prompts is None:
+        raise NotFound("The starter pair or its prompts are not in this team.", hint="Add models and prompts.")
+    defaults = json.loads(DEFAULTS.read_text(encoding="utf-8"))
+    sampling = {**defaults["sampling"], "max_new_tokens": defaults["max_new_tokens"]}
+    with_classifier = [{"strategy": "disco"}, {"strategy": "ssd-disco"}] if pair.classifiers.kept().exists() else []
+    spec = services.specify(
+        pair=pair,
+        dataset=prompts,
+        split="test",
+        limit=PROMPTS,
+        strategies=[*STRATEGIES, *with_classifier],
+        sampling=sampling,
+    )
+    return services.launch(name="Demo", spec=spec, by=by)
+
+
+def _made_of(by: Actor) -> tuple[Pair | None, Dataset | None]:
+    pair = Pair.objects.visible_to(by).kept().filter(name=STARTER).first()
+    return pair, Dataset.objects.visible_to(by).kept().filter(name=f"{STARTER} code").first()
