@@ -8,7 +8,9 @@ import { say } from "./race.js";
 import { Rounds } from "./rounds.js";
 import { Side } from "./side.js";
 import { Strip, visible } from "./strip.js";
-import { begin } from "./trace.js";
+import { ofLines, ofRounds } from "./summaries.js";
+import { describe } from "./svg.js";
+import { begin, decodeNs } from "./trace.js";
 import { Whenever } from "./whenever.js";
 import { overTime, roundByRound } from "./twins.js";
 
@@ -53,7 +55,15 @@ export class Reading {
     this.#side();
     if (isSame || !state.rounds.length) this.#chosen(state.rounds.length ? this.rounds.open : undefined);
     this.drawLines.call(isReplay, () => this.lines.draw(found, shown));
+    if (!isReplay) this.#describe(run.name, state, found);
     this.#twins();
+  }
+
+  #describe(name, state, found) {
+    if (!state.rounds.length) return;
+    describe(this.place.querySelector("#rounds"), ofRounds(name, state.rounds));
+    describe(this.place.querySelector("#lines"), ofLines(this.runs.filter((run) => found.get(run.number)?.rounds.length)
+      .map((run) => ({ name: run.name, tokens: found.get(run.number).tokens.length, ms: decodeNs(found.get(run.number)) / 1e6 }))));
   }
 
   #chosen(number) {

@@ -26,6 +26,11 @@ export function mark(strategy, r, x, y) {
   return svg("use", { class: "mark", href: `${marks}#${strategy}`, x: x - r, y: y - r, width: 2 * r, height: 2 * r });
 }
 
+/** What a picture shows, in words; nothing changes where there are none. */
+export function describe(picture, words) {
+  if (words && picture.getAttribute("aria-label") !== words) picture.setAttribute("aria-label", words);
+}
+
 /** An element's width, kept up to date without asking for it while drawing, which would lay out the page each time. Who
  * draws by it listens for `remeasured`: it may change without the window. */
 export function measured(element, usual = 600) {
