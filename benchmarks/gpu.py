@@ -1,10 +1,12 @@
-"""The bars of a GPU: tokens per second beside the memory bandwidth that limits them, and us beside transformers.
+"""The bars of a GPU: tokens per second beside the memory bandwidth that limits them, us beside transformers, and SSD
+with its draft on host cores and on a second stream.
 
-    .venv/bin/python -m benchmarks.gpu [--device cuda:0] [--pairs 1B,8B] [--json benchmarks/results/gpu.json]
+    ./drafthouse bench gpu [--device cuda:0] [--pairs starter,1B,8B] [--minutes 12] [--json FILE]
 
 Weights are random, made on the device in bfloat16. The draft is the target's first layers; what the later layers add is
 scaled down until draft and target agree about as often as real pairs do. Speed does not depend on what the weights
-are, acceptance does: it is printed. One sequence, greedy. Some minutes on one card.
+are, acceptance does: it is printed. The starter pair is real, and small for a card. One sequence, greedy. The time
+limit is for SSD, each pair an equal part of it; the rest takes some minutes.
 
 At one sequence every weight is read once per pass, so the limit is bytes of weights over bandwidth; the bandwidth is
 measured here, by copying.
@@ -17,66 +19,24 @@ import json
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM
 
+from benchmarks._made_pairs import PAIRS, PairShape, bytes_per_pass, layers, models, runner_of
+from benchmarks._placements import against_static, draft_process
+from decoding.checkpoints import load
 from decoding.comparison import Comparison, Pair
 from decoding.devices import device_called, name_of, wait_for
-from decoding.fast.runner import FastRunner
-from decoding.fast.shape import shape_of
-from decoding.fast.weights import weights_of
+from decoding.errors import BadDevice
 from decoding.peers import TransformersPeer
-from decoding.prompts import Prompt
+from decoding.prompts import Prompt, read_prompts
 from decoding.spec import Sampling, choose
+from decoding.ssd.resident import process_for
 from decoding.summary import Sample
 
-AGREEMENT = 0.75  # how often draft and target name the same next token on random text
-LLAMA = {"model_type": "llama", "tie_word_embeddings": False, "rms_norm_eps": 1e-5, "max_position_embeddings": 4096}
-
-
-@dataclass(frozen=True)
-class PairShape:
-    """A target's sizes, how many of its first layers are the draft, and whether transformers runs beside it."""
-
-    sizes: dict[str, int]
-    draft_layers: int
-    has_peer: bool
-
-    @property
-    def config(self) -> dict[str, Any]:
-        return LLAMA | self.sizes
-
-
-PAIRS = {
-    "1B": PairShape(
-        {
-            "vocab_size": 128256,
-            "hidden_size": 2048,
-            "intermediate_size": 8192,
-            "num_hidden_layers": 16,
-            "num_attention_heads": 32,
-            "num_key_value_heads": 8,
-        },
-        draft_layers=2,
-        has_peer=True,
-    ),
-    "8B": PairShape(
-        {
-            "vocab_size": 128256,
-            "hidden_size": 4096,
-            "intermediate_size": 14336,
-            "num_hidden_layers": 32,
-            "num_attention_heads": 32,
-            "num_key_value_heads": 8,
-        },
-        draft_layers=2,
-        has_peer=False,
-    ),
-}
+STARTER = Path(__file__).parents[1] / "starter"
 
 
 class Numbers:
@@ -110,72 +70,24 @@ def copy_bandwidth(device: torch.device, size: int = 2**31) -> float:
     return 2 * size / min(seconds)
 
 
-@torch.inference_mode()
-def models(shape: PairShape, device: torch.device, dtype: torch.dtype) -> tuple[Any, Any]:
-    """A target and the draft inside it, agreeing about as often as AGREEMENT."""
-    torch.manual_seed(0)
-    target, draft = (_model(shape.config | layers, device, dtype) for layers in ({}, _layers(shape.draft_layers)))
-    _share(target, draft)
-    late = target.model.layers[shape.draft_layers :]
-    words = torch.randint(0, shape.config["vocab_size"], (1, 256), device=device)
-    drafted = draft(words).logits.argmax(-1)
-    low, high = 0.0, 1.0
-    scale = 1.0  # of what the late layers add, so far
-    for _ in range(12):
-        middle = (low + high) / 2
-        for layer in late:
-            layer.self_attn.o_proj.weight.mul_(middle / scale)
-            layer.mlp.down_proj.weight.mul_(middle / scale)
-        scale = middle
-        agreement = (target(words).logits.argmax(-1) == drafted).float().mean()
-        low, high = (middle, high) if agreement > AGREEMENT else (low, middle)
-    return target, draft
-
-
-def _layers(count: int) -> dict[str, int]:
-    return {"num_hidden_layers": count}
-
-
-def _model(config: dict[str, Any], device: torch.device, dtype: torch.dtype) -> Any:
-    fields = {key: value for key, value in config.items() if key != "model_type"}
-    with device:
-        model = AutoModelForCausalLM.from_config(AutoConfig.for_model(config["model_type"], **fields), dtype=dtype)
-    return model.to(device).eval()
-
-
-def _share(target: Any, draft: Any) -> None:
-    """The draft's parameters become the target's own: no second copy."""
-    draft.model.embed_tokens, draft.model.norm, draft.lm_head = (
-        target.model.embed_tokens,
-        target.model.norm,
-        target.lm_head,
-    )
-    for number in range(len(draft.model.layers)):
-        draft.model.layers[number] = target.model.layers[number]
-
-
-def runner_of(model: Any, config: dict[str, Any], context: int, dtype: str) -> FastRunner:
-    shape = shape_of(config)
-    assert shape is not None
-    return FastRunner(shape, weights_of(shape, model.state_dict()), dtype=dtype, context=context, device=model.device)
-
-
-def bytes_per_pass(model: Any) -> int:
-    """What one pass must read: every weight but the embedding, of which it needs one row."""
-    read = [weight for name, weight in model.named_parameters() if "embed_tokens" not in name]
-    return sum(weight.numel() * weight.element_size() for weight in read)
-
-
 def measure(
-    shape: PairShape, device: torch.device, dtype: torch.dtype, *, prompts: int, prompt_tokens: int, new_tokens: int
+    shape: PairShape,
+    device: torch.device,
+    dtype: torch.dtype,
+    *,
+    prompts: int,
+    prompt_tokens: int,
+    new_tokens: int,
+    minutes: float,
 ) -> dict[str, Any]:
     target, draft = models(shape, device, dtype)
     limit_bytes = bytes_per_pass(target)
     context = prompt_tokens + new_tokens + 64
     named = str(dtype).removeprefix("torch.")
+    draft_config = shape.config | layers(shape.draft_layers)
     pair = Pair(
         runner_of(target, shape.config, context, named),
-        runner_of(draft, shape.config | _layers(shape.draft_layers), context, named),
+        runner_of(draft, draft_config, context, named),
         Numbers(),
         frozenset(),
         dtype,
@@ -185,7 +97,7 @@ def measure(
         pair.peer = ResidentPeer(target, draft)
         choices += [choose("assisted", {"lookahead": k, "threshold": 0.0}) for k in (3, 5)]
     else:
-        del target, draft  # the runners hold what they need
+        del target  # its runner holds what it needs
     ids = torch.randint(0, shape.config["vocab_size"], (prompts, prompt_tokens)).tolist()
     texts = [Prompt(str(number), " ".join(map(str, row))) for number, row in enumerate(ids)]
     sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
@@ -193,7 +105,31 @@ def measure(
     comparison.warm_up()
     comparison.warm_up()  # a form is captured when it comes a second time
     samples = [sample for group in comparison.run() for sample in group]
-    return {"bytes_per_pass": limit_bytes, "facts": vars(pair.target.facts), "strategies": _rows(samples)}  # type: ignore[attr-defined]
+    with draft_process(draft, draft_config, context, named) as pair.draft_process:
+        placed = against_static(pair, texts, sampling, minutes, told)
+    return {
+        "bytes_per_pass": limit_bytes,
+        "facts": vars(pair.target.facts),  # type: ignore[attr-defined]
+        "strategies": _rows(samples),
+        "ssd": placed,
+    }
+
+
+def measure_starter(device: torch.device, *, prompts: int, new_tokens: int, minutes: float) -> dict[str, Any]:
+    """SSD alone: the pair that ships, on prompts that it was not trained on."""
+    target, draft = (load(STARTER / "pair" / role, device=device) for role in ("target", "draft"))
+    file = STARTER / "prompts" / "code.jsonl"
+    texts = [prompt for prompt in read_prompts(file.read_text(), file.name) if prompt.split == "test"][:prompts]
+    pair = Pair(target.runner, draft.runner, target.tokenizer, frozenset(), torch.float32)
+    pair.draft_process = process_for(STARTER / "pair" / "draft", "auto", draft.runner.context)
+    try:
+        return {"ssd": against_static(pair, texts, Sampling(max_new_tokens=new_tokens), minutes, told)}
+    finally:
+        pair.close()
+
+
+def told(line: str) -> None:
+    print(line, flush=True)
 
 
 def _rows(samples: Sequence[Sample]) -> dict[str, dict[str, Any]]:
@@ -234,39 +170,63 @@ def bars(name: str, found: dict[str, Any], bandwidth: float) -> list[dict[str, A
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", default="cuda:0")
-    parser.add_argument("--pairs", default="1B,8B")
-    parser.add_argument("--prompts", type=int, default=4)
-    parser.add_argument("--prompt-tokens", type=int, default=128)
-    parser.add_argument("--new-tokens", type=int, default=256)
-    parser.add_argument("--json", type=Path, default=Path("benchmarks/results/gpu.json"))
-    options = parser.parse_args()
-    device = device_called(options.device)
+    parser = argparse.ArgumentParser(
+        prog="./drafthouse bench gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options = _options(parser)
+    try:
+        device = device_called(options.device)
+    except BadDevice as error:
+        parser.error(str(error))
     bandwidth = copy_bandwidth(device)
-    print(f"{name_of(device)}: a copy moves {bandwidth / 1e9:,.0f} GB/s")
-    pairs, checked = {}, []
-    for name in options.pairs.split(","):
-        found = measure(
-            PAIRS[name],
-            device,
-            torch.bfloat16,
-            prompts=options.prompts,
-            prompt_tokens=options.prompt_tokens,
-            new_tokens=options.new_tokens,
-        )
-        pairs[name] = found
-        print(f"\n{name}: {found['bytes_per_pass'] / 1e9:.2f} GB per pass")
-        for label, row in found["strategies"].items():
-            print(f"  {label:40} {row['tokens_per_s']:8.1f} tokens/s  accepted {row['acceptance_rate']}")
-        checked += bars(name, found, bandwidth)
-    print()
+    told(f"{name_of(device)}: a copy moves {bandwidth / 1e9:,.0f} GB/s")
+    pairs = {name: _measured(name, device, options) for name in options.pairs}
+    checked = [bar for name in pairs if name in PAIRS for bar in bars(name, pairs[name], bandwidth)]
+    told("")
     for bar in checked:
         mark = "" if not bar["counts"] else "met" if bar["value"] >= bar["at_least"] else "MISSED"
-        print(f"{bar['bar']:55} {bar['value']:6.2f}  (bar {bar['at_least']})  {mark}")
+        told(f"{bar['bar']:55} {bar['value']:6.2f}  (bar {bar['at_least']})  {mark}")
     options.json.parent.mkdir(parents=True, exist_ok=True)
     result = {"device": name_of(device), "copy_bytes_per_s": bandwidth, "pairs": pairs, "bars": checked}
     options.json.write_text(json.dumps(result, indent=2) + "\n")
+
+
+def _measured(name: str, device: torch.device, options: argparse.Namespace) -> dict[str, Any]:
+    told(f"\n{name}")
+    minutes = options.minutes / len(options.pairs)
+    if name == "starter":
+        return measure_starter(device, prompts=options.prompts, new_tokens=options.new_tokens, minutes=minutes)
+    found = measure(
+        PAIRS[name],
+        device,
+        torch.bfloat16,
+        prompts=options.prompts,
+        prompt_tokens=options.prompt_tokens,
+        new_tokens=options.new_tokens,
+        minutes=minutes,
+    )
+    told(f"  {found['bytes_per_pass'] / 1e9:.2f} GB per pass")
+    for label, row in found["strategies"].items():
+        told(f"  {label:40} {row['tokens_per_s']:8.1f} tokens/s  accepted {row['acceptance_rate']}")
+    return found
+
+
+def _options(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    names = ("starter", *PAIRS)
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--pairs", type=lambda text: text.split(","), default=names, help=f"some of {','.join(names)}")
+    parser.add_argument("--prompts", type=int, default=4)
+    parser.add_argument("--prompt-tokens", type=int, default=128)
+    parser.add_argument("--new-tokens", type=int, default=256)
+    parser.add_argument("--minutes", type=float, default=12.0, help="the most that SSD's comparisons may take")
+    parser.add_argument("--json", type=Path, default=Path("benchmarks/results/gpu.json"))
+    options = parser.parse_args()
+    unknown = [name for name in options.pairs if name not in names]
+    if unknown:
+        parser.error(f"There is no pair called {unknown[0]!r}. Pairs are {', '.join(names)}.")
+    if min(options.minutes, options.prompts, options.prompt_tokens, options.new_tokens) <= 0:
+        parser.error("--minutes, --prompts, --prompt-tokens and --new-tokens must be above 0.")
+    return options
 
 
 if __name__ == "__main__":

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
-from benchmarks.gpu import PAIRS, PairShape, bars, copy_bandwidth, measure
+from benchmarks._made_pairs import PAIRS, PairShape
+from benchmarks._placements import against_static
+from benchmarks.gpu import bars, copy_bandwidth, main, measure
+from decoding.spec import Sampling
+from decoding.ssd.lanes import Lane, Lanes
+from tests.decoding.test_comparison import pair
+from tests.decoding.test_planning import prompts
 
 TINY = PairShape(
     {
@@ -24,7 +32,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, object]:
-    return measure(TINY, CPU, torch.float32, prompts=2, prompt_tokens=12, new_tokens=24)
+    return measure(TINY, CPU, torch.float32, prompts=2, prompt_tokens=12, new_tokens=24, minutes=10)
 
 
 def test_it_measures_every_strategy(found: dict[str, dict[str, dict[str, object]]]) -> None:
@@ -37,6 +45,48 @@ def test_it_measures_every_strategy(found: dict[str, dict[str, dict[str, object]
 def test_it_holds_each_pair_to_its_bars(found: dict[str, object]) -> None:
     bandwidth = copy_bandwidth(CPU, 2**20)
     assert [bar["at_least"] for bar in bars("1B", found, bandwidth)] == [0.75, 3.0, 3.0]
+
+
+def test_ssd_stands_beside_static_wherever_it_can_be(found: dict[str, dict[str, dict[str, Any]]]) -> None:
+    """The draft in a process on host cores; two streams need a card, and without one that is said instead."""
+    beside, streams = (found["ssd"][placement] for placement in ("beside", "two-streams"))
+    assert "CUDA" in streams["not run"]
+    if "not run" in beside:
+        assert "two processor cores" in beside["not run"]
+        return
+    assert beside["prompts"] == 2 and beside["best static"].startswith("static:")
+    ssd = [row for label, row in beside["rows"].items() if label.startswith("ssd")]
+    assert len(ssd) == 4 and all(row["hit_rate"] is not None and "draft on" in row["hardware"] for row in ssd)
+    assert all(verdict == "identical" for row in beside["rows"].values() for verdict in row["audit"])
+
+
+def test_two_streams_are_measured_where_there_is_a_lane_for_each() -> None:
+    ready = pair()
+    ready.lanes["two-streams"] = Lanes(Lane(CPU), Lane(CPU), ready.draft)
+    lines: list[str] = []
+    found = against_static(ready, prompts(1), Sampling(max_new_tokens=8), 10, lines.append)
+    assert found["two-streams"]["rows"]["ssd:3,branches=4,backup=neural,placement=two-streams"]["tokens_per_s"] > 0
+    assert "two processor cores" in found["beside"]["not run"]  # this pair has no process for its draft
+    assert sum("tokens/s" in line for line in lines) == 10
+
+
+def test_what_time_does_not_allow_for_is_said() -> None:
+    ready = pair()
+    ready.lanes["two-streams"] = Lanes(Lane(CPU), Lane(CPU), ready.draft)
+    found = against_static(ready, prompts(1), Sampling(max_new_tokens=8), 0.0, lambda line: None)
+    assert "not enough" in found["two-streams"]["not run"]
+
+
+@pytest.mark.parametrize("wrong", [["--pairs", "3B"], ["--device", "cuda:99"], ["--minutes", "0"]])
+def test_what_cannot_be_run_is_refused_before_anything_is(
+    wrong: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["gpu", *wrong])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    words = capsys.readouterr().err
+    assert any(each in words for each in ("no pair called", "was asked for", "above 0"))
 
 
 def test_the_shapes_have_the_sizes_they_are_named_for() -> None:

@@ -1,0 +1,113 @@
+"""Pairs that were never trained, for measuring speed: random weights of real sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from decoding.fast.runner import FastRunner
+from decoding.fast.shape import shape_of
+from decoding.fast.weights import weights_of
+
+AGREEMENT = 0.75  # how often draft and target name the same next token on random text
+LLAMA = {"model_type": "llama", "tie_word_embeddings": False, "rms_norm_eps": 1e-5, "max_position_embeddings": 4096}
+
+
+@dataclass(frozen=True)
+class PairShape:
+    """A target's sizes, how many of its first layers are the draft, and whether transformers runs beside it."""
+
+    sizes: dict[str, int]
+    draft_layers: int
+    has_peer: bool
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return LLAMA | self.sizes
+
+
+PAIRS = {
+    "1B": PairShape(
+        {
+            "vocab_size": 128256,
+            "hidden_size": 2048,
+            "intermediate_size": 8192,
+            "num_hidden_layers": 16,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 8,
+        },
+        draft_layers=2,
+        has_peer=True,
+    ),
+    "8B": PairShape(
+        {
+            "vocab_size": 128256,
+            "hidden_size": 4096,
+            "intermediate_size": 14336,
+            "num_hidden_layers": 32,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 8,
+        },
+        draft_layers=2,
+        has_peer=False,
+    ),
+}
+
+
+@torch.inference_mode()
+def models(shape: PairShape, device: torch.device, dtype: torch.dtype) -> tuple[Any, Any]:
+    """A target and the draft inside it, agreeing about as often as AGREEMENT."""
+    torch.manual_seed(0)
+    target, draft = (_model(shape.config | layers, device, dtype) for layers in ({}, layers(shape.draft_layers)))
+    _share(target, draft)
+    late = target.model.layers[shape.draft_layers :]
+    words = torch.randint(0, shape.config["vocab_size"], (1, 256), device=device)
+    drafted = draft(words).logits.argmax(-1)
+    low, high = 0.0, 1.0
+    scale = 1.0  # of what the late layers add, so far
+    for _ in range(12):
+        middle = (low + high) / 2
+        for layer in late:
+            layer.self_attn.o_proj.weight.mul_(middle / scale)
+            layer.mlp.down_proj.weight.mul_(middle / scale)
+        scale = middle
+        agreement = (target(words).logits.argmax(-1) == drafted).float().mean()
+        low, high = (middle, high) if agreement > AGREEMENT else (low, middle)
+    return target, draft
+
+
+def layers(count: int) -> dict[str, int]:
+    return {"num_hidden_layers": count}
+
+
+def _model(config: dict[str, Any], device: torch.device, dtype: torch.dtype) -> Any:
+    fields = {key: value for key, value in config.items() if key != "model_type"}
+    with device:
+        model = AutoModelForCausalLM.from_config(AutoConfig.for_model(config["model_type"], **fields), dtype=dtype)
+    return model.to(device).eval()
+
+
+def _share(target: Any, draft: Any) -> None:
+    """The draft's parameters become the target's own: no second copy."""
+    draft.model.embed_tokens, draft.model.norm, draft.lm_head = (
+        target.model.embed_tokens,
+        target.model.norm,
+        target.lm_head,
+    )
+    for number in range(len(draft.model.layers)):
+        draft.model.layers[number] = target.model.layers[number]
+
+
+def runner_of(model: Any, config: dict[str, Any], context: int, dtype: str) -> FastRunner:
+    shape = shape_of(config)
+    assert shape is not None
+    return FastRunner(shape, weights_of(shape, model.state_dict()), dtype=dtype, context=context, device=model.device)
+
+
+def bytes_per_pass(model: Any) -> int:
+    """What one pass must read: every weight but the embedding, of which it needs one row."""
+    read = [weight for name, weight in model.named_parameters() if "embed_tokens" not in name]
+    return sum(weight.numel() * weight.element_size() for weight in read)

@@ -1,0 +1,118 @@
+"""SSD on one card: the draft on host cores, or on the card's second stream, each against static lookaheads.
+
+The two are never in one table: a draft on host cores has hardware that two streams have not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file, save_file
+
+from decoding.comparison import Comparison, Pair
+from decoding.errors import DrafthouseError
+from decoding.fast.runner import FastRunner
+from decoding.fast.shape import shape_of
+from decoding.fast.weights import weights_of
+from decoding.prompts import Prompt
+from decoding.spec import Choice, Sampling, choose
+from decoding.ssd.cores import divide
+from decoding.ssd.hits import rates
+from decoding.ssd.resident import DraftProcess
+from decoding.summary import Sample, speedup
+
+PLACES = {"beside": "target on the card, draft on host cores", "two-streams": "both on the card, on two streams"}
+LOOKAHEADS = (2, 3, 4, 5, 6)
+SSD: tuple[dict[str, object], ...] = tuple({"lookahead": k, "branches": b} for k in (3, 5) for b in (4, 12))
+
+
+def against_static(
+    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, minutes: float, told: Callable[[str], None]
+) -> dict[str, Any]:
+    """By placement: rows, or why there are none. Both get the same time; what it did not allow for is left out."""
+    found = {}
+    for placement, words in PLACES.items():
+        told(f"  {words}")
+        try:
+            found[placement] = _measured(pair, prompts, sampling, placement, minutes / len(PLACES))
+        except DrafthouseError as error:
+            found[placement] = {"not run": str(error)}
+        for line in _lines(found[placement]):
+            told(f"    {line}")
+    return found
+
+
+def _measured(
+    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, placement: str, minutes: float
+) -> dict[str, Any]:
+    static = [choose("static", {"lookahead": k}) for k in LOOKAHEADS]
+    ssd = [choose("ssd", {**settings, "backup": "neural", "placement": placement}) for settings in SSD]
+    choices = [choose("autoregressive"), *static, *ssd]
+    deadline = time.perf_counter() + 60 * minutes
+    comparison = Comparison(pair, prompts, choices, sampling, cancelled=lambda: time.perf_counter() > deadline)
+    pair.begin(choices)
+    comparison.warm_up()
+    comparison.warm_up()  # a form is captured when it comes a second time
+    groups = [group for group in comparison.run() if all(sample.reason != "cancelled" for sample in group)]
+    of = {choice.label: [s for group in groups for s in group if s.strategy == choice.label] for choice in choices}
+    if not groups:
+        return {"not run": f"{minutes:.1f} minutes were not enough for one prompt; give it more with --minutes."}
+    best = max((choice.label for choice in static), key=lambda label: _speed(of[label]))
+    rows = {choice.label: _row(pair, choice, of[choice.label], of[best]) for choice in choices}
+    return {"prompts": len(groups), "best static": best, "rows": rows}
+
+
+def _speed(samples: Sequence[Sample]) -> float:
+    return statistics.median(sample.tokens_per_s for sample in samples)
+
+
+def _row(pair: Pair, choice: Choice, samples: Sequence[Sample], best_static: Sequence[Sample]) -> dict[str, Any]:
+    gain = speedup(samples, best_static)
+    assert gain is not None
+    return {
+        "hardware": pair.hardware_of(choice),
+        "tokens_per_s": _speed(samples),
+        "over best static": dataclasses.asdict(gain),
+        "audit": [sample.audit.outcome for sample in samples if sample.audit],
+        **rates([sample.hits for sample in samples if sample.hits]),
+    }
+
+
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    if "not run" in found:
+        yield found["not run"]
+        return
+    for label, row in found["rows"].items():
+        hits = "" if row["hit_rate"] is None else f"hit {row['hit_rate']:.2f}, {row['hidden_share']:.0%} hidden"
+        over = row["over best static"]["median"]
+        yield f"{label:44} {row['tokens_per_s']:8.1f} tokens/s  {over:5.2f} of {found['best static']}  {hits}"
+
+
+@contextmanager
+def draft_process(model: Any, config: dict[str, Any], context: int, dtype: str) -> Iterator[DraftProcess | None]:
+    """A draft that is nowhere on disk yet, in a process on host cores. None where there is no core to spare."""
+    cores = divide()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "draft.safetensors"
+        if cores:
+            save_file({name: weight.cpu().contiguous() for name, weight in model.state_dict().items()}, file)
+        process = DraftProcess(partial(runner_from, file, config, context, dtype), cores) if cores else None
+        try:
+            yield process
+        finally:
+            if process:
+                process.end()
+
+
+def runner_from(file: Path, config: dict[str, Any], context: int, dtype: str) -> FastRunner:
+    shape = shape_of(config)
+    assert shape is not None
+    return FastRunner(shape, weights_of(shape, load_file(file)), dtype=dtype, context=context)
