@@ -10,6 +10,11 @@ const LETTER = 7, TITLE = 16; // about as wide as a letter, as high as an axis's
 /** Room for the longest of these names, but never more than two fifths of the picture. */
 const roomFor = (names, width) => Math.min(0.4 * width, 16 + LETTER * Math.max(0, ...names.map((name) => name.length)));
 
+function size(picture, width, height) {
+  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  picture.style.height = `${height}px`;
+}
+
 /** Every prompt a dot, the median the strategy's mark, its interval a bar; the line at 1 is the baseline. */
 export function forest(picture, strategies, paired) {
   const rows = strategies.filter((row) => row.role !== "baseline");
@@ -19,8 +24,7 @@ export function forest(picture, strategies, paired) {
   const least = Math.floor(Math.min(0.9, ...all) * 9.7) / 10;
   const x = (ratio) => label + ((ratio - least) / (most - least)) * (width - label - 16);
   const height = rows.length * ROW + AXIS;
-  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  picture.style.height = `${height}px`;
+  size(picture, width, height);
   picture.replaceChildren(
     ...ticks(most, Math.max(3, Math.round(width / 120))).filter((value) => value >= least).map((value) =>
       svg("g", {}, svg("path", { class: value === 1 ? "one" : "rule", d: `M${x(value)},0V${height - AXIS}` }),
@@ -50,7 +54,7 @@ export function positions(picture, strategies) {
   const longest = Math.max(4, ...rows.map((row) => row.places.length));
   const x = (i) => left + ((i + 0.5) / longest) * (width - left - 8);
   const y = (share) => base - share * (base - 12);
-  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  size(picture, width, height);
   picture.replaceChildren(
     ...[0, 0.5, 1].flatMap((share) => [svg("path", { class: "rule", d: `M${left},${y(share)}H${width}` }),
       svg("text", { x: left - 8, y: y(share) + 4, "text-anchor": "end" }, `${share * 100} %`)]),
@@ -80,7 +84,7 @@ export function histogram(picture, row) {
   const most = Math.max(...counts) / total;
   const step = (width - left) / Math.max(5, counts.length), every = Math.ceil(24 / step);
   const y = (share) => base - (share / most) * (base - 12);
-  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  size(picture, width, height);
   picture.replaceChildren(
     ...ticks(100 * most, 4).flatMap((percent) => [svg("path", { class: "rule", d: `M${left},${y(percent / 100)}H${width}` }),
       svg("text", { x: left - 8, y: y(percent / 100) + 4, "text-anchor": "end" }, `${percent} %`)]),
@@ -104,7 +108,7 @@ export function waterfall(picture, row) {
   const width = picture.clientWidth || 480, label = roomFor(bars.map((bar) => LABELS[bar.name]), width), height = bars.length * 36 + 24;
   const most = Math.max(found.ideal, found.measured, 1.2, ...found.steps.map((step) => Math.max(step.from, step.to)));
   const x = (value) => label + (Math.max(0, value) / most) * (width - label - VALUE);
-  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  size(picture, width, height);
   picture.replaceChildren(
     svg("path", { class: "one", d: `M${x(1)},0V${height - 20}` }),
     svg("text", { x: x(1), y: height - 4, "text-anchor": "middle" }, "1× autoregressive"),
