@@ -38,7 +38,7 @@ const view = {
 };
 
 const race = new Race($("#race"), runs);
-const reading = new Reading($(".reading"), runs, (token) => known.word(token));
+const reading = new Reading($(".reading"), runs, page.hides_texts ? () => "▪ " : (token) => known.word(token));
 
 let simulated = asked.get("what-if");
 let whatIf = null;

@@ -79,6 +79,7 @@ def _show(
     page = {**_page(comparison, report), **roads, "status": status}
     if share:
         page["frames"] = [shown_by(share.hides_texts)(frame) for frame in page["frames"]]
+    page["hides_texts"] = bool(share and share.hides_texts)
     if share and share.hides_texts:
         page["prompts"] = [prompt | {"text": ""} for prompt in page["prompts"]]
     context["refused"] = refusal(comparison) if comparison.job.is_final else None

@@ -12,6 +12,7 @@ from tests.golden.record import FOLDER, name_of
 from tests.webapp.browser.conftest import AXE, EXPECTED, STRATEGIES
 from webapp.comparisons import trace
 from webapp.jobs import services as jobs
+from webapp.sharing import services as sharing
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -213,3 +214,14 @@ def test_two_strategies_stand_letter_over_letter_and_are_replayed_in_step(open_p
 
 def worker_events(label):
     return [json.loads(line) for line in (FOLDER / f"{name_of(label)}.jsonl").read_text().splitlines()]
+
+
+def test_where_texts_are_hidden_squares_stand_for_tokens(open_page, worker, world):
+    worker.claim()
+    worker.finish_all()
+    by = worker.does(world.actor, world.bob)
+    _, secret = worker.does(sharing.share, comparison=worker.comparison, days=1, hides_texts=True, by=by)
+    page = open_page(f"/shared/{secret}/#strategy=static:4")
+    expect(tokens(page)).to_have_text(["▪"] * len(EXPECTED[name_of("static:4")]["tokens"]))
+    expect(page.locator("main")).to_contain_text("hides prompts and texts")
+    expect(page.locator("#beside")).to_be_hidden()
