@@ -111,7 +111,7 @@ class Pauses(APIView):
     @extend_schema(request=serializers.PauseIn, responses=serializers.QueueOut)
     def post(self, request: Request, queue: str) -> Response:
         """Take nothing more from this queue. What runs goes on."""
-        body = serializers.PauseIn(data=request.data)
+        body = serializers.PauseIn(data=request.data, context={"is_json": True})
         body.is_valid(raise_exception=True)
         pauses.pause(queue=pauses.queue_called(queue), reason=body.validated_data["reason"], by=request.auth)
         return Response(serializers.QueueOut(line.state_of(pauses.queue_called(queue))).data)

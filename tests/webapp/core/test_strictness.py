@@ -34,3 +34,24 @@ def test_a_method_that_an_address_does_not_take_is_refused_before_its_query_is_r
     ):
         assert client.generic("TRACE", address).status_code == 405
         assert "TRACE" not in client.options(address)["Allow"]
+
+
+@pytest.mark.parametrize(
+    ("address", "body", "field"),
+    [
+        ("teams/", {"name": 0}, "name"),
+        ("views/", {"name": "v", "query": 0}, "query"),
+        ("invitations/", {"role": "member", "days": "1"}, "days"),
+        ("invitations/", {"role": "member", "days": True}, "days"),
+        ("comparisons/{comparisons}/shares/", {"days": 1, "hides_texts": 0}, "hides_texts"),
+        ("comparisons/{comparisons}/clone/", {"sampling": {"stop": ["a", 0]}}, "sampling.stop"),
+        ("queues/cpu/pause/", {"reason": 0}, "reason"),
+    ],
+)  # fmt: skip
+def test_in_json_a_number_is_no_text_and_a_text_no_number(world, address, body, field):
+    world.alice.is_operator = True
+    world.alice.save()
+    things = {name: thing.pk for name, thing in one_of_everything(world).items()}
+    answer = world.api(world.alice).post(f"/api/v1/{address.format(**things)}", body)
+    assert (answer.status_code, answer.json()["field"]) == (400, field)
+    assert "is due" in answer.json()["detail"]
