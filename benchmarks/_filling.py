@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
@@ -13,7 +14,7 @@ from django.utils import timezone
 
 from decoding import summary
 from decoding.events import Drafted, Event, Finished, Started, Verified, to_dict
-from decoding.spec import Choice
+from decoding.spec import parse_choices
 from tests.webapp import make
 from tests.webapp.everything import one_of_everything
 from tests.webapp.world import World, a_world
@@ -163,12 +164,11 @@ def _figures(run: Run, like: Run, conditions: list[Conditions]) -> Figures:
 
 def _add_samples(runs: list[tuple[Run, list[Prompt]]], rounds: int) -> None:
     """The rows of the database are many and different; the traces in them are of some kinds."""
-    known: dict[str, list[Trace]] = {}
     chunks: list[TraceChunk] = []
 
     def samples() -> Iterator[Sample]:
         for run, prompts in runs:
-            kinds = known.setdefault(run.label, _traces(run.choice, rounds))
+            kinds = _traces(run.label, rounds)
             for number, prompt in enumerate(prompts):
                 packed, count, numbers = kinds[number % VARIETY]
                 numbers = numbers | {"prompt": prompt.name, "category": prompt.category}
@@ -183,8 +183,10 @@ def _add_samples(runs: list[tuple[Run, list[Prompt]]], rounds: int) -> None:
     _save(chunks)
 
 
-def _traces(choice: Choice, rounds: int) -> list[Trace]:
-    dice = random.Random(choice.label)
+@functools.cache
+def _traces(label: str, rounds: int) -> list[Trace]:
+    (choice,) = parse_choices(label)
+    dice = random.Random(label)
     made = []
     for _ in range(VARIETY):
         events, tokens = _decoded(choice.params.get("lookahead", 0), rounds, dice)
