@@ -8,29 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from benchmarks.engine import Bar
-from decoding.comparison import Comparison, Pair
-from decoding.dice import dice_for
-from decoding.disco.classifier import Classifier
-from decoding.disco.recording import record
-from decoding.disco.rules import estimates, rounds_from_everywhere
 from decoding.events import Drafted, Event
-from decoding.prompts import Prompt
 from decoding.spec import Choice
 from decoding.ssd import hits as counting
-from decoding.ssd.plans import plan_for
-from decoding.ssd.prices import KNOWN, Prices, prices_from
-from decoding.ssd.recording import follow
-from decoding.ssd.settings import Settings
-from decoding.ssd.simulated import ANYTIME, BESIDE, IN_TURN, Simulated
-from decoding.ssd.simulator import simulate
-from decoding.ssd.track import Track
 from decoding.summary import Sample, speedup
-
-DEEPEST = 8  # the longest draft that any contestant makes
-FIXED = ("neural", "auto")  # backups that the simulator knows; `auto` counts as neural
 
 
 @dataclass(frozen=True)
@@ -55,16 +37,30 @@ class Run:
 Runs = dict[Contestant, list[Run]]
 
 
-def measured(runs: Runs) -> dict[str, Any]:
-    """Bars and tables; whoever did not run is left out, and its bars too."""
-    one = _fastest(runs, "static", 1)
-    both = _fastest(runs, "static", 2)
-    ssd, disco = _fastest(runs, "ssd", 2), _fastest(runs, "ssd-disco", 2)
+def finalists(tried: Runs) -> list[Contestant]:
+    """Autoregressive, and the fastest of each kind."""
+    alone = [racer for racer in tried if racer.choice.strategy == "autoregressive"]
+    kinds = (("static", 1), ("static", 2), ("ssd", 2), ("ssd-disco", 2))
+    return alone + [racer for strategy, cores in kinds if (racer := fastest(tried, strategy, cores))]
+
+
+def sweep(tried: Runs) -> dict[str, Any]:
     return {
-        "tokens_per_s": {racer.name: _speed(found) for racer, found in runs.items()},
-        "hits": {racer.name: hits(found) for racer, found in runs.items() if racer.choice.strategy.startswith("ssd")},
+        "tokens_per_s": {racer.name: _speed(found) for racer, found in tried.items()},
+        "hits": {racer.name: hits(found) for racer, found in tried.items() if racer.choice.strategy.startswith("ssd")},
+    }
+
+
+def measured(runs: Runs, tried: Runs) -> dict[str, Any]:
+    """Bars and tables of the finalists; whoever did not run is left out, and its bars too. Hit rates at as many
+    branches are those of the sweep, where both kinds of SSD have several."""
+    one = fastest(runs, "static", 1)
+    both = fastest(runs, "static", 2)
+    ssd, disco = fastest(runs, "ssd", 2), fastest(runs, "ssd-disco", 2)
+    return {
+        **sweep(runs),
         "accountings": [_accounting(runs, racer, one, both) for racer in (ssd, disco) if racer and one and both],
-        "bars": _told(_bars(runs, one, both, ssd, disco)),
+        "bars": _told([*_bars(runs, one, both, ssd, disco), *_hits_at_equal_width(tried)]),
     }
 
 
@@ -80,7 +76,7 @@ def _told(bars: Sequence[Bar]) -> list[dict[str, Any]]:
     return [{**dataclasses.asdict(bar), "reached": bar.reached} for bar in bars]
 
 
-def _fastest(runs: Runs, strategy: str, cores: int) -> Contestant | None:
+def fastest(runs: Runs, strategy: str, cores: int) -> Contestant | None:
     racers = [r for r in runs if r.choice.strategy == strategy and r.cores == cores]
     return max(racers, key=lambda racer: _speed(runs[racer]), default=None)
 
@@ -118,10 +114,6 @@ def _bars(
             bars.append(Bar("a hit, from request to answer, ms", answered, 0.1, at_most=True))
     if ssd and disco:
         bars.append(Bar(f"{disco.choice.label} / {ssd.choice.label}", _median(runs, disco, ssd), 1.05))
-        bars += [
-            Bar(f"hit rate of ssd-disco less that of ssd, {width} branches", more, 0.10)
-            for width, more in _hits_at_equal_width(runs).items()
-        ]
     if disco and both:
         what = f"{disco.choice.label} / best static on both cores ({both.choice.label})"
         bars.append(Bar(what, _median(runs, disco, both), 1.0))
@@ -132,15 +124,22 @@ def _median(runs: Runs, above: Contestant, below: Contestant) -> float:
     return float(_gain(runs, above, below)["median"])
 
 
-def _hits_at_equal_width(runs: Runs) -> dict[int, float]:
-    """By number of branches, where both had as many; the best of either."""
+def _hits_at_equal_width(tried: Runs) -> list[Bar]:
+    """By number of branches, where both kinds had as many; the best of either."""
     best: dict[tuple[str, int], float] = {}
-    for racer, found in runs.items():
+    for racer, found in tried.items():
         if racer.choice.strategy in ("ssd", "ssd-disco"):
             key = racer.choice.strategy, int(racer.choice.params["branches"])
             best[key] = max(best.get(key, 0.0), hits(found)["hit_rate"] or 0.0)
     widths = sorted(width for strategy, width in best if strategy == "ssd-disco" and ("ssd", width) in best)
-    return {width: best["ssd-disco", width] - best["ssd", width] for width in widths}
+    return [
+        Bar(
+            f"hit rate of ssd-disco less that of ssd, {width} branches",
+            best["ssd-disco", width] - best["ssd", width],
+            0.1,
+        )
+        for width in widths
+    ]
 
 
 def hits(found: Sequence[Run]) -> dict[str, Any]:
@@ -158,134 +157,14 @@ def hit_answer(found: Sequence[Run]) -> float | None:
     return statistics.median(times) if times else None
 
 
-# Simulated -----------------------------------------------------------------------------------------------------------
-
-
-def tracks(comparison: Comparison, runs: Runs) -> dict[tuple[str, int], Track]:
-    """What the draft would have said along every text, once. Needs dice that fix the texts."""
-    prompts = {prompt.id: prompt for prompt in comparison.prompts}
-    texts = {(run.sample.prompt, run.sample.repeat): run.sample.tokens for run in next(iter(runs.values()))}
-    widest = max(int(racer.choice.params.get("branches", 0)) for racer in runs)
-    classifier = _classifier(comparison.pair)
-    return {
-        (name, repeat): _track(comparison, prompts[name], repeat, text, widest, classifier)
-        for (name, repeat), text in texts.items()
-    }
-
-
-def _classifier(pair: Pair) -> Classifier | None:
-    return pair.classifier("ours") if pair.classifier_at("ours") else None
-
-
-@torch.inference_mode()
-def _track(
-    comparison: Comparison,
-    prompt: Prompt,
-    repeat: int,
-    text: Sequence[int],
-    branches: int,
-    classifier: Classifier | None,
-) -> Track:
-    pair, sampling, tokens = comparison.pair, comparison.sampling, comparison.tokens(prompt)
-    seed, room = comparison.seed(prompt, repeat), sampling.max_new_tokens
-    recording = record(
-        prompt.id,
-        tokens,
-        text,
-        draft=pair.draft,
-        dice=dice_for(sampling, pair.vocab, seed),
-        end_tokens=pair.end_tokens,
-        max_new_tokens=room,
-        tail_depth=DEEPEST + 1,
-    )
-    said = estimates(classifier, rounds_from_everywhere(recording, DEEPEST + 1)).tolist() if classifier else ()
-    return follow(
-        tokens,
-        text,
-        recording.record,
-        draft=pair.draft,
-        dice=dice_for(sampling, pair.vocab, seed),
-        room=room,
-        end_tokens=pair.end_tokens,
-        branches=branches,
-        estimates=said,
-    )
-
-
-def simulated(pair: Pair, runs: Runs, texts: Mapping[tuple[str, int], Track]) -> dict[str, Any]:
-    """The same runs played out from recorded texts and measured prices; then with other models' prices."""
-    static = [run.events for racer, found in runs.items() if _is_alone(racer) for run in found]
-    beside = [run.events for racer, found in runs.items() if racer.choice.strategy == "ssd" for run in found]
-    rows = []
-    for racer, found in runs.items():
-        strategy = racer.choice.strategy
-        if strategy == "ssd-disco" or (strategy == "ssd" and racer.choice.params["backup"] in FIXED):
-            ahead = beside if strategy == "ssd" else [run.events for run in found]
-            rows.append(_beside_measured(pair, racer.choice, found, texts, prices_from(static, ahead)))
-    best = _fastest(runs, "ssd", 2)
-    assert best is not None
-    return {"label": Simulated.label, "beside_measured": rows, "projected": _projected(pair, best.choice, texts)}
-
-
-def _is_alone(racer: Contestant) -> bool:
-    return racer.cores == 1 and racer.choice.strategy in ("autoregressive", "static")
-
-
-def _beside_measured(
-    pair: Pair, choice: Choice, found: Sequence[Run], texts: Mapping[tuple[str, int], Track], prices: Prices
-) -> dict[str, Any]:
-    played = simulate(
-        [texts[run.sample.prompt, run.sample.repeat] for run in found], _plan(pair, choice), prices, ANYTIME
-    )
-    speed = sum(run.sample.timed_tokens for run in found) * 1e9 / sum(run.sample.decode_ns for run in found)
-    return {
-        "strategy": choice.label,
-        "measured": speed,
-        "simulated": played.tokens_per_s,
-        "simulated / measured": played.tokens_per_s / speed,
-        "hit_rate": hits(found)["hit_rate"],
-        "simulated_hit_rate": played.rates["hit_rate"],
-    }
-
-
-def _plan(pair: Pair, choice: Choice) -> Any:
-    params = choice.params
-    if choice.strategy == "ssd-disco":
-        settings = Settings(int(params["cap"]), int(params["branches"]), backup="neural")
-        return plan_for(settings, pair.vocab, _classifier(pair))
-    names = [field.name for field in dataclasses.fields(Settings)]
-    return plan_for(Settings(**{name: params[name] for name in names}), pair.vocab)  # type: ignore[arg-type]
-
-
-def _projected(pair: Pair, choice: Choice, texts: Mapping[tuple[str, int], Track]) -> list[dict[str, Any]]:
-    """These texts, this draft's luck, other models' prices."""
-    rows = []
-    for name, prices in KNOWN.items():
-        for placement in (IN_TURN, BESIDE, ANYTIME):
-            played = simulate(texts.values(), _plan(pair, choice), prices, placement)
-            rows.append(
-                {
-                    "models": name,
-                    "prices": prices.source,
-                    "placement": placement.name,
-                    "strategy": choice.label,
-                    "tokens_per_s": played.tokens_per_s,
-                    "over autoregressive": played.tokens_per_s * prices.passes.verify(1),
-                    "hit_rate": played.rates["hit_rate"],
-                    "hidden_share": played.rates["hidden_share"],
-                }
-            )
-    return rows
-
-
 # On the screen -------------------------------------------------------------------------------------------------------
 
 
 def show(result: Mapping[str, Any], told: Callable[[str], None]) -> None:
-    told(f"  {result['prompts']} prompts x {result['repeats']}")
-    for name, speed in result["tokens_per_s"].items():
-        told(f"  {name:64} {speed:8.1f} tokens/s")
-    show_hits([{"strategy": name, **row} for name, row in result["hits"].items()], told)
+    told(f"  settings were chosen on {result['chosen on']} x {result['repeats']}")
+    _show_table(result["sweep"], told)
+    told(f"  and the fastest measured on {result['measured on']} x {result['repeats']}")
+    _show_table(result, told)
     for row in result["accountings"]:
         told(f"  {row['strategy']}")
         for way in ("one core, the other idle", "both cores"):
@@ -294,6 +173,12 @@ def show(result: Mapping[str, Any], told: Callable[[str], None]) -> None:
         told(f"    tokens/s and core: {per_core}")
     _show_simulated(result["simulated"], told)
     show_bars(result["bars"], told)
+
+
+def _show_table(found: Mapping[str, Any], told: Callable[[str], None]) -> None:
+    for name, speed in found["tokens_per_s"].items():
+        told(f"  {name:64} {speed:8.1f} tokens/s")
+    show_hits([{"strategy": name, **row} for name, row in found["hits"].items()], told)
 
 
 def show_bars(bars: Sequence[Mapping[str, Any]], told: Callable[[str], None]) -> None:
@@ -322,6 +207,10 @@ def _show_simulated(found: Mapping[str, Any], told: Callable[[str], None]) -> No
             f"  {found['label']}: {row['strategy']:50} {row['simulated']:7.1f} beside {row['measured']:7.1f} measured "
             f"({row['simulated / measured']:.2f}); hits {row['simulated_hit_rate']:.3f} beside {row['hit_rate']:.3f}"
         )
+        phases = (
+            f"{name} {row['simulated_phases_ms'][name]:.2f} / {ms:.2f}" for name, ms in row["phases_ms"].items() if ms
+        )
+        told(f"    ms a round, {found['label']} / measured: {', '.join(phases)}")
     for row in found["projected"]:
         told(
             f"  {found['label']}: {row['models']}, {row['placement']}: {row['over autoregressive']:.2f} times "

@@ -2,10 +2,12 @@
 
     ./drafthouse bench ssd [--quick] [--limit 12] [--repeats 2] [--minutes 30] [--classifier DIR] [--json FILE]
 
-Every prompt is decoded by every contestant before the next prompt, in rotated order. A figure is the median, over
-prompts and repeats, of ratios within one prompt, with a 95 % bootstrap interval; only such ratios mean anything on a
-shared machine. SSD has one core for the target and one for the draft, so it stands beside static lookaheads on one core
-(the other idle: the paper's accounting), on both, and per core. Simulated figures say so and decide no bar.
+All settings of SSD and of static are tried on validation prompts; the fastest of each kind run again on test prompts,
+which alone decides bars and accountings. Every prompt is decoded by every contestant before the next, in rotated order.
+A figure is the median, over prompts and repeats, of ratios within one prompt, with a 95 % bootstrap interval; only such
+ratios mean anything on a shared machine. SSD has one core for the target and one for the draft, so it stands beside
+static lookaheads on one core (the other idle: the paper's accounting), on both, and per core. Simulated figures say so
+and decide no bar.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import argparse
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ import transformers
 
 from benchmarks import _ssd_figures as figures
 from benchmarks._ssd_figures import Contestant, Run, Runs
+from benchmarks._ssd_simulated import simulated, tracks
 from decoding.checkpoints import load
 from decoding.comparison import Comparison, Key, Pair
 from decoding.devices import set_threads
@@ -111,18 +114,25 @@ def race(comparison: Comparison, racers: Sequence[Contestant], repeats: int, min
     return runs, count
 
 
-def measure(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, given: argparse.Namespace) -> dict[str, Any]:
+def measure(
+    pair: Pair, prompts: Mapping[str, Sequence[Prompt]], sampling: Sampling, given: argparse.Namespace
+) -> dict[str, Any]:
+    """Sweep on one part of the prompts, run the fastest on the other. Two thirds of the time are the sweep's."""
     racers = contestants(given.quick, pair.classifier_at(OURS) is not None)
-    comparison = Comparison(pair, prompts, [racer.choice for racer in racers], sampling)
-    runs, count = race(comparison, racers, given.repeats, given.minutes / 3)
+    sweep = Comparison(pair, prompts["chosen on"], [racer.choice for racer in racers], sampling)
+    tried, seen = race(sweep, racers, given.repeats, given.minutes * 2 / 3)
+    finalists = figures.finalists(tried)
+    final = Comparison(pair, prompts["measured on"], [racer.choice for racer in finalists], sampling)
+    runs, count = race(final, finalists, given.repeats, given.minutes / 3)
     set_threads(1)
-    tracks = figures.tracks(comparison, runs)
     return {
         "sampling": sampling.to_dict(),
-        "prompts": count,
         "repeats": given.repeats,
-        **figures.measured(runs),
-        "simulated": figures.simulated(pair, runs, tracks),
+        "chosen on": f"{seen} {prompts['chosen on'][0].split or 'unsplit'} prompts",
+        "measured on": f"{count} {prompts['measured on'][0].split or 'unsplit'} prompts",
+        "sweep": figures.sweep(tried),
+        **figures.measured(runs, tried),
+        "simulated": simulated(pair, tried, tracks(sweep, tried)),
     }
 
 
@@ -147,10 +157,8 @@ def measure_luck(pair: Pair, prompts: Sequence[Prompt], given: argparse.Namespac
 
 def with_classifier(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, given: argparse.Namespace) -> Pair:
     """The given one, or one that is trained here for this sampling, as far as there are prompts to train on."""
-    classifier: Classifier | None = None
-    if given.classifier:
-        classifier = load_classifier(given.classifier, None)
-    elif given.train:
+    classifier: Classifier | None = given.classifier
+    if classifier is None and given.train:
         say(f"  training a classifier on {given.train} prompts")
         try:
             classifier = make_classifier(pair, Material.of(_some(prompts, given.train)), sampling)
@@ -174,11 +182,29 @@ def say(line: str) -> None:
 
 
 def main() -> None:
-    given = _arguments()
+    parser = argparse.ArgumentParser(prog="./drafthouse bench ssd", description=__doc__.splitlines()[0])
+    given = _arguments(parser)
     transformers.utils.logging.set_verbosity_error()
-    set_threads(1)
+    try:
+        set_threads(1)
+        prompts = _prompts(given)
+        given.classifier = load_classifier(given.classifier) if given.classifier else None
+        pair = _pair(given)
+        pair.begin([ssd().choice])
+    except (DrafthouseError, OSError) as error:
+        parser.error(str(error))
+    try:
+        document = _results(pair, prompts, given)
+    finally:
+        pair.close()
+    if given.json:
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        given.json.write_text(json.dumps(document, indent=2) + "\n")
+
+
+def _pair(given: argparse.Namespace) -> Pair:
     target, draft = load(given.target), load(given.draft)
-    pair = Pair(
+    return Pair(
         target=target.runner,
         draft=draft.runner,
         tokenizer=target.tokenizer,
@@ -188,47 +214,40 @@ def main() -> None:
         draft_folder=given.draft,
         draft_process=process_for(given.draft, "auto", draft.runner.context),
     )
-    if pair.draft_process is None:
-        raise SystemExit(
-            "SSD needs two processor cores that it may use, and there is one; there is nothing to measure."
-        )
-    prompts = read_prompts(given.prompts.read_text(), given.prompts.name)
-    held_out = [prompt for prompt in prompts if prompt.split in ("test", "")][: given.limit]
+
+
+def _prompts(given: argparse.Namespace) -> dict[str, list[Prompt]]:
+    """All of them; and those to choose and to measure by. Where they are not split, both are the same."""
+    every = read_prompts(given.prompts.read_text(), given.prompts.name)
+    of = {split: [prompt for prompt in every if prompt.split == split] for split in ("validation", "test")}
+    measured = (of["test"] or every)[: given.limit]
+    return {"all": every, "chosen on": of["validation"][: given.limit] or measured, "measured on": measured}
+
+
+def _results(pair: Pair, prompts: Mapping[str, Sequence[Prompt]], given: argparse.Namespace) -> dict[str, Any]:
+    facts = pair.target.facts  # type: ignore[attr-defined]
+    cores = pair.draft_process.cores if pair.draft_process else None
+    say(f"{facts.device_name}; {cores}")
     suited = json.loads((STARTER / "defaults.json").read_text())["sampling"]
-    settings = {
-        "default sampling": Sampling(max_new_tokens=given.max_new_tokens, **suited),
-        "greedy": Sampling(max_new_tokens=given.max_new_tokens),
-    }
-    say(f"{target.runner.facts.device_name}; {pair.draft_process.cores}")
     results: dict[str, Any] = {}
-    try:
-        for title, sampling in settings.items():
-            say(f"\n{title}")
-            results[title] = measure(with_classifier(pair, prompts, sampling, given), held_out, sampling, given)
-            show(results[title])
-        say("\nhits by temperature, dice and Saguaro's constant")
-        results["hits"] = measure_luck(pair, held_out[: 2 if given.quick else 8], given)
-        results["bars"] = figures.bars_of_luck(results["hits"])
-        figures.show_hits(results["hits"], say)
-        figures.show_bars(results["bars"], say)
-    finally:
-        pair.close()
-    if given.json:
-        document = {
-            "hardware": {**dataclasses.asdict(target.runner.facts), "cores": str(pair.draft_process.cores)},
-            "torch": torch.__version__,
-            "results": results,
-        }
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps(document, indent=2) + "\n")
+    for title, chosen in {"default sampling": suited, "greedy": {}}.items():
+        say(f"\n{title}")
+        sampling = Sampling(max_new_tokens=given.max_new_tokens, **chosen)
+        results[title] = measure(with_classifier(pair, prompts["all"], sampling, given), prompts, sampling, given)
+        figures.show(results[title], say)
+    say("\nhits by temperature, dice and Saguaro's constant")
+    results["hits"] = measure_luck(pair, prompts["measured on"][: 2 if given.quick else 8], given)
+    results["bars"] = figures.bars_of_luck(results["hits"])
+    figures.show_hits(results["hits"], say)
+    figures.show_bars(results["bars"], say)
+    return {
+        "hardware": {**dataclasses.asdict(facts), "cores": str(cores)},
+        "torch": torch.__version__,
+        "results": results,
+    }
 
 
-def show(result: dict[str, Any], told: Callable[[str], None] = say) -> None:
-    figures.show(result, told)
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="./drafthouse bench ssd", description=__doc__.splitlines()[0])
+def _arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
     parser.add_argument("--target", type=Path, default=STARTER / "pair" / "target")
     parser.add_argument("--draft", type=Path, default=STARTER / "pair" / "draft")
     parser.add_argument("--prompts", type=Path, default=STARTER / "prompts" / "code.jsonl")
@@ -248,6 +267,8 @@ def _arguments() -> argparse.Namespace:
     for name, value in (usual if given.quick else full).items():
         if getattr(given, name) is None:
             setattr(given, name, value)
+        if getattr(given, name) < (name != "train"):
+            parser.error(f"--{name.replace('_', '-')} must be at least {int(name != 'train')}.")
     return given
 
 

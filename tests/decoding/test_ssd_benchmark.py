@@ -8,7 +8,8 @@ import pytest
 
 from benchmarks import _ssd_figures as figures
 from benchmarks._ssd_figures import Contestant
-from benchmarks.ssd import OURS, contestants, race
+from benchmarks._ssd_simulated import simulated, tracks
+from benchmarks.ssd import OURS, contestants, main, race
 from decoding.comparison import Comparison
 from decoding.spec import Sampling, choose
 from tests.decoding.test_comparison import pair
@@ -32,12 +33,18 @@ def found() -> dict[str, Any]:
     ready.hold(OURS, some_classifier())
     comparison = Comparison(ready, prompts(2), [racer.choice for racer in RACERS], SAMPLING)
     runs, count = race(comparison, RACERS, 1, minutes=60)
-    simulated = figures.simulated(ready, runs, figures.tracks(comparison, runs))
-    return {"prompts": count, "repeats": 1, **figures.measured(runs), "simulated": simulated}
+    finals = {racer: runs[racer] for racer in figures.finalists(runs)}
+    return {
+        "chosen on": f"{count} validation prompts",
+        "measured on": f"{count} test prompts",
+        "repeats": 1,
+        "sweep": figures.sweep(runs),
+        **figures.measured(finals, runs),
+        "simulated": simulated(ready, runs, tracks(comparison, runs)),
+    }
 
 
 def test_it_has_a_figure_for_every_bar_and_every_accounting(found: dict[str, Any]) -> None:
-    assert found["prompts"] == 2
     words = " ".join(bar["what"] for bar in found["bars"])
     for what in ("one core", "hit rate of ssd", "request to answer", "ssd-disco", "12 branches", "both cores"):
         assert what in words
@@ -56,6 +63,33 @@ def test_the_simulation_stands_beside_what_was_measured(found: dict[str, Any]) -
         # What was prepared by the time of a verdict is a matter of the machine; in turn the two are held to be equal.
         assert 0 <= row["simulated_hit_rate"] <= 1 and 0 <= row["hit_rate"] <= 1
     assert all(row["prices"] and row["over autoregressive"] > 0 for row in found["simulated"]["projected"])
+
+
+def test_only_the_fastest_of_each_kind_are_measured_and_all_are_told(found: dict[str, Any]) -> None:
+    assert len(found["sweep"]["tokens_per_s"]) == len(RACERS)
+    kinds = [name.partition(":")[0] + name[-8:] for name in found["tokens_per_s"]]
+    assert len(kinds) == len(set(kinds)) == 5
+    assert set(found["tokens_per_s"]) <= set(found["sweep"]["tokens_per_s"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (["--limit", "0"], "--limit must be at least 1"),
+        (["--minutes", "-3"], "--minutes must be at least 1"),
+        (["--target", "/nowhere"], "/nowhere"),
+        (["--prompts", "/nowhere.jsonl"], "/nowhere.jsonl"),
+        (["--classifier", "/nowhere"], "classifier in nowhere cannot be read"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_words(
+    wrong: list[str], words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["ssd", "--quick", *wrong])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err
 
 
 def test_it_prints_all_of_it(found: dict[str, Any]) -> None:

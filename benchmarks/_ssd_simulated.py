@@ -1,0 +1,153 @@
+"""What the simulator says beside what `bench ssd` measured, and what it projects for other models, all labelled."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from benchmarks._ssd_figures import Contestant, Run, Runs, fastest, hits
+from decoding.comparison import Comparison, Pair
+from decoding.dice import dice_for
+from decoding.disco.classifier import Classifier
+from decoding.disco.recording import record
+from decoding.disco.rules import estimates, rounds_from_everywhere
+from decoding.events import Event
+from decoding.prompts import Prompt
+from decoding.spec import Choice
+from decoding.ssd.plans import plan_for
+from decoding.ssd.prices import KNOWN, Prices, prices_from
+from decoding.ssd.recording import follow
+from decoding.ssd.rounds import mean_phases
+from decoding.ssd.settings import Settings
+from decoding.ssd.simulated import ANYTIME, BESIDE, IN_TURN, Plan, Simulated
+from decoding.ssd.simulator import simulate
+from decoding.ssd.track import Track
+
+DEEPEST = 8  # the longest draft that any contestant makes
+
+
+def tracks(comparison: Comparison, runs: Runs) -> dict[tuple[str, int], Track]:
+    """What the draft would have said along every text, once. Needs dice that fix the texts."""
+    prompts = {prompt.id: prompt for prompt in comparison.prompts}
+    texts = {(run.sample.prompt, run.sample.repeat): run.sample.tokens for run in next(iter(runs.values()))}
+    widest = max(int(racer.choice.params.get("branches", 0)) for racer in runs)
+    classifier = _classifier(comparison.pair)
+    return {
+        (name, repeat): _track(comparison, prompts[name], repeat, text, widest, classifier)
+        for (name, repeat), text in texts.items()
+    }
+
+
+def _classifier(pair: Pair) -> Classifier | None:
+    return pair.classifier("ours") if pair.classifier_at("ours") else None
+
+
+@torch.inference_mode()
+def _track(
+    comparison: Comparison,
+    prompt: Prompt,
+    repeat: int,
+    text: Sequence[int],
+    branches: int,
+    classifier: Classifier | None,
+) -> Track:
+    pair, sampling, tokens = comparison.pair, comparison.sampling, comparison.tokens(prompt)
+    seed, room = comparison.seed(prompt, repeat), sampling.max_new_tokens
+    recording = record(
+        prompt.id,
+        tokens,
+        text,
+        draft=pair.draft,
+        dice=dice_for(sampling, pair.vocab, seed),
+        end_tokens=pair.end_tokens,
+        max_new_tokens=room,
+        tail_depth=DEEPEST + 1,
+    )
+    said = estimates(classifier, rounds_from_everywhere(recording, DEEPEST + 1)).tolist() if classifier else ()
+    return follow(
+        tokens,
+        text,
+        recording.record,
+        draft=pair.draft,
+        dice=dice_for(sampling, pair.vocab, seed),
+        room=room,
+        end_tokens=pair.end_tokens,
+        branches=branches,
+        estimates=said,
+    )
+
+
+def simulated(pair: Pair, runs: Runs, texts: Mapping[tuple[str, int], Track]) -> dict[str, Any]:
+    """The same runs played out from recorded texts and measured prices; then with other models' prices."""
+    static = [run.events for racer, found in runs.items() if _is_alone(racer) for run in found]
+    beside = [run.events for racer, found in runs.items() if racer.choice.strategy == "ssd" for run in found]
+    rows = []
+    for racer, found in runs.items():
+        strategy = racer.choice.strategy
+        if strategy in ("ssd", "ssd-disco"):
+            ahead = beside if strategy == "ssd" else [run.events for run in found]
+            rows.append(_beside_measured(pair, racer.choice, found, texts, prices_from(static, ahead)))
+    best = fastest(runs, "ssd", 2)
+    assert best is not None
+    return {"label": Simulated.label, "beside_measured": rows, "projected": _projected(pair, best.choice, texts)}
+
+
+def _is_alone(racer: Contestant) -> bool:
+    return racer.cores == 1 and racer.choice.strategy in ("autoregressive", "static")
+
+
+def _beside_measured(
+    pair: Pair, choice: Choice, found: Sequence[Run], texts: Mapping[tuple[str, int], Track], prices: Prices
+) -> dict[str, Any]:
+    played = simulate(
+        [texts[run.sample.prompt, run.sample.repeat] for run in found], _plan(pair, choice), prices, ANYTIME
+    )
+    speed = sum(run.sample.timed_tokens for run in found) * 1e9 / sum(run.sample.decode_ns for run in found)
+    return {
+        "strategy": choice.label,
+        "measured": speed,
+        "simulated": played.tokens_per_s,
+        "simulated / measured": played.tokens_per_s / speed,
+        "hit_rate": hits(found)["hit_rate"],
+        "simulated_hit_rate": played.rates["hit_rate"],
+        "phases_ms": _phases([run.events for run in found]),
+        "simulated_phases_ms": _phases(played.traces),
+    }
+
+
+def _phases(traces: Sequence[Sequence[Event]]) -> dict[str, float]:
+    """Of a round, on the average."""
+    return {name: 1e3 * seconds for name, seconds in mean_phases(traces).items()}
+
+
+def _plan(pair: Pair, choice: Choice) -> Plan:
+    params = choice.params
+    if choice.strategy == "ssd-disco":
+        settings = Settings(int(params["cap"]), int(params["branches"]), backup="neural")
+        return plan_for(settings, pair.vocab, _classifier(pair))
+    names = [field.name for field in dataclasses.fields(Settings)]
+    return plan_for(Settings(**{name: params[name] for name in names}), pair.vocab)  # type: ignore[arg-type]
+
+
+def _projected(pair: Pair, choice: Choice, texts: Mapping[tuple[str, int], Track]) -> list[dict[str, Any]]:
+    """These texts, this draft's luck, other models' prices."""
+    rows = []
+    for name, prices in KNOWN.items():
+        for placement in (IN_TURN, BESIDE, ANYTIME):
+            played = simulate(texts.values(), _plan(pair, choice), prices, placement)
+            rows.append(
+                {
+                    "models": name,
+                    "prices": prices.source,
+                    "placement": placement.name,
+                    "strategy": choice.label,
+                    "tokens_per_s": played.tokens_per_s,
+                    "over autoregressive": played.tokens_per_s * prices.passes.verify(1),
+                    "hit_rate": played.rates["hit_rate"],
+                    "hidden_share": played.rates["hidden_share"],
+                }
+            )
+    return rows
