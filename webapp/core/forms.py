@@ -121,7 +121,7 @@ class Form:
         for name, field in self.blank.fields.items():
             if isinstance(field, serializers.BooleanField):
                 plain[name] = name in posted
-            elif posted.get(name, "") != "":
+            elif name not in self.nested and posted.get(name, "") != "":
                 plain[name] = posted[name]
         for outer, kind in self.nested.items():
             given = {name: posted.get(f"{outer}.{name}", "") for name in kind().fields}
