@@ -131,6 +131,20 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
     assert [path.name for path in tmp_path.iterdir()] == ["file"] and (tmp_path / "file").read_text() == "mine"
 
 
+def test_texts_that_are_no_trace_are_told_before_anything_runs(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torn, out = tmp_path / "trace.jsonl", tmp_path / "none"
+    torn.write_text('{"strategy": "static:2", "prompt": "p", "rep')
+    for path, sentence in (
+        (torn, "Line 1 of trace.jsonl is no event of a trace"),
+        (tmp_path / "gone", "cannot be read"),
+    ):
+        assert command(train_disco.main, *SMALL, 1, "--texts", path, "--out", out) == 2
+        assert sentence in capsys.readouterr().err
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("lookahead", ["0", "-3", "many"])
 def test_an_oracle_is_drawn_beside_a_lookahead_that_there_can_be(
     command: Callable[..., int], lookahead: str, capsys: pytest.CaptureFixture[str]
