@@ -20,7 +20,7 @@ from tests.webapp.postgres import Server, programs
 
 HERE = Path(__file__).parent
 AGAIN = ["accounts/test_teams.py", "accounts/test_tokens.py", "comparisons", "jobs", "registry/test_datasets.py",
-         "studies", "test_isolation.py", "test_pages.py", "uploads/test_sending_files.py"]  # fmt: skip
+         "registry/test_token_lengths.py", "studies", "test_isolation.py", "test_pages.py", "uploads"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
