@@ -65,11 +65,17 @@ function look(heat, isFollowing = view.isFollowing) {
   const prompt = prompts.get(Number(heat.split(".")[1]));
   reading.clear(prompt?.text ?? "");
   const at = heats.indexOf(heat) + 1;
-  say($("#heat"), `Prompt ${at} of ${heats.length}${prompt?.category ? ` · ${prompt.category}` : ""}`);
+  say($("#heat"), [placeOf(heat), prompt?.category].filter(Boolean).join(" · "));
   $("#before").disabled = at <= 1;
   $("#after").disabled = at >= heats.length || !known.heats.has(heats[at]);
   if ($("#follow")) $("#follow").checked = view.isFollowing;
   redraw("race");
+}
+
+function placeOf(heat) {
+  const [repeat, number] = heat.split(".").map(Number);
+  const which = `Prompt ${page.prompts.findIndex((prompt) => prompt.number === number) + 1} of ${page.prompts.length}`;
+  return page.repeats > 1 ? `${which}, repeat ${repeat} of ${page.repeats}` : which;
 }
 
 /** Keep in the address what was chosen, so that it can be passed on and survives a reload. */

@@ -26,8 +26,8 @@ from decoding.ssd.track import Track
 from webapp.comparisons.what_if.places import Places
 
 MOST_BRANCHES = 32  # that are asked about
-LONGEST = 48  # tokens of a text that are played,
-MOST_TOKENS = 480  # and of all of them: an answer must not keep a slider waiting
+LONGEST = 96  # tokens of a text that are played,
+MOST_TOKENS = 960  # and of all of them: an answer must not keep a slider waiting
 _ELSE = tuple(range(-10, -10 - RANKS - MOST_BRANCHES - 2, -1))  # tokens that cannot be the target's
 
 
