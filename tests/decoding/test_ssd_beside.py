@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import cast
 
 import pytest
 import torch
@@ -17,11 +18,14 @@ from safetensors.torch import load_file, save_file
 from decoding.checkpoints import load
 from decoding.errors import BadDevice, BrokenModel, OutOfMemory
 from decoding.events import Anticipated, Drafted, Event, Recorder, Verified
+from decoding.runner import ModelRunner
 from decoding.spec import Sampling, choose
 from decoding.ssd.cores import Cores
 from decoding.ssd.resident import DraftProcess, Patience, placed, runner_in
 from decoding.table_runner import TableRunner
 from tests.decoding import models
+from tests.decoding.patient import Patient
+from tests.decoding.test_ssd_process import LINUX
 from tests.decoding.test_strategies import LENGTH, VOCAB, chi_square, law_of_three
 from tests.decoding.worlds import World, state_of, tables
 
@@ -86,6 +90,13 @@ def table_world() -> Iterator[World]:
         yield here
 
 
+@pytest.fixture
+def patient_world(world: World) -> World:
+    assert world.draft_process
+    target = cast(ModelRunner, Patient(world.target, world.draft_process))
+    return World(target, world.draft, draft_process=world.draft_process)
+
+
 def drafts(events: list[Event]) -> list[Drafted]:
     return [event for event in events if isinstance(event, Drafted)]
 
@@ -105,17 +116,18 @@ def test_the_text_is_the_targets_own(world: World, name: str) -> None:
         assert reasons(recorder.events) == []
 
 
+@LINUX
 @pytest.mark.parametrize("name", SAMPLINGS)
-def test_what_it_drafts_is_what_a_fresh_runner_would_draft(world: World, name: str) -> None:
+def test_what_it_drafts_is_what_a_fresh_runner_would_draft(patient_world: World, name: str) -> None:
     """Tokens, confidences and, where they travel, scores come over whole, on hits and misses alike."""
     neural = choose("ssd", {"placement": "beside", "backup": "neural"})
-    decoded, recorder = world.run(neural, PROMPT, SAMPLINGS[name], seed=3)
+    decoded, recorder = patient_world.run(neural, PROMPT, SAMPLINGS[name], seed=3)
     text = [*PROMPT, *decoded.tokens]
     assert {draft.source for draft in drafts(recorder.events)} == {"fresh", "hit", "miss"}
     for draft in drafts(recorder.events):
         before = [*text[: draft.position], *draft.tokens[:-1]]
-        world.draft.rewind(0)
-        logits = world.draft.extend(before, need=len(draft.tokens))
+        patient_world.draft.rewind(0)
+        logits = patient_world.draft.extend(before, need=len(draft.tokens))
         if name == "greedy":
             assert logits.argmax(-1).tolist() == list(draft.tokens)
             rows = torch.softmax(logits, -1)
@@ -125,8 +137,9 @@ def test_what_it_drafts_is_what_a_fresh_runner_would_draft(world: World, name: s
         assert all(0.0 < confidence <= 1.0 for confidence in draft.confidence)
 
 
-def test_the_trace_says_what_was_prepared_and_when(world: World) -> None:
-    _, recorder = world.run(BESIDE, PROMPT, SAMPLINGS["greedy"], seed=3)
+@LINUX
+def test_the_trace_says_what_was_prepared_and_when(patient_world: World) -> None:
+    _, recorder = patient_world.run(BESIDE, PROMPT, SAMPLINGS["greedy"], seed=3)
     verdicts = {event.round: event for event in recorder.events if isinstance(event, Verified)}
     found = [event for event in recorder.events if isinstance(event, Anticipated)]
     assert found
