@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -39,6 +40,7 @@ DEFINITIONS = {
     "hit_rate_by_source": "the same by where the judged draft came from: fresh, hit, or the backup after a miss",
     "predicted_hit_rate": "what the draft's side expected of hit_rate when it chose its branches",
     "hidden_share": "of the time that the draft model worked, the part that lay within a verification",
+    "lost": "samples whose draft was lost on the way, so that the target went on alone, by the reason",
     "audit": "against autoregressive's tokens: identical; tie (the first difference lies within rounding); divergent; "
     "not_compared (draws of another kind, where only the distribution is the same)",
 }
@@ -85,6 +87,7 @@ class Sample:
     accepted_by_position: tuple[int, ...]  # entry i: of those, the ones whose token i was accepted
     audit: Audit | None = None
     hits: hits.Counted | None = None  # decoding.ssd.hits; None where nothing was prepared ahead
+    lost: str = ""  # why the target went on alone, where it did
 
     @property
     def tokens_per_s(self) -> float:
@@ -152,6 +155,7 @@ def sample_from_events(
         drafts_by_position=tuple(sum(len(d.tokens) > i for d, _ in judged) for i in range(longest)),
         accepted_by_position=tuple(sum(a > i for _, a in judged) for i in range(longest)),
         hits=ahead,
+        lost=next((verdict.lost for verdict in verdicts if verdict.lost), ""),
     )
 
 
@@ -229,6 +233,7 @@ def strategy_report(
         "draft_share": sum(s.draft_ns for s in samples) / decode_ns if decode_ns else None,
         "verify_share": sum(s.verify_ns for s in samples) / decode_ns if decode_ns else None,
         **hits.rates([s.hits for s in samples if s.hits]),
+        "lost": dict(Counter(s.lost for s in samples if s.lost)),
         "repeated_8grams": statistics.mean(repeated_8grams(s.tokens) for s in samples) if samples else None,
         "audit": {
             outcome: sum(s.audit is not None and s.audit.outcome == outcome for s in samples)

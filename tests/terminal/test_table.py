@@ -52,6 +52,13 @@ def test_the_verdict_comes_first_and_then_a_row_for_each_strategy() -> None:
     ]
 
 
+def test_a_draft_that_was_lost_is_told_with_the_reason() -> None:
+    lost = row("ssd:4", lost={"The draft's process hung up. The target went on alone.": 2}, samples=[{}, {}, {}])
+    text = result({"verdict": "", "strategies": [row("autoregressive"), lost]}, Palette(is_coloured=False))
+    assert "ssd:4 lost its draft on 2 of 3 samples: The draft's process hung up. The target went on alone." in text
+    assert "autoregressive lost" not in text
+
+
 def test_a_bound_and_a_peer_are_explained() -> None:
     document = {"verdict": "", "strategies": [row("autoregressive"), row("oracle:32"), row("assisted:20")]}
     text = result(document, Palette(is_coloured=False))

@@ -153,6 +153,7 @@ class StrategyReport(serializers.Serializer[Any]):
     hit_rate_by_position = serializers.DictField(child=serializers.FloatField(), help_text="by the accepted count")
     hit_rate_by_source = serializers.DictField(child=serializers.FloatField(), help_text="by what the judged draft was")
     hidden_share = serializers.FloatField(allow_null=True, help_text="of drafting, what ran beside a verification")
+    lost = serializers.DictField(child=serializers.IntegerField(), help_text="samples that lost their draft, by why")
     hardware = serializers.CharField(allow_blank=True, help_text="what the strategy had to itself")
     per_device = serializers.FloatField(allow_null=True, help_text="the speed-up shared out over its devices")
     losses = serializers.DictField(allow_null=True, help_text="from the speed-up acceptance allows to the measured one")

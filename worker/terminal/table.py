@@ -30,6 +30,7 @@ def notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
         "draft, verify: shares of the decoding time",
         *(f"{row['label']} {NOTES[row['role']]}" for row in strategies if row["role"] in NOTES),
         *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
+        *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
     ]
 
 
@@ -38,6 +39,11 @@ def _hits(row: Mapping[str, Any]) -> str:
         f"{row['label']} had prepared for {row['hit_rate']:.1%} of the outcomes ({row['predicted_hit_rate']:.1%} "
         f"expected); {_percent(row['hidden_share'])} of its drafting was hidden"
     )
+
+
+def _lost(row: Mapping[str, Any]) -> list[str]:
+    lost = row.get("lost", {}).items()
+    return [f"lost its draft on {count} of {len(row['samples'])} samples: {why}" for why, count in lost]
 
 
 def _table(strategies: Sequence[Mapping[str, Any]], palette: Palette) -> list[str]:
