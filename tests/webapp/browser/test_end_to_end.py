@@ -4,58 +4,43 @@ as pictures in `artefacts/`, or where DRAFTHOUSE_SHOTS says."""
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.launcher.up import ROOT, Up
+from tests.launcher.up import Up
+from tests.webapp.browser.lab import (
+    PATIENCE,
+    PROMPTS,
+    STARTER,
+    Lab,
+    go_to,
+    keep,
+    mode,
+    more,
+    prompts,
+    shown,
+    traces_of,
+    upload,
+    without_network,
+    write,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-SHOTS = Path(os.environ.get("DRAFTHOUSE_SHOTS") or ROOT / "artefacts")
-PATIENCE = 120.0  # s; a crowded machine takes long to load a model, and nothing here says how long it should
-STARTER = ROOT / "starter"
-PROMPTS = 10  # six to train with, two to tune by, two to test with
 PAIR, DATASET = "mine", "ten of mine"
-OWN_WORDS = "net::ERR_INTERNET_DISCONNECTED"  # what Chromium itself says while there is no network
-expect.set_options(timeout=PATIENCE * 1000)
-
-
-class Lab:
-    """A service and somebody who is signed in to it. Whatever a console says against a page is kept."""
-
-    def __init__(self, up: Up, chromium: Any) -> None:
-        self.up, self.chromium = up, chromium
-        self.complaints: list[str] = []
-        self.identity: Any = None
-
-    def open(self, path: str, **options: Any) -> Page:
-        context = self.chromium.new_context(storage_state=self.identity, **options)
-        context.set_default_timeout(PATIENCE * 1000)
-        page = context.new_page()
-        page.on("console", lambda said: self._note(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: self._note(str(error)))
-        page.goto(path if path.startswith("http") else self.up.address + path)
-        return page
-
-    def _note(self, complaint: str) -> None:
-        if OWN_WORDS not in complaint:
-            self.complaints.append(complaint)
 
 
 @pytest.fixture(scope="module")
 def lab(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """Signed in by the link that the first start prints."""
-    up = Up(tmp_path_factory.mktemp("lab")).wait(PATIENCE)
+    up = Up(tmp_path_factory.mktemp("lab"))
+    expect.set_options(timeout=PATIENCE * 1000)
     try:
-        lab = Lab(up, chromium)
+        lab = Lab(up.wait(PATIENCE), chromium)
         page = lab.open(up.said.split("half an hour: ")[-1].split()[0])
         page.click("main button")
         expect(page.locator("h1")).to_have_text("Comparisons")
@@ -63,7 +48,9 @@ def lab(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab
         page.context.close()
         yield lab
     finally:
-        up.interrupt()
+        expect.set_options(timeout=5000)  # as it is for everybody else
+        if up.process.poll() is None:
+            up.interrupt()
         shutil.rmtree(up.data)
 
 
@@ -94,20 +81,6 @@ def materials(lab: Lab) -> Lab:
     keep(page, "prompts")
     page.context.close()
     return lab
-
-
-def upload(page: Page, box: str, files: Any) -> None:
-    """Choose them, and wait until the form has what was sent."""
-    page.set_input_files(box, files)
-    expect(page.locator("[name=upload]")).not_to_have_value("")
-    expect(page.locator("[data-told]")).to_have_text("sent 100 %")
-
-
-def prompts() -> bytes:
-    """The shortest of the starter's, because reading them is all they cost."""
-    rows = [json.loads(line) for line in (STARTER / "prompts" / "code.jsonl").read_text().splitlines()]
-    shortest = sorted(rows, key=lambda row: len(row["text"]))[:PROMPTS]
-    return "".join(json.dumps({"text": row["text"], "id": row["id"]}) + "\n" for row in shortest).encode()
 
 
 @pytest.fixture(autouse=True)
@@ -249,80 +222,3 @@ def test_a_classifier_is_trained_and_compared_with(materials):
     mode(page, "finished")
     expect(page.locator("#verdict tbody tr.s-disco")).to_contain_text("identical")
     keep(page, "compared-with-classifier")
-
-
-# What is looked at ---------------------------------------------------------------------------------------------------
-
-
-def mode(page: Page, wanted: str) -> None:
-    expect(page.locator("#mode")).to_have_attribute("data-mode", wanted)
-
-
-def done(page: Page) -> int:
-    return int(page.locator("#done").inner_text().split()[0])
-
-
-def more(page: Page) -> None:
-    """Some samples more than now."""
-    enough = done(page) + 4
-    page.wait_for_function("enough => parseInt(document.querySelector('#done').textContent) >= enough", arg=enough)
-
-
-@contextmanager
-def without_network(page: Page) -> Iterator[None]:
-    page.context.set_offline(True)
-    yield
-    page.context.set_offline(False)
-
-
-def traces_of(page: Page) -> list[list[int]]:
-    """Of each heat that is whole, the rounds of `static:3`, as the API has them."""
-    rows = ask(page, f"samples/?comparison={page.url.split('/')[4]}&limit=200")["results"]
-    heats: dict[tuple[int, int], dict[str, str]] = {}
-    for row in rows:
-        heats.setdefault((row["repeat"], row["prompt"]), {})[row["numbers"]["strategy"]] = row["id"]
-    mine = [found["static:3"] for _, found in sorted(heats.items()) if len(found) == 3]
-    events = [ask(page, f"samples/{sample}/trace/?limit=1000")["events"] for sample in mine]
-    return [[event["round"] for event in told if event["event"] == "verified"] for told in events]
-
-
-def ask(page: Page, path: str) -> Any:
-    base = "/".join(page.url.split("/")[:3])
-    return page.request.get(f"{base}/api/v1/{path}").json()
-
-
-def shown(page: Page, count: int) -> list[list[int]]:
-    """The same from the page, heat by heat, as it came by socket or is fetched now."""
-    page.check("[data-lane='2'] input", force=True)
-    found = []
-    while page.locator("#before").is_enabled():
-        page.click("#before")
-    for number in range(1, count + 1):
-        expect(page.locator("#heat")).to_contain_text(f"Prompt {number} of 1000")
-        expect(page.locator("#text-of")).to_have_text("as static:3 wrote it")
-        expect(page.locator("#replay")).to_be_visible()  # so it is whole
-        found.append(page.locator("#strip .round").evaluate_all("all => all.map((each) => Number(each.dataset.round))"))
-        if number < count:
-            page.click("#after")
-    return found
-
-
-def go_to(page: Page, wanted: str, key: str = "Tab") -> None:
-    """Press the key until the focus is there."""
-    for _ in range(300):
-        if page.locator(wanted).first.evaluate("element => element === document.activeElement"):
-            return
-        page.keyboard.press(key)
-    raise AssertionError(f"{key} never reaches {wanted}")
-
-
-def write(page: Page, wanted: str, text: str, over: bool = False) -> None:
-    go_to(page, wanted)
-    if over:
-        page.keyboard.press("Control+A")
-    page.keyboard.type(text)
-
-
-def keep(page: Page, name: str) -> None:
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SHOTS / f"end-to-end-{name}.png", full_page=True)
