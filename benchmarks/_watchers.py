@@ -41,7 +41,8 @@ def watch(address: str, cookie: str, count: int, line: Connection) -> None:
 async def _watch(address: str, cookie: str, count: int, line: Connection) -> list[tuple[dict, dict, int, int]]:
     headers = {"Cookie": cookie}
     origin = address.replace("ws://", "http://").split("/ws/")[0]
-    sockets = [await connect(address, additional_headers=headers, origin=origin) for _ in range(count)]
+    told = {"additional_headers": headers, "origin": origin, "max_size": None}  # as large as browsers take
+    sockets = [await connect(address, **told) for _ in range(count)]
     for socket in sockets:
         await socket.send(json.dumps({"t": "follow"}))
     listening = [asyncio.create_task(_listen(socket)) for socket in sockets]

@@ -27,6 +27,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import django
+
 from benchmarks import _watchers
 from benchmarks._browser import chromium, clock_offset_ns, cookie, in_page, signed_in
 from decoding.events import Drafted, Event, Finished, Started, Verified
@@ -177,8 +179,6 @@ def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
     up = Up(folder / "data", "--workers", "0").wait(300)
     os.environ |= {"DRAFTHOUSE_DATA": str(up.data), "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
                    "REDIS_URL": f"unix://{up.data}/valkey/valkey.sock"}  # fmt: skip
-    import django
-
     django.setup()
     hands = ThreadPoolExecutor(1)  # Django must not meet Playwright's loop
     comparison = hands.submit(Comparison).result()
@@ -196,6 +196,7 @@ def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
                 target=_watchers.watch, args=(address, cookie(context), asked.watchers - 1, end)
             )
             others.start()
+            end.close()  # so that nobody waits for a process that is gone
             assert line.recv() == "ready"
             before = seconds_of(up.pid_of("supervisor.web")), time.perf_counter()
             hands.submit(comparison.run, asked.events, asked.seconds).result()
