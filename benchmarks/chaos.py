@@ -143,7 +143,8 @@ class Storm:
 
     def _row(self, made: dict[str, Any]) -> dict[str, Any]:
         job = self.up.patiently(f"jobs/{made['job']['id']}/", self.token)
-        found = self.up.patiently(f"samples/?comparison={made['id']}&limit=500", self.token)["results"]
+        every = self.up.patiently(f"samples/?comparison={made['id']}&limit=500", self.token)["results"]
+        found = [sample for sample in every if sample["finished"]]  # one that was being decoded is begun anew
         return {
             "state": job["state"],
             "reason": job["reason"],
