@@ -2,7 +2,8 @@
 
     ./drafthouse bench upload [--gib 2] [--json FILE]
 
-Needs twice that much disk for a while. The sender ends when its server does; it is then started again, as a user would.
+Needs twice that much disk for a while. The sender is killed with its server, as when a machine goes down: between two
+pieces it would not even notice, because the supervisor keeps the port open. Then it is started again, as a user would.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ def measure(folder: Path, gib: float) -> dict[str, Any]:
         until(lambda: taken(up) >= count // 2 or first.poll() is not None, "half of the pieces", 600)
         grown = web.memory_mib("VmHWM") - before
         os.kill(web.pid, signal.SIGKILL)
+        first.kill()
         acknowledged, _ = told(first)
         until(lambda: up.pid_of("supervisor.web") not in (None, web.pid), "the web server's next start")
         up.patiently("uploads/", token)
