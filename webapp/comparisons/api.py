@@ -6,6 +6,7 @@ import time
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import StreamingHttpResponse
 from django_filters import rest_framework as filters
 from drf_spectacular.types import OpenApiTypes
@@ -16,7 +17,7 @@ from rest_framework.views import APIView
 
 from decoding.spec import STRATEGIES
 from webapp.comparisons import export, report, serializers, services, trace
-from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.api import Nouns, once
 from webapp.core.cursor import AFTER, WAIT, Bound, number
 from webapp.core.problems import Invalid
@@ -40,10 +41,12 @@ class ComparisonFilter(filters.FilterSet):
     state = filters.ChoiceFilter(field_name="job__state", choices=State.choices)
     pair = filters.UUIDFilter(field_name="pair_id")
     dataset = filters.UUIDFilter(field_name="dataset_id")
-    strategy = filters.ChoiceFilter(
-        field_name="runs__strategy", choices=[(slug, slug) for slug in STRATEGIES], distinct=True
-    )
+    strategy = filters.ChoiceFilter(method="with_strategy", choices=[(slug, slug) for slug in STRATEGIES])
     binned = filters.BooleanFilter(field_name="binned", lookup_expr="isnull", exclude=True)
+
+    def with_strategy(self, rows: QuerySet[Comparison], name: str, slug: str) -> QuerySet[Comparison]:
+        """By asking for each, not by joining and sorting out: ten thousand have twenty thousand runs."""
+        return rows.filter(Exists(Run.objects.filter(comparison=OuterRef("pk"), strategy=slug)))
 
 
 class Comparisons(Nouns):
