@@ -61,8 +61,12 @@ def describe_one(
     if not quick:
         rows = describe(scores[None], preferences[None], torch.tensor([token], device=scores.device))
         return [*rows[0, :-LONGEST].tolist(), *echoes]
-    margin = math.log1p(_won_by(preferences, token))
-    return [*[0.0] * (TOP + 2), margin, float(scores[token]), *echoes]
+    return quick_one(_won_by(preferences, token), float(scores[token]), echoes)
+
+
+def quick_one(won_by: float, score: float, echoes: Sequence[float]) -> list[float]:
+    """The same for one token of which only that is known. Where truncation left no second, it won by all there is."""
+    return [*[0.0] * (TOP + 2), math.log1p(min(won_by, -LEAST_SCORE)), score, *echoes]
 
 
 def _won_by(preferences: Tensor, token: int) -> float:

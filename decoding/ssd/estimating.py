@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,6 @@ from decoding.disco.echoes import Echoes
 from decoding.ssd.chain import Chain
 
 OWN = features.NAMES.index("own")
-UNASKED = (0.0,) * (features.TOP + 2)  # columns that a quick classifier does not look at
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Estimator:
         probability of it; scores [V]. `best` are the two highest likings, where somebody has looked for them."""
         heard, in_round = echoes.of(token), (chain.previous, (len(chain.estimates) + 1) / features.POSITION_SCALE)
         if best and self.classifier.quick:
-            static = [*UNASKED, math.log1p(best[0] - best[1]), float(scores[token]), *heard]
+            static = features.quick_one(best[0] - best[1], float(scores[token]), heard)
         else:
             static = features.describe_one(scores, liked, token, heard, quick=self.classifier.quick)
         return self.classifier.one([*static, *in_round]), static[OWN]

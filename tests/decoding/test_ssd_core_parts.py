@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decoding.disco import features
 from decoding.disco.echoes import Echoes
 from decoding.drafting import Draft
 from decoding.ssd import fanout
 from decoding.ssd.backups import certain, echoed, random_tokens
+from decoding.ssd.chain import Chain
+from decoding.ssd.estimating import Estimator
 from decoding.ssd.outcomes import RANKS, Outcomes
 from decoding.ssd.placing import by_fanout, by_worth
 from decoding.ssd.planning import planner_for
 from decoding.ssd.saguaro import bend
 from decoding.ssd.settings import Settings
+from tests.decoding.worlds import some_classifier
 
 
 @given(
@@ -123,3 +129,14 @@ def test_what_the_text_said_before_is_guessed_first_where_it_has_proved_right() 
     assert planner.place(draft, [0.6, 0.55], ranked, echoed=[2, 0]).outcomes == ((0, 5),)
     placed = planner.place(draft, [0.7, 0.55], ranked, echoed=[2, 0])
     assert placed.outcomes == ((1, 4),) and placed.predicted_hit == pytest.approx(0.7 * 0.55)
+
+
+def test_a_token_that_truncation_left_alone_is_estimated_like_any_other() -> None:
+    asked = some_classifier()
+    unasked = [number for number, name in enumerate(features.NAMES) if name not in features.QUICK]
+    hidden = asked.hidden.index_fill(1, torch.tensor(unasked), 0.0)
+    estimator = Estimator(dataclasses.replace(asked, hidden=hidden))
+    scores = torch.tensor([-torch.inf, 3.0, -torch.inf])
+    told, _ = estimator.one(Chain(), scores, scores, 1, Echoes(), best=(3.0, -torch.inf))
+    looked, _ = estimator.one(Chain(), scores, scores, 1, Echoes())
+    assert told == pytest.approx(looked, abs=0.01) and 0.0 < told < 1.0
