@@ -18,7 +18,8 @@ from transformers import AutoModelForCausalLM, GenerationConfig
 from decoding.ending import Ending
 from decoding.events import Drafted, EventSink, Finished, Started, Verified
 from decoding.loop import Decoded
-from decoding.spec import Sampling, Value
+from decoding.params import Value
+from decoding.spec import Sampling
 from decoding.timing import Clock
 
 

@@ -6,13 +6,13 @@ Standard library only, so the web process can read it. `decoding.registry` holds
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from decoding.errors import BadSampling, BadStrategy
+from decoding.params import Param, Value
 from decoding.ssd import fanout
 
 Role = Literal[
@@ -21,58 +21,7 @@ Role = Literal[
     "bound",  # knows what it could not know in earnest: drawn, never ranked
     "peer",  # somebody else's implementation, run beside ours
 ]
-Value = int | float | bool | str
-LONGEST_TEXT = 500
-YES, NO = ("true", "yes", "1"), ("false", "no", "0")
 ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-
-
-@dataclass(frozen=True, slots=True)
-class Param:
-    name: str
-    kind: Literal["int", "float", "bool", "choice", "text"]
-    default: Value
-    help: str
-    low: float = -math.inf
-    high: float = math.inf
-    choices: tuple[str, ...] = ()
-    short: str = ""  # how the command line may spell the name too
-
-    def read(self, value: object) -> Value:
-        """Turn what a form, JSON or the command line gave into a value within bounds, or say what is wrong."""
-        try:
-            parsed = self._parse(value)
-        except ValueError:
-            raise BadStrategy(f"{self.name} is {value!r}, which is {self._wanted()}") from None
-        if isinstance(parsed, (int, float)) and not self.low <= parsed <= self.high:
-            raise BadStrategy(f"{self.name} is {value!r}, outside {self.low:g} to {self.high:g}")
-        return parsed
-
-    def _parse(self, value: object) -> Value:
-        match self.kind:
-            case "bool":
-                return value if isinstance(value, bool) else _known(str(value).lower(), YES + NO) in YES
-            case "choice":
-                return _known(str(value), self.choices)
-            case "text":
-                return _text(value)
-            case "int":
-                return _whole(_number(value))
-            case _:
-                return _number(value)
-
-    def _wanted(self) -> str:
-        match self.kind:
-            case "int":
-                return "not a whole number"
-            case "float":
-                return "not a number"
-            case "bool":
-                return "neither true nor false"
-            case "text":
-                return f"not a text of at most {LONGEST_TEXT} characters"
-            case _:
-                return "not one of " + ", ".join(self.choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,27 +318,3 @@ class Sampling:
 def _within(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:  # NaN fails too
         raise BadSampling(f"{name} is {value}; it must lie between {low:g} and {high:g}.")
-
-
-def _known(value: str, allowed: Sequence[str]) -> str:
-    if value not in allowed:
-        raise ValueError
-    return value
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise ValueError
-    return float(value)
-
-
-def _whole(number: float) -> int:
-    if not number.is_integer():  # neither are infinities and NaN
-        raise ValueError
-    return int(number)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
-        raise ValueError
-    return value

@@ -8,7 +8,8 @@ from typing import Any
 
 from django.http import QueryDict
 
-from decoding.spec import STRATEGIES, Param, StrategySpec
+from decoding.params import Param
+from decoding.spec import STRATEGIES, StrategySpec
 from webapp.accounts.asked import Asked
 from webapp.comparisons.serializers import NewComparison, SamplingInput
 from webapp.core.forms import Form

@@ -6,7 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from decoding.spec import STRATEGIES, Param
+from decoding.params import Param
+from decoding.spec import STRATEGIES
 from webapp.accounts.serializers import Name
 from webapp.comparisons import services
 from webapp.comparisons.models import Comparison, Run, Sample

@@ -1,0 +1,86 @@
+"""A setting as data: its name, kind and bounds, and how a value is read from a form, JSON or the command line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from decoding.errors import BadStrategy
+
+Value = int | float | bool | str
+LONGEST_TEXT = 500
+YES, NO = ("true", "yes", "1"), ("false", "no", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    name: str
+    kind: Literal["int", "float", "bool", "choice", "text"]
+    default: Value
+    help: str
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[str, ...] = ()
+    short: str = ""  # how the command line may spell the name too
+
+    def read(self, value: object) -> Value:
+        """Turn what a form, JSON or the command line gave into a value within bounds, or say what is wrong."""
+        try:
+            parsed = self._parse(value)
+        except ValueError:
+            raise BadStrategy(f"{self.name} is {value!r}, which is {self._wanted()}") from None
+        if isinstance(parsed, (int, float)) and not self.low <= parsed <= self.high:
+            raise BadStrategy(f"{self.name} is {value!r}, outside {self.low:g} to {self.high:g}")
+        return parsed
+
+    def _parse(self, value: object) -> Value:
+        match self.kind:
+            case "bool":
+                return value if isinstance(value, bool) else _known(str(value).lower(), YES + NO) in YES
+            case "choice":
+                return _known(str(value), self.choices)
+            case "text":
+                return _text(value)
+            case "int":
+                return _whole(_number(value))
+            case _:
+                return _number(value)
+
+    def _wanted(self) -> str:
+        match self.kind:
+            case "int":
+                return "not a whole number"
+            case "float":
+                return "not a number"
+            case "bool":
+                return "neither true nor false"
+            case "text":
+                return f"not a text of at most {LONGEST_TEXT} characters"
+            case _:
+                return "not one of " + ", ".join(self.choices)
+
+
+def _known(value: str, allowed: Sequence[str]) -> str:
+    if value not in allowed:
+        raise ValueError
+    return value
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise ValueError
+    return float(value)
+
+
+def _whole(number: float) -> int:
+    if not number.is_integer():  # neither are infinities and NaN
+        raise ValueError
+    return int(number)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
+        raise ValueError
+    return value
