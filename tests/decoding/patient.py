@@ -1,9 +1,9 @@
-"""A target that is always slower than its draft, however busy the machine."""
+"""Targets that decide when something happens to their draft, however busy the machine."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import torch
@@ -23,6 +23,26 @@ class Patient:
     def extend(self, tokens: Sequence[int], need: int = 1) -> torch.Tensor:
         assert self._process.pid
         until(lambda: state(self._process.pid or 0) == "S")
+        return self._target.extend(tokens, need)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+
+class Striking:
+    """A target that does something to its draft's process before certain of its passes; the prompt's is the first."""
+
+    def __init__(
+        self, target: ModelRunner, process: DraftProcess, moments: Container[int], deed: Callable[[int], None]
+    ) -> None:
+        self._target, self._process, self._moments, self._deed = target, process, moments, deed
+        self._passes = 0
+
+    def extend(self, tokens: Sequence[int], need: int = 1) -> torch.Tensor:
+        self._passes += 1
+        if self._passes in self._moments:
+            assert self._process.pid
+            self._deed(self._process.pid)
         return self._target.extend(tokens, need)
 
     def __getattr__(self, name: str) -> Any:

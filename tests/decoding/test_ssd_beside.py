@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import random
 import signal
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -17,14 +17,14 @@ from safetensors.torch import load_file, save_file
 
 from decoding.checkpoints import load
 from decoding.errors import BadDevice, BrokenModel, OutOfMemory
-from decoding.events import Anticipated, Drafted, Event, Recorder, Verified
+from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.runner import ModelRunner
 from decoding.spec import Sampling, choose
 from decoding.ssd.cores import Cores
 from decoding.ssd.resident import DraftProcess, Patience, placed, runner_in
 from decoding.table_runner import TableRunner
 from tests.decoding import models
-from tests.decoding.patient import Patient
+from tests.decoding.patient import Patient, Striking
 from tests.decoding.test_ssd_process import LINUX
 from tests.decoding.test_strategies import LENGTH, VOCAB, chi_square, law_of_three
 from tests.decoding.worlds import World, state_of, tables
@@ -177,35 +177,19 @@ def test_one_process_serves_sample_after_sample(table_world: World) -> None:
     assert process.pid == before
 
 
-class Meanwhile:
-    """A deed in another thread, once so many events are there: at any moment of a round."""
-
-    def __init__(self, world: World, events: int, deed: Callable[[int], None]) -> None:
-        self._world, self._events, self._deed = world, events, deed
-        self.recorder = Recorder()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> Recorder:
-        self._thread.start()
-        return self.recorder
-
-    def __exit__(self, *exc: object) -> None:
-        self._thread.join()
-
-    def _run(self) -> None:
-        while len(self.recorder.events) < self._events:
-            os.sched_yield()
-        process = self._world.draft_process
-        if process and process.pid:
-            self._deed(process.pid)
-
-
 def send(*signals: signal.Signals) -> Callable[[int], None]:
     def deed(pid: int) -> None:
         for number in signals:
             os.kill(pid, number)
 
     return deed
+
+
+def struck(world: World, moments: Container[int], deed: Callable[[int], None]) -> World:
+    """The same, but something is done to the draft before these of the target's passes: in the midst of preparing."""
+    assert world.draft_process
+    target = cast(ModelRunner, Striking(world.target, world.draft_process, moments, deed))
+    return replace(world, target=target)
 
 
 LONG = Sampling(temperature=0.9, dice="shared", max_new_tokens=120)
@@ -218,9 +202,8 @@ def test_a_lost_draft_costs_no_text_and_the_next_sample_has_another(
     table_world: World, number: signal.Signals, reason: str
 ) -> None:
     alone, _ = table_world.run(ALONE, [3, 1], LONG, seed=3)
-    for moment in random.Random(number).sample(range(1, 60), 2):
-        with Meanwhile(table_world, moment, send(number)) as recorder:
-            decoded, _ = table_world.run(BESIDE, [3, 1], LONG, seed=3, recorder=recorder)
+    for moment in random.Random(number).sample(range(2, 20), 2):
+        decoded, recorder = struck(table_world, {moment}, send(number)).run(BESIDE, [3, 1], LONG, seed=3)
         assert decoded == alone
         [told] = reasons(recorder.events)
         assert reason in told and told.endswith("The target went on alone.")
@@ -236,9 +219,8 @@ def lost_in(events: list[Event]) -> int:
 
 def test_a_draft_that_stumbles_is_waited_for(table_world: World) -> None:
     alone, _ = table_world.run(ALONE, [3, 1], LONG, seed=3)
-    pulses = [signal.SIGSTOP, signal.SIGCONT] * 200
-    with Meanwhile(table_world, 5, send(*pulses)) as recorder:
-        decoded, _ = table_world.run(BESIDE, [3, 1], LONG, seed=3, recorder=recorder)
+    pulses = [signal.SIGSTOP, signal.SIGCONT] * 10
+    decoded, recorder = struck(table_world, range(2, 20), send(*pulses)).run(BESIDE, [3, 1], LONG, seed=3)
     assert decoded == alone and reasons(recorder.events) == []
 
 
