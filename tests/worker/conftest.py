@@ -63,14 +63,17 @@ class Stage(EngineProcess):
         self.patience = PATIENCE
 
     def hear(self, timeout: float) -> Report | None:
+        """Until the deed it works only while somebody listens, or it might be through before it is stopped."""
         if self._deed and not self._left:  # whoever asks for the next report has written down all before it
             deed, self._deed = self._deed, None
             deed()
+        if not self._deed:
+            return super().hear(timeout)
+        self.go_on()
         report = super().hear(timeout)
-        if self._deed and isinstance(report, (Decoded, Step)):
+        os.kill(self.pid, signal.SIGSTOP)
+        if isinstance(report, (Decoded, Step)):
             self._left -= 1
-            if not self._left:
-                os.kill(self.pid, signal.SIGSTOP)
         return report
 
     def cancel(self) -> None:
