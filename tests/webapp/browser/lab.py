@@ -93,18 +93,19 @@ def ask(page: Page, path: str) -> Any:
     return page.request.get(f"{base}/api/v1/{path}").json()
 
 
-def shown(page: Page, count: int) -> list[list[int]]:
+def shown(page: Page, traces: list[list[int]]) -> list[list[int]]:
     """The same from the page, heat by heat, as it came by socket or is fetched now."""
     page.check("[data-lane='2'] input", force=True)
     found = []
     while page.locator("#before").is_enabled():
         page.click("#before")
-    for number in range(1, count + 1):
-        expect(page.locator("#heat")).to_contain_text(f"Prompt {number} of 1000")
+    for number, trace in enumerate(traces):
+        repeat, prompt = divmod(number, 10)
+        expect(page.locator("#heat")).to_contain_text(f"Prompt {prompt + 1} of 10, repeat {repeat + 1} of 100")
         expect(page.locator("#text-of")).to_have_text("as static:3 wrote it")
-        expect(page.locator("#replay")).to_be_visible()  # so it is whole
+        expect(page.locator("#strip .round")).to_have_count(len(trace))  # so it is whole
         found.append(page.locator("#strip .round").evaluate_all("all => all.map((each) => Number(each.dataset.round))"))
-        if number < count:
+        if number + 1 < len(traces):
             page.click("#after")
     return found
 

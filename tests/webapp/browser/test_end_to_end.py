@@ -140,7 +140,7 @@ def test_a_race_is_watched_through_a_reload_a_late_tab_and_a_lost_network_until_
         expect(tab.locator("#mode")).to_have_text("Cancelled")
         expect(tab.locator("#verdict .note").first).to_contain_text("Cancelled while it ran.")
     traces = traces_of(page)
-    assert shown(page, len(traces)) == shown(late, len(traces)) == traces
+    assert shown(page, traces) == shown(late, traces) == traces
 
 
 def launch_a_long_one(lab: Lab) -> Page:
