@@ -24,6 +24,7 @@ from decoding.ssd.simulated import ANYTIME, IN_TURN, Plan, Simulated
 from decoding.ssd.simulator import simulate
 from decoding.ssd.track import Track
 from webapp.comparisons.what_if.places import Places
+from webapp.comparisons.what_if.possible import Possible
 
 MOST_BRANCHES = 32  # that are asked about
 LONGEST = 96  # tokens of a text that are played,
@@ -128,7 +129,7 @@ def told(
 
 
 @dataclass(frozen=True)
-class Played:
+class Played(Possible):
     """As `simulation.Simulation`, of SSD."""
 
     found: Ahead
@@ -140,18 +141,6 @@ class Played:
     def ratios(self) -> list[tuple[float, float]]:
         both = zip(self.found.alone, self.refused.traces, self.accepted.traces, strict=True)
         return [_sorted(alone / _seconds(one), alone / _seconds(other)) for alone, one, other in both]
-
-    @property
-    def middle(self) -> list[float]:
-        return [(low + high) / 2 for low, high in self.ratios]
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.middle)
-
-    @property
-    def possible(self) -> tuple[float, float]:
-        return statistics.median(low for low, _ in self.ratios), statistics.median(high for _, high in self.ratios)
 
     @property
     def mean_acceptance_length(self) -> float:

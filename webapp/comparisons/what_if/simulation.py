@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import ClassVar
 from decoding.replay import Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
 from decoding.spec import Choice
 from webapp.comparisons.what_if.places import Places, UntilUnsure
+from webapp.comparisons.what_if.possible import Possible
 from webapp.comparisons.what_if.recorded import Recorded
 
 LONGEST = 20  # the longest draft that is asked about
@@ -18,7 +18,7 @@ PolicyOf = Callable[[Places, Record, bool], Policy]
 
 
 @dataclass(frozen=True)
-class Simulation:
+class Simulation(Possible):
     """Counted twice: as if whatever nobody drafted were refused, and as if it were accepted."""
 
     found: Recorded
@@ -28,25 +28,12 @@ class Simulation:
 
     @cached_property
     def ratios(self) -> list[tuple[float, float]]:
-        """Per prompt, the speed-up over autoregressive in either case, the smaller first."""
         costs, ratios = self.found.costs, []
         for one, other in zip(self.refused, self.accepted, strict=True):
             alone = self.found.alone(one.tokens)
             low, high = sorted((alone / costs.seconds(one), alone / costs.seconds(other)))
             ratios.append((low, high))
         return ratios
-
-    @property
-    def middle(self) -> list[float]:
-        return [(low + high) / 2 for low, high in self.ratios]
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.middle)
-
-    @property
-    def possible(self) -> tuple[float, float]:
-        return statistics.median(low for low, _ in self.ratios), statistics.median(high for _, high in self.ratios)
 
     @property
     def unmeasured(self) -> float:
