@@ -20,15 +20,15 @@ NEEDS_ANOTHER_MACHINE = {OutOfMemory.code, BadDevice.code}
 
 def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]:
     engine.tell(order)
-    heard, patience = time.monotonic(), TIME_TO_LOAD
+    last_word, is_loading = time.monotonic(), True
     while True:
         report = engine.hear(0.1)
         if not hold.may_go_on():
             yield from _last_words(engine, report)
             raise Stopped
         if report is not None:
-            heard, patience = time.monotonic(), engine.patience
-        elif time.monotonic() - heard > patience:
+            last_word, is_loading = time.monotonic(), False
+        elif time.monotonic() - last_word > (patience := TIME_TO_LOAD if is_loading else engine.patience):
             raise engine.give_up(patience)
         match report:
             case None:

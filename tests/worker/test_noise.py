@@ -53,10 +53,12 @@ def test_a_gpu_makes_a_sample_noisy_too_however_short_it_was(after: Gpu, said: s
 
 
 def test_a_busy_neighbour_is_seen_in_earnest() -> None:
-    """This process stands for an engine that idles; the neighbour works."""
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as neighbour:
+    """Each is a process of its own: what an engine has started counts as its own work, and a neighbour's must not."""
+    idle, busy = [sys.executable, "-c", "input()"], [sys.executable, "-c", "while True: pass"]
+    with subprocess.Popen(idle, stdin=subprocess.PIPE) as engine, subprocess.Popen(busy) as neighbour:
         try:
-            before = noise.mark(os.getpid())
-            until(lambda: noise.between(before, noise.mark(os.getpid())), "the neighbour's work to show")
+            before = noise.mark(engine.pid)
+            until(lambda: noise.between(before, noise.mark(engine.pid)), "the neighbour's work to show")
         finally:
             neighbour.kill()
+            engine.kill()
