@@ -1,6 +1,6 @@
 // A recorded heat played again: all strategies start together, each on its own recorded clock. Pure; who calls keeps time.
 
-import { begin, fold, timeOf } from "./trace.js";
+import { begin, foldAll, timeOf } from "./trace.js";
 
 const STEP = 32; // events between two states that are kept: going back folds no more than these again
 
@@ -21,13 +21,15 @@ export class Recording {
   at(ns) {
     const wanted = this.#count(ns);
     if (wanted < this.next || wanted - this.next > STEP) this.#jump(wanted);
-    while (this.next < wanted) this.#step();
+    while (this.next < wanted) this.#step(Math.min(wanted, this.next - (this.next % STEP) + STEP));
     return this.state;
   }
 
-  #step() {
-    this.state = fold(this.state, this.events[this.next++]);
-    if (this.next % STEP === 0) this.kept[this.next / STEP] = this.state;
+  /** No further than to the next state that is kept. */
+  #step(to) {
+    this.state = foldAll(this.events.slice(this.next, to), this.state);
+    this.next = to;
+    if (to % STEP === 0) this.kept[to / STEP] = this.state;
   }
 
   /** To the nearest state kept before, unless the one at hand is nearer. */

@@ -32,37 +32,45 @@ export function begin() {
 }
 
 /**
- * The state after one more event. A repeat changes nothing; an event that is not the next one throws.
+ * The state after more events. A repeat changes nothing; an event that is not the next one throws. The state that was
+ * stays as it is; what grows is copied once, however many events there are.
  * @param {State} state
  * @returns {State}
  */
-export function fold(state, event) {
-  if (event.seq <= state.seq) return state;
-  if (event.seq !== state.seq + 1) throw new Hole(`event ${event.seq} came where ${state.seq + 1} was due`);
-  const step = STEPS[event.event];
-  if (!step) throw new Error(`an event of an unknown kind: ${event.event}`);
-  return { ...step(state, event), seq: event.seq };
+export function foldAll(events, state = begin()) {
+  let next = state;
+  for (const event of events) {
+    if (event.seq <= next.seq) continue;
+    if (event.seq !== next.seq + 1) throw new Hole(`event ${event.seq} came where ${next.seq + 1} was due`);
+    const step = STEPS[event.event];
+    if (!step) throw new Error(`an event of an unknown kind: ${event.event}`);
+    if (next === state) next = { ...state, rounds: [...state.rounds], tokens: [...state.tokens] };
+    step(next, event);
+    next.seq = event.seq;
+  }
+  return next;
 }
 
-export const foldAll = (events, state = begin()) => events.reduce(fold, state);
+export const fold = (state, event) => foldAll([event], state);
 
 /** When an event was over, on the sample's own clock. */
 export const timeOf = (event) => (event.event === "started" ? event.prefill_ns : event.end_ns);
 
+/** What each kind does to a state of our own, whose lists are our own too. What hangs in them is never changed. */
 const STEPS = {
-  started: (state, event) => ({
-    ...state, promptTokens: event.prompt_tokens, prefillNs: event.prefill_ns, nowNs: event.prefill_ns,
-  }),
+  started: (state, event) => {
+    state.promptTokens = event.prompt_tokens;
+    state.prefillNs = state.nowNs = event.prefill_ns;
+  },
 
-  drafted: (state, event) => ({
-    ...state,
-    nowNs: Math.max(state.nowNs, event.end_ns),
-    pending: {
+  drafted: (state, event) => {
+    state.nowNs = Math.max(state.nowNs, event.end_ns);
+    state.pending = {
       ...state.pending, lookahead: event.lookahead, drafted: event.tokens, confidence: event.confidence,
       estimate: event.estimate, stop: event.stop, source: event.source, passes: event.passes,
       draftStart: event.start_ns, draftEnd: event.end_ns, backup: event.backup ?? "",
-    },
-  }),
+    };
+  },
 
   // Beside a running verification its own round is not over; told afterwards, it is the last one.
   anticipated: (state, event) => {
@@ -72,8 +80,8 @@ const STEPS = {
       busy: event.busy_ns ?? 0, idle: event.idle_ns ?? 0,
     };
     const last = state.rounds.at(-1);
-    if (last?.number !== event.round) return { ...state, pending: { ...state.pending, ...ahead } };
-    return { ...state, rounds: [...state.rounds.slice(0, -1), { ...last, ...ahead }] };
+    if (last?.number === event.round) state.rounds[state.rounds.length - 1] = { ...last, ...ahead };
+    else state.pending = { ...state.pending, ...ahead };
   },
 
   verified: (state, event) => {
@@ -82,18 +90,22 @@ const STEPS = {
       accepted: event.accepted, token: event.token, outcome: event.outcome, wait: event.wait_ns,
       verifyStart: event.start_ns, verifyEnd: event.end_ns, lost: event.lost ?? "",
     };
-    const kept = round.drafted.slice(0, round.accepted).map((id) => ({ id, round: round.number, fate: "accepted" }));
-    const fate = round.drafted.length ? round.outcome : "own";
-    return {
-      ...state, pending: {}, nowNs: event.end_ns, rounds: [...state.rounds, round],
-      tokens: [...state.tokens, ...kept, { id: round.token, round: round.number, fate }],
-    };
+    const kept = round.drafted.slice(0, round.accepted);
+    state.tokens.push(
+      ...kept.map((id) => ({ id, round: round.number, fate: "accepted" })),
+      { id: round.token, round: round.number, fate: round.drafted.length ? round.outcome : "own" },
+    );
+    state.rounds.push(round);
+    state.pending = {};
+    state.nowNs = event.end_ns;
   },
 
   // The text may end inside a round, at an end token or a stop string: what lies behind is not part of it.
-  finished: (state, event) => ({
-    ...state, nowNs: event.end_ns, reason: event.reason, tokens: state.tokens.slice(0, event.new_tokens),
-  }),
+  finished: (state, event) => {
+    state.nowNs = event.end_ns;
+    state.reason = event.reason;
+    state.tokens.length = Math.min(state.tokens.length, event.new_tokens);
+  },
 };
 
 // ---- what the pictures ask for

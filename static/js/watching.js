@@ -1,6 +1,6 @@
 // What the page knows of a comparison, from frames in whatever order and however often they come. No page, no clock.
 
-import { begin, fold } from "./trace.js";
+import { begin, foldAll } from "./trace.js";
 
 /** Samples of the same prompt and repeat, one for each strategy, race against each other. */
 export const heatOf = (row) => `${row.repeat}.${row.prompt}`;
@@ -67,17 +67,14 @@ export class Watching {
 
   #events(frame) {
     for (const [token, text] of Object.entries(frame.words ?? {})) this.words.set(Number(token), text);
-    let state = this.trace(frame.sample);
-    const kept = this.events.get(frame.sample) ?? [];
-    const before = kept.length;
-    for (const event of frame.events) {
-      const next = fold(state, event);
-      if (next !== state) kept.push(event);
-      state = next;
-    }
-    this.count += kept.length - before;
+    const before = this.trace(frame.sample);
+    const state = foldAll(frame.events, before);
+    if (state === before) return;
+    if (!this.events.has(frame.sample)) this.events.set(frame.sample, []);
+    const fresh = frame.events.filter((event) => event.seq > before.seq);
+    this.events.get(frame.sample).push(...fresh);
     this.traces.set(frame.sample, state);
-    this.events.set(frame.sample, kept);
+    this.count += fresh.length;
     if (this.count > this.most) this.#letGo();
   }
 
