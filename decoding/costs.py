@@ -73,7 +73,7 @@ def costs_from(traces: Iterable[Sequence[Event]]) -> Costs:
     traces = list(traces)
     for trace in traces:
         _read(trace, verified, drafted, rest)
-    per_token, per_round = _line({n: values for (n, behind), values in drafted.items() if not behind})
+    per_token, per_round = _line(_caught_up(drafted))
     late = [value - per_round - per_token * n for (n, behind), values in drafted.items() if behind for value in values]
     costs = Costs(
         target=_filled(_rising({rows: (statistics.median(values), len(values)) for rows, values in verified.items()})),
@@ -85,6 +85,11 @@ def costs_from(traces: Iterable[Sequence[Event]]) -> Costs:
     # Medians do not see what comes now and then. What whole samples took beyond them is spread over their tokens.
     left = [_unexplained(trace, costs) for trace in traces if any(isinstance(event, Finished) for event in trace)]
     return dataclasses.replace(costs, token=statistics.median(left)) if left else costs
+
+
+def drafting_is_clear(traces: Iterable[Sequence[Event]]) -> bool:
+    """Whether they show what one more drafted token costs: longer drafts took longer, whatever else the machine did."""
+    return _fitted(_caught_up(_drafts(traces)))[0] > 0
 
 
 def decision_cost(deciding: Iterable[Sequence[Event]], queued: Iterable[Sequence[Event]]) -> float:
@@ -132,6 +137,10 @@ def _drafts(traces: Iterable[Sequence[Event]]) -> Durations:
     return drafted
 
 
+def _caught_up(drafted: Durations) -> dict[int, list[float]]:
+    return {n: values for (n, behind), values in drafted.items() if not behind}
+
+
 def _read(
     trace: Sequence[Event],
     verified: dict[int, list[float]],
@@ -153,17 +162,32 @@ def _read(
 
 
 def _line(measured: Mapping[int, Sequence[float]]) -> tuple[float, float]:
-    """Slope and intercept through each count's median, which weighs as much as it was measured often, so that the line
-    is best where drafts are; one count alone is all slope."""
+    """Slope and intercept, neither of them negative: where noise makes one so, all time is shared out by count, because
+    nothing is drafted for nothing."""
     if not measured:
         return 0.0, 0.0
+    slope, intercept = _fitted(measured)
+    return (slope, intercept) if slope > 0 and intercept >= 0 else (_each(*_points(measured)), 0.0)
+
+
+def _fitted(measured: Mapping[int, Sequence[float]]) -> tuple[float, float]:
+    """The line that lies best, whatever it says; one count alone is all slope."""
+    counts, medians = _points(measured)
     if len(measured) == 1:
-        [(count, values)] = measured.items()
-        return statistics.median(values) / count, 0.0
+        return _each(counts, medians), 0.0
+    slope, intercept = statistics.linear_regression(counts, medians)
+    return slope, intercept
+
+
+def _points(measured: Mapping[int, Sequence[float]]) -> tuple[list[int], list[float]]:
+    """Each count's median weighs as much as it was measured often, so that a line is best where drafts are."""
     counts = [count for count, values in measured.items() for _ in values]
     medians = [median for values in measured.values() for median in [statistics.median(values)] * len(values)]
-    slope, intercept = statistics.linear_regression(counts, medians)
-    return max(0.0, slope), max(0.0, intercept)
+    return counts, medians
+
+
+def _each(counts: Sequence[int], seconds: Sequence[float]) -> float:
+    return sum(seconds) / sum(counts)
 
 
 def _rising(measured: Mapping[int, tuple[float, int]]) -> dict[int, float]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 import torch
 
-from decoding.costs import Costs, costs_from, counted, decision_cost
+from decoding.costs import Costs, costs_from, counted, decision_cost, drafting_is_clear
 from decoding.dice import dice_for
 from decoding.disco import features, metrics, training
 from decoding.disco.classifier import Classifier, load_classifier
@@ -431,6 +431,18 @@ def test_a_busy_moment_does_not_make_more_rows_cheaper() -> None:
     for number, (count, cost) in enumerate(spent.items(), start=1):
         trace += [*([drafted(number, count)] if count else []), verified(number, cost)]
     assert [round(costs_from([trace]).verify(rows) * 1e9) for rows in (1, 2, 3, 4)] == [1_000, 2_500, 2_500, 4_000]
+
+
+@pytest.mark.parametrize("spent", [{2: 12_000, 4: 9_000}, {2: 1_000, 4: 5_000}], ids=["falling", "from below zero"])
+def test_whatever_noise_does_to_long_and_short_drafts_no_price_is_negative_and_none_is_nothing(spent) -> None:
+    trace: list[Event] = [Verified(0, 0, 1, "correction", 0, 0, 1_000)]
+    for number, (count, cost) in enumerate(spent.items(), start=1):
+        start, end = number * 100_000, number * 100_000 + cost
+        trace.append(Drafted(number, 1, count, (1,) * count, (), (), "limit", "fresh", count, start, end))
+        trace.append(Verified(number, 0, 1, "correction", cost, end, end + 1_000))
+    costs = costs_from([trace])
+    assert costs.draft * 1e9 == pytest.approx(sum(spent.values()) / sum(spent)) and costs.draft_round == 0.0
+    assert drafting_is_clear([trace]) is (spent[4] > spent[2])
 
 
 def timed(events: Sequence[Event], per_token: int = 200_000, now_and_then: int = 0) -> list[Event]:

@@ -26,16 +26,20 @@ SAMPLINGS = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.8, max_new_
 COSTS = Costs(target=(0.0, 10.0, 11.0, 12.0), draft=2.0, draft_round=0.5, catch_up=0.0, round=0.0)
 
 
-def live(label, sampling, seed):
+def usual(tokens):
+    return COSTS.draft_round + COSTS.draft * tokens
+
+
+def live(label, sampling, seed, drafting=usual):
     world = World.of_tables(24, seed=seed, sharpness=2.0, noise=0.5)
     world.end_tokens = frozenset({0})
     [choice] = parse_choices(label)
     decoded, recorder = world.run(choice, [1, 2, 3], sampling, seed)
-    return decoded, list(timed(recorder.events))
+    return decoded, list(timed(recorder.events, drafting))
 
 
-def timed(events):
-    """As if every pass took what COSTS says."""
+def timed(events, drafting=usual):
+    """As if every pass took what COSTS says, and drafts what `drafting` says of their length."""
     now, drafted, verified = 1_000_000, 0, 0
     for event in events:
         begun = now
@@ -44,7 +48,7 @@ def timed(events):
                 yield dataclasses.replace(event, prefill_ns=now)
             case Drafted():
                 drafted = len(event.tokens)
-                now += round(1000 * (COSTS.draft_round + COSTS.draft * drafted))
+                now += round(1000 * drafting(drafted))
                 yield dataclasses.replace(event, start_ns=begun, end_ns=now)
             case Verified():
                 now += round(1000 * COSTS.verify(drafted + 1))
@@ -137,13 +141,13 @@ def comparison(world, labels, **sampling):
     return made
 
 
-def decode(made):
+def decode(made, drafting=usual):
     """Every sample for real, in a world of tables."""
     job, sampling = jobs.claim(worker="w1", queues=["cpu"]), Sampling(**{**made.sampling, "stop": ()})
     for prompt, repeat, runs in make.remaining(made):
         for run in runs:
             sample = services.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
-            decoded, events = live(run.label, sampling, prompt.number)
+            decoded, events = live(run.label, sampling, prompt.number, drafting)
             half = len(events) // 2
             for first, part in ((1, dicts(events)[:half]), (half + 1, dicts(events)[half:])):
                 trace.append(sample=sample, first_seq=first, events=part)
@@ -211,6 +215,33 @@ def test_a_longer_draft_than_any_that_ran_says_that_its_price_is_extended(world)
     assert told["unmeasured"] > 0.5
     assert "more than 3 rows, the most that was measured" in " ".join(told["notes"])
     assert told["error"] is None  # one strategy cannot say how far off the replay is
+
+
+def test_noise_that_makes_long_drafts_look_cheap_is_answered_and_said(world):
+    """It used to make a drafted token's price nothing, and the page said that there was nothing to replay."""
+    made = comparison(world, "static:2,static:6")
+    decode(made, drafting=lambda tokens: 12 - tokens)
+    answer = ask(world.api(world.bob), made, "lookahead=4")
+    assert answer.status_code == 200, answer.json()
+    told = answer.json()
+    assert "Long drafts took no longer than short ones" in " ".join(told["notes"])
+    alike = [point for point in told["curve"]["points"] if point["value"] >= 8]
+    medians = [point["median"] for point in alike]
+    assert medians == sorted(medians, reverse=True)  # more drafting is never taken to be free
+
+
+def test_where_longer_drafts_took_longer_their_price_is_not_doubted(world):
+    made = comparison(world, "static:2,static:6")
+    decode(made)
+    assert "no longer than" not in " ".join(ask(world.api(world.bob), made).json()["notes"])
+
+
+def test_where_no_pass_could_be_priced_it_says_what_to_run(world):
+    made = comparison(world, "oracle")
+    decode(made)
+    answer = ask(world.api(world.bob), made)
+    assert (answer.status_code, answer.json()["code"]) == (409, "nothing-recorded")
+    assert "read off static, heuristic or threshold" in answer.json()["detail"]
 
 
 def test_the_curve_of_a_threshold_follows_the_cap(world):

@@ -21,7 +21,7 @@ from decoding.summary import bootstrap_interval
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import so_far
 from webapp.comparisons.what_if.ahead import MOST_BRANCHES, Played
-from webapp.comparisons.what_if.recorded import DRAFTED_BY_THE_PAIR, KEPT_SECONDS, Recorded, recorded, version
+from webapp.comparisons.what_if.recorded import DRAFTED_BY_THE_PAIR, KEPT_SECONDS, PRICED, Recorded, recorded, version
 from webapp.comparisons.what_if.simulation import LONGEST, Simulation, oracle, simulate
 from webapp.core.problems import Conflict, Invalid
 
@@ -64,13 +64,22 @@ def refusal(comparison: Comparison) -> Conflict | None:
         )  # fmt: skip
     there = Sample.objects.filter(run__comparison=comparison).finished().values_list("run__strategy", flat=True)
     known = set(there.distinct())
-    return None if "autoregressive" in known and known & {*DRAFTED_BY_THE_PAIR} else _nothing_recorded()
+    if "autoregressive" not in known or not known & {*DRAFTED_BY_THE_PAIR}:
+        return _nothing_recorded()
+    return None if known & {*PRICED} - {"autoregressive"} else _nothing_priced()
 
 
 def _nothing_recorded() -> Conflict:
     return Conflict(
         "There is nothing to replay: it takes finished samples of autoregressive and of a strategy that drafts.",
         code="nothing-recorded", hint="Wait until some are finished, or clone this with a static lookahead.",
+    )  # fmt: skip
+
+
+def _nothing_priced() -> Conflict:
+    return Conflict(
+        "What a drafted token costs is read off static, heuristic or threshold, and none of them has run here.",
+        code="nothing-recorded", hint="Clone this with a static lookahead; then this can be asked.",
     )  # fmt: skip
 
 
@@ -193,6 +202,12 @@ def _notes(found: Recorded, asked: Simulation | Played, standing: Mapping[str, A
         yield (
             f"Where nobody drafted, nothing is known of the draft: between {low * correction:.2f} and "
             f"{high * correction:.2f} times is possible."
+        )
+    if not found.is_clear:
+        yield (
+            "Long drafts took no longer than short ones here, which only noise can do: a drafted token is priced by "
+            "all drafting shared out over all drafted tokens, so trust no small difference between lookaheads. Repeat "
+            "it on a quiet machine, or on more prompts."
         )
     if asked.unmeasured > 0:
         yield (

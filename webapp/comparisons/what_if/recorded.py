@@ -14,7 +14,7 @@ from typing import Any
 
 from django.core.cache import cache
 
-from decoding.costs import Costs, costs_from
+from decoding.costs import Costs, costs_from, drafting_is_clear
 from decoding.events import Event, Verified, from_dict
 from decoding.replay import Record
 from webapp.comparisons import trace
@@ -36,6 +36,7 @@ class Recorded:
     costs: Costs
     widest: int  # rows of the widest verification whose price was measured
     ahead: Ahead | None = None  # None where no SSD ran that could say what it costs
+    is_clear: bool = True  # longer drafts took longer, so that their price is more than a share of noise
 
     @cached_property
     def if_refused(self) -> list[tuple[Places, Record]]:
@@ -92,7 +93,7 @@ def _read(comparison: Comparison) -> Recorded | None:
     seen = {prompt: places for prompt, places in prompts.items() if any(said is not None for said in places.said)}
     if not seen or not (costs := _costs(priced)):
         return None
-    found = Recorded([*seen.values()], len(texts), costs, len(costs.target) - 1)
+    found = Recorded([*seen.values()], len(texts), costs, len(costs.target) - 1, is_clear=drafting_is_clear(priced))
     told_of = [(texts[prompt]["tokens"], places, where.get(prompt, {})) for prompt, places in seen.items()]
     return replace(found, ahead=told(told_of, priced, ahead, found.alone, is_beside=_is_beside(comparison)))
 
