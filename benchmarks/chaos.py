@@ -2,9 +2,10 @@
 
     ./drafthouse bench chaos [--kills 100] [--seed 0] [--json FILE]
 
-A data folder and a small random pair of its own. Meanwhile two comparisons are always under way. A job that is killed
-three times in a row before it finishes a sample fails, by the queue's rule; when the storm is over such jobs are tried
-again, and must end with what they had and all the rest.
+A data folder and a small random pair of its own. Meanwhile two comparisons are always under way. A job whose own worker
+or engine is killed three times in a row before it finishes a sample fails, by the queue's rule
+(docs/decisions/0028-which-attempts-count.md); when the storm is over such jobs are tried again, and must end with what
+they had and all the rest.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import socket
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Kind
 from webapp.uploads.store import StoreTrouble
-from worker import comparison_job, lengths_job, model_job, study_job, training_job, unpacking_job
+from worker import comparison_job, leash, lengths_job, model_job, study_job, training_job, unpacking_job
 from worker.database import Stopped
 from worker.engine_process import EngineDied, EngineProcess
 from worker.gpus import told
@@ -52,7 +53,9 @@ class Hands:
         """Before the first look. What a worker of this name held when it was killed need not wait for its lease."""
         try:
             self._announce()
-            jobs.take_back(worker=self.name)
+            before = os.environ.get(leash.BEFORE)  # None: nobody watches over us who could tell
+            ended = "went down with its supervisor" if before == "" else f"was {before or 'ended'}"
+            jobs.take_back(worker=self.name, ended=ended, with_its_holder=before == "")
         except Error as error:
             logger.warning("The database does not answer (%s).", error)
             connection.close()

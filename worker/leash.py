@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HOLDER = "DRAFTHOUSE_LEASH"  # the process id of who holds it; who is started by hand has none and runs free
+BEFORE = "DRAFTHOUSE_BEFORE"  # how the one before us ended, whom our holder had started in our place; empty: nobody was
 PR_SET_PDEATHSIG = 1
 LOOK_EVERY = 0.5  # s, at our parent, where the system does not tell of its death
 

@@ -65,6 +65,7 @@ class Job(Noun):
     priority = models.SmallIntegerField(default=0)
     attempt = models.PositiveSmallIntegerField(default=0)
     attempt_limit = models.PositiveSmallIntegerField(default=3)
+    spared = models.PositiveSmallIntegerField(default=0)  # attempts in a row that were ended from outside
     worker = models.CharField(max_length=120, blank=True)
     lease_until = models.DateTimeField(null=True)
     is_cancel_asked = models.BooleanField(default=False)

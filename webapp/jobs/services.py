@@ -20,7 +20,8 @@ from webapp.jobs import queue as broker
 from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Queue, State, Worker
 
 LEASE = timedelta(seconds=20)
-TRIES = 3  # attempts in a row that may get nowhere
+TRIES = 3  # attempts that its own worker or engine ended, with no lasting part of the work done in between
+MOST_SPARED = 7  # ended from outside, on top of those: what brings down a whole machine must not do it for ever
 MOST_WAITING = 1000  # per team
 
 
@@ -80,6 +81,7 @@ def retry(*, job: Job, by: Actor) -> Job:
         f"Tried again by {by.user}.",
         attempt=0,
         attempt_limit=TRIES,
+        spared=0,
         is_cancel_asked=False,
         refusals={},
         worker="",
@@ -135,7 +137,7 @@ def renew(*, job: Job, done: int | None = None, total: int | None = None) -> boo
 @transaction.atomic
 def progressed(*, job: Job, done: int) -> bool:
     """A lasting part of the work is done, so the tries begin anew: only attempts that get nowhere are counted."""
-    return bool(_ours(job).update(done_count=done, attempt_limit=job.attempt + TRIES))
+    return bool(_ours(job).update(done_count=done, attempt_limit=job.attempt + TRIES, spared=0))
 
 
 @transaction.atomic
@@ -176,7 +178,7 @@ def stop(*, job: Job) -> bool:
 def give_back(*, job: Job, reason: str) -> bool:
     """This worker cannot go on; another may. After the last attempt the job fails for this reason."""
     if job.attempt >= job.attempt_limit:
-        return _end(job, State.FAILED, f"{reason} That was attempt {job.attempt} of {job.attempt_limit}.")
+        return _end(job, State.FAILED, _for_good(job, reason))
     moved = _move(job, State.RUNNING, State.QUEUED, reason, attempt_now=job.attempt, worker="", lease_until=None)
     if moved:
         transaction.on_commit(lambda: broker.nudge(job.queue))
@@ -187,7 +189,7 @@ def give_back(*, job: Job, reason: str) -> bool:
 def refuse(*, job: Job, reason: str) -> bool:
     """This worker cannot do it at all. Another gets it; if there is none it fails, so that nobody waits in vain."""
     job.refusals = {**job.refusals, job.worker: reason}
-    if not _ours(job).update(refusals=job.refusals, attempt_limit=job.attempt + TRIES):  # that was no attempt
+    if not _ours(job).update(refusals=job.refusals, attempt_limit=F("attempt_limit") + 1):  # that was no attempt
         return False
     job.refresh_from_db(fields=["attempt_limit"])
     others = [worker.name for worker in Worker.objects.that_could(job)]
@@ -199,29 +201,33 @@ def refuse(*, job: Job, reason: str) -> bool:
 @transaction.atomic
 def release(*, job: Job) -> bool:
     """The worker goes home as it was told to; that is nobody's failure and costs no attempt."""
-    Job.objects.filter(pk=job.pk, attempt=job.attempt).update(attempt_limit=F("attempt") + TRIES)
+    _ours(job).update(attempt_limit=F("attempt_limit") + 1)
     job.refresh_from_db(fields=["attempt_limit"])
     return give_back(job=job, reason=f"{job.worker} was stopped; what it had finished is kept.")
 
 
 def take_back_from_silent(*, job: Job) -> bool:
+    """Nobody knows what became of it. If the job brings machines down, it must not go through all of them."""
     return _take_back(job, f"{job.worker} went silent.")
 
 
-def take_back(*, worker: str) -> int:
-    """What a worker of this name held when it was killed; it asks for this when it starts again. What it could not do
-    then it may be able to do now."""
+def take_back(*, worker: str, ended: str, with_its_holder: bool = False) -> int:
+    """What a worker of this name held when it ended; it asks for this when it starts again. If it went down with what
+    had started it, no job is blamed for that. What it could not do then it may be able to do now."""
     for job in Job.objects.filter(state=State.QUEUED, refusals__has_key=worker):
         del job.refusals[worker]
         job.save(update_fields=["refusals"])
     held = Job.objects.filter(state=State.RUNNING, worker=worker)
-    return sum(_take_back(job, f"{worker} was killed and has started again.") for job in held)
+    return sum(_take_back(job, f"{worker} {ended} and has started again.", is_spared=with_its_holder) for job in held)
 
 
 @transaction.atomic
-def _take_back(job: Job, reason: str) -> bool:
+def _take_back(job: Job, reason: str, *, is_spared: bool = False) -> bool:
     if job.is_cancel_asked:
         return _end(job, State.CANCELLED, f"Cancelled. {reason}")
+    if is_spared and job.spared < MOST_SPARED:
+        _ours(job).update(attempt_limit=F("attempt_limit") + 1, spared=F("spared") + 1)
+        job.refresh_from_db(fields=["attempt_limit"])
     return give_back(job=job, reason=reason)
 
 
@@ -243,6 +249,13 @@ def announce(
     """A worker says that it lives, where, what it can do, and which models need not be fetched for it."""
     told = {"machine": machine, "queues": queues, "devices": devices, "versions": versions, "cached": list(cached)}
     Worker.objects.update_or_create(name=name, defaults={**told, "seen": Now()})
+
+
+def _for_good(job: Job, reason: str) -> str:
+    return (
+        f"{reason} That was attempt {job.attempt}, and too many in a row have finished nothing, so no other follows on "
+        "its own. What was finished before is kept: mend the reason, then try again."
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

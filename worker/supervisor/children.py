@@ -34,13 +34,14 @@ class Child:
     _pause: float = FIRST_PAUSE
     _started: float = 0.0
     _next_start: float = 0.0
+    _ended: str = ""  # how it did so last
 
     def start(self) -> None:
         """Must be called from the main thread: the leash is tied to the thread that forks."""
         self._started = time.monotonic()
         self.process = subprocess.Popen(
             self.command,
-            env={**leash.held(), **self.env, "PYTHONUNBUFFERED": "1"},
+            env={**leash.held(), **self.env, leash.BEFORE: self._ended, "PYTHONUNBUFFERED": "1"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -60,7 +61,8 @@ class Child:
         elif self.process.poll() is not None:
             if now - self._started > STEADY:
                 self._pause = FIRST_PAUSE
-            say(self.name, f"{_how_it_ended(self.process.returncode)}; starts again in {self._pause:.1f} s")
+            self._ended = _how_it_ended(self.process.returncode)
+            say(self.name, f"{self._ended}; starts again in {self._pause:.1f} s")
             self.process, self._next_start = None, now + self._pause
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
 

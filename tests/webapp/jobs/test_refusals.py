@@ -76,7 +76,7 @@ def test_one_who_could_and_has_left_is_not_waited_for_in_silence(job):
 def test_a_worker_that_starts_anew_may_try_again(job):
     listen("small", "large")
     services.refuse(job=claim("small"), reason=NO_MEMORY)
-    services.take_back(worker="small")
+    services.take_back(worker="small", ended="was ended")
     assert claim("small") == job
 
 
