@@ -28,6 +28,14 @@ def test_every_operation_says_what_it_does_and_how_it_refuses(world):
             assert operation["security"] == [{"token": []}, {"session": []}], f"{method} {path}"
 
 
+def test_every_body_says_that_it_takes_no_other_names(world):
+    """And a body that holds one is refused, by name."""
+    schemas = yaml.safe_load(CHECKED_IN.read_text())["components"]["schemas"]
+    bodies = {name: body for name, body in schemas.items() if name.endswith("Request")}
+    assert len(bodies) > 20
+    assert [name for name, body in bodies.items() if body.get("additionalProperties") is not False] == []
+
+
 def test_the_browsable_docs_need_nothing_from_elsewhere(world):
     page = world.page(world.alice).get("/api/").content.decode()
     assert "https://" not in page and "http://" not in page

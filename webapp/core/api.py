@@ -33,6 +33,8 @@ _TITLES = {
 class Input(serializers.Serializer[Any]):
     """A body. Names it does not know are refused, so that a misspelt setting is not silently ignored."""
 
+    is_strict = True  # which the schema says too
+
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict) and (unknown := sorted(set(data) - set(self.fields))):
             known = ", ".join(self.fields) or "nothing"

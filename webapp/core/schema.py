@@ -1,4 +1,5 @@
-"""What every operation of the OpenAPI schema says besides its own: refusals are problems, some lists never empty."""
+"""What every operation of the OpenAPI schema says besides its own: refusals are problems, some lists are never empty,
+and bodies hold no names but their own."""
 
 from __future__ import annotations
 
@@ -33,6 +34,10 @@ class ProblemSchema(AutoSchema):
             "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
         }
         return bodies
+
+    def _map_basic_serializer(self, serializer: Any, direction: str) -> Any:
+        mapped = super()._map_basic_serializer(serializer, direction)
+        return mapped | {"additionalProperties": False} if getattr(serializer, "is_strict", False) else mapped
 
     def _map_serializer_field(self, field: Any, direction: str, bypass_extensions: bool = False) -> Any:
         mapped = super()._map_serializer_field(field, direction, bypass_extensions)

@@ -36,6 +36,12 @@ def test_a_method_that_an_address_does_not_take_is_refused_before_its_query_is_r
         assert "TRACE" not in client.options(address)["Allow"]
 
 
+def test_a_name_that_a_body_does_not_know_is_refused_by_name(world):
+    answer = world.api(world.alice).post("/api/v1/teams/", {"name": "lab", "naem": "x"})
+    assert (answer.status_code, answer.json()["field"]) == (400, "naem")
+    assert "known are name" in answer.json()["detail"]
+
+
 @pytest.mark.parametrize(
     ("address", "body", "field"),
     [
