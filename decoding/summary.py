@@ -21,8 +21,9 @@ from decoding.ssd import hits
 DEFINITIONS_VERSION = 1
 DEFINITIONS = {
     "tokens_per_s": "generated tokens per second of decoding, over all samples; reading the prompt is excluded",
-    "speedup": "per prompt, the ratio of tokens per second to autoregressive's on the same prompt in the same pass "
-    "(median over repeats); the median over prompts, with a 95 % percentile bootstrap interval over prompts",
+    "speedup": "per prompt, the ratio of tokens per second to the baseline's on the same prompt in the same pass "
+    "(median over repeats); the median over prompts, with a 95 % percentile bootstrap interval over prompts; "
+    "the baseline is autoregressive unless another strategy is pinned",
     "num_spec_steps": "target passes that verified at least one drafted token",
     "num_draft_tokens": "drafted tokens that were verified",
     "num_accepted_draft_tokens": "drafted tokens that the target accepted",
@@ -44,6 +45,8 @@ DEFINITIONS = {
     "audit": "against autoregressive's tokens: identical; tie (the first difference lies within rounding); divergent; "
     "not_compared (draws of another kind, where only the distribution is the same)",
 }
+
+AUTOREGRESSIVE = "autoregressive"  # its label: the baseline unless another is pinned
 
 Outcome = Literal["identical", "tie", "divergent", "not_compared"]
 AUDIT_OUTCOMES: tuple[Outcome, ...] = ("identical", "tie", "divergent", "not_compared")
@@ -243,32 +246,35 @@ def strategy_report(
     }
 
 
-def report(choices: Sequence[Choice], runners: Mapping[str, str], samples: Sequence[Sample]) -> list[dict[str, Any]]:
-    """Every strategy's row, in the order of `choices`. `runners` names what ran each, by label."""
+def report(
+    choices: Sequence[Choice], runners: Mapping[str, str], samples: Sequence[Sample], baseline: str = AUTOREGRESSIVE
+) -> list[dict[str, Any]]:
+    """Every strategy's row, in the order of `choices`. `runners` names what ran each, by label; `baseline` is the label
+    of the one that speed-ups are relative to."""
     by_label = {choice.label: [s for s in samples if s.strategy == choice.label] for choice in choices}
-    baseline = [s for choice in choices if choice.spec.role == "baseline" for s in by_label[choice.label]]
-    return [strategy_report(c, runners[c.label], by_label[c.label], baseline) for c in choices]
+    return [strategy_report(c, runners[c.label], by_label[c.label], by_label.get(baseline, [])) for c in choices]
 
 
-def verdict(strategies: Sequence[Mapping[str, Any]]) -> str:
-    """The comparison in one sentence: how much faster, how sure, and whether the text is still the target's."""
-    ranked = [s for s in strategies if s["role"] == "ranked" and s["speedup"]]
+def verdict(strategies: Sequence[Mapping[str, Any]], baseline: str = AUTOREGRESSIVE) -> str:
+    """The comparison in one sentence: how much faster than the baseline, how sure, and whether the text is still the
+    target's."""
+    ranked = [s for s in strategies if s["role"] == "ranked" and s["speedup"] and s["label"] != baseline]
     if not ranked:
-        return "Nothing to rank yet: no strategy has a finished sample beside autoregressive's."
+        return f"Nothing to rank yet: no strategy has a finished sample beside {baseline}'s."
     best = max(ranked, key=lambda s: float(s["speedup"]["median"]))
     gain = best["speedup"]
     if gain["low"] is None:
         return (
-            f"{best['label']} ran at {gain['median']:.2f} times autoregressive's speed on a single prompt, which says "
+            f"{best['label']} ran at {gain['median']:.2f} times {baseline}'s speed on a single prompt, which says "
             f"little; run more prompts. {_losslessness(best)}"
         )
     doubt = f"95 % interval {gain['low']:.2f} to {gain['high']:.2f}, {gain['prompts']} prompts"
     if gain["low"] <= 1.0:
         return (
-            f"No strategy is shown to be faster than autoregressive; {best['label']} comes closest at "
+            f"No strategy is shown to be faster than {baseline}; {best['label']} comes closest at "
             f"{gain['median']:.2f} times its speed ({doubt}). {_losslessness(best)}"
         )
-    return f"{best['label']} is {gain['median']:.2f} times as fast as autoregressive ({doubt}). {_losslessness(best)}"
+    return f"{best['label']} is {gain['median']:.2f} times as fast as {baseline} ({doubt}). {_losslessness(best)}"
 
 
 def _losslessness(row: Mapping[str, Any]) -> str:

@@ -19,7 +19,9 @@ const $ = (selector) => document.querySelector(selector);
 const known = new Watching(page);
 for (const frame of page.frames) known.hear(frame);
 const runs = page.runs;
-const baseline = runs.find((run) => run.role === "baseline").number;
+const reported = () => JSON.parse($("#report").textContent); // it comes and is renewed with the words of the verdict
+let report = reported();
+const baseline = runs.find((run) => run.label === report.baseline).number;
 const prompts = new Map(page.prompts.map((prompt) => [prompt.number, prompt]));
 const heats = page.prompts.flatMap((prompt) => Array.from({ length: page.repeats }, (_, i) => `${i + 1}.${prompt.number}`))
   .sort((a, b) => parseInt(a) - parseInt(b));
@@ -37,14 +39,14 @@ const view = {
   speed: 1, recordings: new Map(),
 };
 
-const race = new Race($("#race"), runs);
+const race = new Race($("#race"), runs, baseline);
 const reading = new Reading($(".reading"), runs, page.hides_texts ? () => "▪ " : (token) => known.word(token));
 
 let simulated = asked.get("what-if");
 let whatIf = null;
 function offerWhatIf() {
   whatIf = $("#what-if") && new WhatIf($("#what-if"), page.what_if, {
-    label: simulated ?? known.report?.strategies.find((row) => row.strategy === "static")?.label,
+    label: simulated ?? report.strategies.find((row) => row.strategy === "static")?.label,
     onAsk: (label) => {
       simulated = label;
       remember();
@@ -158,9 +160,10 @@ function drawRace() {
 }
 
 function drawEvidence() {
-  const report = known.report;
-  if (!report?.samples) return;
-  const rows = report.strategies.map((row) => ({ ...row, number: runs.find((run) => run.label === row.label).number }));
+  if (!report.samples) return;
+  const rows = report.strategies.map((row) => ({
+    ...row, number: runs.find((run) => run.label === row.label).number, isBaseline: row.label === report.baseline,
+  }));
   const chosen = rows.find((row) => row.number === view.run);
   const speculative = chosen?.losses ? chosen : rows.find((row) => row.losses);
   const paired = pairedSpeedups([...known.rows.values()], baseline);
@@ -251,11 +254,17 @@ $("form[data-while-running]")?.addEventListener("submit", async (event) => {
     button.disabled = false;
   }
 });
+document.addEventListener("change", (event) => {
+  if (event.target.id !== "baseline") return;
+  const query = new URLSearchParams(event.target.value ? { baseline: event.target.value } : {});
+  location.assign(`${location.pathname}?${query}${location.hash}`);
+});
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=radio]), select, textarea, dialog")) return;
   if (event.key === "[") $("#before").click();
   else if (event.key === "]") $("#after").click();
   else if (event.key === "r" && !$("#replay").hidden) play();
+  else if (event.key === "b") $("#baseline")?.focus();
   else if (event.key >= "1" && event.key <= "9") $(`[name=run][value="${event.key}"]`)?.click();
 });
 addEventListener("resize", () => redraw("race", "evidence"));
@@ -265,6 +274,8 @@ addEventListener("remeasured", () => redraw("race"));
 
 const verdict = new Part("verdict", (text) => {
   $("#verdict").innerHTML = text;
+  report = reported();
+  redraw("evidence");
 });
 const questions = new Part("what-if", (text) => {
   $("#forest").closest("section").insertAdjacentHTML("afterend", text);
@@ -289,7 +300,7 @@ const feed = new Feed({
     say($("#mode"), mode === "finished" ? ENDS[known.status.state] ?? sentence : sentence);
     if (mode === "finished") {
       if (!page.status.is_final) verdict.renew();
-      if (!page.status.is_final && known.report?.samples) questions.renew();
+      if (!page.status.is_final && page.samples) questions.renew();
       view.isFollowing = false;
       redraw("race", "status");
     }

@@ -17,7 +17,7 @@ function size(picture, width, height) {
 
 /** Every prompt a dot, the median the strategy's mark, its interval a bar; the line at 1 is the baseline. */
 export function forest(picture, strategies, paired) {
-  const rows = strategies.filter((row) => row.role !== "baseline");
+  const rows = strategies.filter((row) => !row.isBaseline);
   const width = picture.clientWidth || 600, label = roomFor(rows.map((row) => row.name), width);
   const all = rows.flatMap((row) => [...(paired.get(row.number) ?? []).map((point) => point.ratio), row.speedup?.high ?? 1]);
   const most = Math.max(1.25, ...all) * 1.03;

@@ -19,7 +19,9 @@ export class Part {
 
   async #fetch(number) {
     try {
-      const answer = await fetch(`?part=${this.name}`, { headers: { Accept: "text/html" } });
+      const query = new URLSearchParams(location.search); // the page's own: what it is relative to stands in it
+      query.set("part", this.name);
+      const answer = await fetch(`?${query}`, { headers: { Accept: "text/html" } });
       const text = await answer.text();
       if (answer.ok && number === this.asked) this.show(text); // one that is late knows less
       else if (answer.status >= 500) this.renew(AGAIN_MS);

@@ -11,7 +11,8 @@ const TOP = 6;
 
 export class Race {
   /** `lanes` is the element that holds a `[data-lane=run]` for each strategy, with an `svg` and places for numbers. */
-  constructor(lanes, runs) {
+  constructor(lanes, runs, baseline) {
+    this.baseline = baseline; // whose time is the dotted line
     this.lanes = runs.map((run) => {
       const element = lanes.querySelector(`[data-lane="${run.number}"]`);
       return { run, element, svg: element.querySelector(".track"), numbers: numbersIn(element) };
@@ -30,7 +31,7 @@ export class Race {
     this.tallest = isFresh ? most : Math.max(this.tallest, most);
     const { width } = this.size;
     const x = (ns) => (ns / this.spanNs) * (width - 48);
-    const base = states.get(this.lanes.find((lane) => lane.run.role === "baseline").run.number);
+    const base = states.get(this.baseline);
     const toBeat = base?.reason ? x(decodeNs(base)) : null;
     for (const lane of this.lanes) drawLane(lane, states.get(lane.run.number), x, this.tallest, width, toBeat);
     this.#drawAxis(x, width);

@@ -36,10 +36,10 @@ export function ofLines(lines) {
 
 /** Of each run's speed-ups over the prompts. */
 export function ofForest(rows, paired) {
-  const said = rows.filter((row) => row.speedup && row.role !== "baseline").map((row) => {
+  const said = rows.filter((row) => row.speedup && !row.isBaseline).map((row) => {
     const ratios = (paired.get(row.number) ?? []).map((point) => point.ratio);
     const faster = ratios.filter((ratio) => ratio > 1).length;
     return `${row.name} ${row.speedup.median.toFixed(2)} times, faster on ${faster} of ${ratios.length} prompts`;
   });
-  return said.length ? `Speed-up over autoregressive: ${list(said)}.` : "";
+  return said.length ? `Speed-up over ${rows.find((row) => row.isBaseline).name}: ${list(said)}.` : "";
 }

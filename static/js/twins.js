@@ -5,11 +5,11 @@ import { median, ticks } from "./stats.js";
 import { progress } from "./trace.js";
 
 export function twins({ rows, paired, speculative, prompts }) {
-  const others = rows.filter((row) => row.role !== "baseline");
+  const others = rows.filter((row) => !row.isBaseline);
   put("forest", forestTable(others, paired));
   put("waterfall", speculative?.losses ? lossTable(speculative.losses) : null);
   put("histogram", speculative ? table(["accepted", "rounds"], speculative.acceptance_histogram.map((count, i) => [i, count])) : null);
-  put("positions", positionTable(others));
+  put("positions", positionTable(rows.filter((row) => row.role !== "baseline")));
   const categories = categoryTable(others, paired, prompts);
   document.getElementById("categories").hidden = !categories;
   put("categories", categories);

@@ -10,12 +10,11 @@ export const heatOf = (row) => `${row.repeat}.${row.prompt}`;
 export const MOST_EVENTS = 40_000;
 
 export class Watching {
-  constructor({ rows = [], status = {}, report = null } = {}, most = MOST_EVENTS) {
+  constructor({ rows = [], status = {} } = {}, most = MOST_EVENTS) {
     this.most = most;
     this.count = 0; // of the events kept
     this.lookedAt = null; // the heat whose traces are not let go
     this.status = status;
-    this.report = report;
     this.rows = new Map(); // sample → its row
     this.traces = new Map(); // sample → the state its events add up to
     this.events = new Map(); // sample → its events, for replay
@@ -31,7 +30,6 @@ export class Watching {
     else if (frame.t === "samples") this.#rows(frame.rows);
     else if (frame.t === "events") this.#events(frame);
     else if (frame.t === "complete") this.isComplete.add(frame.sample);
-    else if (frame.t === "report") this.report = frame;
   }
 
   /** The samples of one heat, by run number. */

@@ -23,7 +23,7 @@ test("rounds and lines are told by their sums, the fastest first", () => {
 });
 
 test("speed-ups are told with how many prompts were faster", () => {
-  const rows = [{ number: 1, name: "base", role: "baseline", speedup: { median: 1 } }, { number: 2, name: "a", role: "ranked", speedup: { median: 1.5 } }];
+  const rows = [{ number: 1, name: "static:4", isBaseline: true, speedup: { median: 1 } }, { number: 2, name: "a", speedup: { median: 1.5 } }];
   assert.equal(ofForest(rows, new Map([[2, [{ ratio: 0.9 }, { ratio: 1.6 }]]])),
-    "Speed-up over autoregressive: a 1.50 times, faster on 1 of 2 prompts.");
+    "Speed-up over static:4: a 1.50 times, faster on 1 of 2 prompts.");
 });

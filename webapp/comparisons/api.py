@@ -27,6 +27,7 @@ from webapp.jobs.models import State
 from webapp.registry import services as registry
 
 EVENTS = Bound("limit", 1000, 1, 5000)
+BASELINE = OpenApiParameter("baseline", str, description="label of the strategy to pin; autoregressive if not given")
 
 
 class StrategiesView(APIView):
@@ -53,7 +54,7 @@ class Comparisons(Nouns):
     queryset = Comparison.objects.select_related("pair", "dataset", "job", "job__created_by").prefetch_related("runs")
     filterset_class = ComparisonFilter
     ordering_fields = ("created", "name")
-    query_names = ("dry_run",)
+    query_names = ("dry_run", "baseline")
 
     def get_serializer_class(self) -> Any:
         return serializers.ComparisonRow if self.action == "list" else serializers.ComparisonOut
@@ -107,18 +108,23 @@ class Comparisons(Nouns):
         registry.restore(entry=self.get_object(), by=self.actor)
         return self.shown(self.get_object())
 
-    @extend_schema(responses=serializers.ReportOut)
+    @extend_schema(responses=serializers.ReportOut, parameters=[BASELINE])
     def report(self, request: Request, pk: UUID) -> Response:
         """The verdict, and a row per strategy, from the samples finished so far."""
-        return Response(serializers.ReportOut(report.so_far(self.get_object())).data)
+        comparison, baseline = self._pinned()
+        return Response(serializers.ReportOut(report.so_far(comparison, baseline)).data)
 
-    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
+    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, parameters=[BASELINE])
     def table(self, request: Request, pk: UUID) -> StreamingHttpResponse:
         """Every finished sample as a line of CSV."""
-        comparison = self.get_object()
-        answer = StreamingHttpResponse(export.as_csv(comparison), content_type="text/csv; charset=utf-8")
+        comparison, baseline = self._pinned()
+        answer = StreamingHttpResponse(export.as_csv(comparison, baseline), content_type="text/csv; charset=utf-8")
         answer["Content-Disposition"] = f'attachment; filename="comparison-{comparison.pk}.csv"'
         return answer
+
+    def _pinned(self) -> tuple[Comparison, str]:
+        comparison = self.get_object()
+        return comparison, report.pinned(comparison, self.request.query_params.get("baseline", ""))
 
     def _launch(self, asked: dict[str, Any], original: Comparison | None = None) -> Response:
         name = asked.pop("name", "") or f"{asked['pair'].name} on {asked['dataset'].name}"[:200]

@@ -8,7 +8,10 @@ from typing import Any
 
 from webapp.comparisons.models import Comparison, Sample
 
-COLUMNS = ("strategy", "prompt", "category", "repeat", "attempt", "device", "new_tokens", "tokens_per_s")
+COLUMNS = (
+    "strategy", "prompt", "category", "repeat", "attempt", "device", "new_tokens", "tokens_per_s", "baseline",
+    "speedup",
+)  # fmt: skip
 NUMBERS = (
     "prompt_tokens", "reason", "prefill_ns", "decode_ns", "draft_ns", "verify_ns", "num_target_passes",
     "num_draft_passes", "num_spec_steps", "num_draft_tokens", "num_accepted_draft_tokens",
@@ -20,15 +23,24 @@ class Echo:
         return line
 
 
-def as_csv(comparison: Comparison) -> Iterator[str]:
+def as_csv(comparison: Comparison, baseline: str) -> Iterator[str]:
     """One line a finished sample, made as it is sent."""
     writer = csv.writer(Echo())
     yield writer.writerow((*COLUMNS, *NUMBERS))
-    samples = Sample.objects.filter(run__comparison=comparison).finished().select_related("run", "prompt")
-    for sample in samples.order_by("repeat", "prompt__number", "run__number").iterator(500):
+    samples = Sample.objects.filter(run__comparison=comparison).finished()
+    alone = {
+        (prompt, repeat): speed
+        for prompt, repeat, speed in samples.filter(run__label=baseline).values_list(
+            "prompt_id", "repeat", "tokens_per_s"
+        )
+    }
+    rows = samples.select_related("run", "prompt").order_by("repeat", "prompt__number", "run__number")
+    for sample in rows.iterator(500):
+        beside = alone.get((sample.prompt_id, sample.repeat))
+        speedup = sample.tokens_per_s / beside if beside and sample.tokens_per_s else ""
         cells = (
             sample.run.label, sample.prompt.name, sample.prompt.category, sample.repeat, sample.attempt,
-            sample.device, sample.new_tokens, sample.tokens_per_s,
+            sample.device, sample.new_tokens, sample.tokens_per_s, baseline, speedup,
         )  # fmt: skip
         yield writer.writerow([safe(cell) for cell in (*cells, *(sample.numbers.get(name, "") for name in NUMBERS))])
 

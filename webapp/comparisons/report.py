@@ -11,25 +11,28 @@ from typing import Any
 from django.core.cache import cache
 
 from decoding import summary
+from decoding.summary import AUTOREGRESSIVE
 from webapp.comparisons.losses import losses
 from webapp.comparisons.models import Comparison, Sample
+from webapp.core.problems import Invalid
 
 KEPT_SECONDS = 3600
 _CLASSIFIER = re.compile(r",classifier=[^,]+")
 
 
-def report(comparison: Comparison) -> dict[str, Any]:
-    """Made from the finished samples each time it is asked for, so it can never be out of date."""
+def report(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, Any]:
+    """Made from the finished samples each time it is asked for, so it can never be out of date. `baseline` is the label
+    of the strategy that everything is relative to, but for losses, which are what speculation costs beside none."""
     runs = list(comparison.runs.all())
     rows = Sample.objects.filter(run__in=runs).finished().order_by("run__number", "prompt__number", "repeat")
     samples = [sample_of(numbers) for numbers in rows.values_list("numbers", flat=True)]
     devices = sorted(set(rows.order_by().values_list("device", flat=True).distinct()))
     runner = ", ".join(devices)
-    strategies = summary.report([run.choice for run in runs], {run.label: runner for run in runs}, samples)
+    strategies = summary.report([run.choice for run in runs], {run.label: runner for run in runs}, samples, baseline)
     for strategy in strategies:
         strategy["losses"] = losses(strategy, strategies)
-    _pin(strategies)
-    _state_hardware(strategies, comparison.hardware.get("by_strategy", {}))
+    _pin(strategies, baseline)
+    _state_hardware(strategies, baseline, comparison.hardware.get("by_strategy", {}))
     noisy = Counter(rows.exclude(noise="").order_by().values_list("run__label", flat=True))
     names = names_of(run.label for run in runs)
     for strategy in strategies:
@@ -37,7 +40,8 @@ def report(comparison: Comparison) -> dict[str, Any]:
         strategy["sample_count"] = len(strategy.pop("samples"))
         strategy["noisy_count"] = noisy[strategy["label"]]
     return {
-        "verdict": summary.verdict([{**strategy, "label": strategy["name"]} for strategy in strategies]),
+        "verdict": summary.verdict([{**row, "label": row["name"]} for row in strategies], names[baseline]),
+        "baseline": baseline,
         "samples": len(samples),
         "definitions_version": summary.DEFINITIONS_VERSION,
         "noisy_count": noisy.total(),
@@ -53,18 +57,29 @@ def names_of(labels: Iterable[str]) -> dict[str, str]:
     return {label: name if shared[name] == 1 else label for label, name in short.items()}
 
 
-def _pin(strategies: list[dict[str, Any]]) -> None:
+def pinned(comparison: Comparison, asked: str) -> str:
+    """The label of the strategy that is to be the baseline, as an address names it; autoregressive if it names none."""
+    labels = [run.label for run in comparison.runs.all()]
+    if asked and asked not in labels:
+        raise Invalid(
+            f"No strategy of this comparison is called {asked[:80]!r}, so nothing can be relative to it.",
+            field="baseline", hint=f"It can be {', '.join(labels)}.",
+        )  # fmt: skip
+    return asked or AUTOREGRESSIVE
+
+
+def _pin(strategies: list[dict[str, Any]], baseline: str) -> None:
     """The speed-up is the ratio to the baseline; this is the difference."""
-    alone = next((row["tokens_per_s"] for row in strategies if row["role"] == "baseline"), 0.0)
+    alone = next(row["tokens_per_s"] for row in strategies if row["label"] == baseline)
     for row in strategies:
         both = alone and row["tokens_per_s"]
         row["gained_tokens_per_s"] = row["tokens_per_s"] - alone if both else None
 
 
-def _state_hardware(strategies: list[dict[str, Any]], stated: Mapping[str, str]) -> None:
+def _state_hardware(strategies: list[dict[str, Any]], baseline: str, stated: Mapping[str, str]) -> None:
     """What each strategy had to itself, and where they had unlike much, the speed-up shared out over it."""
     counts = {label: devices_in(words) for label, words in stated.items()}
-    alone = next((counts.get(row["label"]) for row in strategies if row["role"] == "baseline"), None)
+    alone = counts.get(baseline)
     for row in strategies:
         row["hardware"] = stated.get(row["label"], "")
         own = counts.get(row["label"])
@@ -79,13 +94,13 @@ def devices_in(words: str) -> int:
     return 2 if "for the draft" in words else 1
 
 
-def so_far(comparison: Comparison) -> dict[str, Any]:
+def so_far(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, Any]:
     """As watchers see it: made anew when every strategy has finished one more prompt, once for all of them."""
     count = Sample.objects.filter(run__comparison=comparison).finished().count()
     if not comparison.job.is_final:
         count -= count % comparison.runs.count()
-    key = f"report:{comparison.pk}:{comparison.job.attempt}:{comparison.job.state}:{count}"
-    return cache.get_or_set(key, lambda: report(comparison), KEPT_SECONDS)  # type: ignore[return-value]
+    key = f"report:{comparison.pk}:{comparison.job.attempt}:{comparison.job.state}:{count}:{baseline}"
+    return cache.get_or_set(key, lambda: report(comparison, baseline), KEPT_SECONDS)  # type: ignore[return-value]
 
 
 _FIELDS = {field.name for field in dataclasses.fields(summary.Sample)}

@@ -134,7 +134,7 @@ class StrategyReport(serializers.Serializer[Any]):
     sample_count = serializers.IntegerField()
     noisy_count = serializers.IntegerField(help_text="samples whose times are to be doubted: the machine was shared")
     tokens_per_s = serializers.FloatField()
-    gained_tokens_per_s = serializers.FloatField(allow_null=True, help_text="more than autoregressive's tokens_per_s")
+    gained_tokens_per_s = serializers.FloatField(allow_null=True, help_text="more than the baseline's tokens_per_s")
     speedup = serializers.DictField(allow_null=True, help_text="median, low and high of a 95 % interval, prompts")
     mean_acceptance_length = serializers.FloatField()
     draft_acceptance_rate = serializers.FloatField(allow_null=True)
@@ -157,11 +157,14 @@ class StrategyReport(serializers.Serializer[Any]):
     lost = serializers.DictField(child=serializers.IntegerField(), help_text="samples that lost their draft, by why")
     hardware = serializers.CharField(allow_blank=True, help_text="what the strategy had to itself")
     per_device = serializers.FloatField(allow_null=True, help_text="the speed-up shared out over its devices")
-    losses = serializers.DictField(allow_null=True, help_text="from the speed-up acceptance allows to the measured one")
+    losses = serializers.DictField(
+        allow_null=True, help_text="from the speed-up over autoregressive that acceptance allows to the measured one"
+    )
 
 
 class ReportOut(serializers.Serializer[Any]):
     verdict = serializers.CharField()
+    baseline = serializers.CharField(help_text="label of the strategy that speed-ups and differences are relative to")
     samples = serializers.IntegerField(help_text="finished ones, which all of this rests on")
     definitions_version = serializers.IntegerField()
     noisy_count = serializers.IntegerField(help_text="samples whose times are to be doubted")

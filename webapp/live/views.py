@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -13,10 +14,10 @@ from django.views.decorators.gzip import gzip_page
 
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison, Sample
-from webapp.comparisons.report import names_of, so_far
+from webapp.comparisons.report import names_of, pinned, so_far
 from webapp.comparisons.what_if.asking import refusal
 from webapp.core.pages import one, page
-from webapp.core.problems import Gone
+from webapp.core.problems import Problem
 from webapp.core.views import of_problem
 from webapp.live.redaction import shown_by
 from webapp.live.watch import Frame, Watch, row, status_of
@@ -49,27 +50,31 @@ def comparison(request: HttpRequest, id: UUID) -> HttpResponse:
 @never_cache
 def shared(request: HttpRequest, secret: str) -> HttpResponse:
     """The same page for whoever has a link: read-only, and nothing else of the team."""
-    try:
-        share = sharing.find(secret)
-    except Gone as problem:
-        return of_problem(request, problem)
     roads = {
         "socket": f"/ws/shared/{secret}/",
         "poll": reverse("shared-events", args=[secret]),
         "what_if": reverse("shared-what-if", args=[secret]),
     }
-    return _show(request, share.comparison, roads, share)
+    try:
+        share = sharing.find(secret)
+        return _show(request, share.comparison, roads, share)
+    except Problem as problem:
+        return of_problem(request, problem)
 
 
 def _show(
     request: HttpRequest, comparison: Comparison, roads: dict[str, str], share: Share | None = None
 ) -> HttpResponse:
-    report = so_far(comparison)
+    report = so_far(comparison, pinned(comparison, request.GET.get("baseline", "")))
     status: Frame = {"t": "comparison", **status_of(comparison)}
     if share:
         status = shown_by(share.hides_texts)(status)
     context: dict[str, Any] = {"comparison": comparison, "report": report, "job": comparison.job, "share": share}
     context |= {"status": status, "is_final": comparison.job.is_final}
+    context["baseline"] = next(row for row in report["strategies"] if row["label"] == report["baseline"])
+    context["pinned"] = (
+        "" if context["baseline"]["role"] == "baseline" else f"?{urlencode({'baseline': report['baseline']})}"
+    )
     hits = any(row.get("hit_rate") is not None for row in report["strategies"])
     hardware = any(row["hardware"] for row in report["strategies"])
     context["shows"] = {"hits": hits, "hardware": hardware, "columns": 7 + hits + 2 * hardware}
@@ -102,7 +107,6 @@ def _page(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
     since = max([comparison.created, *(sample.finished for sample in rows if sample.finished)])
     return {
         "since": since.isoformat(),
-        "report": report,
         "samples": report["samples"],
         "repeats": comparison.repeats,
         "runs": [

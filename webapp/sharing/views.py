@@ -25,7 +25,10 @@ def shares(request: HttpRequest, id: UUID) -> HttpResponse:
     form = Form(serializers.NewLink, request, initial={"days": 30})
     link = ""
     if made := form.submit(lambda **asked: services.share(comparison=comparison, by=request.actor, **asked)):
-        link = request.build_absolute_uri(reverse("shared", args=[made[1]]))
+        query = (
+            f"?{request.GET.urlencode()}" if "baseline" in request.GET else ""
+        )  # what it was relative to when asked for
+        link = request.build_absolute_uri(reverse("shared", args=[made[1]])) + query
     context = {
         "comparison": comparison,
         "form": form,

@@ -86,6 +86,28 @@ def test_where_sockets_are_blocked_the_page_polls_and_misses_nothing(open_page, 
     mode(page, "finished")
 
 
+def test_another_baseline_is_pinned_by_keyboard_and_stays_while_samples_come_in(open_page, worker):
+    worker.claim()
+    for _ in STRATEGIES:
+        worker.begin().finish()
+    page = open_page(path_of(worker))
+    expect(page.locator("#race + .legend")).to_contain_text("autoregressive's time")
+    choose(page, 2)
+    page.keyboard.press("b")
+    page.keyboard.press("ArrowDown")  # from autoregressive to static:4
+    page.wait_for_url(re.compile(r"\?baseline=static%3A4#"))  # what was looked at stays in the address too
+    expect(page.locator("table.numbers .pinned th")).to_contain_text("static:4")
+    expect(page.locator("h1")).to_contain_text("static:4's speed")
+    expect(page.locator("[data-lane='2'] [data-number=gain]")).to_have_text("1.00×")
+    expect(page.locator("#race + .legend")).to_contain_text("static:4's time")
+    expect(page.locator("#forest .name")).to_have_text(["autoregressive", "heuristic:5", "threshold:0.4"])
+    worker.finish_all()
+    mode(page, "finished")
+    expect(page.locator("h1")).to_contain_text("3 prompts")
+    expect(page.locator("table.numbers .pinned th")).to_contain_text("static:4")
+    expect(page.locator("#what-title")).to_contain_text("over autoregressive")
+
+
 def test_a_finished_race_is_replayed_and_scrubbed_by_keyboard_alone(open_page, worker):
     worker.claim()
     worker.finish_all()

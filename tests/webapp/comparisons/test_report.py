@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 
+from decoding import summary
 from tests.webapp import make
-from webapp.comparisons.report import names_of, report, so_far
+from webapp.comparisons.models import Sample
+from webapp.comparisons.report import names_of, report, sample_of, so_far
 from webapp.jobs import services as jobs
 
 
@@ -37,3 +41,78 @@ def test_beside_the_ratio_stands_the_difference_to_the_baseline(world):
     assert baseline["gained_tokens_per_s"] == 0
     for row in others:
         assert row["gained_tokens_per_s"] == row["tokens_per_s"] - baseline["tokens_per_s"]
+
+
+@pytest.fixture
+def decoded(world):
+    comparison = make.comparison(world.actor(world.bob))
+    make.decode_all(comparison)
+    speeds = {"autoregressive": 100.0, "static:4": 160.0}
+    for number, sample in enumerate(Sample.objects.filter(run__comparison=comparison).order_by("created")):
+        sample.numbers["decode_ns"] = round(sample.numbers["timed_tokens"] * 1e9 / (speeds[sample.run.label] + number))
+        sample.tokens_per_s = sample_of(sample.numbers).tokens_per_s
+        sample.save()
+    return comparison
+
+
+def numbers_of(comparison, label):
+    rows = Sample.objects.filter(run__comparison=comparison, run__label=label)
+    return [sample_of(numbers) for numbers in rows.values_list("numbers", flat=True)]
+
+
+@pytest.mark.django_db
+def test_whatever_is_pinned_gets_the_same_paired_interval_that_autoregressive_gets(world, decoded):
+    rows = {row["label"]: row for row in report(decoded, "static:4")["strategies"]}
+    alone = rows["autoregressive"]
+    expected = summary.speedup(numbers_of(decoded, "autoregressive"), numbers_of(decoded, "static:4"))
+    assert (alone["speedup"]["median"], alone["speedup"]["low"]) == (expected.median, expected.low)
+    assert alone["speedup"]["high"] < 1 and alone["gained_tokens_per_s"] < 0
+    assert rows["static:4"]["speedup"]["median"] == 1 and rows["static:4"]["gained_tokens_per_s"] == 0
+    assert rows["static:4"]["losses"] == report(decoded)["strategies"][1]["losses"]  # over autoregressive in any case
+
+
+@pytest.mark.django_db
+def test_the_verdict_is_about_those_that_are_not_pinned(world, decoded):
+    assert report(decoded)["verdict"].startswith("static:4 is 1.")
+    assert report(decoded, "static:4")["verdict"].startswith("Nothing to rank yet: no strategy")
+
+
+@pytest.mark.django_db
+def test_report_table_and_page_are_relative_to_what_the_address_pins(world, decoded):
+    bob, path = world.api(world.bob), f"/api/v1/comparisons/{decoded.pk}"
+    assert bob.get(f"{path}/report/").json()["baseline"] == "autoregressive"
+    told = bob.get(f"{path}/report/?baseline=static:4").json()
+    assert told == bob.get(f"{path}/report/?baseline=static:4").json()  # kept apart from the one before
+    assert told["baseline"] == "static:4" and told["strategies"][0]["speedup"]["median"] < 1
+    lines = bob.get(f"{path}/samples.csv?baseline=static:4").getvalue().decode().splitlines()
+    rows = list(csv.DictReader(lines))
+    assert {row["baseline"] for row in rows} == {"static:4"}
+    for row in rows:
+        mate = next(r for r in rows if (r["prompt"], r["strategy"]) == (row["prompt"], "static:4"))
+        assert float(row["speedup"]) == pytest.approx(float(row["tokens_per_s"]) / float(mate["tokens_per_s"]))
+    page = world.page(world.bob).get(f"/comparisons/{decoded.pk}/?baseline=static:4").content.decode()
+    assert '<option value="static:4" selected>' in page and "over static:4" in page
+    assert "samples.csv?baseline=static%3A4" in page and "shares/?baseline=static%3A4" in page
+
+
+@pytest.mark.django_db
+def test_a_link_to_share_keeps_what_was_pinned(world, decoded):
+    answer = world.page(world.bob).post(f"/comparisons/{decoded.pk}/shares/?baseline=static:4", {"days": 3})
+    link = answer.context["link"]
+    assert link.endswith("/?baseline=static%3A4")
+    shown = world.page(None).get(link.removeprefix("http://testserver"))
+    assert '<option value="static:4" selected>' in shown.content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("asked", ["static:5", "x" * 9000, "%00", "%ed%a0%80"])
+def test_what_no_strategy_is_called_cannot_be_pinned(world, decoded, asked):
+    link = world.api(world.bob).post(f"/api/v1/comparisons/{decoded.pk}/shares/").json()["link"]
+    path = f"/api/v1/comparisons/{decoded.pk}"
+    answers = [world.api(world.bob).get(f"{path}/{what}?baseline={asked}") for what in ("report/", "samples.csv")]
+    answers += [
+        world.page(world.bob).get(f"/comparisons/{decoded.pk}/?baseline={asked}"),
+        world.page(None).get(f"{link.removeprefix('http://testserver')}?baseline={asked}"),
+    ]
+    for answer in answers:
+        assert answer.status_code == 400 and "autoregressive, static:4" in answer.content.decode()
