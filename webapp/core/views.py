@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
+from django.contrib.auth.models import AnonymousUser
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from redis.exceptions import RedisError
 
 from webapp.core.api import problem_json
 from webapp.core.middleware import current_request_id
@@ -42,7 +47,21 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    """What nobody foresaw; and what everybody should, that the database or the broker is away for a moment."""
+    match sys.exc_info()[1]:
+        case OperationalError() | InterfaceError():
+            return _away(request, "database")
+        case RedisError():
+            return _away(request, "broker")
     detail = "Something went wrong on our side; the server's log has the reason."
     return refused(
         request, 500, "server-error", detail, "Try again; if it stays, tell the operator the reference below."
     )
+
+
+def _away(request: HttpRequest, what: str) -> HttpResponse:
+    detail = f"The {what} does not answer just now, so this could not be done."
+    request.user = AnonymousUser()  # else the head of the page would ask the database who this is
+    response = refused(request, 503, "away", detail, "Try again in a moment; jobs that run go on meanwhile.")
+    response["Retry-After"] = "2"
+    return response
