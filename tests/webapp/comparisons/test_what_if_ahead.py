@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from django.core.cache import cache
 
 from decoding.events import Anticipated, Drafted, Verified
 from decoding.spec import Sampling, parse_choices
 from tests.decoding.worlds import World
 from tests.webapp.comparisons.test_what_if import ask, comparison, decode, dicts, timed
+from webapp.comparisons.models import TraceChunk
 from webapp.comparisons.what_if.ahead import Stood, stood, surer, told
 from webapp.comparisons.what_if.places import Places
+from webapp.comparisons.what_if.recorded import version
 
 LENGTH = 40  # what is played of a text
 SHORT = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.8, max_new_tokens=LENGTH)]
@@ -106,6 +109,18 @@ def test_over_rest_each_answer_adds_its_point_to_the_curve(world):
     [ran] = [row for row in first["measured"] if row["strategy"] == "ssd"]
     assert ran["simulated"] == pytest.approx(ran["speedup"]["median"], rel=0.01)  # by the correction
     assert [row["simulated"] for row in first["measured"] if row["strategy"] == "static"] == [None]
+
+
+def test_over_rest_a_place_where_the_slider_has_been_is_not_played_again(world):
+    made = comparison(world, "static:3,ssd:4,branches=8,placement=in-turn")
+    decode(made)
+    bob = world.api(world.bob)
+    here, there = (ask(bob, made, f"strategy=ssd&lookahead={lookahead}").json() for lookahead in (4, 6))
+    TraceChunk.objects.all().delete()
+    cache.delete(f"recorded:{version(made)}")  # so that nothing could be played any more
+    again = ask(bob, made, "strategy=ssd&lookahead=4").json()
+    assert again == {**here, "curve": there["curve"]}
+    assert ask(bob, made, "strategy=ssd&lookahead=5").status_code == 409
 
 
 def test_over_rest_what_cannot_be_simulated_is_refused_in_words(world):

@@ -44,14 +44,19 @@ def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object])
     choice = _choice(strategy, params)
     if refused := refusal(comparison):
         raise refused
+    key = f"what-if:{version(comparison)}:{_kin(strategy)}"
+    # A slider comes by the same places again, and a curve has been to all of them: each is played once.
+    answer = cache.get_or_set(f"{key}:{choice.label}", lambda: _answer(comparison, choice, key), KEPT_SECONDS)
+    curve = _curve(comparison, answer.pop("point"), choice, f"{key}:{strategy}")
+    scaled = [_scaled(point, answer["correction"]) for point in curve["points"]]
+    return {**answer, "curve": {**curve, "points": scaled}}
+
+
+def _recorded(comparison: Comparison) -> Recorded:
     found = recorded(comparison)
     if found is None:
         raise _nothing_recorded()
-    key = f"what-if:{version(comparison)}:{_kin(strategy)}"
-    rows = lambda: so_far(comparison)["strategies"]  # noqa: E731
-    standing = cache.get_or_set(key, lambda: _standing(found, rows(), _kin(strategy)), KEPT_SECONDS)
-    asked = _play(found, choice)
-    return _answer(found, asked, choice, standing, _curve(found, asked, choice, f"{key}:{strategy}"))
+    return found
 
 
 def refusal(comparison: Comparison) -> Conflict | None:
@@ -135,20 +140,20 @@ def _checked(found: Recorded, row: Mapping[str, Any], kin: str) -> dict[str, Any
     return {**shown, "simulated": _play(found, choice).median if can_say else None}
 
 
-def _curve(found: Recorded, asked: Simulation | Played, choice: Choice, key: str) -> dict[str, Any]:
+def _curve(comparison: Comparison, asked: dict[str, float], choice: Choice, key: str) -> dict[str, Any]:
     """All points at once where they are cheap. Of ssd each is as dear as the answer itself, so that there are those
     that were asked for before; who wants the others asks for them one by one."""
     param, steps = STEPS[choice.strategy]
     key += "".join(f":{value}" for name, value in choice.params.items() if name != param)
     points: dict[float, dict[str, float]] = cache.get(key) or {}
-    if choice.strategy != "ssd":
-        played = ((value, _play(found, _with(choice, param, value))) for value in steps if value not in points)
-        points |= {value: _point(value, at) for value, at in played}
-    value = choice.params[param]
-    if value in steps:
-        points[float(value)] = _point(value, asked)
-    cache.set(key, points, KEPT_SECONDS)
+    if asked["value"] in steps:
+        points[float(asked["value"])] = asked
     missing = [value for value in steps if value not in points]
+    if missing and choice.strategy != "ssd":
+        found = _recorded(comparison)
+        points |= {value: _point(value, _play(found, _with(choice, param, value))) for value in missing}
+        missing = []
+    cache.set(key, points, KEPT_SECONDS)
     return {"param": param, "points": [points[value] for value in sorted(points)], "missing": missing}
 
 
@@ -161,9 +166,12 @@ def _point(value: Any, at: Simulation | Played) -> dict[str, float]:
     return {"value": value, "median": at.median, "low": low, "high": high, "unmeasured": at.unmeasured}
 
 
-def _answer(
-    found: Recorded, asked: Simulation | Played, choice: Choice, standing: dict[str, Any], curve: dict[str, Any]
-) -> dict[str, Any]:
+def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
+    """All but the curve."""
+    found, kin = _recorded(comparison), _kin(choice.strategy)
+    rows = lambda: so_far(comparison)["strategies"]  # noqa: E731
+    standing = cache.get_or_set(key, lambda: _standing(found, rows(), kin), KEPT_SECONDS)
+    asked = _play(found, choice)
     correction, middle = standing["correction"], asked.middle
     low, high = bootstrap_interval(middle) if len(middle) > 1 else (None, None)
     possible = [bound * correction for bound in asked.possible]
@@ -186,7 +194,7 @@ def _answer(
         "num_draft_passes": asked.num_draft_passes,
         "hit_rate": asked.hit_rate,
         **standing,
-        "curve": {**curve, "points": [_scaled(point, correction) for point in curve["points"]]},
+        "point": _point(choice.params[STEPS[choice.strategy][0]], asked),  # of the curve, not yet corrected
         "notes": list(_notes(found, asked, standing)),
     }
 
