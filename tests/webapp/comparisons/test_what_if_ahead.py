@@ -9,7 +9,7 @@ from decoding.events import Anticipated, Drafted, Verified
 from decoding.spec import Sampling, parse_choices
 from tests.decoding.worlds import World
 from tests.webapp.comparisons.test_what_if import ask, comparison, decode, dicts, timed
-from webapp.comparisons.models import TraceChunk
+from webapp.comparisons.models import Comparison, TraceChunk
 from webapp.comparisons.what_if.ahead import Stood, stood, surer, told
 from webapp.comparisons.what_if.places import Places
 from webapp.comparisons.what_if.recorded import version
@@ -117,7 +117,7 @@ def test_over_rest_a_place_where_the_slider_has_been_is_not_played_again(world):
     bob = world.api(world.bob)
     here, there = (ask(bob, made, f"strategy=ssd&lookahead={lookahead}").json() for lookahead in (4, 6))
     TraceChunk.objects.all().delete()
-    cache.delete(f"recorded:{version(made)}")  # so that nothing could be played any more
+    cache.delete(f"recorded:{version(Comparison.objects.get(pk=made.pk))}")  # so that nothing could be played any more
     again = ask(bob, made, "strategy=ssd&lookahead=4").json()
     assert again == {**here, "curve": there["curve"]}
     assert ask(bob, made, "strategy=ssd&lookahead=5").status_code == 409
