@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from celery import Celery, signals
-from celery.exceptions import SecurityWarning
+from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
 
 from webapp.jobs.queue import LOOK
 from worker.hands import Hands
@@ -28,6 +28,7 @@ def listen(app: Celery, hands: Hands, queue: str, name: str) -> None:
     signals.worker_ready.connect(begin)
     signals.worker_shutting_down.connect(end)
     warnings.simplefilter("ignore", SecurityWarning)  # the messages are empty JSON: root or not, nothing is unpickled
+    warnings.simplefilter("ignore", CPendingDeprecationWarning)  # jobs go on without the broker, as they should
     app.conf.update(worker_hijack_root_logger=False, worker_redirect_stdouts=False)
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel=WARNING")
     app.worker_main(["--quiet", "worker", "--pool=solo", f"--queues={queue}", f"--hostname={name}", *quiet])
