@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -17,17 +18,23 @@ LINE = re.compile(r"drafthouse\.request (?P<what>\S+ \S+) (?P<status>\d+) (?P<ms
 
 
 @contextmanager
-def place(*, postgres: bool = False) -> Iterator[Path]:
-    """A folder and a migrated database, on SQLite or on a PostgreSQL of its own. This process uses them as well."""
+def place(*, postgres: bool = False, kept: Path | None = None) -> Iterator[Path]:
+    """A folder and a migrated database, on SQLite or on a PostgreSQL of its own. This process uses them as well. Both
+    are gone afterwards, unless they lie in a folder that is kept."""
     with ExitStack() as leaving:
-        folder = Path(mkdtemp(prefix="dh-bench-"))
-        leaving.callback(shutil.rmtree, folder)
+        if kept is None:
+            folder = Path(mkdtemp(prefix="dh-bench-"))
+            leaving.callback(shutil.rmtree, folder)
+        else:
+            folder = kept.resolve()
+            folder.mkdir(parents=True, exist_ok=True)
         os.environ |= {"DRAFTHOUSE_DATA": str(folder), "DJANGO_SETTINGS_MODULE": "webapp.config.settings"}
         os.environ["REDIS_URL"] = ""
         os.environ.pop("DATABASE_URL", None)
         if postgres:
-            server = Server.made()
-            leaving.callback(server.remove)
+            home = folder / "postgres"
+            server = Server(home) if home.exists() else Server.made(home=None if kept is None else home)
+            leaving.callback(server.remove if kept is None else server.stop)
             server.start()
             os.environ["DATABASE_URL"] = server.url
         import django
@@ -59,9 +66,16 @@ class Web:
     def __init__(self, up: Up) -> None:
         self.pid = up.pid_of("supervisor.web")
 
-    def cpu_s(self) -> float:
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    def cpu_s(self) -> dict[int, float]:
+        """Of each process that answers, by its id: itself, and those of a PostgreSQL server that speak with it."""
+        from django.db import connection
+
+        pids = [self.pid]
+        if connection.vendor == "postgresql":
+            head = Path(connection.settings_dict["OPTIONS"]["host"], "data", "postmaster.pid").read_text().split()[0]
+            children = Path(f"/proc/{head}/task/{head}/children").read_text().split()
+            pids += [int(pid) for pid in children if "drafthouse" in Path(f"/proc/{pid}/cmdline").read_text()]
+        return {pid: time.clock_gettime(~pid << 3 | 2) for pid in pids}  # as clock_getcpuclockid names their clocks
 
     def memory_mib(self, which: str = "VmRSS") -> float:
         """`VmRSS` is what it has now, `VmHWM` the most that it ever had."""

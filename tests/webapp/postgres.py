@@ -30,9 +30,13 @@ class Server:
         self._as_user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
 
     @classmethod
-    def made(cls, port: int = 0) -> Server:
-        home = mkdtemp(prefix="dh-pg-", dir="/tmp")  # short: a socket's path may have some hundred characters
-        server = cls(Path(home), port)
+    def made(cls, port: int = 0, home: Path | None = None) -> Server:
+        """In a new folder: of no name, or of this one."""
+        if home is None:
+            home = Path(mkdtemp(prefix="dh-pg-", dir="/tmp"))  # short: a socket's path may have some hundred characters
+        else:
+            home.mkdir(mode=0o700)
+        server = cls(home, port)
         if server._as_user:
             os.chown(server.home, server._as_user["user"], server._as_user["group"])
         options = ["--auth=trust", "--username=drafthouse", "--no-sync", "--encoding=UTF8", "--locale=C"]
