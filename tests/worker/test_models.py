@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.webapp import make
+from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
@@ -45,3 +46,21 @@ def test_a_tokenizer_that_does_not_load_gets_the_model_refused_in_words(check, c
     assert model.state == "refused"
     assert "tokenizer" in model.reason
     assert (Job.objects.get().state, Job.objects.get().reason) == ("failed", model.reason)
+
+
+def test_a_model_that_could_not_be_looked_at_says_why_and_is_not_refused(
+    team, make_worker, settings, tmp_path, checkpoints
+):
+    settings.MODEL_ROOTS = [tmp_path]
+    model = registry.add_path_model(name="far", path=str(tmp_path / "far"), by=team)
+    make_worker().look()
+    model.refresh_from_db()
+    assert Job.objects.get().state == "failed"
+    assert model.state == "checking" and "this worker's machine has no such folder" in model.reason
+    (tmp_path / "far").mkdir()
+    for name, content in checkpoints["draft"].items():
+        (tmp_path / "far" / name).write_bytes(content)
+    jobs.retry(job=Job.objects.get(), by=team)
+    make_worker().look()
+    model.refresh_from_db()
+    assert (model.state, model.reason) == ("ready", "")

@@ -90,6 +90,12 @@ def model_is_ready(*, model: LanguageModel, facts: Mapping[str, Any]) -> None:
 
 
 @transaction.atomic
+def could_not_check_model(*, model: LanguageModel, reason: str) -> None:
+    model.reason = reason
+    model.save(update_fields=["reason"])
+
+
+@transaction.atomic
 def refuse_model(*, model: LanguageModel, reason: str) -> None:
     model.state, model.reason = Readiness.REFUSED, reason
     model.save(update_fields=["state", "reason"])
