@@ -82,13 +82,12 @@ def _draw_on(side: Side, given: Given, room: int) -> None:
     began, chain = time.perf_counter_ns(), given.chain
     before = len(chain.tokens)
     fed = align(side.runner, [*side.text, *chain.tokens])
-    if not given.heard:
-        chain.echoes = side.heard(chain.tokens)[-1]
+    if side.drawing.estimator and not chain.tokens:
+        chain.echoes = side.echoes.fork()
     rows = given.look()
     while chain.stop is None:
         rows.append(side.drawing.one(chain, side.runner.extend(fed), room))
         fed = chain.tokens[-1:]
-    given.heard = ()
     side.pace.drafted(len(chain.tokens) - before, time.perf_counter_ns() - began)
 
 

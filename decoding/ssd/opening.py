@@ -21,10 +21,9 @@ def open_branches(side: Side, given: Given) -> tuple[Placed, Tree | None]:
     side.find_best(given)
     side.estimate(given)
     tokens = given.draft.tokens
-    if len(given.heard) <= len(tokens):
-        given.heard = side.heard(tokens)
     given.ranked = [_guesses(side, given, k) for k in range(len(tokens) + 1)]
     if side.drawing.estimator:
+        given.heard = side.heard(tokens)
         given.echoed = [_echo_first(side, given, k) for k in range(len(tokens) + 1)]
     placed = side.planner.place(given.draft, _estimates(side, given), given.ranked, given.echoed)
     if not placed.outcomes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 
 import torch
@@ -66,19 +67,17 @@ class Side:
         self._hear(fresh)
 
     def heard(self, tokens: Sequence[int]) -> list[Echoes]:
-        """Where the text has been before, after itself and after each of these tokens; kept where a classifier asks."""
-        found = [self.echoes]
-        if self.drawing.estimator:
-            found[0] = self.echoes.fork()
-            for token in tokens:
-                found.append(found[-1].fork())
-                found[-1].take(token)
+        """Where the text has been before, after itself and after each of these tokens."""
+        found = [self.echoes.fork()]
+        for token in tokens:
+            found.append(found[-1].fork())
+            found[-1].take(token)
         return found
 
     def is_long(self, chain: Chain) -> bool:
-        """Whether asking the classifier how much of it to verify is worth the target's wait: where every second draft
-        of its length that is like the average would not be worth its last row."""
-        return self.planner.acceptance ** len(chain.tokens) < 2 * self.drawing.price_beside
+        """Whether asking the classifier how much of it to verify is worth the target's wait, which is about that of a
+        row: where the average draft so long is not worth a quarter of its last one, so that several may be saved."""
+        return self.planner.acceptance ** len(chain.tokens) < self.drawing.price_beside / 4
 
     def use_of_a_step(self, depth: int) -> float:
         """In ns: what one more token in every branch of that depth saves. A branch that wins could draft it alone, and
@@ -100,11 +99,11 @@ class Side:
         if estimator is None or chain.estimates or not chain.tokens:
             return
         self.take_in()
-        self.find_best(given)
-        given.heard = self.heard(chain.tokens)
-        for token, row, (_, likings), echoes in zip(chain.tokens, given.rows, given.best, given.heard, strict=False):
-            chain.note(*estimator.one(chain, row.scores[0], row.liked[0], token, echoes, likings))
-        chain.echoes = given.heard[-1]
+        chain.echoes = self.echoes.fork()
+        likings = itertools.chain((liking for _, liking in given.best), itertools.repeat([]))
+        for token, row, best in zip(chain.tokens, given.look(), likings, strict=False):
+            chain.note(*estimator.one(chain, row.scores[0], row.liked[0], token, chain.echoes, best))
+            chain.echoes.take(token)
 
     def _hear(self, tokens: Sequence[int]) -> None:
         self.dice.commit(tokens)

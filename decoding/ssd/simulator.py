@@ -139,7 +139,7 @@ class _Text:
 
     def _is_long(self, ready: int) -> bool:
         """Whether the classifier is asked how much of it is to be verified."""
-        return self.plan.has_estimates and self.planner.acceptance**ready < 2 * self.plan.price_beside
+        return self.plan.has_estimates and self.planner.acceptance**ready < self.plan.price_beside / 4
 
     def _is_worth_waiting(self, ready: int) -> bool:
         average = self.planner.acceptance**ready

@@ -162,7 +162,7 @@ def test_a_long_winner_is_verified_only_as_far_as_the_classifier_finds_worth_it(
     costs = dataclasses.asdict(Costs((0.0, 1.0, 2.0), draft=0.0, draft_round=0.0, catch_up=0.0, round=0.0))
     classifier = dataclasses.replace(some_classifier(), card={"thresholds": {"priced": 0.5}, "costs": costs})
     runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
-    draws = Speculator(runner, dice_for(GREEDY, 12, 0), Settings(4, 60, backup="neural"), (), classifier)
+    draws = Speculator(runner, dice_for(GREEDY, 12, 0), Settings(12, 60, backup="neural"), (), classifier)
     draws.begin([3, 1], 40)
     while draws.step():
         pass
