@@ -58,6 +58,7 @@ class Sending {
       await this.hash();
       const upload = await this.ask(this.address, "POST", this.manifest());
       await this.send(upload);
+      this.tell("sent; being checked");
       const done = await this.ask(`${this.address}${upload.id}/complete/`, "POST");
       this.choose(await this.unpacked(done));
     } catch (error) {
@@ -77,12 +78,13 @@ class Sending {
         await this.unpaused();
         const piece = await each.file.slice(at, at + this.size).arrayBuffer();
         each.chunks.push(await sha256(piece));
-        this.tell("reading", this.files.reduce((sum, { chunks, file }) => sum + Math.min(chunks.length * this.size, file.size), 0));
+        this.share("reading, to see what is here already:", this.files.reduce((sum, { chunks, file }) => sum + Math.min(chunks.length * this.size, file.size), 0));
       }
     }
   }
 
   async send(upload) {
+    this.share("sending:", 0);
     const missing = new Set(upload.missing);
     const queue = [];
     for (const each of this.files) {
@@ -104,7 +106,7 @@ class Sending {
 
   async unpacked(upload) {
     while (upload.state === "unpacking" && !upload.reason) { // by a worker, when its turn comes
-      this.box.querySelector("[data-told]").textContent = "sent; being unpacked";
+      this.tell("sent; being unpacked");
       await new Promise((resolve) => setTimeout(resolve, 1000));
       upload = await this.ask(`${this.address}${upload.id}/`, "GET");
     }
@@ -150,7 +152,7 @@ class Sending {
   count(each, bytes) {
     each.done += bytes;
     each.row.querySelector("progress").value = each.done;
-    this.tell("sent", this.files.reduce((sum, { done }) => sum + done, 0));
+    this.share("sending:", this.files.reduce((sum, { done }) => sum + done, 0));
   }
 
   draw() {
@@ -166,10 +168,15 @@ class Sending {
     this.box.querySelector("[data-progress]").hidden = false;
   }
 
-  tell(verb, bytes) {
+  /** How far what is done at the moment has come. */
+  share(verb, bytes) {
     const part = this.total ? bytes / this.total : 1;
     this.box.querySelector("[data-whole]").value = part;
-    this.box.querySelector("[data-told]").textContent = `${verb} ${Math.floor(part * 100)} %`;
+    this.tell(`${verb} ${Math.floor(part * 100)} %`);
+  }
+
+  tell(words) {
+    this.box.querySelector("[data-told]").textContent = words;
   }
 
   choose(upload) {
@@ -178,7 +185,7 @@ class Sending {
     const select = document.querySelector("select[name=upload]");
     select.append(new Option(`${upload.name}, just now`, upload.id, true, true));
     select.dispatchEvent(new Event("input", { bubbles: true })); // so that the code sample follows
-    this.tell("sent", this.total);
+    this.tell("sent and checked");
     this.box.querySelector("[data-pause]").hidden = true;
   }
 

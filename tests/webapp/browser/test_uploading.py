@@ -54,11 +54,27 @@ def test_a_file_goes_straight_to_the_bucket_where_there_is_one(open_page, bucket
     sent_to = []
     page.on("request", lambda asked: sent_to.append(asked.url) if asked.method == "PUT" else None)
     choose(page, "p.txt", b"one\ntwo\n")
-    expect(page.locator("[data-told]")).to_have_text("sent 100 %")
+    expect(page.locator("[data-told]")).to_have_text("sent and checked")
     (address,) = sent_to
     assert address.startswith(f"{settings.S3_ENDPOINT}/{bucket.name}/incoming/")
     page.fill("[name=name]", "p")
     add(page)
+
+
+def test_the_box_says_what_it_is_doing_until_all_is_done(open_page):
+    page, held = open_page("/datasets/new/"), []
+    for asked in (re.compile("/uploads/$"), re.compile("/chunks/"), re.compile("/complete/$")):
+        page.route(asked, lambda route: held.append(route))
+    told = page.locator("[data-told]")
+    choose(page, "p.txt", b"one\ntwo\n")
+    for words in ("reading, to see what is here already: 100 %", "sending: 0 %", "sent; being checked"):
+        expect(told).to_have_text(words)
+        expect(page.locator("select[name=upload]")).to_have_value("")
+        while not held:  # the request waits for us
+            page.evaluate("0")
+        held.pop().continue_()
+    expect(told).to_have_text("sent and checked")
+    expect(page.locator("select[name=upload]")).not_to_have_value("")
 
 
 def test_an_archive_is_unpacked_while_the_page_waits(open_page, work):
@@ -70,7 +86,7 @@ def test_an_archive_is_unpacked_while_the_page_waits(open_page, work):
     choose(page, "p.zip", packed.getvalue())
     expect(page.locator("[data-told]")).to_have_text("sent; being unpacked")
     work().result()
-    expect(page.locator("[data-told]")).to_have_text("sent 100 %")
+    expect(page.locator("[data-told]")).to_have_text("sent and checked")
     add(page)
 
 
