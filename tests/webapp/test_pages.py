@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -188,6 +190,35 @@ def test_every_form_can_be_copied_as_curl(world):
                     "/studies/new/", "/classifiers/train/"):  # fmt: skip
         shown = world.page(world.alice).get(address).content.decode()
         assert "curl -X POST http://testserver/api/v1/" in shown, address
+
+
+def test_every_list_of_the_menu_has_a_key_and_the_list_of_keys_names_it(world):
+    shown = world.page(world.bob).get("/comparisons/").content.decode()
+    menu = re.search(r'<nav aria-label="Main">(.*?)</nav>', shown, re.S)[1]
+    keys = re.findall(r'data-key="(.)"', menu)
+    told = re.findall(r"<kbd>g</kbd> <kbd>(.)</kbd>", shown)
+    assert len(keys) == menu.count("<a ") == len(set(keys)) and sorted(keys) == sorted(told)
+
+
+def test_a_model_says_what_it_is_in_words_and_units(world):
+    model = make.model(world.actor(world.bob), name="m")
+    LanguageModel.objects.filter(pk=model.pk).update(
+        facts={"parameter_count": 1_573_824, "weight_bytes": 3 << 20, "context_length": 1024, "runner": "fast",
+               "reads_back": True, "dtypes": ["bfloat16"], "end_tokens": [0, 2]}
+    )  # fmt: skip
+    shown = world.page(world.bob).get(reverse("model", args=[model.pk])).content.decode()
+    for name, words in {
+        "parameters": "1\u202f573\u202f824", "weights": "3.0 MiB", "context": "1\u202f024 tokens", "decoder": "our own",
+        "tokenizer gives text back": "yes", "number format": "bfloat16", "end tokens": "0, 2",
+    }.items():  # fmt: skip
+        assert f"<dt>{name}</dt><dd>{words}</dd>" in shown
+    assert "_" not in re.search(r'<dl class="facts">(.*?)</dl>', shown, re.S)[1]
+
+
+def test_a_job_leads_to_what_it_is_for(world, ready):
+    comparison = make.comparison(world.actor(world.bob))
+    shown = world.page(world.bob).get(reverse("job", args=[comparison.job.pk])).content.decode()
+    assert reverse("comparison", args=[comparison.pk]) in shown
 
 
 def test_someone_without_a_team_is_asked_to_make_one(world):

@@ -16,6 +16,7 @@ from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
 from webapp.jobs.models import FINAL, Job
 from webapp.registry import api, lengths, serializers, services
+from webapp.registry.facts import in_words
 from webapp.registry.models import Classifier, Dataset, Entry, LanguageModel, Pair, Readiness, TokenLengths, Training
 
 MOST_PAIRS = 200  # to choose from
@@ -58,7 +59,8 @@ def classifiers(request: Asked) -> HttpResponse:
 def model(request: Asked, id: UUID) -> HttpResponse:
     found = one(LanguageModel.objects.visible_to(request.actor).select_related("job", "upload", "created_by"), id)
     files = found.upload.files.all() if found.upload else []
-    return render(request, "registry/model.html", {"entry": found, "files": files})
+    context = {"entry": found, "files": files, "facts": in_words(found.facts)}
+    return render(request, "registry/model.html", context)
 
 
 @page(Right.READ)

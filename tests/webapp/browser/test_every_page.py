@@ -55,6 +55,12 @@ def addresses(transactional_db, world):
         hands.submit(connections.close_all).result()
 
 
+def test_the_history_of_a_job_has_room_for_its_sentences(open_page, addresses):
+    page = open_page(addresses["job"], viewport={"width": 1280, "height": 900})
+    box, whole = (page.locator(part).bounding_box() for part in (".history table", "main"))
+    assert box["width"] > 0.9 * (whole["width"] - 64)
+
+
 def refused_quietly(page, path: str) -> None:
     """A refusal is a page too, but the browser's console complains of its status."""
 
