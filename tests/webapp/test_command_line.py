@@ -96,4 +96,50 @@ def test_nothing_to_send_is_told(run, address, tmp_path):  # noqa: F811
     (tmp_path / "empty").mkdir()
     told = run(f"./drafthouse send {tmp_path / 'empty'} --to {address}")
     assert told.returncode == 2 and "no file to send" in told.stderr
-    assert run(f"./drafthouse send {tmp_path / 'nowhere'} --to {address}").returncode == 3
+    gone = run(f"./drafthouse send {tmp_path / 'nowhere'} --to {address}")
+    assert gone.returncode == 2 and "there is no" in gone.stderr and "nowhere" in gone.stderr
+
+
+def test_what_is_no_json_comes_as_it_is(run, address):  # noqa: F811
+    page = run(f"./drafthouse ask GET {address}/sign-in/")
+    assert page.returncode == 0 and page.stdout.startswith("<!doctype html>")
+
+
+def test_a_refusal_names_the_field(run, address):  # noqa: F811
+    refused = run(f"""./drafthouse ask POST {address}/api/v1/models/ '{{"name": "x", "upload": "ID"}}'""")
+    assert (refused.returncode, refused.stderr) == (2, "upload: Must be a valid UUID.\n")
+
+
+@pytest.mark.parametrize("line", ["ask GET localhost:8000/api/v1/me/", "ask GET pairs", "send README.md --to lab:8000"])
+def test_what_is_no_address_is_told(run, line):
+    told = run(f"./drafthouse {line}")
+    assert (told.returncode, told.stdout) == (2, "")
+    assert "is no address of a Drafthouse; write it as in http://127.0.0.1:8000." in told.stderr
+
+
+def test_an_answer_that_is_no_drafthouse_is_told(run):
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+    from threading import Thread
+
+    class Stranger(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"hello")
+
+        def log_message(self, *words):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Stranger) as server:
+        Thread(target=server.serve_forever).start()
+        told = run(f"./drafthouse send README.md --to http://127.0.0.1:{server.server_port}")
+        server.shutdown()
+    assert told.returncode == 2 and "is no Drafthouse: it sent no JSON." in told.stderr
+
+
+def test_a_token_of_a_folder_without_a_drafthouse_is_refused_and_nothing_made(tmp_path):
+    line = ["./drafthouse", "token", "--data", str(tmp_path / "nowhere")]
+    env = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    told = subprocess.run(line, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert told.returncode == 1 and told.stderr.startswith(f"There is no Drafthouse in {tmp_path / 'nowhere'} yet.")
+    assert not (tmp_path / "nowhere").exists()

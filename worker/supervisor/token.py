@@ -12,6 +12,8 @@ from pathlib import Path
 
 import django
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 def main(argv: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="./drafthouse token", description="Print an API token for scripts.")
@@ -24,6 +26,12 @@ def main(argv: Sequence[str]) -> None:
     asked = parser.parse_args(argv)
     if asked.data:
         os.environ["DRAFTHOUSE_DATA"] = str(asked.data.expanduser().resolve())
+    data = Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data")
+    if not (os.environ.get("DATABASE_URL") or (data / "drafthouse.sqlite3").exists()):
+        sys.exit(
+            f"There is no Drafthouse in {data} yet. Start ./drafthouse up first; where it was given a --data, give the "
+            "same here."
+        )
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
     django.setup()
     from django.conf import settings

@@ -25,14 +25,21 @@ def main(argv: Sequence[str]) -> None:
         body = None if asked.body is None else json.loads(asked.body)
     except ValueError as error:
         parser.error(f"the body is no JSON: {error}")
-    parts = urlsplit(asked.address)
-    service = Service(f"{parts.scheme}://{parts.netloc}" if parts.netloc else HERE)
     try:
-        answer = service.ask(asked.method, parts._replace(scheme="", netloc="").geturl(), body)
+        parts = urlsplit(HERE + asked.address if asked.address.startswith("/") else asked.address)
+        service = Service(f"{parts.scheme}://{parts.netloc}" if parts.netloc else asked.address)
+        answer = service.read(asked.method, parts._replace(scheme="", netloc="").geturl(), body)
     except (Refused, OSError) as error:
         exit_with(error)
-    if answer is not None:
-        sys.stdout.write(f"{json.dumps(answer, indent=2, ensure_ascii=False)}\n")
+    sys.stdout.buffer.write(shown(answer))
+
+
+def shown(answer: bytes) -> bytes:
+    """JSON so that it can be read; anything else, such as CSV, as it came."""
+    try:
+        return f"{json.dumps(json.loads(answer), indent=2, ensure_ascii=False)}\n".encode()
+    except ValueError:
+        return answer
 
 
 if __name__ == "__main__":

@@ -47,6 +47,9 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("path", type=Path, nargs="+", help="files, or one folder")
     parser.add_argument("--to", default=HERE, metavar="ADDRESS", help="where Drafthouse is (%(default)s)")
     asked = parser.parse_args(argv)
+    for path in asked.path:
+        if not path.exists():
+            parser.error(f"there is no {path}")
     files = list(_listed(asked.path))
     if not files:
         parser.error("there is no file to send")

@@ -7,6 +7,7 @@ import os
 import sys
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from typing import Any, NoReturn
 
 HERE = "http://127.0.0.1:8000"
@@ -24,13 +25,22 @@ class Refused(Exception):
 
 class Service:
     def __init__(self, address: str = HERE) -> None:
+        if not address.startswith(("http://", "https://")):
+            raise Refused(400, f"{address} is no address of a Drafthouse; write it as in {HERE}.")
         self.address = address.rstrip("/")
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """JSON for JSON; None where the answer is empty."""
+        answer = self.read(method, path, body)
+        try:
+            return json.loads(answer) if answer else None
+        except ValueError:
+            raise Refused(502, f"What answers at {self.address} is no Drafthouse: it sent no JSON.") from None
+
+    def read(self, method: str, path: str, body: Any = None) -> bytes:
+        """Whatever it answers: JSON, CSV, a file."""
         content = None if body is None else json.dumps(body).encode()
-        answer = self._call(method, path, content, {"Content-Type": "application/json"})
-        return json.loads(answer) if answer else None
+        return self._call(method, path, content, {"Content-Type": "application/json"})
 
     def put(self, path: str, content: bytes) -> None:
         self._call("PUT", path, content, {"Content-Type": "application/octet-stream"})
@@ -43,26 +53,35 @@ class Service:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
             raise Refused(error.code, _sentence(error)) from None
+        except HTTPException as error:  # an address that cannot be one, or an answer that is no HTTP
+            raise OSError(f"{type(error).__name__} {error}") from None
 
 
-def exit_with(error: Exception) -> NoReturn:
+def exit_with(error: Refused | OSError) -> NoReturn:
     """For the last line of a command."""
-    sys.stderr.write(f"{error if isinstance(error, Refused) else f'The service does not answer: {error}.'}\n")
-    sys.exit(REFUSED if isinstance(error, Refused) else UNREACHABLE)
+    if isinstance(error, Refused):
+        told, code = str(error), REFUSED
+    elif error.filename:
+        told, code = f"{error.filename} cannot be read: {error.strerror}.", REFUSED
+    else:
+        told, code = f"The service does not answer: {error}.", UNREACHABLE
+    sys.stderr.write(f"{told}\n")
+    sys.exit(code)
 
 
 def _token() -> str:
-    token = os.environ.get("DRAFTHOUSE_TOKEN", "")
+    token = os.environ.get("DRAFTHOUSE_TOKEN", "").strip()
     if not token:
         raise Refused(401, "Set DRAFTHOUSE_TOKEN to an API token; the page API tokens makes one.")
     return token
 
 
 def _sentence(error: urllib.error.HTTPError) -> str:
-    """A problem's own words where it is one."""
+    """A problem's own words where it is one, and which field each is about."""
     with error:
         try:
             told = json.loads(error.read())
-            return " ".join(filter(None, (told["detail"], told.get("hint", ""))))
+            words = [f"{one['field']}: {one['detail']}" for one in told.get("errors", ()) if one["field"]]
+            return " ".join(filter(None, (*(words or [told["detail"]]), told.get("hint", ""))))
         except (ValueError, KeyError, TypeError):
             return f"The service answers {error.code} {error.reason}."
