@@ -33,7 +33,6 @@ def after_a_hit(side: Side, tree: Tree, row: int, room: int) -> Given:
         side.estimate(given)
         chain.shorten(drawing.price_beside)
     if chain.stop is None and _is_worth_waiting(side, given):
-        side.take_in()
         adopt(given, tree)
         _draw_on(side, given, room)
     passes = max(0, len(chain.tokens) - len(branch.tokens))
@@ -93,6 +92,7 @@ def _draw_on(side: Side, given: Given, room: int) -> None:
 
 def _is_worth_waiting(side: Side, given: Given) -> bool:
     """Of a draft that could go on. The classifier is asked where the average draft so long would."""
+    side.take_in()
     average, price = side.planner.acceptance ** len(given.chain.tokens), side.drawing.price_alone
     if not side.drawing.estimator:
         return average >= side.pace.price

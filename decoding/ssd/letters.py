@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import pickle
 import struct
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +32,7 @@ _SOURCES: tuple[Source, ...] = get_args(Source)
 _BACKUPS: tuple[Backup, ...] = get_args(Backup)
 
 _KIND = struct.Struct("<B")
-_VERDICT = struct.Struct("<Biii")  # kind, accepted, token, limit
+_VERDICT = struct.Struct("<Biiiq")  # kind, accepted, token, limit, when it was sent
 _DRAFT = struct.Struct("<BBBBiiiii")  # kind, stop, source, backup, lookahead, passes, tokens, estimates, scores a row
 READ, BEGIN, ANSWER = range(3)
 _DONE, _DRAFTED, _REFUSED = range(3)
@@ -67,11 +68,11 @@ def read(recipe: Recipe, text: Sequence[int]) -> bytes:
 
 
 def begin(limit: int) -> bytes:
-    return _VERDICT.pack(BEGIN, 0, 0, limit)
+    return _VERDICT.pack(BEGIN, 0, 0, limit, time.perf_counter_ns())
 
 
 def answer(accepted: int, token: int, limit: int) -> bytes:
-    return _VERDICT.pack(ANSWER, accepted, token, limit)
+    return _VERDICT.pack(ANSWER, accepted, token, limit, time.perf_counter_ns())
 
 
 def to_read(question: bytearray) -> tuple[Recipe, list[int]]:
@@ -79,9 +80,10 @@ def to_read(question: bytearray) -> tuple[Recipe, list[int]]:
     return recipe, text
 
 
-def verdict(question: bytearray) -> tuple[int, int, int]:
-    _, accepted, token, limit = _VERDICT.unpack(question)
-    return accepted, token, limit
+def verdict(question: bytearray) -> tuple[int, int, int, int]:
+    """Accepted, token, limit; and when that was asked, by `time.perf_counter_ns()`, which all processes share."""
+    _, accepted, token, limit, asked = _VERDICT.unpack(question)
+    return accepted, token, limit, asked
 
 
 # Answers --------------------------------------------------------------------------------------------------------------

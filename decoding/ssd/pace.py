@@ -55,8 +55,12 @@ class Pace:
     def stepped(self, ns: int) -> None:
         self._step.add(ns)
 
-    def judged(self, draft: Judged, accepted: int) -> None:
-        passed = self._clock() - self._given_at
+    def since_given(self, asked: int | None = None) -> int:
+        """From the last answer to the next question: until now, unless somebody knows when it was asked."""
+        return (self._clock() if asked is None else asked) - self._given_at
+
+    def judged(self, draft: Judged, accepted: int, passed: int) -> None:
+        """A verdict, and how long after its draft it was asked what comes next."""
         self._round.add(passed)
         self._round_of[len(draft.tokens)].add(passed)
         if draft.source == "hit":
@@ -82,7 +86,7 @@ class Pace:
         usual = self._round_of[tokens]
         if min(usual.count, self._step.count) < ENOUGH:
             return False
-        elapsed = self._clock() - self._given_at
+        elapsed = self.since_given()
         return elapsed < OVERDUE * usual.value and elapsed + self._step.value - usual.value > use
 
     def use_of_a_token(self, chance: float) -> float:

@@ -74,10 +74,10 @@ class _Desk:
     def _draft(self, question: bytearray) -> None:
         if self._refusal or not self._speculator:
             raise self._refusal or RuntimeError("asked for a draft before there was a text")
-        accepted, token, limit = letters.verdict(question)
+        accepted, token, limit, asked = letters.verdict(question)
         if question[0] == letters.BEGIN:
             prepared, draft = Prepared(), self._speculator.begin(self._text, limit)
         else:
-            prepared, draft = self._speculator.prepared(), self._speculator.answer(accepted, token, limit)
+            prepared, draft = self._speculator.prepared(), self._speculator.answer(accepted, token, limit, asked)
         self._mailbox.send(*letters.drafted(draft, self._recipe.sends_scores))
         self._mailbox.add(pickle.dumps(Postscript(draft.confidence, self._speculator.estimate(), prepared)))

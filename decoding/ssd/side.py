@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import torch
 
@@ -20,6 +21,15 @@ from decoding.ssd.outcomes import RANKS
 from decoding.ssd.pace import Pace
 from decoding.ssd.planning import Planner, planner_for
 from decoding.ssd.settings import Settings
+
+
+class _Untaken(NamedTuple):
+    """A verdict from which nothing has been learnt yet."""
+
+    given: Given  # that was judged
+    accepted: int
+    fresh: list[int]  # what it brought
+    passed: int  # ns from the draft to it
 
 
 class Side:
@@ -40,7 +50,7 @@ class Side:
         self.pace = Pace(settings.backup)
         self.echoes = Echoes()
         self.text: list[int] = []
-        self._untaken: tuple[Given, int, list[int]] | None = None  # a verdict: on what, how many, the text it brought
+        self._untaken: _Untaken | None = None
 
     def read(self, text: Sequence[int]) -> None:
         self.text = list(text)
@@ -51,20 +61,20 @@ class Side:
     def room(self, limit: int) -> int:
         return min(limit, self.settings.lookahead, self.runner.context - len(self.text))
 
-    def judged(self, given: Given, accepted: int, token: int) -> None:
+    def judged(self, given: Given, accepted: int, token: int, asked: int | None) -> None:
         """A verdict. What it teaches is taken in when there is time, or when it is needed."""
         fresh = [*given.draft.tokens[:accepted], token]
-        self.pace.judged(given.draft, accepted)
         self.text += fresh
-        self._untaken = (given, accepted, fresh)
+        self._untaken = _Untaken(given, accepted, fresh, self.pace.since_given(asked))
 
     def take_in(self) -> None:
         """What the last verdict teaches. After a hit that can wait until the answer is out."""
         if self._untaken is None:
             return
-        (given, accepted, fresh), self._untaken = self._untaken, None
-        self._learn(given, accepted, fresh)
-        self._hear(fresh)
+        verdict, self._untaken = self._untaken, None
+        self.pace.judged(verdict.given.draft, verdict.accepted, verdict.passed)
+        self._learn(verdict.given, verdict.accepted, verdict.fresh)
+        self._hear(verdict.fresh)
 
     def heard(self, tokens: Sequence[int]) -> list[Echoes]:
         """Where the text has been before, after itself and after each of these tokens."""

@@ -118,7 +118,7 @@ class _Text:
         """What the last verdict says of the pace."""
         if self.judged is None:
             return
-        self.pace.judged(self.judged, self.judged.accepted)
+        self.pace.judged(self.judged, self.judged.accepted, self.pace.since_given(ns(self.asked)))
         if "ngram" in self.plan.without_model:
             began = self.at - self.judged.accepted - 1
             fresh = self.track.text[began : self.at]

@@ -50,13 +50,14 @@ class Speculator:
         room = self._side.room(limit)
         return self._give(answering.alone(self._side, room, "fresh") if room > 0 else Given(), limit)
 
-    def answer(self, accepted: int, token: int, limit: int) -> Draft:
-        """The verdict on the last draft; returns the next one, of at most `limit` tokens."""
+    def answer(self, accepted: int, token: int, limit: int, asked: int | None = None) -> Draft:
+        """The verdict on the last draft; returns the next one, of at most `limit` tokens. `asked` says when the
+        verdict was there, where that is known to be earlier than it is noticed."""
         if not self._is_open:
             self._adopt()  # the verdict was earlier than any step: the branches there are those of before
         row = self._tree.find(accepted, token) if self._tree else None
         self._side.take_in()
-        self._side.judged(self._given, accepted, token)
+        self._side.judged(self._given, accepted, token, asked)
         room = self._side.room(limit)
         if self._tree and row is not None and room > 0:
             given = answering.after_a_hit(self._side, self._tree, row, room)

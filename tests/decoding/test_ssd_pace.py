@@ -44,7 +44,7 @@ def paced(rounds: int, took: int, step: int, tokens: int = 4) -> tuple[Pace, Clo
     for _ in range(rounds):
         pace.gave()
         clock.now += took
-        pace.judged(draft(tokens), 3)
+        pace.judged(draft(tokens), 3, pace.since_given())
         pace.stepped(step)
     pace.gave()
     return pace, clock
@@ -55,6 +55,21 @@ def test_a_step_that_ends_before_the_verdict_is_due_is_taken_and_one_that_would_
     clock.now += 1500
     assert not pace.interrupts(4, use=0)
     clock.now += 1
+    assert pace.interrupts(4, use=0)
+
+
+def test_how_long_a_verification_takes_is_learnt_from_when_the_question_was_asked_not_from_when_it_was_heard() -> None:
+    """Where every step ends after the verdict, a draft that went by its own ear would never put one off."""
+    clock = Clock()
+    pace = Pace("neural", clock)
+    for _ in range(5):
+        pace.gave()
+        asked = clock.now + 2000
+        clock.now = asked + 400  # the end of the step that the question found under way
+        pace.judged(draft(4), 3, pace.since_given(asked))
+        pace.stepped(500)
+    pace.gave()
+    clock.now += 1501
     assert pace.interrupts(4, use=0)
 
 
@@ -84,7 +99,7 @@ def test_nothing_is_put_off_by_times_that_are_not_known() -> None:
 def test_a_round_that_was_interrupted_by_others_changes_little() -> None:
     pace, clock = paced(rounds=5, took=2000, step=500)
     clock.now += 900_000
-    pace.judged(draft(4), 3)
+    pace.judged(draft(4), 3, pace.since_given())
     pace.gave()
     clock.now += 3000
     assert pace.interrupts(4, use=0)  # due at 3,200 at the latest: 2,000 and a sixth of four times that

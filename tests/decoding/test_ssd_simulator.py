@@ -223,8 +223,8 @@ def test_a_draft_that_prepares_too_long_is_waited_for_unless_it_looks_up() -> No
     # A miss is found out when all of the tree is done.
     assert late.seconds / rounds == pytest.approx(1.7 + 0.6 * misses / rounds, rel=0.005)
     rounds, hits = (counted(early.traces[0])[name] for name in ("rounds", "hits"))
-    # 0.1 + 3 x 0.4 is the first end after a second; the fourth token is worth 0.15.
-    assert early.seconds / rounds == pytest.approx(1.3 + 0.15 * hits / rounds + 0.6 * (1 - hits / rounds), rel=0.005)
+    # The third step would end at 1.3, so it is put off: the winner drafts two tokens alone, each in 0.15.
+    assert early.seconds / rounds == pytest.approx(1.0 + 0.3 * hits / rounds + 0.6 * (1 - hits / rounds), rel=0.005)
     assert early.tokens_per_s > late.tokens_per_s
 
 
