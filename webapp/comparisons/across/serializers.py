@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from webapp.accounts.serializers import Name
@@ -33,7 +32,7 @@ class RunOut(Output):
     dataset = Named(source="comparison.dataset")
     state = serializers.ChoiceField(choices=State.choices, source="comparison.job.state")
     launched = serializers.DateTimeField(source="comparison.created")
-    figures = serializers.SerializerMethodField()
+    figures = FiguresOut(allow_null=True, help_text="null until the comparison has ended")
 
     class Meta:
         model = Run
@@ -41,11 +40,6 @@ class RunOut(Output):
             "id", "comparison", "comparison_name", "number", "strategy", "params", "label", "pair", "dataset", "state",
             "launched", "figures",
         )  # fmt: skip
-
-    @extend_schema_field(FiguresOut(allow_null=True, help_text="null until the comparison has ended"))
-    def get_figures(self, run: Run) -> Any:
-        figures = getattr(run, "figures", None)
-        return FiguresOut(figures).data if figures else None
 
 
 class ConditionsOut(Output):
