@@ -14,6 +14,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from webapp.core import views
 from webapp.core.problems import Problem
+from webapp.core.reading import part
 
 PAGE_ROWS = 50
 
@@ -89,7 +90,7 @@ def listing(
     pages = Paginator(queryset, PAGE_ROWS)
     now = pages.get_page(request.GET.get("page"))
     return Listing(
-        rows=now.object_list,
+        rows=part(queryset, (now.number - 1) * PAGE_ROWS, now.number * PAGE_ROWS),
         total=pages.count,
         asked=asked,
         choices=choices,

@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from webapp.core import strict_json
 from webapp.core.cursor import Bound, number
 from webapp.core.problems import Invalid
+from webapp.core.reading import part
 
 
 class StrictJSONParser(JSONParser):
@@ -32,6 +33,12 @@ class Pages(pagination.LimitOffsetPagination):
     default_limit = 50
     max_limit = 500
     furthest = 1_000_000
+
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
+        self.request = request
+        self.limit, self.offset = self.get_limit(request), self.get_offset(request)
+        self.count = self.get_count(queryset)
+        return part(queryset, self.offset, self.offset + self.limit) if self.offset < self.count else []
 
     def get_limit(self, request: Request) -> int:
         return number(request, Bound("limit", self.default_limit, 1, self.max_limit))

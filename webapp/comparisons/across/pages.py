@@ -20,6 +20,7 @@ from webapp.comparisons.across.charts import Group
 from webapp.comparisons.models import Conditions, Run, SavedView
 from webapp.core.forms import Form
 from webapp.core.pages import PAGE_ROWS, one, page
+from webapp.core.reading import part
 from webapp.registry import services as registry
 from webapp.registry.models import Pair
 
@@ -35,14 +36,16 @@ def runs(request: Asked) -> HttpResponse:
     outside = filters.filtered(rows, {n: v for n, v in asked.items() if n not in filters.RANGES and n != "conditions"})
     found = charts.groups(outside, known)
     shown = columns.chosen(request.GET.getlist("column"))
-    pages = Paginator(filters.ordered(filters.filtered(rows, asked), request.GET.get("ordering", "")), PAGE_ROWS)
+    wanted = filters.ordered(filters.filtered(rows, asked), request.GET.get("ordering", ""))
+    pages = Paginator(wanted, PAGE_ROWS)
     now = pages.get_page(request.GET.get("page"))
+    on_page = part(wanted, (now.number - 1) * PAGE_ROWS, now.number * PAGE_ROWS)
     context = {
         "asked": asked,
         "choices": _choices(known),
         "columns": [(column, column in shown) for column in columns.COLUMNS.values()],
         "shown": shown,
-        "rows": [_row(run, shown, found) for run in now.object_list],
+        "rows": [_row(run, shown, found) for run in on_page],
         "list": {
             "total": pages.count,
             "previous": now.previous_page_number() if now.has_previous() else None,
