@@ -58,8 +58,8 @@ test("values at places stay within the axis and are written short", () => {
   assert.equal(valueAt(whole, 500, 100), 0.05);
   assert.equal(rounded(0.0123456, whole), 0.01235);
   assert.equal(rounded(1234.567, { low: 0, high: 5000 }), 1235);
-  assert.deepEqual([written(0.256, "share"), written(1.5, "times"), written(null), written(312.4, "number"), written(4, "number")],
-    ["26 %", "1.50×", "–", "312", "4"]);
+  assert.deepEqual([written(0.256, "share"), written(1.5, "times"), written(null), written(312.4, "number"), written(4, "number"), written(3.5, "number"), written(82.88, "number")],
+    ["26 %", "1.50×", "–", "312", "4", "3.50", "82.9"]);
 });
 
 test("the Pareto line goes in steps: a cost in between buys what the cheaper run gives", () => {

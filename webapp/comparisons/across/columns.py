@@ -38,7 +38,8 @@ class Column:
             return f"{value:.2f}×"
         if self.kind == "count" or abs(value) >= 100:
             return f"{value:,.0f}".replace(",", "\u202f")
-        return f"{value:.2f}".rstrip("0").rstrip(".")
+        digits = 0 if value == round(value) else 1 if abs(value) >= 10 else 2
+        return f"{value:.{digits}f}"
 
     def of(self, run: Run) -> Any:
         value: Any = run
@@ -60,7 +61,7 @@ COLUMNS: dict[str, Column] = {
     column.name: column
     for column in (
         Column("comparison", "Comparison", "comparison__name", "text"),
-        Column("state", "State", "comparison__job__state", "state"),
+        Column("state", "State", "comparison__job__state", "state", is_usual=False),
         Column("pair", "Pair", "comparison__pair__name", "text"),
         Column("dataset", "Prompts", "comparison__dataset__name", "text"),
         Column("conditions", "Alike", "figures__conditions_id", "conditions",
