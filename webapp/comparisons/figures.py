@@ -9,14 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, Sum
 
 from decoding import summary
 from webapp.comparisons.models import Comparison, Conditions, Exactness, Figures, Sample
-from webapp.comparisons.report import report
+from webapp.comparisons.report import names_of, report
 
 WORST_FIRST = (Exactness.DIVERGENT, Exactness.TIE, Exactness.NOT_COMPARED, Exactness.IDENTICAL)
 VERSIONS = ("drafthouse", "torch", "transformers")
@@ -33,6 +36,21 @@ def sum_up_ended(*, seconds: float) -> int:
         if time.monotonic() >= deadline:
             break
     return count
+
+
+def fastest(comparisons: Iterable[Comparison]) -> dict[UUID, tuple[str, Figures]]:
+    """Of each comparison that has ended, the ranked run with the highest speed-up, and the name it has there."""
+    rows = Figures.objects.filter(run__comparison__in=list(comparisons), speedup__isnull=False)
+    found: dict[UUID, list[Figures]] = defaultdict(list)
+    for figures in rows.select_related("run").order_by("speedup"):
+        found[figures.run.comparison_id].append(figures)
+    best = {}
+    for comparison, slowest_first in found.items():
+        names = names_of(figures.run.label for figures in slowest_first)
+        for figures in slowest_first:
+            if figures.run.choice.spec.role == "ranked":
+                best[comparison] = names[figures.run.label], figures
+    return best
 
 
 @transaction.atomic

@@ -16,6 +16,7 @@ from decoding.spec import parse_choices
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import demo, services
+from webapp.comparisons.figures import fastest
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison
 from webapp.core.pages import listing, one, page
@@ -38,7 +39,9 @@ def comparisons(request: Asked) -> HttpResponse:
         request, rows, search=("name", "pair__name", "dataset__name"),
         filters={"state": State.values}, through={"state": "job__state"},
     )  # fmt: skip
-    context: dict[str, Any] = {"list": found, "in_bin": request.GET.get("bin") == "1"}
+    best = fastest(found.rows)
+    with_best = [(comparison, *best.get(comparison.pk, ("", None))) for comparison in found.rows]
+    context: dict[str, Any] = {"list": found, "rows": with_best, "in_bin": request.GET.get("bin") == "1"}
     if not found.total and not request.GET:
         context |= {"first_steps": _first_steps(request), "can_demo": demo.can_run(request.actor)}
     return render(request, "comparisons/comparisons.html", context)

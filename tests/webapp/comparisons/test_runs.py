@@ -316,3 +316,14 @@ def test_every_column_can_be_sorted_and_every_axis_bounded(world, ready):
         assert len(filters.ordered(rows, ordering)) == 2, ordering
     for name in filters.RANGES:
         assert filters.filtered(rows, {name: "0.5"}).count() <= 2, name
+
+
+def test_the_list_of_comparisons_names_the_fastest_that_is_ranked(world, ready):
+    comparison = ended(world.actor(world.bob), **ready, strategies=[{"strategy": "static"}, {"strategy": "oracle"}])
+    running = make.comparison(world.actor(world.bob), **ready)
+    Figures.objects.filter(run__strategy="oracle").update(speedup=9.0)
+    answer = world.page(world.bob).get("/comparisons/")
+    told = {row.pk: (name, best and best.run.strategy) for row, name, best in answer.context["rows"]}
+    assert told == {comparison.pk: ("static:4", "static"), running.pk: ("", None)}
+    best = Figures.objects.get(run__strategy="static")
+    assert f"static:4 <b>{best.speedup:.2f}×</b>" in answer.content.decode()
