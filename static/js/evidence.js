@@ -134,6 +134,6 @@ const LABELS = {
 /** The largest loss by name, and what to try. */
 export function advice({ largest, steps, advice: words }) {
   const step = steps.find(({ name }) => name === largest);
-  if (step) return `The largest loss: ${LABELS[largest]}, ${(step.from - step.to).toFixed(2)} of a speed-up. ${words}`;
+  if (step) return `The largest loss: ${LABELS[largest]} takes ${(step.from - step.to).toFixed(2)} off the speed-up. ${words}`;
   return words || "No single loss stands out.";
 }
