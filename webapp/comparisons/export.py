@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.comparisons.models import Comparison, Sample
+from webapp.core.reading import each
 
 COLUMNS = (
     "strategy", "prompt", "category", "repeat", "attempt", "device", "new_tokens", "tokens_per_s", "baseline",
@@ -35,7 +36,7 @@ def as_csv(comparison: Comparison, baseline: str) -> Iterator[str]:
         )
     }
     rows = samples.select_related("run", "prompt").order_by("repeat", "prompt__number", "run__number")
-    for sample in rows.iterator(500):
+    for sample in each(rows):
         beside = alone.get((sample.prompt_id, sample.repeat))
         speedup = sample.tokens_per_s / beside if beside and sample.tokens_per_s else ""
         cells = (

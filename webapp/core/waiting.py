@@ -1,34 +1,61 @@
-"""How requests wait: for their turn when many come at once, and for news that is not there yet."""
+"""How requests wait: for their turn when many come at once, for news that is not there yet, for who reads slowly."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
+from asgiref.sync import sync_to_async
 from django.db import close_old_connections
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils.decorators import sync_and_async_middleware
 
 AT_WORK = 16  # requests that are answered at the same time; a few less than there are connections to PostgreSQL
+PIECE = 64 * 1024  # of an answer that is made as it is sent
+
+Answer = HttpResponse | StreamingHttpResponse
 
 
 @sync_and_async_middleware
-def turns(get_response: Callable[[HttpRequest], Awaitable[HttpResponse]]) -> Callable[[HttpRequest], object]:
+def turns(get_response: Callable[[HttpRequest], Awaitable[Answer]]) -> Callable[[HttpRequest], object]:
     """Each request at work has a thread, and a connection to the database. Two hundred of them would only be in each
     other's way, so the rest waits here, in order and with neither. Who waits for news is asleep and does not count."""
     if not inspect.iscoroutinefunction(get_response):
         return get_response  # not in a web server
     places = asyncio.Semaphore(AT_WORK)
 
-    async def middleware(request: HttpRequest) -> HttpResponse:
+    async def middleware(request: HttpRequest) -> Answer:
         if "wait" in request.GET:
             return await get_response(request)
         async with places:
-            return await get_response(request)
+            answer = await get_response(request)
+        if isinstance(answer, StreamingHttpResponse) and not answer.is_async:
+            answer.streaming_content = _by_turns(iter(answer), places)
+        return answer
 
     return middleware
+
+
+async def _by_turns(parts: Iterator[bytes], places: asyncio.Semaphore) -> AsyncIterator[bytes]:
+    """Each piece is made once the one before was taken, and in a turn of its own: a long answer is never held whole,
+    and who reads it slowly keeps neither a turn nor a connection from others."""
+    while True:
+        async with places:
+            piece = await sync_to_async(_piece)(parts)
+        if not piece:
+            return
+        yield piece
+
+
+def _piece(parts: Iterator[bytes]) -> bytes:
+    found, size = [], 0
+    while size < PIECE and (part := next(parts, None)) is not None:
+        found.append(part)
+        size += len(part)
+    close_old_connections()
+    return b"".join(found)
 
 
 def rest(seconds: float) -> None:

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from webapp.comparisons.across.columns import COLUMNS
 from webapp.comparisons.export import Echo, safe
 from webapp.comparisons.models import RunQuerySet
+from webapp.core.reading import each
 
 
 def as_csv(rows: RunQuerySet) -> Iterator[str]:
     """Every column, and one line a run, made as it is sent."""
     writer = csv.writer(Echo())
     yield writer.writerow(("run", "strategy", *COLUMNS))
-    for run in rows.iterator(500):
+    for run in each(rows):
         yield writer.writerow(
             [safe(cell) for cell in (run.label, run.strategy, *(c.of(run) for c in COLUMNS.values()))]
         )
