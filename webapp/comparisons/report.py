@@ -24,16 +24,18 @@ def report(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, 
     """Made from the finished samples each time it is asked for, so it can never be out of date. `baseline` is the label
     of the strategy that everything is relative to, but for losses, which are what speculation costs beside none."""
     runs = list(comparison.runs.all())
-    rows = Sample.objects.filter(run__in=runs).finished().order_by("run__number", "prompt__number", "repeat")
-    samples = [sample_of(numbers) for numbers in rows.values_list("numbers", flat=True)]
-    devices = sorted(set(rows.order_by().values_list("device", flat=True).distinct()))
+    finished = Sample.objects.filter(run__in=runs).finished().order_by("run__number", "prompt__number", "repeat")
+    # Read once: while it runs another one may have finished by the next reading.
+    rows = list(finished.values_list("numbers", "device", "noise", "run__label"))
+    samples = [sample_of(numbers) for numbers, _, _, _ in rows]
+    devices = sorted({device for _, device, _, _ in rows})
     runner = ", ".join(devices)
     strategies = summary.report([run.choice for run in runs], {run.label: runner for run in runs}, samples, baseline)
     for strategy in strategies:
         strategy["losses"] = losses(strategy, strategies)
     _pin(strategies, baseline)
     _state_hardware(strategies, baseline, comparison.hardware.get("by_strategy", {}))
-    noisy = Counter(rows.exclude(noise="").order_by().values_list("run__label", flat=True))
+    noisy = Counter(label for _, _, noise, label in rows if noise)
     names = names_of(run.label for run in runs)
     for strategy in strategies:
         strategy["name"] = names[strategy["label"]]
