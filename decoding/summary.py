@@ -147,7 +147,7 @@ def sample_from_events(
         decode_ns=finished.end_ns - started.prefill_ns,
         timed_tokens=len(tokens) - untimed_tokens,
         draft_ns=sum(drafts[v.round].end_ns - drafts[v.round].start_ns for v in timed if v.round in drafts)
-        + (ahead["busy_ns"] - ahead["hidden_ns"] if ahead else 0),
+        + (ahead["busy_ns"] - ahead["hidden_ns"] - ahead["waited_ns"] if ahead else 0),
         verify_ns=sum(v.end_ns - v.start_ns for v in timed),
         num_target_passes=len(verdicts),
         num_draft_passes=sum(draft.passes for draft in drafts.values()) + (ahead["passes"] if ahead else 0),

@@ -40,7 +40,10 @@ def count(events: Iterable[Event]) -> Counted | None:
         "predicted": predicted,
         "passes": sum(event.passes for event in prepared.values()),
         "busy_ns": sum(event.busy_ns for event in prepared.values()),
-        "hidden_ns": sum(_hidden(event, verdicts[event.round]) for event in prepared.values()),
+        "hidden_ns": sum(_within(event, verdicts[event.round]) for event in prepared.values()),
+        "waited_ns": sum(
+            _within(event, drafts[event.round + 1]) for event in prepared.values() if event.round + 1 in drafts
+        ),
         "alone_ns": sum(draft.end_ns - draft.start_ns for draft in drafts.values() if draft.passes),
     }
 
@@ -79,8 +82,8 @@ def _number(item: tuple[str, object]) -> int:
     return int(item[0])
 
 
-def _hidden(ahead: Anticipated, verified: Verified) -> int:
-    """What was worked on a preparation within its round's verification. Where the draft paused, its work is taken as
-    spread evenly."""
-    within = min(ahead.end_ns, verified.end_ns) - max(ahead.start_ns, verified.start_ns)
+def _within(ahead: Anticipated, span: Drafted | Verified) -> int:
+    """What was worked on a preparation within a verification, or while the target waited for a draft. Where the draft
+    paused, its work is taken as spread evenly."""
+    within = min(ahead.end_ns, span.end_ns) - max(ahead.start_ns, span.start_ns)
     return round(ahead.busy_ns * max(0, within) / max(1, ahead.end_ns - ahead.start_ns))

@@ -50,6 +50,17 @@ def test_what_is_prepared_beside_the_target_is_no_part_of_the_decoding_time() ->
     assert row["hit_rate"] == pytest.approx(1 / 3)
 
 
+def test_what_is_worked_on_while_the_target_waits_for_a_draft_counts_once() -> None:
+    """The draft finishes a step before it answers: that time is the wait for its answer."""
+    asked = Drafted(3, 9, 2, (1, 1), (), (), "limit", "miss", 0, 8_100, 10_300, "ngram")
+    trace = [asked if isinstance(event, Drafted) and event.round == 3 else event for event in TRACE]
+    sample = sample_from_events(
+        trace, choice=choose("ssd"), prompt="1", category="", repeat=0, tokens=range(11), text=""
+    )
+    assert sample.draft_ns == 2_000 + 100 + 2_200 + 2_000
+    assert sample.draft_ns + sample.verify_ns == sample.decode_ns
+
+
 def test_a_strategy_that_prepares_nothing_has_no_hit_rate() -> None:
     plain: list[Event] = [event for event in TRACE if not isinstance(event, Anticipated)]
     plain = [event for event in plain if not (isinstance(event, Drafted) and event.source != "fresh")]
