@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from decoding.drafting import Draft
+from decoding.drafting import EMPTY, Draft
 from decoding.events import Backup, Source
 from decoding.runner import align
 from decoding.ssd.backups import certain, echoed, random_tokens
@@ -15,6 +19,18 @@ from decoding.ssd.chain import Chain
 from decoding.ssd.given import Given
 from decoding.ssd.side import Side
 from decoding.ssd.tree import Tree
+
+
+@dataclass(frozen=True)
+class Late(Draft):
+    """What its tokens were drawn from is put together when somebody asks. Where the dice fix the text no verdict does,
+    and the answer need not wait for it."""
+
+    drawn_from: Callable[[], Tensor] = lambda: EMPTY.scores
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        return self.drawn_from() if name == "scores" and found is EMPTY.scores else found
 
 
 def after_a_hit(side: Side, tree: Tree, row: int, room: int) -> Given:
@@ -36,8 +52,7 @@ def after_a_hit(side: Side, tree: Tree, row: int, room: int) -> Given:
         adopt(given, tree)
         _draw_on(side, given, room)
     passes = max(0, len(chain.tokens) - len(branch.tokens))
-    bent = [step.bent[row : row + 1] for step in given.steps] or [row.bent for row in given.rows]
-    given.draft = _draft_of(side, chain, bent[: len(chain.tokens)], "hit", passes)
+    given.draft = _draft_of(side, chain, partial(_bent, given), "hit", passes)
     return given
 
 
@@ -48,14 +63,15 @@ def after_a_miss(side: Side, room: int) -> Given:
         return alone(side, room, "miss", "neural")
     chain = Chain(tokens)
     chain.stop = "eos" if tokens[-1] in side.end_tokens else "limit"
-    return Given(_draft_of(side, chain, [certain(tokens, side.dice.vocab)], "miss", 0, backup), chain=chain)
+    scores = partial(certain, tokens, side.dice.vocab)
+    return Given(_draft_of(side, chain, scores, "miss", 0, backup), chain=chain)
 
 
 def alone(side: Side, room: int, source: Source, backup: Backup = "") -> Given:
     """One token after another, while the target waits."""
     given = Given()
     _draw_on(side, given, room)
-    given.draft = _draft_of(side, given.chain, [row.bent for row in given.rows], source, len(given.rows), backup)
+    given.draft = _draft_of(side, given.chain, partial(_bent, given), source, len(given.rows), backup)
     return given
 
 
@@ -102,16 +118,21 @@ def _is_worth_waiting(side: Side, given: Given) -> bool:
     return given.chain.survival >= price
 
 
+def _bent(given: Given) -> Tensor:
+    return torch.cat([row.bent for row in given.look()[: len(given.chain.tokens)]])
+
+
 def _draft_of(
-    side: Side, chain: Chain, drawn_from: list[Tensor], source: Source, passes: int, backup: Backup = ""
+    side: Side, chain: Chain, drawn_from: Callable[[], Tensor], source: Source, passes: int, backup: Backup = ""
 ) -> Draft:
-    return Draft(
+    return Late(
         tokens=tuple(chain.tokens),
-        scores=torch.cat(drawn_from),
+        scores=EMPTY.scores,
         lookahead=side.settings.lookahead,
         stop=chain.stop or "early",
         source=source,
         passes=passes,
         estimate=tuple(chain.estimates),
         backup=backup,
+        drawn_from=drawn_from,
     )

@@ -30,3 +30,6 @@ class Prepared:
             start_ns=self.start_ns or began,
             end_ns=ended,
         )
+
+
+NOTHING = Prepared()

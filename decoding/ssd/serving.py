@@ -12,7 +12,6 @@ from decoding.runner import ModelRunner
 from decoding.ssd import letters
 from decoding.ssd.letters import Postscript, Recipe
 from decoding.ssd.mailbox import Mailbox
-from decoding.ssd.prepared import Prepared
 from decoding.ssd.speculating import Speculator
 
 
@@ -76,8 +75,9 @@ class _Desk:
             raise self._refusal or RuntimeError("asked for a draft before there was a text")
         accepted, token, limit, asked = letters.verdict(question)
         if question[0] == letters.BEGIN:
-            prepared, draft = Prepared(), self._speculator.begin(self._text, limit)
+            draft = self._speculator.begin(self._text, limit)
         else:
-            prepared, draft = self._speculator.prepared(), self._speculator.answer(accepted, token, limit, asked)
+            draft = self._speculator.answer(accepted, token, limit, asked)
         self._mailbox.send(*letters.drafted(draft, self._recipe.sends_scores))
-        self._mailbox.add(pickle.dumps(Postscript(draft.confidence, self._speculator.estimate(), prepared)))
+        postscript = Postscript(draft.confidence, self._speculator.estimate(), self._speculator.prepared_before())
+        self._mailbox.add(pickle.dumps(postscript))

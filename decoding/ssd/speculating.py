@@ -17,7 +17,7 @@ from decoding.runner import ModelRunner
 from decoding.ssd import answering
 from decoding.ssd.given import Given
 from decoding.ssd.opening import open_branches
-from decoding.ssd.prepared import Prepared
+from decoding.ssd.prepared import NOTHING, Prepared
 from decoding.ssd.settings import Settings
 from decoding.ssd.side import Side
 from decoding.ssd.tree import Tree
@@ -36,8 +36,9 @@ class Speculator:
         self._side = Side(runner, dice, settings, end_tokens, classifier)
         self._given = Given()
         self._tree: Tree | None = None
+        self._ended: tuple[Prepared, Tree | None, int] = (NOTHING, None, 0)  # the preparation before
         self._is_open = True  # whether branches were opened, or had no reason to be, since the last answer
-        self._prepared = Prepared()
+        self._prepared = NOTHING
 
     def read(self, text: Sequence[int]) -> None:
         """Read the prompt, so that `begin` starts warm."""
@@ -53,6 +54,7 @@ class Speculator:
     def answer(self, accepted: int, token: int, limit: int, asked: int | None = None) -> Draft:
         """The verdict on the last draft; returns the next one, of at most `limit` tokens. `asked` says when the
         verdict was there, where that is known to be earlier than it is noticed."""
+        self._ended = self._prepared, self._tree, time.perf_counter_ns()
         if not self._is_open:
             self._adopt()  # the verdict was earlier than any step: the branches there are those of before
         row = self._tree.find(accepted, token) if self._tree else None
@@ -99,20 +101,16 @@ class Speculator:
 
     def prepared(self) -> Prepared:
         """What has been prepared since the last answer."""
-        found = self._prepared
-        if not found.passes:
-            return found
-        branches = self._tree.branches if self._tree else ()
-        return dataclasses.replace(
-            found,
-            branches=tuple((b.accepted, b.token, len(b.tokens)) for b in branches if b.tokens),
-            idle_ns=time.perf_counter_ns() - found.end_ns,
-        )
+        return _told(self._prepared, self._tree, time.perf_counter_ns())
+
+    def prepared_before(self) -> Prepared:
+        """What had been when the last answer was asked for: for those who want it out first."""
+        return _told(*self._ended)
 
     def _give(self, given: Given, limit: int) -> Draft:
         given.limit = limit
         self._given = given
-        self._prepared = Prepared()
+        self._prepared = NOTHING
         self._is_open = not given.draft.tokens
         self._side.pace.gave()
         return given.draft
@@ -137,3 +135,10 @@ class Speculator:
         ended = time.perf_counter_ns()
         self._prepared = self._prepared.after(began, ended)
         return ended - began
+
+
+def _told(found: Prepared, tree: Tree | None, until: int) -> Prepared:
+    if not found.passes:
+        return found
+    branches = tuple((b.accepted, b.token, len(b.tokens)) for b in (tree.branches if tree else ()) if b.tokens)
+    return dataclasses.replace(found, branches=branches, idle_ns=until - found.end_ns)
