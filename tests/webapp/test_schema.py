@@ -28,6 +28,20 @@ def test_every_operation_says_what_it_does_and_how_it_refuses(world):
             assert operation["security"] == [{"token": []}, {"session": []}], f"{method} {path}"
 
 
+def test_what_is_made_or_listed_leads_to_the_thing_itself(world):
+    paths = yaml.safe_load(CHECKED_IN.read_text())["paths"]
+    known = {operation["operationId"]: operation for path in paths.values() for operation in path.values()}
+    made, listed = (known[f"comparisons_{verb}"]["responses"] for verb in ("create", "list"))
+    assert made["202"]["links"]["comparisons_retrieve"]["parameters"] == {"id": "$response.body#/id"}
+    assert "links" not in made["200"]  # a plan is no comparison
+    assert listed["200"]["links"]["comparisons_retrieve"]["parameters"] == {"id": "$response.body#/results/0/id"}
+    for operation in known.values():
+        for response in operation["responses"].values():
+            for link in response.get("links", {}).values():
+                taken = {parameter["name"] for parameter in known[link["operationId"]]["parameters"]}
+                assert set(link["parameters"]) <= taken, link
+
+
 def test_every_body_says_that_it_takes_no_other_names(world):
     """And a body that holds one is refused, by name."""
     schemas = yaml.safe_load(CHECKED_IN.read_text())["components"]["schemas"]

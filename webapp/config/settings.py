@@ -249,7 +249,11 @@ SPECTACULAR_SETTINGS = {
         "Readiness": "webapp.registry.models.Readiness",
         "UploadState": "webapp.uploads.models.Upload.State",
     },
-    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "webapp.core.schema.add_problem"],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "webapp.core.schema.add_problem",
+        "webapp.config.api_links.add_links",
+    ],
 }
 
 # Words and times -----------------------------------------------------------------------------------------------------

@@ -127,7 +127,10 @@ class Nouns(viewsets.GenericViewSet[Any]):
         return rows if getattr(self, "swagger_fake_view", False) else rows.visible_to(self.actor)
 
     def get_object(self) -> Any:
-        return self.parent(self.get_queryset(), self.kwargs["pk"])
+        thing = self.parent(self.get_queryset(), self.kwargs["pk"])
+        if self.request.method in ("PATCH", "DELETE"):
+            self._check_match(thing)
+        return thing
 
     def parent(self, rows: Any, pk: Any) -> Any:
         """One row of what the actor may see."""
@@ -146,7 +149,10 @@ class Nouns(viewsets.GenericViewSet[Any]):
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
     def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        return self.shown(self.get_object())
+        response = self.shown(self.get_object())
+        if response["ETag"] in _etags(request, "If-None-Match"):
+            return Response(status=304, headers={"ETag": response["ETag"]})
+        return response
 
     def read(self, kind: type[serializers.Serializer[Any]], **context: Any) -> dict[str, Any]:
         """The validated body."""
@@ -165,10 +171,10 @@ class Nouns(viewsets.GenericViewSet[Any]):
     def address(self, thing: Any) -> str:
         return str(self.reverse_action("detail", args=[thing.pk]))
 
-    def check_match(self, thing: Any) -> None:
-        """If-Match names the version the client has seen; another one must not be overwritten unseen."""
-        expected = self.request.headers.get("If-Match")
-        if expected and expected != "*" and self._etag(thing) not in [e.strip() for e in expected.split(",")]:
+    def _check_match(self, thing: Any) -> None:
+        """If-Match names the version the client has seen; another one must not be changed or deleted unseen."""
+        expected = _etags(self.request, "If-Match")
+        if expected and "*" not in expected and self._etag(thing) not in expected:
             raise Stale("This has changed since you read it.", hint="Read it again, then repeat your change.")
 
     def _etag(self, thing: Any) -> str:
@@ -186,6 +192,10 @@ class Nouns(viewsets.GenericViewSet[Any]):
             if name not in known:
                 raise Invalid(f"There is no query parameter {name[:40]!r}; known are {', '.join(sorted(known))}.",
                               field=name[:40])  # fmt: skip
+
+
+def _etags(request: Request, header: str) -> list[str]:
+    return [tag.strip() for tag in request.headers.get(header, "").split(",") if tag.strip()]
 
 
 View = TypeVar("View", bound=Callable[..., Response])

@@ -43,7 +43,6 @@ class Entries(Nouns):
     @extend_schema(request=serializers.NewName)
     def partial_update(self, request: Request, pk: UUID) -> Response:
         entry = self.get_object()
-        self.check_match(entry)
         services.rename(entry=entry, by=self.actor, **self.read(serializers.NewName))
         return self.shown(entry)
 
@@ -175,9 +174,9 @@ class Classifiers(Entries):
     serializer_class = serializers.ClassifierOut
 
     def get_serializer_class(self) -> Any:
-        return serializers.ClassifierWithCard if self.action == "retrieve" else serializers.ClassifierOut
+        return serializers.ClassifierOut if self.action == "list" else serializers.ClassifierWithCard
 
-    @extend_schema(request=serializers.NewClassifier, responses={201: serializers.ClassifierOut})
+    @extend_schema(request=serializers.NewClassifier, responses={201: serializers.ClassifierWithCard})
     @once
     def create(self, request: Request) -> Response:
         return self.shown(services.add_classifier(by=self.actor, **self.read(serializers.NewClassifier)), 201)

@@ -28,6 +28,14 @@ def test_weights_and_card_can_be_had_by_all_of_the_team(world, classifier):
     assert f"/api/v1/classifiers/{classifier.pk}/files/card.json/" in page
 
 
+def test_it_is_renamed_with_the_version_that_was_read(world, classifier):
+    client, address = world.api(world.alice), f"/api/v1/classifiers/{classifier.pk}/"
+    seen = client.get(address)["ETag"]
+    answer = client.patch(address, {"name": "new"}, headers={"If-Match": seen})
+    assert (answer.status_code, answer.json()["name"]) == (200, "new")
+    assert client.get(address)["ETag"] == answer["ETag"] != seen
+
+
 @pytest.mark.parametrize("name", ["other.json", "..%2fcard.json", "disco", "%00"])
 def test_only_its_own_files_are_there(world, classifier, name):
     answer = world.api(world.alice).get(f"/api/v1/classifiers/{classifier.pk}/files/{name}/")

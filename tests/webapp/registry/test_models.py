@@ -188,6 +188,20 @@ def test_a_change_meant_for_an_older_version_is_refused(world):
     first = client.patch(f"/api/v1/models/{model.pk}/", {"name": "one"}, headers={"If-Match": seen})
     second = client.patch(f"/api/v1/models/{model.pk}/", {"name": "two"}, headers={"If-Match": seen})
     assert (first.status_code, second.status_code, second.json()["code"]) == (200, 412, "stale")
+    deleted = client.delete(f"/api/v1/models/{model.pk}/", headers={"If-Match": seen})
+    assert deleted.status_code == 412 and LanguageModel.objects.kept().count() == 1
+    deleted = client.delete(f"/api/v1/models/{model.pk}/", headers={"If-Match": first["ETag"]})
+    assert deleted.status_code == 204
+
+
+def test_what_has_not_changed_is_not_sent_again(world):
+    model = make.model(world.actor(world.bob))
+    client, address = world.api(world.bob), f"/api/v1/models/{model.pk}/"
+    seen = client.get(address)["ETag"]
+    again = client.get(address, headers={"If-None-Match": f'W/"other", {seen}'})
+    assert (again.status_code, again.content, again["ETag"]) == (304, b"", seen)
+    client.patch(address, {"name": "new"})
+    assert client.get(address, headers={"If-None-Match": seen}).json()["name"] == "new"
 
 
 def test_asking_twice_with_one_idempotency_key_registers_once(world):

@@ -112,7 +112,6 @@ class SavedViews(Nouns):
     @extend_schema(request=serializers.ViewChanges)
     def partial_update(self, request: Request, pk: UUID) -> Response:
         view = self.get_object()
-        self.check_match(view)
         saved.change(view=view, by=self.actor, **self.read(serializers.ViewChanges))
         return self.shown(view)
 
