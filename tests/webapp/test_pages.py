@@ -215,6 +215,13 @@ def test_a_model_says_what_it_is_in_words_and_units(world):
     assert "_" not in re.search(r'<dl class="facts">(.*?)</dl>', shown, re.S)[1]
 
 
+@pytest.mark.parametrize("kind", ["comparisons", "models", "pairs", "datasets", "classifiers", "studies"])
+def test_an_empty_bin_says_that_it_is_empty(world, kind):
+    client = world.page(world.bob)
+    assert "The bin is empty." in client.get(f"/{kind}/?bin=1").content.decode()
+    assert "Nothing that matches." in client.get(f"/{kind}/?bin=1&q=x").content.decode()
+
+
 def test_a_job_leads_to_what_it_is_for(world, ready):
     comparison = make.comparison(world.actor(world.bob))
     shown = world.page(world.bob).get(reverse("job", args=[comparison.job.pk])).content.decode()

@@ -91,6 +91,9 @@ def in_words(shown: dict[str, Any]) -> str:
     for point in shown["points"]:
         if point["role"] != "baseline":
             by_label.setdefault(point["label"], []).append(point)
+    days = {f"{points[0]['at']:%Y-%m-%d}" for points in by_label.values()}
+    if len(by_label) > 1 and len(days) == 1 and all(len(points) == 1 for points in by_label.values()):
+        return f"Each strategy was measured once, on {days.pop()}: what changes over time shows once they run again."
     sentences = []
     for label, points in by_label.items():
         first, last = points[0], points[-1]

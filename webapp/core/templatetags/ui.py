@@ -102,6 +102,12 @@ def quotable(body: str) -> str:
 
 
 @register.filter
+def words(name: str) -> str:
+    """The name of a setting as people say it; what it is counted in stands beside its value."""
+    return name.removesuffix("_bytes").replace("_", " ")
+
+
+@register.filter
 def plain(value: Any) -> Any:
     """A setting as people write it: yes, no, a list with commas."""
     if isinstance(value, bool):
