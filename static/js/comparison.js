@@ -190,10 +190,11 @@ function drawStatus() {
   $("#progress").max = status.total || 1;
   $("#progress").value = status.done || 0;
   say($("#left"), status.seconds_left ? `about ${span(status.seconds_left)} left` : "");
-  say($("#reason"), status.state === "running" ? "" : status.sentence ?? "");
+  say($("#reason"), status.state === "running" ? (known.rows.size ? "" : WARMING) : status.sentence ?? "");
   for (const gone of document.querySelectorAll("[data-while-running]")) gone.hidden = status.is_final;
 }
 
+const WARMING = "A worker has it: it loads the models and lets every strategy run for a moment before the first round counts.";
 const ENDS = { succeeded: "Finished", failed: "Failed", cancelled: "Cancelled" };
 const span = (seconds) => (seconds < 90 ? `${seconds} s` : seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`);
 

@@ -71,6 +71,14 @@ def test_rounds_arrive_and_neither_a_reload_nor_a_late_tab_misses_any(open_page,
         expect(tab.locator("#what-if")).to_be_attached()
 
 
+def test_until_the_first_round_comes_the_page_says_what_its_worker_does(open_page, worker):
+    worker.claim()
+    page = open_page(path_of(worker))
+    expect(page.locator("#reason")).to_contain_text("it loads the models")
+    worker.begin().write(4)
+    expect(page.locator("#reason")).to_have_text("")
+
+
 def test_where_sockets_are_blocked_the_page_polls_and_misses_nothing(open_page, worker):
     worker.claim()
     page = open_page("/comparisons/")
