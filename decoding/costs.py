@@ -40,11 +40,10 @@ class Costs:
         """What one more row adds to a verification, on the whole."""
         return max(0.0, (self.verify(upto) - self.verify(1)) / (upto - 1))
 
-    def seconds(self, counts: Counts, *, decides: bool = False, peeks: bool = False) -> float:
-        """`decides`: a classifier is asked after each token. `peeks`: an oracle asks the target; its asking is not
-        counted, but every drafted token then finds caches as cold as a round's first."""
+    def seconds(self, counts: Counts, *, decides: bool = False) -> float:
+        """`decides`: a classifier is asked after each token."""
         per_token = self.draft + (self.decision if decides else 0.0)
-        starts = counts.draft_passes if peeks else counts.target_passes - counts.rounds[0]
+        starts = counts.target_passes - counts.rounds[0]
         return (
             sum(rounds * self.verify(drafted + 1) for drafted, rounds in counts.rounds.items())
             + counts.target_passes * self.round
@@ -57,10 +56,10 @@ class Costs:
     def tokens_per_s(self, counts: Counts, *, decides: bool = False) -> float:
         return counts.tokens / self.seconds(counts, decides=decides)
 
-    def speedup(self, counts: Counts, baseline: Counts, *, decides: bool = False, peeks: bool = False) -> float:
+    def speedup(self, counts: Counts, baseline: Counts, *, decides: bool = False) -> float:
         """As a comparison says it: the median over samples, each against the baseline on the same prompt."""
         return statistics.median(
-            self.seconds(before) / self.seconds(after, decides=decides, peeks=peeks)
+            self.seconds(before) / self.seconds(after, decides=decides)
             for before, after in zip(baseline.parts, counts.parts, strict=True)
         )
 
@@ -94,7 +93,8 @@ def drafting_is_clear(traces: Iterable[Sequence[Event]]) -> bool:
 
 def decision_cost(deciding: Iterable[Sequence[Event]], queued: Iterable[Sequence[Event]]) -> float:
     """What deciding costs per drafted token: how much longer drafts take with it than drafts of as many tokens
-    without."""
+    without. An oracle that peeks with the clock stopped decides for nothing, but leaves cold caches: that is its price.
+    """
     with_it, without = _drafts(deciding), _drafts(queued)
     dearer, tokens = 0.0, 0
     for (count, behind), durations in with_it.items():

@@ -28,26 +28,41 @@ STRIDE = 7  # from one length to the next: short and long ones follow each other
 AUTOREGRESSIVE = choose("autoregressive")
 
 
-def samples(prompt_count: int, *, with_classifier: bool) -> int:
+def samples(prompt_count: int, *, classifiers: int) -> int:
     """How many a probe decodes."""
-    return min(PROMPTS, prompt_count) * (1 + VARIED + with_classifier)
+    return min(PROMPTS, prompt_count) * (1 + VARIED + classifiers)
 
 
 def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:
     """What a verification of each number of rows costs, a drafted token, and a classifier's decision, side by side."""
-    deciding = choose("disco", {"rule": "threshold", "threshold": 0.5, "classifier": classifier or ""})
-    choices = [AUTOREGRESSIVE, *([deciding] if classifier is not None else [])]
-    comparison = Comparison(pair, typical(prompts), choices, sampling)
+    if classifier is not None:
+        return probe_each(pair, prompts, sampling, [classifier])[0]
+    return _probed(pair, prompts, sampling, [])[0]
+
+
+def probe_each(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifiers: Sequence[str]) -> list[Costs]:
+    """The same for several classifiers: of one moment, and different in the decision alone."""
+    choices = [choose("disco", {"rule": "threshold", "threshold": 0.5, "classifier": name}) for name in classifiers]
+    costs, decisions = _probed(pair, prompts, sampling, choices)
+    return [dataclasses.replace(costs, decision=decision) for decision in decisions]
+
+
+def _probed(
+    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, deciding: Sequence[Choice]
+) -> tuple[Costs, list[float]]:
+    """The prices of what all drafts are made of, and what each of these costs more per drafted token."""
+    comparison = Comparison(pair, typical(prompts), [AUTOREGRESSIVE, *deciding], sampling)
     comparison.warm_up()
-    one_by_one, varied, decided = list[list[Event]](), list[list[Event]](), list[list[Event]]()
+    one_by_one, varied = list[list[Event]](), list[list[Event]]()
+    decided: list[list[list[Event]]] = [[] for _ in deciding]
     for number, prompt in enumerate(comparison.prompts):
         for turn in range(VARIED):
             varied.append(_varied(comparison, prompt, number * VARIED + turn))
             if turn == VARIED // 2:
                 one_by_one.append(_traced(comparison, prompt, AUTOREGRESSIVE))
-                decided += [_traced(comparison, prompt, choice) for choice in choices[1:]]
-    costs = costs_from(one_by_one + varied)
-    return dataclasses.replace(costs, decision=decision_cost(decided, varied)) if decided else costs
+                for traces, choice in zip(decided, deciding, strict=True):
+                    traces.append(_traced(comparison, prompt, choice))
+    return costs_from(one_by_one + varied), [decision_cost(traces, varied) for traces in decided]
 
 
 def typical(prompts: Sequence[Prompt]) -> list[Prompt]:

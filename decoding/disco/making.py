@@ -27,7 +27,9 @@ from decoding.prompts import Prompt
 from decoding.spec import Sampling
 from decoding.summary import DEFINITIONS_VERSION
 
-UNNAMED = "a classifier in the making"  # what the pair calls it until it is stored
+# What the pair calls those in the making. One that hears echoes knows more and takes longer to say so, which is worth
+# it where a drafted token is dear: replay says which of the two is kept (docs/decisions/0029).
+CANDIDATES = ("one that hears echoes", "one that takes a glance")
 
 # What else it might look at. If one number does as well as the network, the card says so.
 ABLATIONS: dict[str, Sequence[str]] = {
@@ -36,9 +38,10 @@ ABLATIONS: dict[str, Sequence[str]] = {
     "probability only": ("own",),
     "entropy only": ("entropy",),
     "top-k only": features.NAMES[: features.TOP],
-    "no echoes": [name for name in features.QUICK if not name.startswith("echo_")],
+    "no echoes": features.GLANCE,
     "no position": [name for name in features.QUICK if name != "position"],
 }
+GLANCING = training.HIDDEN // 2  # hidden units enough for a glance
 ABLATION_HIDDEN = 32  # wide enough for all of them; nobody waits for these
 
 
@@ -137,18 +140,21 @@ def learn(
     pair: Pair, recorded: Recorded, material: Material, sampling: Sampling, told: Told = lambda step: None
 ) -> Classifier:
     labelled = [training.label(part.recordings) for part in (recorded.training, recorded.validation, recorded.test)]
-    classifier = training.train(labelled[0], labelled[1], told=lambda p: told(_epoch(p)))
-    pair.hold(UNNAMED, classifier)
+    hearing = training.train(*labelled[:2], told=lambda p: told(_epoch(p)))
+    glancing = training.train(*labelled[:2], columns=features.GLANCE, hidden=GLANCING)
+    for name, candidate in zip(CANDIDATES, (hearing, glancing), strict=True):
+        pair.hold(name, candidate)
     told(Step("measuring costs", 0, 1))
-    costs = probing.probe(pair, material.validation, sampling, UNNAMED)
+    prices = probing.probe_each(pair, material.validation, sampling, CANDIDATES)
     told(Step("measuring costs", 1, 1))
+    classifier, costs = fastest(recorded.validation, list(zip((hearing, glancing), prices, strict=True)))
     thresholds = _tuned(recorded.validation, costs, classifier)
     return dataclasses.replace(
         classifier,
         card={
             "pair": list(pair.fingerprints or ()),
             "features": list(features.NAMES),
-            "looks_at": list(features.QUICK),
+            "looks_at": list(features.GLANCE if classifier.glances else features.QUICK),
             "thresholds": thresholds,
             "cap": planning.CAP,
             "sampling": sampling.to_dict(),
@@ -165,6 +171,18 @@ def learn(
             "versions": {"definitions": DEFINITIONS_VERSION, "chance": CHANCE_VERSION, "torch": torch.__version__},
         },
     )
+
+
+def fastest(study: Study, candidates: Sequence[tuple[Classifier, Costs]]) -> tuple[Classifier, Costs]:
+    """The one whose words are worth most for what they cost, stopping by price."""
+
+    def speed(candidate: tuple[Classifier, Costs]) -> float:
+        classifier, costs = candidate
+        price = planning.price_of_a_token(study, costs, classifier)
+        counts = study.priced(study.estimates(classifier), price, planning.CAP)
+        return costs.tokens_per_s(counts, decides=True)
+
+    return max(candidates, key=speed)
 
 
 def _elsewhere(study: Study, costs: Costs, classifier: Classifier, thresholds: dict[str, float]) -> dict[str, Any]:

@@ -43,13 +43,16 @@ class ClassifierStop:
         return accepted < self.threshold
 
     def _ask(self, step: DraftStep) -> float:
+        position = (len(step.ahead) + 1) / features.POSITION_SCALE
         if not step.ahead:
             self.estimates, self._previous = (), 1.0
+        if self.classifier.glances:
+            return self.classifier.weigh((*features.glance(step.scores, step.preferences, step.token), position))
+        if not step.ahead:
             self._echoes.follow(step.text)
         echoes = self._echoes.of(step.token)
         self._echoes.take(step.token)
         static = features.describe_one(step.scores, step.preferences, step.token, echoes, quick=self.classifier.quick)
-        position = (len(step.ahead) + 1) / features.POSITION_SCALE
         accepted = self.classifier.one([*static, self._previous, position])
         self._previous = static[OWN]
         return accepted

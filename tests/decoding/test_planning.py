@@ -11,8 +11,10 @@ import torch
 from decoding.comparison import Comparison, Pair
 from decoding.costs import Costs
 from decoding.disco import rules
-from decoding.disco.features import QUICK
-from decoding.disco.making import Material, Step, make_classifier
+from decoding.disco.classifier import Classifier
+from decoding.disco.features import GLANCE, QUICK
+from decoding.disco.making import Material, Step, fastest, make_classifier
+from decoding.disco.training import label, train
 from decoding.errors import BadPrompts, BadStrategy
 from decoding.planning import CAP, best, predict, price_of_a_token, study
 from decoding.probing import probe
@@ -46,7 +48,7 @@ def test_a_card_says_what_the_classifier_was_made_of_and_how_good_it_is(made) ->
     assert 0 < card["thresholds"]["threshold"] < 1
     assert 0.5 < card["metrics"]["auc"] <= 1
     assert {"all features", "as published", "probability only", "no echoes"} < set(card["ablations"])
-    assert card["looks_at"] == list(QUICK)
+    assert card["looks_at"] in (list(GLANCE), list(QUICK))
     assert set(card["predicted"]) == {"best static", "heuristic", "oracle", "disco:threshold", "disco:priced"}
     phases = list(dict.fromkeys(step.phase for step in told))
     assert phases[:5] == ["recording training", "recording validation", "recording test", "training", "measuring costs"]
@@ -103,6 +105,24 @@ def test_the_price_of_a_token_needs_no_search(made) -> None:  # type: ignore[no-
         speeds = [costs.tokens_per_s(recorded.priced(said, step / 50, CAP), decides=True) for step in range(1, 50)]
         price = price_of_a_token(recorded, costs, classifier)
         assert costs.tokens_per_s(recorded.priced(said, price, CAP), decides=True) > 0.975 * max(speeds)
+
+
+def test_the_classifier_is_kept_whose_words_are_worth_their_time(made) -> None:  # type: ignore[no-untyped-def]
+    """What knows more is kept where knowing costs little beside a drafted token, and not where it costs as much."""
+    ready, _, _ = made
+    training, validation = (study(ready, part, SHARED, tails=True) for part in (ALL[:40], ALL[40:60]))
+    labelled = [label(part.recordings) for part in (training, validation)]
+    knowing, blunt = (train(*labelled, columns=columns) for columns in (QUICK, ("position",)))
+
+    def kept(decision: float) -> Classifier:
+        prices = [
+            Costs((0.0, *[1.0 + 0.05 * rows for rows in range(CAP + 1)]), 0.2, 0.0, 0.0, 0.0, decision=each)
+            for each in (decision, 0.0)
+        ]
+        return fastest(validation, list(zip((knowing, blunt), prices, strict=True)))[0]
+
+    assert kept(0.001) is knowing
+    assert kept(0.2) is blunt
 
 
 def test_under_ratio_dice_a_classifier_is_made_from_chances() -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from decoding import probing
-from decoding.costs import Costs
 from decoding.probing import EveryLength
 from decoding.prompts import Prompt
-from decoding.replay import Record, Static, replay
 from decoding.spec import Sampling
 from tests.decoding.test_comparison import pair
+from tests.decoding.worlds import some_classifier
 
 
 def test_every_number_of_rows_from_1_to_24_is_timed() -> None:
@@ -36,9 +37,11 @@ def test_prompts_stand_for_all_by_their_length() -> None:
     assert [prompt.id for prompt in probing.typical(prompts[:2])] == ["100", "800"]
 
 
-def test_an_oracles_drafts_find_cold_caches_after_every_token() -> None:
-    costs = Costs((0.0, 1.0, 1.0, 1.0, 1.0), draft=0.1, draft_round=0.05, catch_up=0.0, round=0.0)
-    counts = replay([Record.of([True, True, False, True, True, False, True])], lambda i: Static(3))
-    starts = counts.target_passes - counts.rounds[0]
-    extra = costs.seconds(counts, peeks=True) - costs.seconds(counts)
-    assert extra == pytest.approx(0.05 * (counts.draft_passes - starts))
+def test_several_classifiers_are_priced_at_one_moment() -> None:
+    ready = pair()
+    for seed, name in enumerate(("one", "other")):
+        ready.hold(name, some_classifier(seed))
+    prompts = [Prompt(f"p{i}", "ab" * (i + 1)) for i in range(2)]
+    costs = probing.probe_each(ready, prompts, Sampling(temperature=1.0, max_new_tokens=60), ["one", "other"])
+    assert len({dataclasses.replace(each, decision=0.0) for each in costs}) == 1
+    assert all(each.decision >= 0 for each in costs)

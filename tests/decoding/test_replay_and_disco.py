@@ -32,11 +32,10 @@ from decoding.verify import Verdict
 from tests.decoding.worlds import World, some_classifier
 
 
-def quick_classifier() -> Classifier:
-    """Untrained, and it looks only at what is quick to know."""
+def looking_at(names: Sequence[str]) -> Classifier:
+    """Untrained, and it looks at nothing else."""
     made = some_classifier(1)
-    unseen = [i for i, name in enumerate(features.NAMES) if name not in features.QUICK]
-    made.hidden[:, unseen] = 0.0
+    made.hidden[:, [i for i, name in enumerate(features.NAMES) if name not in names]] = 0.0
     return made
 
 
@@ -82,8 +81,16 @@ LIVE_AND_REPLAYED: dict[str, tuple[Choice | Callable[[Parts], StopRule], Callabl
         lambda r: ByPlace(threshold_lengths(estimates(some_classifier(), rounds_from_everywhere(r, CAP)), 0.5)),
     ),
     "quick": (
-        lambda parts: ClassifierStop(CAP, quick_classifier(), 0.5),
-        lambda r: ByPlace(threshold_lengths(estimates(quick_classifier(), rounds_from_everywhere(r, CAP)), 0.5)),
+        lambda parts: ClassifierStop(CAP, looking_at(features.QUICK), 0.5),
+        lambda r: ByPlace(
+            threshold_lengths(estimates(looking_at(features.QUICK), rounds_from_everywhere(r, CAP)), 0.5)
+        ),
+    ),
+    "at a glance": (
+        lambda parts: PricedStop(CAP, looking_at(features.GLANCE), PRICE),
+        lambda r: ByPlace(
+            priced_lengths(estimates(looking_at(features.GLANCE), rounds_from_everywhere(r, CAP)), PRICE)
+        ),
     ),
     "priced": (
         lambda parts: PricedStop(CAP, some_classifier(), PRICE),
@@ -249,14 +256,22 @@ def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dic
 
     assert bool(torch.isfinite(many_rows).all())  # whatever truncation rules out
     torch.testing.assert_close(torch.tensor(one_by_one(False)), many_rows, rtol=1e-4, atol=1e-5)
-    for classifier in (some_classifier(), quick_classifier()):
+    for classifier in (some_classifier(), looking_at(features.QUICK), looking_at(features.GLANCE)):
         answers = torch.tensor([classifier.one(row) for row in one_by_one(classifier.quick)])
         torch.testing.assert_close(answers, classifier(many_rows), rtol=1e-4, atol=1e-5)
+    glancing = looking_at(["score"])  # a glance tells more than it looks at
+    seen = [
+        (*features.glance(scores[i], preferences[i], int(chosen[i])), 1 / features.POSITION_SCALE) for i in range(6)
+    ]
+    answers = torch.tensor([glancing.weigh(each) for each in seen])
+    torch.testing.assert_close(answers, glancing(many_rows), rtol=1e-4, atol=1e-5)
     assert torch.equal(preferences, before)  # looking changes nothing
 
 
-def test_only_a_classifier_that_looks_at_nothing_else_is_quick() -> None:
-    assert quick_classifier().quick and not some_classifier().quick
+def test_only_a_classifier_that_looks_at_nothing_else_is_quick_or_glances() -> None:
+    made = [some_classifier(), looking_at(features.QUICK), looking_at(features.GLANCE)]
+    assert [each.quick for each in made] == [False, True, True]
+    assert [each.glances for each in made] == [False, False, True]
 
 
 def test_an_echo_says_what_followed_the_same_tokens_before() -> None:

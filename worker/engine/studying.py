@@ -44,7 +44,7 @@ def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Callable[[]
     say(loaded)
     classifiers = {name: pair.classifier(name) for name in order.pair.classifiers}
     chosen = next(iter(classifiers), None)
-    count, measured = len(order.prompts), probing.samples(len(order.prompts), with_classifier=chosen is not None)
+    count, measured = len(order.prompts), probing.samples(len(order.prompts), classifiers=int(chosen is not None))
     run_count = 5 if chosen else 4  # the baseline, and the strategies that settings are found for
     steps = Steps(say, {"recording": count, "measuring costs": measured, "confirming": run_count * count})
     recorded = _recorded(order, pair, steps, cancelled, tails=True)

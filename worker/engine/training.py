@@ -23,7 +23,7 @@ def train(order: Train, residents: Residents, say: Callable[[Report], None], can
             "recording validation": len(material.validation),
             "recording test": len(material.test),
             "training": 0,
-            "measuring costs": probing.samples(len(material.validation), with_classifier=True),
+            "measuring costs": probing.samples(len(material.validation), classifiers=len(making.CANDIDATES)),
             "ablations": 0,
         },
     )
