@@ -101,7 +101,7 @@ export class Strip {
       const fate = i < round.accepted ? "accepted" : i === round.accepted ? "refused" : "unseen";
       return html("li", { class: fate },
         html("span", { class: "piece" }, visible(this.word(id))),
-        gauge(round.confidence[i], "draft"),
+        round.confidence.length ? gauge(round.confidence[i], "draft") : null,
         round.estimate.length ? gauge(round.estimate[i], "estimate") : null,
         html("span", { class: "fate" }, { accepted: "✓ kept", refused: "✕ refused", unseen: "– not judged" }[fate]));
     });

@@ -71,6 +71,24 @@ def test_rounds_arrive_and_neither_a_reload_nor_a_late_tab_misses_any(open_page,
         expect(tab.locator("#what-if")).to_be_attached()
 
 
+def test_a_draft_that_no_model_made_is_told_without_the_models_confidence(open_page, worker):
+    """After a miss of SSD an n-gram may draft, which holds no token likely or unlikely."""
+    worker.claim()
+    worker.begin().finish()
+    sample = worker.begin()
+    for event in sample.events:
+        if event["event"] == "drafted":
+            event |= {"confidence": [], "estimate": [], "source": "miss", "backup": "ngram"}
+    sample.finish()
+    page = open_page(path_of(worker))
+    choose(page, 2)
+    shows(page, sample.tokens)
+    page.locator("#strip .round").first.click()
+    expect(page.locator("#detail p")).to_contain_text("accepted")
+    expect(page.locator("#detail li")).to_have_count(5)
+    expect(page.locator("#detail meter")).to_have_count(0)
+
+
 def test_until_the_first_round_comes_the_page_says_what_its_worker_does(open_page, worker):
     worker.claim()
     page = open_page(path_of(worker))
