@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import authentication
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 
 from webapp.accounts import actor as actors
@@ -11,7 +12,7 @@ from webapp.accounts import services
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import User
 from webapp.core.limits import Limit
-from webapp.core.problems import NotSignedIn
+from webapp.core.problems import Forbidden, NotSignedIn
 
 WRONG_TOKENS = Limit("wrong-token", count=30, seconds=60)
 REQUESTS = Limit("token", count=1200, seconds=60)
@@ -43,6 +44,16 @@ class SessionAuthentication(authentication.SessionAuthentication):
     def authenticate(self, request: Request) -> tuple[User, Actor] | None:
         found = super().authenticate(request)
         return (found[0], actors.of_user(found[0])) if found else None
+
+    def enforce_csrf(self, request: Request) -> None:
+        try:
+            super().enforce_csrf(request)
+        except PermissionDenied:
+            raise Forbidden(
+                "The request did not come from a page of ours.",
+                hint="A page sends its X-CSRFToken along; a program sends a token, and no cookie.",
+                code="csrf",
+            ) from None
 
 
 class TokenScheme(OpenApiAuthenticationExtension):

@@ -81,7 +81,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.common.CommonMiddleware",
+    "webapp.core.middleware.Slashes",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -226,7 +226,7 @@ REST_FRAMEWORK = {
         "webapp.core.rest.StrictOrdering",
     ],
     "DEFAULT_SCHEMA_CLASS": "webapp.core.schema.ProblemSchema",
-    "EXCEPTION_HANDLER": "webapp.core.api.problem_response",
+    "EXCEPTION_HANDLER": "webapp.core.refusals.problem_response",
     "UNAUTHENTICATED_USER": None,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }

@@ -1,4 +1,4 @@
-"""How the API speaks: strict input, chosen fields, ETags, answers given once, and problems as sentences."""
+"""How the API speaks: strict input, chosen fields, ETags, and answers given once. Refusals are `core.refusals`."""
 
 from __future__ import annotations
 
@@ -8,25 +8,13 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, JsonResponse
-from rest_framework import exceptions, serializers, viewsets
+from rest_framework import serializers, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.core import answers
 from webapp.core.answers import Given
-from webapp.core.middleware import current_request_id
-from webapp.core.problems import Invalid, NotFound, Problem, Stale
-
-PROBLEM_TYPE = "application/problem+json"
-_TITLES = {
-    400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-    406: "Not Acceptable", 409: "Conflict", 410: "Gone", 412: "Precondition Failed", 413: "Content Too Large",
-    415: "Unsupported Media Type", 429: "Too Many Requests", 500: "Internal Server Error",
-    503: "Service Unavailable",
-}  # fmt: skip
-
+from webapp.core.problems import Invalid, NotFound, Stale
 
 # Input ---------------------------------------------------------------------------------------------------------------
 
@@ -59,6 +47,8 @@ def _misfit(field: Any, value: Any) -> str:
     """Forms send nothing but texts, so fields read numbers from texts and more; in JSON a thing is what it is."""
     if isinstance(field, serializers.ListField) and isinstance(value, list):
         return next(filter(None, (_misfit(field.child, each) for each in value)), "")
+    if isinstance(field, serializers.ChoiceField) and value not in ("", None) and str(value) not in field.choices:
+        return f"This is {json.dumps(value)[:40]}, which is not one of {', '.join(map(str, field.choices))}."
     for kind, types, name in _IN_JSON:
         if isinstance(field, kind) and value is not None and type(value) not in types:
             return f"This is {json.dumps(value)[:40]}, where {name} is due."
@@ -233,62 +223,3 @@ def once(method: View) -> View:
         return response
 
     return wrapper  # type: ignore[return-value]
-
-
-# Problems ------------------------------------------------------------------------------------------------------------
-
-
-def problem_response(exc: Exception, context: Any) -> Response | None:
-    """Every refusal as application/problem+json; what nobody foresaw stays an error of the server."""
-    headers: dict[str, str] = {}
-    match exc:
-        case Problem():
-            body = _body(exc.status, exc.code, exc.detail, exc.field, exc.hint, **exc.more)
-            headers.update(exc.headers)
-        case serializers.ValidationError():
-            errors = list(_flatten(exc.detail))
-            first = errors[0]
-            body = _body(400, "invalid", first["detail"], first["field"], "", errors=errors)
-        case Http404():
-            body = _body(404, "not-found", "There is nothing here.")
-        case PermissionDenied():
-            body = _body(403, "forbidden", str(exc) or "This is not allowed.")
-        case exceptions.APIException():
-            body = _body(exc.status_code, str(exc.default_code).replace("_", "-"), str(exc.detail))
-        case _:
-            return None
-    if body["status"] == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    return Response(body, status=body["status"], content_type=PROBLEM_TYPE, headers=headers)
-
-
-def problem_json(request: HttpRequest, status: int, code: str, detail: str, hint: str = "") -> JsonResponse:
-    """The same shape for what is refused before any API view runs."""
-    return JsonResponse(_body(status, code, detail, hint=hint), status=status, content_type=PROBLEM_TYPE)
-
-
-def _body(status: int, code: str, detail: str, field: str = "", hint: str = "", **more: Any) -> dict[str, Any]:
-    return {
-        "type": "about:blank",
-        "title": _TITLES.get(status, "Error"),
-        "status": status,
-        "code": code,
-        "detail": detail,
-        "field": field,
-        "hint": hint,
-        "request_id": current_request_id.get(),
-        **more,
-    }
-
-
-def _flatten(detail: Any, path: str = "") -> Any:
-    if isinstance(detail, dict):
-        for key, inner in detail.items():
-            name = "" if key == "non_field_errors" else str(key)
-            yield from _flatten(inner, ".".join(filter(None, (path, name))))
-    elif isinstance(detail, list) and any(isinstance(inner, (dict, list)) for inner in detail):
-        for index, inner in enumerate(detail):
-            yield from _flatten(inner, f"{path}.{index}")
-    else:
-        for sentence in detail if isinstance(detail, list) else [detail]:
-            yield {"field": path, "detail": str(sentence), "code": getattr(sentence, "code", "invalid")}

@@ -10,6 +10,8 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from webapp.core.middleware import name_of
+
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -46,9 +48,11 @@ class LimitBodies:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         body = _Body(receive)
-        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        headers = dict(scope["headers"])
+        name = name_of(headers.get(b"x-request-id", b"").decode("latin-1"))
+        declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared) > self.longest:
-            return await self._refuse(body, send)
+            return await self._refuse(body, send, name)
 
         async def counted() -> dict[str, Any]:  # a body may come in pieces and declare no length
             message = await body.receive()
@@ -59,9 +63,9 @@ class LimitBodies:
         try:
             await self.app(scope, counted, send)
         except _TooLong:
-            await self._refuse(body, send)
+            await self._refuse(body, send, name)
 
-    async def _refuse(self, body: _Body, send: Send) -> None:
+    async def _refuse(self, body: _Body, send: Send, name: str) -> None:
         """Most clients read no answer before they have sent everything, so a little more is read and thrown away."""
         while body.is_more and body.seen <= PATIENCE * self.longest:
             await body.receive()
@@ -71,8 +75,14 @@ class LimitBodies:
             "status": 413,
             "code": "too-large",
             "detail": f"A request may carry at most {self.longest} bytes.",
+            "field": "",
             "hint": "Send files through /api/v1/uploads/, in chunks.",
+            "request_id": name,
         }
-        headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
+        headers = [
+            (b"content-type", b"application/problem+json"),
+            (b"connection", b"close"),
+            (b"x-request-id", name.encode()),
+        ]
         await send({"type": "http.response.start", "status": 413, "headers": headers})
         await send({"type": "http.response.body", "body": json.dumps(problem).encode()})

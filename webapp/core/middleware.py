@@ -1,4 +1,4 @@
-"""Every answer carries the id of its request, and every request leaves one line in the log."""
+"""Every answer carries the id of its request and the versions, and every request leaves one line in the log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from time import perf_counter_ns
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
+from django.middleware.common import CommonMiddleware
+
+from webapp.core.version import version
 
 logger = logging.getLogger("drafthouse.request")
 current_request_id: ContextVar[str] = ContextVar("request_id", default="")
@@ -17,10 +20,26 @@ _ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{8,64}")
 API_VERSION = "1"
 
 
+class _Permanently(HttpResponsePermanentRedirect):
+    """With the same method and body: after a 301, clients ask with GET instead."""
+
+    status_code = 308
+
+
+class Slashes(CommonMiddleware):
+    """Addresses end with a slash; whoever forgot it is sent there."""
+
+    response_redirect_class = _Permanently
+
+
+def name_of(given: str) -> str:
+    """The request's id: the client's own if it has one."""
+    return given if _ACCEPTABLE.fullmatch(given) else uuid.uuid4().hex
+
+
 def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     def middleware(request: HttpRequest) -> HttpResponse:
-        given = request.headers.get("X-Request-ID", "")
-        name = given if _ACCEPTABLE.fullmatch(given) else uuid.uuid4().hex
+        name = name_of(request.headers.get("X-Request-ID", ""))
         token = current_request_id.set(name)
         start = perf_counter_ns()
         try:
@@ -29,6 +48,7 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
             current_request_id.reset(token)
         response["X-Request-ID"] = name
         response["X-Api-Version"] = API_VERSION
+        response["X-Version"] = version()
         # The route, never the path: paths of one-time links hold secrets.
         route = request.resolver_match.route if request.resolver_match else "(no route)"
         took_ms = (perf_counter_ns() - start) / 1e6

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django_filters.rest_framework import CharFilter, DjangoFilterBackend
+from django_filters.rest_framework import (
+    BooleanFilter,
+    CharFilter,
+    ChoiceFilter,
+    DjangoFilterBackend,
+    UUIDFilter,
+)
 from rest_framework import filters, pagination
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
@@ -64,14 +70,29 @@ class StrictFilters(DjangoFilterBackend):
 
     def get_filterset(self, request: Request, queryset: Any, view: Any) -> Any:
         filterset = super().get_filterset(request, queryset, view)
-        if filterset is not None and filterset.is_valid():
-            for name, value in filterset.form.cleaned_data.items():
-                is_text = isinstance(filterset.filters[name], CharFilter)
-                if name in request.query_params and value in (None, "") and not is_text:
-                    given = request.query_params[name][:40]
-                    raise Invalid(f"{name} is {given!r}, which nothing can be.", field=name,
-                                  hint="Leave it out, or see in the API's description what it can be.")  # fmt: skip
+        if filterset is None:
+            return None
+        for name, sentences in filterset.errors.items():
+            raise _unreadable(name, request, filterset.filters[name], str(sentences[0]))
+        for name, value in filterset.form.cleaned_data.items():
+            if (
+                name in request.query_params
+                and value in (None, "")
+                and not isinstance(filterset.filters[name], CharFilter)
+            ):
+                raise _unreadable(name, request, filterset.filters[name], "Nothing can be that.")
         return filterset
+
+
+def _unreadable(name: str, request: Request, wanted: Any, why: str) -> Invalid:
+    if isinstance(wanted, ChoiceFilter):
+        why = f"It can be {', '.join(str(value) for value, _ in wanted.extra['choices'])}."
+    elif isinstance(wanted, UUIDFilter):
+        why = "It must be an id."
+    elif isinstance(wanted, BooleanFilter):
+        why = "It can be true or false."
+    given = request.query_params.get(name, "")[:40]
+    return Invalid(f"{name} is {given!r}. {why}", field=name, hint="Or leave it out.")
 
 
 class StrictOrdering(filters.OrderingFilter):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import DisallowedHost
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from redis.exceptions import RedisError
 
-from webapp.core.api import problem_json
 from webapp.core.middleware import current_request_id
 from webapp.core.problems import Problem
+from webapp.core.refusals import problem_json
 
 
 def refused(request: HttpRequest, status: int, code: str, detail: str, hint: str = "") -> HttpResponse:
@@ -34,6 +35,11 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if isinstance(exception, DisallowedHost):
+        detail = "The host in the address of this request is not one that Drafthouse answers for."
+        return refused(
+            request, 400, "unknown-host", detail, "Use another address, or have the operator allow this one."
+        )
     return refused(request, 400, "bad-request", "This request cannot be read.")
 
 

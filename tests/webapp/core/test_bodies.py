@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -54,3 +55,18 @@ def test_one_byte_more_does_not_and_is_read_to_its_end(declared):
 def test_patience_has_an_end():
     status, read = ask([b"1234567890"] * 100, None)
     assert (status, read) == (413, PATIENCE + 1)
+
+
+def test_the_refusal_carries_the_id_of_its_request():
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    headers = [(b"content-length", b"11"), (b"x-request-id", b"mine-1234")]
+    asyncio.run(LimitBodies(swallow, longest=LONGEST)({"type": "http", "headers": headers}, receive, send))
+    assert (b"x-request-id", b"mine-1234") in sent[0]["headers"]
+    assert json.loads(sent[1]["body"])["request_id"] == "mine-1234"

@@ -1,0 +1,60 @@
+"""What the API refuses by itself says what happened, and what to do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.test import Client
+
+from tests.webapp import make
+from webapp.core.version import version
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "headers", "status", "told"),
+    [
+        ("DELETE", "jobs/", {}, 405, "It takes GET, HEAD, OPTIONS."),
+        ("GET", "jobs/", {"Accept": "text/html"}, 406, "It can be application/json."),
+        ("POST", "pairs/", {"Content-Type": "text/plain"}, 415, "Send it with Content-Type: application/json."),
+        ("GET", "jobs/", {"Host": "evil.example"}, 400, "Use another address"),
+        ("GET", "nothing/", {}, 404, "Check the address."),
+        ("GET", "jobs/?state=lost", {}, 400, "state is 'lost'. It can be queued, "),
+        ("GET", "samples/?run=x", {}, 400, "run is 'x'. It must be an id."),
+        ("GET", "comparisons/?binned=perhaps", {}, 400, "binned is 'perhaps'. It can be true or false."),
+    ],
+)
+def test_a_refusal_says_what_to_do(world, method, address, headers, status, told):
+    client = world.script()
+    kind = headers.get("Content-Type", "application/json")
+    answer = client.generic(method, f"/api/v1/{address}", b"hello", content_type=kind, headers=headers)
+    problem = json.loads(answer.content)
+    assert (answer.status_code, answer["Content-Type"]) == (status, "application/problem+json")
+    assert told in f"{problem['detail']} {problem['hint']}" and problem["detail"].endswith(".")
+    assert problem["code"] and problem["request_id"] == answer["X-Request-ID"]
+
+
+def test_a_form_of_another_site_is_told_that_it_is_one(world):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(world.alice)
+    problem = client.post("/api/v1/teams/", {"name": "x"}, content_type="application/json").json()
+    assert (problem["status"], problem["code"]) == (403, "csrf") and "token" in problem["hint"]
+
+
+def test_a_choice_that_is_none_names_those_there_are(world):
+    answer = world.api(world.alice).post("/api/v1/invitations/", {"role": "king", "days": 1})
+    assert (answer.status_code, answer.json()["field"]) == (400, "role")
+    assert answer.json()["detail"] == 'This is "king", which is not one of owner, member, viewer.'
+
+
+def test_who_forgets_the_slash_is_sent_on_with_what_they_sent(world):
+    by = world.actor(world.bob)
+    pair = make.pair(by)
+    answer = world.api(world.bob).patch(f"/api/v1/pairs/{pair.pk}", {"name": "new"}, follow=True)
+    assert answer.redirect_chain == [(f"/api/v1/pairs/{pair.pk}/", 308)]
+    assert answer.json()["name"] == "new"
+
+
+def test_every_answer_says_which_drafthouse_gave_it(world):
+    answer = world.script().get("/api/v1/jobs/")
+    assert (answer["X-Version"], answer["X-Api-Version"]) == (version(), "1")

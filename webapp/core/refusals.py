@@ -1,0 +1,92 @@
+"""Every refusal of the API as application/problem+json: a status, a stable code, a sentence, and a way out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, JsonResponse
+from rest_framework import exceptions, serializers
+from rest_framework.response import Response
+
+from webapp.core.middleware import current_request_id
+from webapp.core.problems import Problem
+
+PROBLEM_TYPE = "application/problem+json"
+_TITLES = {
+    400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+    406: "Not Acceptable", 409: "Conflict", 410: "Gone", 412: "Precondition Failed", 413: "Content Too Large",
+    415: "Unsupported Media Type", 429: "Too Many Requests", 500: "Internal Server Error",
+    503: "Service Unavailable",
+}  # fmt: skip
+
+
+def problem_response(exc: Exception, context: Any) -> Response | None:
+    """What nobody foresaw stays an error of the server."""
+    headers: dict[str, str] = {}
+    match exc:
+        case Problem():
+            body = _body(exc.status, exc.code, exc.detail, exc.field, exc.hint, **exc.more)
+            headers.update(exc.headers)
+        case serializers.ValidationError():
+            errors = list(_flatten(exc.detail))
+            first = errors[0]
+            body = _body(400, "invalid", first["detail"], first["field"], "", errors=errors)
+        case Http404():
+            body = _body(404, "not-found", "There is nothing here.")
+        case PermissionDenied():
+            body = _body(403, "forbidden", str(exc) or "This is not allowed.")
+        case exceptions.APIException():
+            body = _body(exc.status_code, str(exc.default_code).replace("_", "-"), *_of_framework(exc, context["view"]))
+        case _:
+            return None
+    if body["status"] == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response(body, status=body["status"], content_type=PROBLEM_TYPE, headers=headers)
+
+
+def _of_framework(exc: exceptions.APIException, view: Any) -> tuple[str, str, str]:
+    """A sentence, no field, and what to do about what the framework refuses by itself."""
+    match exc:
+        case exceptions.MethodNotAllowed():
+            hint = f"It takes {', '.join(view.allowed_methods)}."
+            return "This address does not take the method of this request.", "", hint
+        case exceptions.NotAcceptable():
+            known = ", ".join(renderer.media_type for renderer in view.get_renderers())
+            return "The Accept header names nothing that can be sent from here.", "", f"It can be {known}."
+        case exceptions.UnsupportedMediaType():
+            known = ", ".join(parser.media_type for parser in view.get_parsers())
+            return "The body is of a kind that cannot be read here.", "", f"Send it with Content-Type: {known}."
+    return str(exc.detail), "", ""
+
+
+def problem_json(request: HttpRequest, status: int, code: str, detail: str, hint: str = "") -> JsonResponse:
+    """The same shape for what is refused before any API view runs."""
+    return JsonResponse(_body(status, code, detail, hint=hint), status=status, content_type=PROBLEM_TYPE)
+
+
+def _body(status: int, code: str, detail: str, field: str = "", hint: str = "", **more: Any) -> dict[str, Any]:
+    return {
+        "type": "about:blank",
+        "title": _TITLES.get(status, "Error"),
+        "status": status,
+        "code": code,
+        "detail": detail,
+        "field": field,
+        "hint": hint,
+        "request_id": current_request_id.get(),
+        **more,
+    }
+
+
+def _flatten(detail: Any, path: str = "") -> Any:
+    if isinstance(detail, dict):
+        for key, inner in detail.items():
+            name = "" if key == "non_field_errors" else str(key)
+            yield from _flatten(inner, ".".join(filter(None, (path, name))))
+    elif isinstance(detail, list) and any(isinstance(inner, (dict, list)) for inner in detail):
+        for index, inner in enumerate(detail):
+            yield from _flatten(inner, f"{path}.{index}")
+    else:
+        for sentence in detail if isinstance(detail, list) else [detail]:
+            yield {"field": path, "detail": str(sentence), "code": getattr(sentence, "code", "invalid")}
