@@ -1,8 +1,8 @@
 """What verdicts have been like so far in a sample: how many tokens are accepted, and how high on the draft's own list
 the target's token stands. Predictions are counts on top of a prior, so that the first rounds have some too.
 
-The prior is deliberately weak: eight tokens' worth of an acceptance, eight tokens' worth of a rank that is missed by F
-guesses with probability (F + 1) ** -1.2, as the starter pair's was under its default sampling (docs/log.md).
+The prior is weak: two dozen tokens' worth of an acceptance, as many of a rank that is missed by F guesses with
+probability (F + 1) ** -1.2, as the starter pair's was under its default sampling (docs/log.md).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 from decoding.ssd import fanout
 
 RANKS = 12  # places of the draft's list that are told apart
-PRIOR_TOKENS = 8.0
+PRIOR_TOKENS = 24.0
 PRIOR_POWER = 1.2
 PRIOR_TAIL = [(rank + 1) ** -PRIOR_POWER - (rank + 2) ** -PRIOR_POWER for rank in range(RANKS)]
 

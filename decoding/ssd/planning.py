@@ -14,7 +14,7 @@ from decoding.ssd.placing import Placed, Ranked, by_fanout, by_worth
 from decoding.ssd.settings import Settings
 
 PRIOR_ACCEPTANCE = {"neural": 0.8, "auto": 0.7, "ngram": 0.5, "random": 0.02}
-PRIOR_ECHOES = {1: 0.4, 2: 0.6, 3: 0.7}  # by length of the context: that it is right where the draft is not
+PRIOR_ECHOES = {1: 0.1, 2: 0.25, 3: 0.45}  # by length of the context: that it is right where the draft is not
 
 
 class Planner(Protocol):

@@ -119,12 +119,12 @@ def test_what_the_text_said_before_is_guessed_first_where_it_has_proved_right() 
     planner = planner_for(Settings(lookahead=1, branches=1), by_estimates=True)
     draft = Draft((3,), torch.empty(1, 0), 1, "limit", "fresh", 1)
     ranked = [[7, 5], [4, 8]]
-    for _ in range(50):
+    for _ in range(100):
         planner.tell(draft, accepted=0, rank=0, echoed=2)
     assert planner.place(draft, [0.6, 0.55], ranked, echoed=[2, 0]).outcomes == ((0, 7),)
     assert planner.place(draft, [0.6, 0.55], ranked, echoed=[0, 0]).outcomes == ((1, 4),)
     assert planner.place(draft, [0.3, 0.55], ranked, echoed=[0, 0]).outcomes == ((0, 7),)  # 0.7 x 0.56 > 0.3 x 0.55
-    for _ in range(500):
+    for _ in range(2000):
         planner.tell(draft, accepted=0, rank=1, echoed=2)
     assert planner.place(draft, [0.6, 0.55], ranked, echoed=[2, 0]).outcomes == ((0, 5),)
     placed = planner.place(draft, [0.7, 0.55], ranked, echoed=[2, 0])
