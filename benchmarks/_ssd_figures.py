@@ -53,14 +53,14 @@ def sweep(tried: Runs) -> dict[str, Any]:
 
 def measured(runs: Runs, tried: Runs) -> dict[str, Any]:
     """Bars and tables of the finalists; whoever did not run is left out, and its bars too. Hit rates at as many
-    branches are those of the sweep, where both kinds of SSD have several."""
+    branches are those of the sweep, where both kinds of SSD have several of them."""
     one = fastest(runs, "static", 1)
     both = fastest(runs, "static", 2)
     ssd, disco = fastest(runs, "ssd", 2), fastest(runs, "ssd-disco", 2)
     return {
         **sweep(runs),
         "accountings": [_accounting(runs, racer, one, both) for racer in (ssd, disco) if racer and one and both],
-        "bars": _told([*_bars(runs, one, both, ssd, disco), *_hits_at_equal_width(tried)]),
+        "bars": _told([*_bars(runs, one, both, ssd, disco), *_hits_at_equal_shape(tried)]),
     }
 
 
@@ -124,21 +124,23 @@ def _median(runs: Runs, above: Contestant, below: Contestant) -> float:
     return float(_gain(runs, above, below)["median"])
 
 
-def _hits_at_equal_width(tried: Runs) -> list[Bar]:
-    """By number of branches, where both kinds had as many; the best of either."""
-    best: dict[tuple[str, int], float] = {}
+def _hits_at_equal_shape(tried: Runs) -> list[Bar]:
+    """Where both kinds had as many branches for drafts that may be as long, since shorter ones have fewer outcomes. The
+    best of either."""
+    best: dict[str, dict[tuple[int, int], float]] = {"ssd": {}, "ssd-disco": {}}
     for racer, found in tried.items():
-        if racer.choice.strategy in ("ssd", "ssd-disco"):
-            key = racer.choice.strategy, int(racer.choice.params["branches"])
-            best[key] = max(best.get(key, 0.0), hits(found)["hit_rate"] or 0.0)
-    widths = sorted(width for strategy, width in best if strategy == "ssd-disco" and ("ssd", width) in best)
+        if racer.choice.strategy in best:
+            params, of_its_kind = racer.choice.params, best[racer.choice.strategy]
+            shape = int(params.get("lookahead", params.get("cap", 0))), int(params["branches"])
+            of_its_kind[shape] = max(of_its_kind.get(shape, 0.0), hits(found)["hit_rate"] or 0.0)
+    ours, plain = best["ssd-disco"], best["ssd"]
     return [
         Bar(
-            f"hit rate of ssd-disco less that of ssd, {width} branches",
-            best["ssd-disco", width] - best["ssd", width],
+            f"hit rate of ssd-disco less that of ssd, {branches} branches of up to {depth}",
+            ours[depth, branches] - plain[depth, branches],
             0.1,
         )
-        for width in widths
+        for depth, branches in sorted(ours.keys() & plain.keys())
     ]
 
 

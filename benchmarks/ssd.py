@@ -47,7 +47,11 @@ SWEPT: dict[str, Sequence[object]] = {
     "fanout": ("uniform", "measured"),
     "backup": ("neural", "ngram", "random"),
 }
-WIDTHS = (6, 12, 24)  # ssd-disco's branches; SSD has the same at 12
+DISCO: Sequence[dict[str, object]] = (  # SSD has 8 tokens and 4 with 12 branches too, and 4 with 8
+    *({"cap": 8, "branches": branches} for branches in (6, 12, 24)),
+    *({"cap": 4, "branches": branches} for branches in (8, 12)),
+    {"cap": 6, "branches": 8},
+)
 TEMPERATURES = (0.0, 0.3, 0.7, 1.0)
 CONSTANTS = (1.0, 0.5, 0.2)
 
@@ -65,8 +69,8 @@ def contestants(is_quick: bool, with_classifier: bool) -> list[Contestant]:
     swept = {"lookahead": (2, 3)} if is_quick else SWEPT
     found += [ssd(**{name: value}) for name, values in swept.items() for value in values]
     if with_classifier:
-        widths = (12,) if is_quick else WIDTHS
-        found += [Contestant(choose("ssd-disco", {"branches": b, "classifier": OURS}), 2) for b in widths]
+        tried = DISCO[1:2] if is_quick else DISCO
+        found += [Contestant(choose("ssd-disco", {**params, "classifier": OURS}), 2) for params in tried]
     return found
 
 
