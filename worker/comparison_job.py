@@ -47,8 +47,7 @@ def compare(hold: Hold, engine: EngineProcess) -> None:
                 work.engine_died(death)
     finally:
         if not hold.is_lost:
-            insist(hold, lambda: comparisons.drop_unfinished(job=hold.job))
-        trace.nudge(work.comparison.pk)
+            insist(hold, work.drop_unfinished)
     if work.broken:
         raise SomeBroke(work.what_broke())
 
@@ -117,7 +116,6 @@ class ComparisonJob:
                 self._tell(f"{_called(report.which)}: {report.sentence}")
             case Audited():
                 insist(self.hold, lambda: self._audit(report))
-                trace.nudge(self.comparison.pk)
 
     def engine_died(self, death: EngineDied) -> None:
         """Once is an accident, and the sample is redone from its start. After twice it is given up."""
@@ -135,6 +133,11 @@ class ComparisonJob:
         self._killers.add(at)
         outcome = "It is given up." if at in self.broken else "It is decoded anew."
         self._tell(f"{_called(at)}: {death} {outcome}")
+
+    @transaction.atomic
+    def drop_unfinished(self) -> None:
+        comparisons.drop_unfinished(job=self.job)
+        trace.nudge(self.comparison.pk)
 
     def what_broke(self) -> str:
         which, sentence = next(iter(self.broken.items()))
@@ -195,12 +198,14 @@ class ComparisonJob:
         self.hold.done = done
         self._at, self._deaths = None, 0
 
+    @transaction.atomic
     def _audit(self, audited: Audited) -> None:
         numbers = {
             self.samples[sample.strategy, sample.prompt, sample.repeat]: storable(sample.to_dict())
             for sample in audited.samples
         }
         comparisons.audit_samples(job=self.job, numbers=numbers)
+        trace.nudge(self.comparison.pk)
 
     def _tell(self, sentence: str) -> None:
         insist(self.hold, lambda: jobs.note(job=self.job, sentence=sentence))

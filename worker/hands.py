@@ -7,6 +7,7 @@ import os
 import re
 import socket
 from collections.abc import Callable
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Kind
 from webapp.uploads.store import StoreTrouble
 from worker import comparison_job, leash, lengths_job, model_job, study_job, training_job, unpacking_job
-from worker.database import Stopped
+from worker.database import Stopped, insist
 from worker.engine_process import EngineDied, EngineProcess
 from worker.gpus import told
 from worker.listening import hush
@@ -75,34 +76,37 @@ class Hands:
                     return
                 with self.pulse.holding(job) as hold, recording(job, lambda: self.engine.pid):
                     self._work(hold)
-                if self.engine.is_busy:
-                    hush(self.engine)
+                hush(self.engine)  # its time is not to be spent on what nobody hears
             except Error as error:
                 logger.warning("The database does not answer (%s).", error)
                 connection.close()
                 return  # the scheduler wakes us again
 
     def _work(self, hold: Hold) -> None:
+        try:
+            insist(hold, self._done(hold))
+        except Stopped:
+            self._put_down(hold)
+
+    def _done(self, hold: Hold) -> Callable[[], bool]:
+        """Do it, and give back how to write down what became of it: the database may be away just then."""
         job = hold.job
         try:
             _require_new_enough(job)
             WORK[job.kind](hold, self.engine)
-            jobs.succeed(job=job)
-        except Stopped:
-            self._put_down(hold)
-        except StoreTrouble as trouble:
-            jobs.give_back(job=job, reason=f"{self.name}: {trouble}")
+        except (StoreTrouble, EngineDied) as trouble:
+            return partial(jobs.give_back, job=job, reason=f"{self.name}: {trouble}")
         except (Problem, DrafthouseError) as refusal:
-            jobs.fail(job=job, reason=str(refusal))
+            return partial(jobs.fail, job=job, reason=str(refusal))
         except NotHere as why:
-            jobs.refuse(job=job, reason=str(why))
-        except EngineDied as trouble:
-            jobs.give_back(job=job, reason=f"{self.name}: {trouble}")
-        except (OperationalError, InterfaceError):
-            raise  # the database is away, and what we would say of it cannot be written
+            return partial(jobs.refuse, job=job, reason=str(why))
+        except (Stopped, OperationalError, InterfaceError):
+            raise
         except Exception as error:
             logger.exception("an error of our own")
-            jobs.give_back(job=job, reason=f"{self.name} met an error of its own: {type(error).__name__}: {error}")
+            reason = f"{self.name} met an error of its own: {type(error).__name__}: {error}"
+            return partial(jobs.give_back, job=job, reason=reason)
+        return partial(jobs.succeed, job=job)
 
     def _put_down(self, hold: Hold) -> None:
         if hold.is_lost:

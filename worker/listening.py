@@ -19,6 +19,7 @@ NEEDS_ANOTHER_MACHINE = {OutOfMemory.code, BadDevice.code}
 
 
 def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]:
+    hush(engine)
     engine.tell(order)
     last_word, is_loading = time.monotonic(), True
     while True:
@@ -42,9 +43,10 @@ def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]
 
 
 def hush(engine: EngineProcess) -> None:
-    """Nobody listens any more: have the order dropped, so that its reports are not taken for the next one's."""
+    """If it is at work, nobody listens any more: have the order dropped, so that its reports are not taken for the next
+    one's."""
     with suppress(EngineDied):
-        for _ in _last_words(engine, None):
+        for _ in _last_words(engine, None) if engine.is_busy else ():
             pass
 
 

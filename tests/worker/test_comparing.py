@@ -8,10 +8,11 @@ import os
 import signal
 import threading
 import time
+from typing import NoReturn
 
 import pytest
 import torch
-from django.db import connection
+from django.db import OperationalError, connection
 
 from decoding.events import Finished, Started, Verified
 from decoding.spec import choose
@@ -240,6 +241,44 @@ def test_the_database_may_be_busy_for_a_while(launch, make_worker, engine):
     other.join()
     assert state(comparison) == "succeeded", comparison.job.reason
     assert finished() == 9 and all(is_whole(sample) for sample in Sample.objects.all())
+
+
+def test_what_the_engine_says_for_a_job_that_was_put_down_is_never_taken_for_the_next_ones(launch, make_worker, engine):
+    """An absence of the database that nobody waits out drops the job, and the engine goes on with it unheard."""
+    launch(texts=6, tokens=96)
+    hands = make_worker()
+
+    def away() -> NoReturn:
+        engine.go_on()
+        raise OperationalError("the connection was closed")
+
+    engine.after(2, away)
+    hands.look()
+    assert Job.objects.get().state == "running"
+    following = launch(texts=6, tokens=4)
+    hands.look()
+    assert state(following) == "succeeded", following.job.reason
+    samples = Sample.objects.filter(run__comparison=following)
+    assert [len(sample.numbers["tokens"]) for sample in samples] == [4] * 18
+
+
+def test_the_end_of_a_job_is_written_down_when_the_database_is_back(launch, make_worker, engine):
+    """Else it would be said to run until somebody missed its worker."""
+    comparison = launch(texts=1, tokens=4)
+    refusals = 2
+
+    def away_at_the_end(execute, sql, params, many, context):
+        nonlocal refusals
+        if refusals and sql.startswith("UPDATE") and "succeeded" in (params or ()):
+            refusals -= 1
+            raise OperationalError("the connection was closed")
+        return execute(sql, params, many, context)
+
+    hands = make_worker()
+    with connection.execute_wrapper(away_at_the_end):
+        hands.look()
+    assert refusals < 2
+    assert (state(comparison), comparison.job.attempt) == ("succeeded", 1)
 
 
 def test_a_database_whose_disk_is_full_is_waited_for(launch, make_worker, engine, caplog):
