@@ -6,6 +6,7 @@ oldest job. So nobody's hundred jobs make another team wait for all of them.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,10 +19,11 @@ from django.db.models import Count, Max
 from django.utils import timezone
 
 from webapp.jobs import devices
-from webapp.jobs.models import Job, Pause, Queue, State, Worker
+from webapp.jobs.models import Job, Kind, Pause, Queue, State, Worker
 
 NEVER = datetime.min.replace(tzinfo=UTC)
 RECENT = 20  # jobs of a kind that tell how fast that kind goes
+COUNTED = (Kind.COMPARISON, Kind.ORACLE, Kind.COUNT_TOKENS)  # kinds whose parts are known when they are submitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,35 +149,39 @@ class _Pace:
         self._known: dict[str, float | None] = {}
 
     def left_s(self, job: Job) -> float | None:
-        if job.started and job.done_count:
-            elapsed = (timezone.now() - job.started).total_seconds()
-            return elapsed / job.done_count * (job.total_count - job.done_count)
-        return self.whole_s(job.kind, job.total_count)
+        pace = job.part_s()
+        return self.to_do_s(job) if pace is None else pace * max(0, job.total_count - job.done_count)
 
-    def whole_s(self, kind: str, part_count: int) -> float | None:
-        if kind not in self._known:
-            self._known[kind] = self._lately(kind)
-        pace = self._known[kind]
-        return None if pace is None else pace * max(part_count, 1)
+    def to_do_s(self, job: Job) -> float | None:
+        """Of one that waits, or has only begun."""
+        if job.kind not in self._known:
+            self._known[job.kind] = self._lately(job.kind)
+        pace = self._known[job.kind]
+        parts = max(1, job.total_count - job.done_count) if job.kind in COUNTED else 1
+        return None if pace is None else pace * parts
 
     def _lately(self, kind: str) -> float | None:
+        """Seconds a part, or a whole job where nobody knows beforehand of how many parts it is."""
         done = Job.objects.filter(kind=kind, queue=self._queue, state=State.SUCCEEDED).exclude(started=None)
-        spans: list[tuple[Any, Any, int]] = list(
-            done.order_by("-created").values_list("started", "finished", "total_count")[:RECENT]
-        )
-        parts = sum(max(count, 1) for _, _, count in spans)
-        return sum((finished - started).total_seconds() for started, finished, _ in spans) / parts if parts else None
+        recent = list(done.order_by("-created")[:RECENT])
+        parts = sum(max(1, job.total_count - job.done_before) if kind in COUNTED else 1 for job in recent)
+        return sum((job.finished - job.started).total_seconds() for job in recent) / parts if parts else None
 
 
 def _eta_s(running: Sequence[Job], ahead: Sequence[UUID], worker_count: int, pace: _Pace) -> float | None:
-    """When a worker will be free: what runs and what stands before it, shared by all workers."""
+    """When a worker will be free: each that stands before it goes to the worker that is free first."""
     if len(running) < worker_count and not ahead:
         return 0.0
-    waiting = Job.objects.filter(pk__in=ahead).values_list("kind", "total_count")
-    before = [pace.left_s(job) for job in running] + [pace.whole_s(kind, count) for kind, count in waiting]
-    if None in before:
+    waiting = Job.objects.in_bulk(ahead)
+    left = [pace.left_s(job) for job in running]
+    before = [pace.to_do_s(waiting[one]) for one in ahead if one in waiting]
+    if None in left or None in before:
         return None
-    return sum(seconds for seconds in before if seconds) / worker_count
+    free = [seconds for seconds in left if seconds is not None] + [0.0] * (worker_count - len(running))
+    heapq.heapify(free)
+    for seconds in before:
+        heapq.heapreplace(free, free[0] + (seconds or 0.0))
+    return free[0]
 
 
 def _nobody_listens(queue: str) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.utils import timezone
-
 from webapp.core import nudges
 from webapp.jobs import line
 from webapp.jobs.models import Job, JobEvent, State
@@ -50,10 +48,8 @@ def is_same_status(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def _seconds_left(job: Job, done: int, total: int) -> int | None:
     """From its own pace so far. None while nothing is known or nothing is left."""
-    if job.state != State.RUNNING or job.started is None or not done:
-        return None
-    elapsed = (timezone.now() - job.started).total_seconds()
-    return round(elapsed / done * max(0, total - done))
+    pace = job.part_s()
+    return round(pace * max(0, total - done)) if pace is not None and job.state == State.RUNNING else None
 
 
 def group(job: UUID) -> str:

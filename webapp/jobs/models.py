@@ -74,8 +74,9 @@ class Job(Noun):
     version = models.CharField(max_length=40, default=version)  # of the Drafthouse that made it
     device_count = models.PositiveSmallIntegerField(default=1)  # 2: a GPU, and cores of the same machine beside it
     done_count = models.PositiveIntegerField(default=0)
+    done_before = models.PositiveIntegerField(default=0)  # of these, what earlier attempts had left
     total_count = models.PositiveIntegerField(default=0)
-    started = models.DateTimeField(null=True)
+    started = models.DateTimeField(null=True)  # the latest attempt, so that its pace can be told
     finished = models.DateTimeField(null=True)
 
     objects = Jobs.as_manager()
@@ -104,6 +105,13 @@ class Job(Noun):
 
     def __str__(self) -> str:
         return self.title
+
+    def part_s(self) -> float | None:
+        """How long this attempt takes for one part of the work; None while nothing is known."""
+        done = self.done_count - self.done_before
+        if self.started is None or done <= 0:
+            return None
+        return ((self.finished or timezone.now()) - self.started).total_seconds() / done
 
     @property
     def is_final(self) -> bool:

@@ -103,6 +103,7 @@ def retry(*, job: Job, by: Actor) -> Job:
 def claim(*, worker: str, queues: Iterable[str]) -> Job | None:
     """The next job for these queues, leased to this worker; None when nothing waits."""
     job = line.next_job(list(queues), worker)
+    kept = job.done_count if job and job.kind == Kind.COMPARISON else 0  # all others begin anew
     if (
         job is None
         or not devices.are_free(job, worker)
@@ -114,7 +115,9 @@ def claim(*, worker: str, queues: Iterable[str]) -> Job | None:
             worker=worker,
             attempt=job.attempt + 1,
             lease_until=timezone.now() + LEASE,
-            started=job.started or timezone.now(),
+            started=timezone.now(),
+            done_count=kept,
+            done_before=kept,
         )
     ):
         return None

@@ -306,6 +306,71 @@ def test_when_it_may_begin_is_told_from_what_was_measured(world):
     assert "before" not in line.place(theirs).reason
 
 
+def listen(*names):
+    for name in names:
+        services.announce(name=name, queues=["cpu"], devices=["cpu"], versions={})
+
+
+def under_way(world, title, *, worker, total, done, for_s, done_before=0):
+    """Claimed by this worker so many seconds ago."""
+    job = enqueue(world, title, total=total)
+    claimed = claim(worker)
+    services.renew(job=claimed, done=done)
+    began = timezone.now() - timedelta(seconds=for_s)
+    Job.objects.filter(pk=job.pk).update(started=began, done_before=done_before)
+    return job
+
+
+def test_the_first_in_line_gets_the_worker_that_is_free_first(world):
+    listen("w1", "w2")
+    under_way(world, "long", worker="w1", total=100, done=10, for_s=60)  # 9 min left
+    under_way(world, "short", worker="w2", total=10, done=9, for_s=540)  # 1 min left
+    assert line.place(enqueue(world, "next", total=10)).eta_s == pytest.approx(60, abs=2)
+
+
+def test_each_that_stands_before_it_takes_the_next_free_worker(world):
+    done = under_way(world, "done", worker="w1", total=10, done=10, for_s=100)
+    services.succeed(job=Job.objects.get(pk=done.pk))  # ten seconds a part
+    listen("w1", "w2")
+    for worker in ("w1", "w2"):
+        under_way(world, worker, worker=worker, total=10, done=5, for_s=50)
+    expected = [50, 50, 150, 150]  # seconds: in pairs, for there are two workers
+    waiting = [enqueue(world, str(number), total=10) for number in range(4)]
+    assert [line.place(job).eta_s for job in waiting] == pytest.approx(expected, abs=3)
+
+
+def test_an_attempt_is_timed_by_what_it_has_done_itself(world):
+    """What another attempt did, and how long ago that was, says nothing of how fast this one goes."""
+    listen("w1")
+    under_way(world, "again", worker="w1", total=100, done=80, for_s=50, done_before=70)
+    assert line.place(enqueue(world, "next", total=10)).eta_s == pytest.approx(100, abs=2)
+
+
+def test_a_job_that_is_taken_up_again_begins_its_time_anew(world):
+    job = under_way(world, "one", worker="w1", total=10, done=4, for_s=5000)
+    make.silence()
+    again = claim("w2")
+    assert again.done_before == again.done_count == 4
+    assert again.started > timezone.now() - timedelta(seconds=1000)
+    Job.objects.filter(pk=job.pk).update(kind=Kind.TRAINING)
+    make.silence()
+    assert claim("w1").done_count == 0, "a training begins anew"
+
+
+def test_a_job_whose_parts_nobody_can_count_beforehand_takes_as_long_as_others_of_its_kind(world):
+    listen("w1")
+    for number in range(2):
+        one = services.enqueue(kind=Kind.PLAN, queue=Queue.CPU, title=str(number), by=world.actor(world.bob), total=3)
+        services.renew(job=(job := claim("w1")), done=33, total=33)
+        Job.objects.filter(pk=one.pk).update(started=timezone.now() - timedelta(seconds=120))
+        services.succeed(job=job)
+    for _ in range(2):
+        services.enqueue(kind=Kind.PLAN, queue=Queue.CPU, title="more", by=world.actor(world.bob), total=3)
+    claim("w1")
+    waiting = Job.objects.waiting().get()
+    assert line.place(waiting).eta_s == pytest.approx(120, abs=3)
+
+
 def test_the_operator_pauses_a_queue_and_everyone_is_told(world):
     job = enqueue(world)
     with pytest.raises(Forbidden, match="operator"):
