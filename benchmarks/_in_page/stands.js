@@ -1,6 +1,6 @@
 // Before anything else of the page: note when race, text and evidence were first on the screen, since it was asked for.
 addEventListener("DOMContentLoaded", () => {
-  const wanted = ["#race .tokens", "#strip .round", "#rounds [data-round]", "#forest .interval", "#positions .line"];
+  const wanted = ["#race .tokens[d^=M]", "#strip .round", "#rounds [data-round]", "#forest .interval", "#positions .line"];
   const painted = new MessageChannel();
   painted.port1.onmessage = () => { window.stands ??= performance.now(); };
   const observer = new MutationObserver(() => {

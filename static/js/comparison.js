@@ -11,6 +11,7 @@ import { ofForest, ofHistogram, ofPositions } from "./summaries.js";
 import { describe } from "./svg.js";
 import { twins } from "./twins.js";
 import { WhatIf } from "./whatif.js";
+import { Whenever } from "./whenever.js";
 import { acceptanceOf, grouped, pairedSpeedups } from "./stats.js";
 import { tokensPerSecond } from "./trace.js";
 
@@ -116,7 +117,7 @@ const isWhole = () => {
 
 const stale = new Set();
 function redraw(...what) {
-  if (!stale.size) requestAnimationFrame(draw);
+  if (what.length && !stale.size) requestAnimationFrame(draw);
   for (const name of what) stale.add(name);
 }
 
@@ -270,6 +271,7 @@ addEventListener("keydown", (event) => {
 });
 addEventListener("resize", () => redraw("race", "evidence"));
 addEventListener("remeasured", () => redraw("race"));
+for (const twin of $("#evidence").querySelectorAll(".twin")) twin.addEventListener("toggle", () => redraw("evidence"));
 
 // ---- what arrives
 
@@ -283,6 +285,12 @@ const questions = new Part("what-if", (text) => {
   offerWhatIf();
 });
 
+const CHANGES = { // what has to be drawn anew once a frame was heard
+  events: ["race"], complete: ["race"], samples: ["race", "status"], comparison: ["status"],
+};
+const EVIDENCE_EVERY_MS = 1000; // while samples come in: of a thousand prompts it is a thousand dots a strategy
+const evidence = new Whenever(EVIDENCE_EVERY_MS);
+
 const feed = new Feed({
   socketUrl: page.socket, pollUrl: page.poll, since: page.since, isOver: page.status.is_final,
   onFrame: (frame) => {
@@ -294,7 +302,8 @@ const feed = new Feed({
     if (view.isFollowing && known.latest && known.latest !== view.heat) look(known.latest);
     else if (frame.t === "samples") feed.follow(known.missing(view.heat));
     if (frame.t === "samples") $("#after").disabled = !known.heats.has(heats[heats.indexOf(view.heat) + 1]);
-    redraw("race", "evidence", "status");
+    redraw(...(CHANGES[frame.t] ?? []));
+    if (frame.t === "samples" || frame.t === "report") evidence.call(true, () => redraw("evidence"));
   },
   onMode: (mode, sentence) => {
     $("#mode").dataset.mode = mode;

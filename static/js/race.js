@@ -1,22 +1,20 @@
 // The race: one lane per strategy on one clock. Each round is a block as wide as it took and as high as the tokens it
 // gave, so a faster lane is a shorter one, and one sees why.
 
-import { mark, measured, svg } from "./svg.js";
+import { mark, measured, set, svg } from "./svg.js";
 import { grouped, ticks } from "./stats.js";
 import { decodeNs } from "./trace.js";
 
 const HEIGHT = 44;
 const BASE = 38; // where blocks stand
 const TOP = 6;
+const MARK = 5;
 
 export class Race {
   /** `lanes` is the element that holds a `[data-lane=run]` for each strategy, with an `svg` and places for numbers. */
   constructor(lanes, runs, baseline) {
     this.baseline = baseline; // whose time is the dotted line
-    this.lanes = runs.map((run) => {
-      const element = lanes.querySelector(`[data-lane="${run.number}"]`);
-      return { run, element, svg: element.querySelector(".track"), numbers: numbersIn(element) };
-    });
+    this.lanes = runs.map((run) => new Lane(run, lanes.querySelector(`[data-lane="${run.number}"]`)));
     this.axis = lanes.querySelector("[data-axis] svg");
     this.size = measured(this.axis);
     this.tallest = 2;
@@ -33,8 +31,10 @@ export class Race {
     const x = (ns) => (ns / this.spanNs) * (width - 48);
     const base = states.get(this.baseline);
     const toBeat = base?.reason ? x(decodeNs(base)) : null;
-    for (const lane of this.lanes) drawLane(lane, states.get(lane.run.number), x, this.tallest, width, toBeat);
-    this.#drawAxis(x, width);
+    const scale = `${this.spanNs} ${this.tallest} ${width} ${toBeat}`;
+    for (const lane of this.lanes) lane.draw(states.get(lane.run.number), scale, x, this.tallest, width, toBeat);
+    if (scale !== this.scale) this.#drawAxis(x, width);
+    this.scale = scale;
   }
 
   #drawAxis(x, width) {
@@ -52,26 +52,38 @@ function roomFor(longest, known) {
   return longest <= power * 0.75 ? power * 0.75 : power;
 }
 
-function drawLane(lane, state, x, tallest, width, toBeat) {
-  lane.svg.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-  lane.element.classList.toggle("waiting", !state || !state.seq);
-  const ground = svg("path", { class: "ground", d: `M0,${BASE}H${width}` });
-  const line = toBeat === null ? "" : svg("path", { class: "beat", d: `M${toBeat},0V${HEIGHT}` });
-  if (!state) {
-    lane.svg.replaceChildren(ground, line);
-    return write(lane.numbers, null);
+/** Its elements are made once and then changed: a page is drawn twenty times a second, for hours. */
+class Lane {
+  constructor(run, element) {
+    this.run = run;
+    this.element = element;
+    this.numbers = numbersIn(element);
+    this.svg = element.querySelector(".track");
+    const names = ["ground", "beat", "tokens", "drafting", "finish"];
+    this.paths = Object.fromEntries(names.map((name) => [name, svg("path", { class: name })]));
+    this.mark = mark(run.strategy, MARK, 0, BASE - 6);
+    this.svg.append(...Object.values(this.paths), this.mark);
   }
-  const blocks = state.rounds.map((round, i) => block(round, i ? state.rounds[i - 1].verifyEnd : state.prefillNs, state, x, tallest));
-  const end = x(decodeNs(state));
-  lane.svg.replaceChildren(
-    ground,
-    line,
-    svg("path", { class: "tokens", d: blocks.map((b) => b.tokens).join("") }),
-    svg("path", { class: "drafting", d: blocks.map((b) => b.drafting).join("") }),
-    state.rounds.length ? mark(lane.run.strategy, 5, end + 8, BASE - 6) : "",
-    state.reason ? svg("path", { class: "finish", d: `M${end},${BASE + 4}V${TOP}` }) : "",
-  );
-  write(lane.numbers, state);
+
+  draw(state, scale, x, tallest, width, toBeat) {
+    if (state === this.state && scale === this.scale) return;
+    this.state = state;
+    this.scale = scale;
+    set(this.svg, { viewBox: `0 0 ${width} ${HEIGHT}` });
+    this.element.classList.toggle("waiting", !state?.seq);
+    const rounds = state?.rounds ?? [], end = state ? x(decodeNs(state)) : 0;
+    const blocks = rounds.map((round, i) => block(round, i ? rounds[i - 1].verifyEnd : state.prefillNs, state, x, tallest));
+    const shapes = {
+      ground: `M0,${BASE}H${width}`,
+      beat: toBeat === null ? "" : `M${toBeat},0V${HEIGHT}`,
+      tokens: blocks.map((b) => b.tokens).join(""),
+      drafting: blocks.map((b) => b.drafting).join(""),
+      finish: state?.reason ? `M${end},${BASE + 4}V${TOP}` : "",
+    };
+    for (const [name, d] of Object.entries(shapes)) set(this.paths[name], { d });
+    set(this.mark, { x: end + 8 - MARK, visibility: rounds.length ? "visible" : "hidden" });
+    write(this.numbers, state);
+  }
 }
 
 /** One round: its tokens above the ground, and on the ground the part of it that went into drafting. */

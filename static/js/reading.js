@@ -12,9 +12,10 @@ import { ofLines, ofRounds } from "./summaries.js";
 import { describe } from "./svg.js";
 import { begin, decodeNs } from "./trace.js";
 import { Whenever } from "./whenever.js";
-import { overTime, roundByRound } from "./twins.js";
+import { isOpen, overTime, roundByRound } from "./twins.js";
 
-const LINES_EVERY_MS = 100; // the one picture on a canvas is dear; in a replay ten times a second is enough of it
+const LINES_EVERY_MS = 200; // the one picture on a canvas is dear; five times a second is enough of it
+const CHOSEN_EVERY_MS = 200; // likewise for the round that is looked at, unless somebody chose it
 const LONGEST_ORACLE = 32;
 
 export class Reading {
@@ -26,12 +27,13 @@ export class Reading {
     this.duet = new Duet(place.querySelector("#duet"), choose);
     this.ahead = new Ahead(place.querySelector("#ahead"), (token) => visible(word(token)));
     this.lines = new Lines(place.querySelector("#lines"), runs);
-    this.strip = new Strip({ text: place.querySelector("#strip"), detail: place.querySelector("#detail"), word, onRound: (number) => this.#chosen(number) });
+    this.strip = new Strip({ text: place.querySelector("#strip"), detail: place.querySelector("#detail"), word, onRound: (number, isHeld) => this.#chosen(number, isHeld) });
     this.beside = place.querySelector("#beside");
     this.side = new Side(place.querySelector("#side"), word);
     this.beside.addEventListener("change", () => this.last && this.#side());
     addEventListener("resize", () => this.last && this.#side());
     this.drawLines = new Whenever(LINES_EVERY_MS);
+    this.drawChosen = new Whenever(CHOSEN_EVERY_MS);
     this.last = null;
     for (const twin of place.querySelectorAll(".twin")) twin.addEventListener("toggle", () => this.last && this.#twins());
   }
@@ -53,8 +55,8 @@ export class Reading {
     this.strip.draw(state);
     this.rounds.draw(state, all, this.last.oracle);
     this.#side();
-    if (isSame || !state.rounds.length) this.#chosen(state.rounds.length ? this.rounds.open : undefined);
-    this.drawLines.call(isReplay, () => this.lines.draw(found, shown));
+    if (isSame || !state.rounds.length) this.#chosen(state.rounds.length ? this.rounds.open : undefined, !state.rounds.length);
+    this.drawLines.call(true, () => this.lines.draw(found, shown));
     if (!isReplay) this.#describe(run.name, state, found);
     this.#twins();
   }
@@ -66,11 +68,13 @@ export class Reading {
       .map((run) => ({ name: run.name, tokens: found.get(run.number).tokens.length, ms: decodeNs(found.get(run.number)) / 1e6 }))));
   }
 
-  #chosen(number) {
-    const state = this.strip.state ?? begin();
+  #chosen(number, isHeld) {
     this.rounds.choose(number);
-    this.duet.draw(state, number);
-    this.ahead.draw(state.rounds.find((round) => round.number === number));
+    this.drawChosen.call(!isHeld, () => {
+      const state = this.strip.state ?? begin();
+      this.duet.draw(state, number);
+      this.ahead.draw(state.rounds.find((round) => round.number === number));
+    });
   }
 
   /** The chosen text, and under it letter for letter another strategy's. */
@@ -97,8 +101,7 @@ export class Reading {
   /** Tables are made for those who open them. */
   #twins() {
     const { state, found, oracle } = this.last;
-    const open = (name) => this.place.querySelector(`[data-twin="${name}"]`).open;
-    if (open("rounds")) roundByRound(state, oracle);
-    if (open("lines")) overTime(this.runs, found);
+    if (isOpen("rounds")) roundByRound(state, oracle);
+    if (isOpen("lines")) overTime(this.runs, found);
   }
 }

@@ -5,6 +5,7 @@ import { ticks } from "./stats.js";
 import { measured, svg } from "./svg.js";
 
 const HEIGHT = 120, LEFT = 24, BOTTOM = 20, TOP = 8;
+const FEWEST = 24; // columns there is room for
 
 export class Rounds {
   constructor(picture, onRound) {
@@ -12,7 +13,7 @@ export class Rounds {
     this.size = measured(picture);
     this.open = null;
     this.scale = "";
-    this.drawn = []; // the rounds whose columns stand there
+    this.drawn = []; // per column that stands there: its round, and the oracle's word on it
     picture.addEventListener("pointerover", (event) => {
       const column = event.target.closest?.("[data-round]");
       if (column) onRound(Number(column.dataset.round));
@@ -22,15 +23,21 @@ export class Rounds {
   /** `whole` is all that is known of the sample, so that a replay does not rescale under way. */
   draw(state, whole, oracle) {
     const { width } = this.size;
-    const most = Math.max(3, ...whole.rounds.map((round) => Math.max(round.lookahead, round.accepted + 1, oracle(round).lookahead)));
-    const step = (width - LEFT) / Math.max(whole.rounds.length, 24);
+    const bounds = whole.rounds.map(oracle);
+    const most = Math.max(3, ...whole.rounds.map((round, i) => Math.max(round.lookahead, round.accepted + 1, bounds[i].lookahead)));
+    const step = (width - LEFT) / roomFor(whole);
     const y = (count) => HEIGHT - BOTTOM - (count / most) * (HEIGHT - BOTTOM - TOP);
-    this.#rescale(`${width} ${most} ${step}`, oracle, () => grid(most, y, width));
-    let same = 0;
-    while (same < this.drawn.length && this.drawn[same] === state.rounds[same]) same++;
-    for (let i = this.drawn.length; i > same; i--) this.columns.lastChild.remove();
-    this.columns.append(...state.rounds.slice(same).map((round, i) => column(round, LEFT + (same + i) * step, step, y, oracle(round))));
-    this.drawn = state.rounds;
+    this.#rescale(`${width} ${most} ${step}`, () => grid(most, y, width));
+    for (let i = this.drawn.length; i > state.rounds.length; i--) this.columns.lastChild.remove();
+    this.drawn.length = Math.min(this.drawn.length, state.rounds.length);
+    for (const [i, round] of state.rounds.entries()) {
+      const drawn = this.drawn[i], bound = bounds[i];
+      if (drawn?.round === round && drawn.bound.lookahead === bound.lookahead && drawn.bound.isLeast === bound.isLeast) continue;
+      const fresh = column(round, LEFT + i * step, step, y, bound);
+      if (drawn) this.columns.children[i].replaceWith(fresh);
+      else this.columns.append(fresh);
+      this.drawn[i] = { round, bound };
+    }
     this.choose(this.open);
   }
 
@@ -40,15 +47,22 @@ export class Rounds {
     this.picture.querySelector(`[data-round="${number}"]`)?.classList.add("open");
   }
 
-  #rescale(scale, oracle, grid) {
-    if (scale === this.scale && oracle === this.oracle) return;
+  #rescale(scale, grid) {
+    if (scale === this.scale) return;
     this.scale = scale;
-    this.oracle = oracle;
     this.drawn = [];
     this.columns = svg("g");
     this.picture.setAttribute("viewBox", `0 0 ${this.size.width} ${HEIGHT}`);
     this.picture.replaceChildren(...grid(), this.columns);
   }
+}
+
+/** Under way there is room for rounds to come, so that not each of them moves all columns. */
+function roomFor({ rounds, reason }) {
+  const least = Math.max(rounds.length, FEWEST);
+  if (reason !== null) return least;
+  const power = 2 ** Math.ceil(Math.log2(least));
+  return least <= power * 0.75 ? power * 0.75 : power;
 }
 
 function grid(most, y, width) {

@@ -5,7 +5,7 @@ import { facts } from "./facts.js";
 import { html } from "./svg.js";
 import { Whenever } from "./whenever.js";
 
-const TELL_EVERY_MS = 100; // in a replay nobody reads what changes faster
+const TELL_EVERY_MS = 200; // nobody reads what changes faster
 const PROMPT_LINES = 3; // of the prompt, only what the text continues
 
 const FATES = {
@@ -20,7 +20,8 @@ export class Strip {
     this.onRound = onRound ?? (() => {});
     this.drawn = []; // per round: what was drawn of it
     this.state = null;
-    this.chosen = null; // the number of the round whose detail is open
+    this.chosen = null; // the number of the round that somebody chose
+    this.told = null; // the round whose detail stands there
     this.prompt = html("span", { class: "before" });
     this.text.replaceChildren(this.prompt);
     this.tell = new Whenever(TELL_EVERY_MS);
@@ -41,7 +42,10 @@ export class Strip {
     this.drawn = [];
     this.state = null;
     this.chosen = null;
-    this.tell.call(false, () => this.detail.replaceChildren());
+    this.tell.call(false, () => {
+      this.told = null;
+      this.detail.replaceChildren();
+    });
   }
 
   draw(state) {
@@ -78,8 +82,14 @@ export class Strip {
     if (!shown) return;
     this.text.querySelector(".round.open")?.classList.remove("open");
     shown.element.classList.add("open");
-    this.tell.call(this.text.classList.contains("still"), () => this.detail.replaceChildren(...this.#detail(shown.round)));
-    this.onRound(number);
+    this.tell.call(!isHeld, () => this.#tell(shown.round));
+    this.onRound(number, isHeld);
+  }
+
+  #tell(round) {
+    if (round === this.told) return;
+    this.told = round;
+    this.detail.replaceChildren(...this.#detail(round));
   }
 
   #round(round, tokens) {

@@ -4,16 +4,19 @@ import { html } from "./svg.js";
 import { median, ticks } from "./stats.js";
 import { progress } from "./trace.js";
 
+/** Of the evidence. Tables are made for those who open them. */
 export function twins({ rows, paired, speculative, prompts }) {
   const others = rows.filter((row) => !row.isBaseline);
-  put("forest", forestTable(others, paired));
-  put("waterfall", speculative?.losses ? lossTable(speculative.losses) : null);
-  put("histogram", speculative ? table(["accepted", "rounds"], speculative.acceptance_histogram.map((count, i) => [i, count])) : null);
-  put("positions", positionTable(rows.filter((row) => row.role !== "baseline")));
+  if (isOpen("forest")) put("forest", forestTable(others, paired));
+  if (isOpen("waterfall")) put("waterfall", speculative?.losses ? lossTable(speculative.losses) : null);
+  if (isOpen("histogram")) put("histogram", speculative ? histogramTable(speculative.acceptance_histogram) : null);
+  if (isOpen("positions")) put("positions", positionTable(rows.filter((row) => row.role !== "baseline")));
   const categories = categoryTable(others, paired, prompts);
   document.getElementById("categories").hidden = !categories;
   put("categories", categories);
 }
+
+export const isOpen = (name) => document.querySelector(`[data-twin="${name}"]`).open;
 
 export const roundByRound = (state, oracle) => put("rounds",
   table(["round", "asked for", "drafted", "kept", "oracle", "drafting", "verifying", "waiting"], state.rounds.map((round) => [
@@ -63,6 +66,8 @@ function categoryTable(rows, paired, prompts) {
 
 const lossTable = (losses) => table(["step", "speed-up after it"],
   [["tokens per pass", times(losses.ideal)], ...losses.steps.map((step) => [step.name, times(step.to)])]);
+
+const histogramTable = (counts) => table(["accepted", "rounds"], counts.map((count, i) => [i, count]));
 
 function positionTable(rows) {
   const longest = Math.max(0, ...rows.map((row) => row.places.length));
