@@ -66,13 +66,34 @@ def heap_mib(page: Any) -> float:
     return float(metrics["JSHeapUsedSize"]) / 1024**2
 
 
-def renderer_mib(page: Any) -> float:
-    """What the largest of its page processes holds, with its share of what several hold together."""
+def renderer(page: Any) -> int:
+    """The process of this page: of all that show pages the largest."""
     session = page.context.browser.new_browser_cdp_session()
     rows = session.send("SystemInfo.getProcessInfo")["processInfo"]
-    return max(_pss_mib(row["id"]) for row in rows if row["type"] == "renderer")
+    session.detach()
+    return int(
+        max((row["id"] for row in rows if row["type"] == "renderer"), key=lambda pid: sum(_held_mib(pid).values()))
+    )
 
 
-def _pss_mib(pid: int) -> float:
-    rows = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return next(int(row.split()[1]) for row in rows if row.startswith("Pss:")) / 1024
+def held_mib(page: Any) -> dict[str, float]:
+    """What the page's process holds, with its share of what several hold together. `program` is of Chromium's own files
+    and as they are on the disk, which any page has; `page` is the rest."""
+    return _held_mib(renderer(page))
+
+
+def _held_mib(pid: int) -> dict[str, float]:
+    held = {"page": 0, "program": 0}
+    is_program = False
+    for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        name, _, value = line.partition(": ")
+        if "-" in name.split(" ")[0]:  # where a mapping begins; the last of its cells is the file
+            path = line.split(maxsplit=5)[5:]
+            is_program = bool(path) and path[0].startswith("/") and not path[0].endswith("(deleted)")
+        elif name == "Pss":
+            whole = int(value.split()[0])
+        elif name == "Anonymous":  # of a file's pages, those that were written to
+            written = min(whole, int(value.split()[0])) if is_program else whole
+            held["page"] += written
+            held["program"] += whole - written
+    return {name: kib / 1024 for name, kib in held.items()}

@@ -13,24 +13,21 @@ import argparse
 import json
 import multiprocessing
 import os
-import queue
 import random
 import sys
 import tempfile
-import threading
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-
-import django
 
 from benchmarks import _watchers
 from benchmarks._browser import chromium, clock_offset_ns, cookie, in_page, signed_in
+from benchmarks._played import Played, Say, enter, numbers_of
+from decoding.comparison import Key
 from decoding.events import Drafted, Event, Finished, Started, Verified
 from tests.launcher.up import Up
 
@@ -66,10 +63,8 @@ def made_up(dice: random.Random) -> Iterator[Event]:
     yield Finished("length", written, now)
 
 
-def decode(order: Any, events_per_s: float, seconds: float, say: Callable[[Any], None], emitted: Emitted) -> None:
+def decode(order: Any, events_per_s: float, seconds: float, say: Say, emitted: Emitted) -> None:
     """In the engine's place: the samples of that order, one after another, until the time is over."""
-    from decoding import summary
-    from decoding.comparison import Key
     from worker.engine.tracing import Tracing, which
     from worker.messages import Began, Decoded
 
@@ -89,54 +84,21 @@ def decode(order: Any, events_per_s: float, seconds: float, say: Callable[[Any],
                 sink.emit(event)
                 more = event.accepted + 1 if isinstance(event, Verified) else 0
                 tokens.append((tokens[-1] if tokens else 0) + more)
-            numbers = summary.sample_from_events(
-                events, choice=key.choice, prompt=key.prompt.id, category=key.prompt.category, repeat=0,
-                tokens=[0] * tokens[-1], text="",
-            )  # fmt: skip
-            say(Decoded(numbers, tracing.flush()))
+            say(Decoded(numbers_of(events, key, tokens[-1]), tracing.flush()))
             if time.perf_counter() > end:
                 break
     say(None)
 
 
-class Comparison:
-    """One that is watched. Its worker is this process."""
+class Comparison(Played):
+    """One of which it is known when each event was finished."""
 
     def __init__(self) -> None:
-        from webapp.accounts import actor as actors
-        from webapp.accounts import services as accounts
-        from webapp.comparisons import services as comparisons
-        from webapp.registry.models import Dataset, Pair
-
-        by = actors.of_user(accounts.first_owner())
-        spec = comparisons.specify(pair=Pair.objects.first(), dataset=Dataset.objects.first(), strategies=STRATEGIES)
-        self.row = comparisons.launch(name="watched", spec=spec, by=by)
+        super().__init__(STRATEGIES)
         self.emitted = Emitted()
-        self.samples: dict[str, Which] = {}
 
-    def run(self, events_per_s: float, seconds: float) -> None:
-        from webapp.jobs import services as jobs
-        from worker.comparison_job import ComparisonJob
-        from worker.messages import Loaded
-        from worker.pulse import Pulse
-
-        while (job := jobs.claim(worker="bench", queues=["cpu"])) != self.row.job:
-            jobs.succeed(job=job)  # looking at the starter's models
-        pulse, reports = Pulse(lambda: None), queue.Queue()
-        pulse.start()
-        with pulse.holding(job) as hold:
-            work = ComparisonJob(hold, SimpleNamespace(pid=os.getpid()))
-            arguments = (work.order(), events_per_s, seconds, reports.put, self.emitted)
-            work.note(Loaded({"threads": 1, "device_name": "no device", "dtype": "none"}, {}))
-            threading.Thread(target=decode, args=arguments).start()
-            while (report := reports.get()) is not None:
-                work.note(report)
-            self.samples = {str(sample.pk): which for which, sample in work.samples.items()}
-            self.prompts = [prompt.id for prompt in arguments[0].prompts]
-            self.runs = {run.number: label for label, run in work.runs.items()}
-        jobs.succeed(job=job)
-        pulse.stop()
-        pulse.join()
+    def decode(self, events_per_s: float, seconds: float) -> None:
+        self.run(lambda order, say: decode(order, events_per_s, seconds, say, self.emitted))
 
     # ---- what became of it
 
@@ -177,9 +139,7 @@ class Comparison:
 
 def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
     up = Up(folder / "data", "--workers", "0").wait(300)
-    os.environ |= {"DRAFTHOUSE_DATA": str(up.data), "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
-                   "REDIS_URL": f"unix://{up.data}/valkey/valkey.sock"}  # fmt: skip
-    django.setup()
+    enter(up)
     hands = ThreadPoolExecutor(1)  # Django must not meet Playwright's loop
     comparison = hands.submit(Comparison).result()
     try:
@@ -199,7 +159,7 @@ def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
             end.close()  # so that nobody waits for a process that is gone
             assert line.recv() == "ready"
             before = seconds_of(up.pid_of("supervisor.web")), time.perf_counter()
-            hands.submit(comparison.run, asked.events, asked.seconds).result()
+            hands.submit(comparison.decode, asked.events, asked.seconds).result()
             cpu, wall = seconds_of(up.pid_of("supervisor.web")) - before[0], time.perf_counter() - before[1]
             heard = [comparison.heard(each) for each in line.recv()]
             page.wait_for_selector("#mode[data-mode=finished]")

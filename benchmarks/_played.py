@@ -1,0 +1,74 @@
+"""A comparison that is watched. Its worker is this process: what stands in for the model says when each round is over,
+and from there everything goes a worker's way: gathered, stored, nudged, read, sent."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import django
+
+from decoding.comparison import Key
+from decoding.events import Event
+from tests.launcher.up import Up
+
+Say = Callable[[Any], None]
+
+
+def enter(up: Up) -> None:
+    """Be one of this service's processes."""
+    os.environ |= {"DRAFTHOUSE_DATA": str(up.data), "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
+                   "REDIS_URL": f"unix://{up.data}/valkey/valkey.sock"}  # fmt: skip
+    django.setup()
+
+
+class Played:
+    def __init__(self, strategies: list[dict[str, Any]], repeats: int = 1) -> None:
+        from webapp.accounts import actor as actors
+        from webapp.accounts import services as accounts
+        from webapp.comparisons import services as comparisons
+        from webapp.registry.models import Dataset, Pair
+
+        by = actors.of_user(accounts.first_owner())
+        spec = comparisons.specify(
+            pair=Pair.objects.first(), dataset=Dataset.objects.first(), strategies=strategies, repeats=repeats
+        )
+        self.row = comparisons.launch(name="watched", spec=spec, by=by)
+        self.samples: dict[str, Any] = {}
+
+    def run(self, decode: Callable[[Any, Say], None]) -> None:
+        """`decode` gets the order and says what became of it, in the end None."""
+        from webapp.jobs import services as jobs
+        from worker.comparison_job import ComparisonJob
+        from worker.messages import Loaded
+        from worker.pulse import Pulse
+
+        while (job := jobs.claim(worker="bench", queues=["cpu"])) != self.row.job:
+            jobs.succeed(job=job)  # looking at the starter's models
+        pulse, reports = Pulse(lambda: None), queue.Queue()
+        pulse.start()
+        with pulse.holding(job) as hold:
+            work = ComparisonJob(hold, SimpleNamespace(pid=os.getpid()))
+            order = work.order()
+            work.note(Loaded({"threads": 1, "device_name": "no device", "dtype": "none"}, {}))
+            threading.Thread(target=decode, args=(order, reports.put)).start()
+            while (report := reports.get()) is not None:
+                work.note(report)
+            self.samples = {str(sample.pk): which for which, sample in work.samples.items()}
+            self.prompts = [prompt.id for prompt in order.prompts]
+            self.runs = {run.number: label for label, run in work.runs.items()}
+        jobs.succeed(job=job)
+        pulse.stop()
+        pulse.join()
+
+
+def numbers_of(events: list[Event], key: Key, count: int) -> Any:
+    """What the engine would say of a sample of so many tokens."""
+    from decoding import summary
+
+    return summary.sample_from_events(events, choice=key.choice, prompt=key.prompt.id, category=key.prompt.category,
+                                      repeat=key.repeat, tokens=[0] * count, text="")  # fmt: skip

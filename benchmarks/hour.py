@@ -1,0 +1,168 @@
+"""What the page of a comparison holds while it is watched for an hour, minute by minute.
+
+    ./drafthouse bench hour [--minutes 60] [--events 400] [--trace FILE] [--json FILE]
+
+The starter pair is recorded first (or was, by `./drafthouse compare --trace FILE`), and told again and again, every
+round as long after the one before as it was, but that there are `--events` a second, as on a quiet machine. They go a
+worker's way, through database, web server and socket, to a Chromium that shows the race, the text and the evidence.
+
+What is counted is the memory of the page's process: everything it holds alone and its share of what it shares
+(proportional set size). Of that, `program` is what was mapped from Chromium's own files and never written to: code that
+every page has, an empty one too. `page` is the rest: scripts, elements, layout, pictures, whatever was not swept yet.
+The bar is held against both together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+from benchmarks._browser import chromium, held_mib, renderer, signed_in
+from benchmarks._played import Played, Say, enter, numbers_of
+from benchmarks._serving import load, verdict
+from benchmarks.live import seconds_of
+from decoding.comparison import Key
+from decoding.events import Event, from_dict
+from decoding.spec import parse_choices
+from decoding.summary import AUTOREGRESSIVE
+from tests.launcher.up import Up
+
+ROOT = Path(__file__).parents[1]
+PROMPTS = ROOT / "starter" / "prompts" / "code.jsonl"
+STRATEGIES = "static:2,static:4,threshold,ssd:4"
+RECORDED = 16  # prompts
+REPEATS = 10  # of hundreds of prompts: more than an hour has time for
+MEMORY_MIB = 200.0
+
+Recorded = dict[str, list[list[Event]]]  # label → of each prompt its events
+
+
+def record(to: Path) -> None:
+    command = [ROOT / "drafthouse", "compare", "--prompts", PROMPTS, "--split", "test", "--limit", str(RECORDED),
+               "--strategies", STRATEGIES, "--threads", "1", "--trace", to]  # fmt: skip
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def read(path: Path) -> Recorded:
+    texts: dict[tuple[str, str], list[Event]] = {}
+    for line in path.read_text().splitlines():
+        event = json.loads(line)
+        texts.setdefault((event.pop("strategy"), event.pop("prompt")), []).append(
+            from_dict({name: value for name, value in event.items() if name != "repeat"})
+        )
+    found: Recorded = {}
+    for (label, _), events in texts.items():
+        found.setdefault(label, []).append(events)
+    return found
+
+
+def over_ns(event: Event) -> int:
+    """When it was, on its sample's clock."""
+    return int(getattr(event, "end_ns", None) or event.prefill_ns)  # type: ignore[union-attr]
+
+
+def pace(recorded: Recorded, events_per_s: float) -> float:
+    """How much faster than it was recorded it has to be told."""
+    samples = [events for texts in recorded.values() for events in texts]
+    return events_per_s * sum(over_ns(events[-1]) for events in samples) / 1e9 / sum(map(len, samples))
+
+
+def tell(order: Any, recorded: Recorded, faster: float, until: float, say: Say) -> None:
+    """In the engine's place: the samples of that order, one after another, until the time is over."""
+    from tokenizers import Tokenizer
+
+    from worker.engine.tracing import Tracing, which
+    from worker.messages import Began, Decoded
+
+    texts = {label: cycle(samples) for label, samples in recorded.items()}
+    words = Tokenizer.from_file(str(ROOT / "starter" / "pair" / "target" / "tokenizer.json"))
+    keys = (Key(choice, prompt, repeat) for repeat in range(order.repeats)
+            for prompt in order.prompts for choice in order.choices)  # fmt: skip
+    begun = time.monotonic()
+    with Tracing(say, lambda tokens: words.decode(list(tokens))) as tracing:
+        for key in keys:
+            say(Began(which(key)))
+            sink, events = tracing.sink_for(key), next(texts[key.choice.label])
+            for event in events:
+                time.sleep(max(0.0, begun + over_ns(event) / 1e9 / faster - time.monotonic()))
+                sink.emit(event)
+            begun = max(time.monotonic(), begun + over_ns(events[-1]) / 1e9 / faster)
+            say(Decoded(numbers_of(events, key, events[-1].new_tokens), tracing.flush()))
+            if begun > until:
+                break
+    say(None)
+
+
+def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    if not asked.trace:
+        record(trace := folder / "trace.jsonl")
+    recorded = read(asked.trace or trace)
+    faster = pace(recorded, asked.events)
+    up = Up(folder / "data", "--workers", "0").wait()
+    enter(up)
+    hands = ThreadPoolExecutor(1)  # Django must not meet Playwright's loop
+    strategies = [{"strategy": choice.strategy, "params": choice.params}
+                  for label in recorded for choice in parse_choices(label) if label != AUTOREGRESSIVE]  # fmt: skip
+    comparison = hands.submit(Played, strategies, REPEATS).result()
+    minutes = []
+    try:
+        with chromium() as browser:
+            page = signed_in(browser, up.said.split("half an hour: ")[-1].split()[0]).new_page()
+            page.goto("about:blank")
+            floor = held_mib(page)
+            page.goto(f"{up.address}/comparisons/{comparison.row.pk}/")
+            page.wait_for_selector("#mode[data-mode=live]")
+            web, begun = up.pid_of("supervisor.web"), time.monotonic()
+            until = begun + 60 * asked.minutes
+            telling = hands.submit(comparison.run, lambda order, say: tell(order, recorded, faster, until, say))
+            while not telling.done():
+                page.wait_for_timeout(1000 * min(60.0, 1 + max(0.0, until - time.monotonic())))
+                minutes.append(minute(page, web, (time.monotonic() - begun) / 60))
+                print(json.dumps(minutes[-1]), flush=True)
+            telling.result()
+    finally:
+        up.interrupt()
+    return {"load": load(), "faster_than_recorded": round(faster, 2), "empty_page": rounded(floor), "minutes": minutes}
+
+
+def minute(page: Any, web: int | None, since: float) -> dict[str, float]:
+    held = rounded(held_mib(page))
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
+    session.detach()
+    return {"minute": round(since, 1), "mib": round(sum(held.values()), 1), **held,
+            "heap": round(metrics["JSHeapTotalSize"] / 2**20, 1), "nodes": int(metrics["Nodes"]),
+            "page_cpu_s": round(seconds_of(renderer(page)), 1), "web_cpu_s": round(seconds_of(web), 1)}  # fmt: skip
+
+
+def rounded(held: dict[str, float]) -> dict[str, float]:
+    return {name: round(mib, 1) for name, mib in held.items()}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--events", type=float, default=400, help="a second, on average")
+    parser.add_argument("--trace", type=Path, help="as `./drafthouse compare --trace` wrote it")
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="dh-hour-") as folder:
+        found = watched(asked, Path(folder))
+    if asked.json:
+        asked.json.write_text(json.dumps(found, indent=1) + "\n")
+    most = max(found["minutes"], key=lambda minute: minute["mib"])
+    print(f"empty page: {found['empty_page']}; told {found['faster_than_recorded']} times as fast as recorded")
+    return int(not verdict(f"MiB of the page's process at most, in minute {most['minute']}", most["mib"], MEMORY_MIB))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
