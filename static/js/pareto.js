@@ -23,7 +23,7 @@ export function pareto(place, chart) {
       svg("path", { class: value === 1 ? "one" : "rule", d: `M${LEFT},${y(value)}H${width - RIGHT}` }),
       svg("text", { x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, `${value}×`))),
     ...ticks(most, Math.max(3, Math.round(width / 140))).map((value) =>
-      svg("text", { x: x(value), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, written(value, kind))),
+      svg("text", { x: x(value), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, kind === "share" ? written(value, kind) : String(value))),
     svg("text", { class: "name", x: width - RIGHT, y: HEIGHT - 6, "text-anchor": "end" }, `${title} →`),
     svg("path", { class: "front", d: steps(line.map((run) => [x(run.values[name]), y(run.values.speedup)]), width - RIGHT) }),
     ...runs.map((run) => point(run, x(run.values[name]), y)),
