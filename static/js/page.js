@@ -4,6 +4,7 @@ const typing = (target) => target.closest("input, textarea, select, [contentedit
 let awaiting = false; // a `g` was pressed
 
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") closeMenus();
   if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
   if (awaiting) {
     awaiting = false;
@@ -28,10 +29,17 @@ document.addEventListener("click", async (event) => {
     copy.textContent = "Copied";
   }
   if (event.target.closest("[data-keys]")) document.getElementById("keys").showModal();
-  for (const menu of document.querySelectorAll("details.menu[open]")) {
-    if (!menu.contains(event.target)) menu.open = false;
-  }
+  closeMenus(event.target);
 });
+
+/** All but one that holds this; whoever was in it with the keyboard is at its name again. */
+function closeMenus(inside = null) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (inside && menu.contains(inside)) continue;
+    if (menu.contains(document.activeElement)) menu.querySelector("summary").focus();
+    menu.open = false;
+  }
+}
 
 document.addEventListener("input", (event) => {
   const form = event.target.closest("form[data-api]");

@@ -12,6 +12,7 @@ import pytest
 from django.db import connections
 from django.test import Client
 from django.urls import NoReverseMatch, get_resolver, reverse
+from playwright.sync_api import expect
 
 from tests.webapp.browser.conftest import AXE
 from tests.webapp.everything import one_of_everything
@@ -59,6 +60,17 @@ def test_the_history_of_a_job_has_room_for_its_sentences(open_page, addresses):
     page = open_page(addresses["job"], viewport={"width": 1280, "height": 900})
     box, whole = (page.locator(part).bounding_box() for part in (".history table", "main"))
     assert box["width"] > 0.9 * (whole["width"] - 64)
+
+
+def test_escape_closes_the_menu_and_leaves_the_keyboard_at_its_name(open_page, world):
+    page = open_page("/comparisons/")
+    page.focus(".menu summary")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.locator(".menu a:focus")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".menu a").first).to_be_hidden()
+    expect(page.locator(".menu summary")).to_be_focused()
 
 
 def refused_quietly(page, path: str) -> None:
