@@ -2,16 +2,18 @@
 
 import os
 
+import django
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
-from django.core.asgi import get_asgi_application
 
 from webapp.core.bodies import LimitBodies
+from webapp.core.waiting import InTurns
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
 settings.DATABASES["default"] |= settings.WEB_CONNECTIONS
-http = LimitBodies(get_asgi_application(), longest=settings.CHUNK_BYTES)
+django.setup(set_prefix=False)
+http = LimitBodies(InTurns(), longest=settings.CHUNK_BYTES)
 
 from webapp.live.routing import websocket_urlpatterns  # noqa: E402  models are there only now
 

@@ -75,7 +75,6 @@ INSTALLED_APPS = [
     "webapp.live",
 ]
 MIDDLEWARE = [
-    "webapp.core.waiting.turns",
     "webapp.core.middleware.request_id",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",

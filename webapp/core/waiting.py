@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIHandler
 from django.db import close_old_connections
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.utils.decorators import sync_and_async_middleware
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 
 AT_WORK = 16  # requests that are answered at the same time; a few less than there are connections to PostgreSQL
 PIECE = 64 * 1024  # of an answer that is made as it is sent
 
-Answer = HttpResponse | StreamingHttpResponse
 
-
-@sync_and_async_middleware
-def turns(get_response: Callable[[HttpRequest], Awaitable[Answer]]) -> Callable[[HttpRequest], object]:
+class InTurns(ASGIHandler):
     """Each request at work has a thread, and a connection to the database. Two hundred of them would only be in each
-    other's way, so the rest waits here, in order and with neither. Who waits for news is asleep and does not count."""
-    if not inspect.iscoroutinefunction(get_response):
-        return get_response  # not in a web server
-    places = asyncio.Semaphore(AT_WORK)
+    other's way, so the rest waits here, in order and with neither. Who waits for news is asleep and does not count.
 
-    async def middleware(request: HttpRequest) -> Answer:
+    No middleware, because Django makes one that could be either kind a synchronous one, beside others that are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._places = asyncio.Semaphore(AT_WORK)
+
+    async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         if "wait" in request.GET:
-            return await get_response(request)
-        async with places:
-            answer = await get_response(request)
+            return await self._answer(request)
+        async with self._places:
+            answer = await self._answer(request)
         if isinstance(answer, StreamingHttpResponse) and not answer.is_async:
-            answer.streaming_content = _by_turns(iter(answer), places)
+            answer.streaming_content = _by_turns(iter(answer), self._places)
         return answer
 
-    return middleware
+    async def _answer(self, request: HttpRequest) -> Any:
+        return await super().get_response_async(request)
 
 
 async def _by_turns(parts: Iterator[bytes], places: asyncio.Semaphore) -> AsyncIterator[bytes]:

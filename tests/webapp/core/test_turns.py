@@ -1,0 +1,109 @@
+"""What the web server does when many ask at once, and when an answer is long."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+from asgiref.sync import ThreadSensitiveContext
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.test import RequestFactory
+from django.urls import path
+
+from webapp.core.waiting import AT_WORK, InTurns
+
+LINE, COUNT = "x" * 1023 + "\n", 1000
+PATIENCE = 60
+
+
+class Inside:
+    """Who is at work. Nobody leaves before as many are there as may be."""
+
+    def __init__(self) -> None:
+        self.full = threading.Barrier(AT_WORK)
+        self.now = self.most = 0
+        self.lock = threading.Lock()
+
+    def work(self) -> None:
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        self.full.wait(PATIENCE)
+        with self.lock:
+            self.now -= 1
+
+
+class Long:
+    """An answer, and how much of it somebody has asked for so far."""
+
+    made = 0
+
+    def lines(self) -> Iterator[str]:
+        for _ in range(COUNT):
+            self.made += 1
+            yield LINE
+
+
+inside = Inside()
+answers: list[Long] = []
+
+
+def hold(request: HttpRequest) -> HttpResponse:
+    inside.work()
+    return HttpResponse("done")
+
+
+def long(request: HttpRequest) -> StreamingHttpResponse:
+    answers.append(Long())
+    return StreamingHttpResponse(answers[-1].lines())
+
+
+urlpatterns = [path("hold/", hold), path("long/", long)]
+
+
+@pytest.fixture
+def server(settings) -> InTurns:
+    """All that stands between the network and a view, with views of these tests."""
+    settings.ROOT_URLCONF, settings.ALLOWED_HOSTS = __name__, ["testserver"]
+    answers.clear()
+    return InTurns()
+
+
+async def ask(server: InTurns, address: str) -> HttpResponse | StreamingHttpResponse:
+    async with ThreadSensitiveContext():  # a thread for each request, as the server has
+        return await server.get_response_async(RequestFactory().get(address))
+
+
+def test_so_many_are_at_work_and_the_rest_waits(server):
+    async def crowd() -> list[int]:
+        return [
+            answer.status_code for answer in await asyncio.gather(*(ask(server, "/hold/") for _ in range(AT_WORK * 3)))
+        ]
+
+    assert asyncio.run(crowd()) == [200] * AT_WORK * 3
+    assert inside.most == AT_WORK
+
+
+def test_a_long_answer_is_made_as_it_is_taken(server):
+    async def read() -> list[bytes]:
+        pieces = aiter(await ask(server, "/long/"))
+        first = await anext(pieces)
+        assert answers[0].made < COUNT / 10
+        return [first, *[piece async for piece in pieces]]
+
+    pieces = asyncio.run(read())
+    assert b"".join(pieces) == LINE.encode() * COUNT
+    assert len(pieces) > 10
+
+
+def test_who_reads_slowly_keeps_no_turn_from_others(server):
+    async def read() -> int:
+        slow = [aiter(await ask(server, "/long/")) for _ in range(2 * AT_WORK)]
+        for pieces in slow:
+            await anext(pieces)
+        return len([piece async for piece in await ask(server, "/long/")])
+
+    assert asyncio.run(asyncio.wait_for(read(), PATIENCE)) > 10
+    assert [one.made < COUNT for one in answers] == [True] * 2 * AT_WORK + [False]
