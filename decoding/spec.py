@@ -317,4 +317,5 @@ class Sampling:
 
 def _within(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:  # NaN fails too
-        raise BadSampling(f"{name} is {value}; it must lie between {low:g} and {high:g}.")
+        bounds = " and ".join(f"{bound:,}" if isinstance(bound, int) else f"{bound:g}" for bound in (low, high))
+        raise BadSampling(f"{name} is {value}; it must lie between {bounds}.")

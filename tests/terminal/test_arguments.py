@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from decoding.errors import DrafthouseError
-from worker.terminal.arguments import BOX, Asked, read_arguments
+from decoding.spec import STRATEGIES
+from worker.terminal.arguments import BOX, Asked, parser_of, read_arguments
 
 
 @pytest.fixture
@@ -74,6 +75,7 @@ def test_the_pair_in_the_box_brings_prompts_and_settings_that_flags_override() -
         ("--limit 0", "--limit: '0' is not a whole number from 1 up."),
         ("--temperature hot", "--temperature: invalid float value: 'hot'."),
         ("--temperature -1", "temperature is -1.0; it must lie between 0 and 10."),
+        ("--max-new-tokens 0", "max_new_tokens is 0; it must lie between 1 and 1,000,000."),
         ("--strategies statik", "There is no strategy 'statik'"),
         ("--strategies static:0", "static: lookahead is '0', outside 1 to 64."),
         ("--strategies static:4,static:4", "static:4 is named twice"),
@@ -85,6 +87,20 @@ def test_a_slip_is_told_in_a_sentence(prompts: Path, more: str, sentence: str) -
     with pytest.raises(DrafthouseError) as told:
         ask(prompts, *more.split())
     assert str(told.value).startswith(sentence)
+
+
+def test_a_slip_points_to_the_help_of_its_own_command() -> None:
+    with pytest.raises(DrafthouseError, match=r"\./drafthouse plan --help lists what there is"):
+        parser_of("plan", "").parse_args(["--fast"])
+
+
+def test_the_help_names_every_setting_of_every_strategy(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        read_arguments(["--help"])
+    told = capsys.readouterr().out
+    for spec in STRATEGIES.values():
+        assert spec.slug in told
+        assert all(f"{param.name}=" in told for param in spec.params)
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,15 @@ def test_a_bound_and_a_peer_are_explained() -> None:
     assert "assisted:20 is the transformers library on the same weights" in text
 
 
+def test_where_others_used_the_machine_the_result_ends_with_a_doubt() -> None:
+    document = {"verdict": "static:4 is faster.", "strategies": [row("autoregressive")]}
+    others = "Other programs used 40% of the 2 cores."
+    quiet = result({**document, "noise": ""}, Palette(is_coloured=False))
+    assert "Noisy" not in quiet
+    noisy = result({**document, "noise": others}, Palette(is_coloured=False)).splitlines()
+    assert noisy[-1] == f"Noisy: {others} Repeat it on a quiet machine before you rely on small differences."
+
+
 def test_one_prompt_is_not_given_an_interval() -> None:
     lonely = row("static:4", speedup={"median": 1.5, "low": None, "high": None, "prompts": 1})
     assert "1.50 (one prompt)" in result({"verdict": "", "strategies": [lonely]}, Palette(is_coloured=False))

@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 
 from decoding.errors import BadPrompts, DrafthouseError
 from decoding.prompts import FORMS, Prompt, decode, read_prompts
-from decoding.spec import STRATEGIES, Choice, Sampling, choose, parse_choices
+from decoding.spec import Choice, Sampling, choose, parse_choices
+from worker.terminal.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 STRATEGIES_UNLESS_NAMED = "autoregressive,static:4,heuristic,threshold:0.4"
@@ -116,14 +117,14 @@ def read_bench(given: argparse.Namespace, split: str | None, *, all_splits: bool
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         what = message.removeprefix("argument ")
-        raise BadArguments(f"{what[0].upper()}{what[1:]}. ./drafthouse compare --help lists what there is.")
+        raise BadArguments(f"{what[0].upper()}{what[1:]}. {self.prog} --help lists what there is.")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = parser_of(
         "compare",
         "Run decoding strategies side by side on one pair of models and say which is how much faster.",
-        epilog="strategies:\n" + "\n".join(f"  {slug:15} {spec.summary}" for slug, spec in STRATEGIES.items()),
+        epilog=catalogue(),
     )
     what = parser.add_argument_group("what is compared")
     what.add_argument(
@@ -160,7 +161,12 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
     machine = parser.add_argument_group("where it runs")
     machine.add_argument("--device", default="auto", help="auto (the default), cpu, cuda:0, …")
     machine.add_argument("--dtype", default="auto", choices=("auto", "float32", "bfloat16"))
-    machine.add_argument("--threads", type=count_of, metavar="N", help="processor threads for both models")
+    machine.add_argument(
+        "--threads",
+        type=count_of,
+        metavar="N",
+        help="processor threads of each model; fewer where others use the cores",
+    )
     machine.add_argument(
         "--runner", default="auto", choices=("auto", "transformers"), help="auto: our own where it knows the family"
     )
@@ -175,13 +181,17 @@ def _add_sampling(group: argparse._ArgumentGroup) -> None:
         metavar="T",
         help="0, unless the pair differs, takes the likeliest token",
     )
-    group.add_argument("--top-k", type=int, metavar="K")
-    group.add_argument("--top-p", type=float, metavar="P")
-    group.add_argument("--repetition-penalty", type=float, metavar="R")
+    group.add_argument("--top-k", type=int, metavar="K", help="of the K likeliest tokens; 0, the default, is all")
+    group.add_argument(
+        "--top-p", type=float, metavar="P", help="of the likeliest that come to P; 1, the default, is all"
+    )
+    group.add_argument(
+        "--repetition-penalty", type=float, metavar="R", help="1, unless the pair differs, holds nothing back"
+    )
     group.add_argument(
         "--dice", choices=("ratio", "shared"), help="shared, the default, gives every strategy the same text"
     )
-    group.add_argument("--seed", type=int, metavar="N")
+    group.add_argument("--seed", type=int, metavar="N", help="of the dice, 0 unless given")
     group.add_argument("--stop", action="append", metavar="TEXT", help="end at this text; may be given several times")
     group.add_argument("--ignore-eos", action="store_true", default=None, help="go on after the model's end token")
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 
 from decoding.comparison import WARM_UP_TOKENS, Comparison, no_sink
 from decoding.summary import Sample
+from worker import noise
 from worker.terminal.arguments import Asked
 from worker.terminal.document import document, write_document
 from worker.terminal.files import whole_file
@@ -24,6 +25,7 @@ def run(asked: Asked) -> bool:
     with ExitStack() as outputs:
         json_file = outputs.enter_context(whole_file(asked.json)) if asked.json else None
         trace = Trace(outputs.enter_context(whole_file(asked.trace))) if asked.trace else None
+        before = noise.mark(os.getpid())
         loaded = load_pair(asked)
         outputs.callback(loaded.pair.close)
         interrupt = Interrupt()
@@ -40,9 +42,14 @@ def run(asked: Asked) -> bool:
             comparison.tokens(prompt)  # one that cannot be decoded is told now, not after an hour
         loaded.pair.begin(asked.choices)  # likewise, what this machine cannot run
         announce(asked, loaded)
+        if others := noise.between(before, noise.mark(os.getpid())):
+            say(crowded(others, loaded.target.runner.facts.threads))
+        say(f"Warming up: the first {WARM_UP_TOKENS} tokens of each strategy do not count.\n")
         comparison.warm_up()
+        before = noise.mark(os.getpid())
         with interrupt:
             samples = decode_all(comparison, asked.sample_count, trace)
+        noisy = noise.between(before, noise.mark(os.getpid()))
         if not samples:
             raise KeyboardInterrupt  # before the first prompt was done: there is nothing to show
         complete = len(samples) == asked.sample_count
@@ -50,6 +57,7 @@ def run(asked: Asked) -> bool:
             asked,
             samples,
             complete=complete,
+            noise=noisy,
             pair=loaded.about(),
             hardware=loaded.hardware(asked.choices),
             runners={choice.label: loaded.runner_of(choice) for choice in asked.choices},
@@ -71,12 +79,20 @@ def announce(asked: Asked, loaded: LoadedPair) -> None:
     threads = f"{facts.threads} thread" + ("s" if facts.threads > 1 else "")
     say(f"{asked.material.name}: target {target}, draft {draft} parameters")
     say(f"{facts.device_name}, {threads}, {facts.runner} runner, {facts.dtype} on {facts.weights} weights")
-    say(f"{len(asked.prompts)} prompts of {prompts} × {len(asked.choices)} strategies{repeats}")
+    count = f"{len(asked.prompts)} prompt" + ("s" if len(asked.prompts) > 1 else "")
+    say(f"{count} of {prompts} × {len(asked.choices)} strategies{repeats}")
     for choice in filter(loaded.pair.process_of, asked.choices):
         say(f"{choice.label} on {loaded.pair.hardware_of(choice)}")
     for remark in (*loaded.remarks, *asked.remarks):
         say(remark)
-    say(f"Warming up: the first {WARM_UP_TOKENS} tokens of each strategy do not count.\n")
+
+
+def crowded(others: str, threads: int) -> str:
+    """What it means for what is about to run that others use the machine."""
+    waiting = (
+        " The threads of a model wait for one another: --threads 1 may be many times as fast." if threads > 1 else ""
+    )
+    return f"{others} Times taken beside them are unsteady.{waiting}"
 
 
 def size(parameters: int) -> str:

@@ -12,7 +12,8 @@ from worker.terminal.loading import LoadedPair, load_pair
 def loaded(bench: Bench) -> LoadedPair:
     ready = load_pair(bench)
     facts = ready.target.runner.facts
-    say(f"{ready.name} on {facts.device_name}, {facts.threads} threads, {facts.runner} runner, {facts.dtype}")
+    threads = f"{facts.threads} thread" + ("s" if facts.threads > 1 else "")
+    say(f"{ready.name} on {facts.device_name}, {threads}, {facts.runner} runner, {facts.dtype}")
     return ready
 
 

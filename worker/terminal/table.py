@@ -19,6 +19,8 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
     strategies = document["strategies"]
     lines = [palette.bold(document["verdict"]), "", *_table(strategies, palette), ""]
     lines += [palette.dim(note) for note in notes(strategies)]
+    if noise := document.get("noise"):
+        lines += ["", f"Noisy: {noise} Repeat it on a quiet machine before you rely on small differences."]
     return "\n".join(lines)
 
 
