@@ -43,7 +43,8 @@ class Layout:
 def prepare(weight: Tensor, bias: Tensor | None, layout: Layout) -> Apply:
     """A function from rows [n, in] to rows [n, out]. The weight [out, in] may be dropped afterwards."""
     bias = None if bias is None else bias.to(layout.dtype)
-    if layout.way == "half":
+    # Asked of each matrix: packing would turn what float16 does not hold, NaN too, into large numbers without a word.
+    if layout.way == "half" and fits_half(weight):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch announces the function's end; the pin decides when that matters
             half = _pack_half(weight.float())

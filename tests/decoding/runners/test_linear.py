@@ -58,6 +58,17 @@ def test_weights_that_float16_does_not_hold_are_laid_out_otherwise() -> None:
     assert fastest(exact, [torch.float32]).way in ("packed", "plain")
 
 
+@pytest.mark.parametrize("odd", [float("nan"), 1e5])
+def test_one_matrix_that_float16_does_not_hold_keeps_its_numbers(odd: float) -> None:
+    """A layer beyond those that the layout was chosen on, in a checkpoint that is damaged or just larger there."""
+    matrix = weight(96, 160)
+    matrix[3, 7] = odd
+    rows = torch.randn(2, 160, generator=torch.Generator().manual_seed(2))
+    expected = F.linear(rows, matrix)
+    apply = laid_out(matrix, None, Layout("half", torch.float32))
+    torch.testing.assert_close(apply(rows), expected, equal_nan=True)
+
+
 def test_the_dtype_asked_for_is_the_dtype_taken() -> None:
     assert fastest([weight(64, 64)], [torch.float32]).dtype == torch.float32
     assert fastest([weight(64, 64)], [torch.bfloat16]).dtype == torch.bfloat16
