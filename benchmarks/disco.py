@@ -172,6 +172,7 @@ def measure(
     return {
         "sampling": sampling.to_dict(),
         "prompts": {"training": len(material.training), "test": len(material.test), "repeats": repeats},
+        "looks_at": classifier.card["looks_at"],
         "auc": classifier.card["metrics"]["auc"],
         "ablations": classifier.card["ablations"],
         "thresholds": classifier.card["thresholds"],
@@ -195,6 +196,7 @@ def show(result: dict[str, Any], title: str) -> None:
         f"\r\x1b[K\n{title}: trained on {result['prompts']['training']} prompts, area under the ROC {result['auc']:.3f}"
     )
     costs = result["costs"]
+    print(f"  looks at {', '.join(result['looks_at'])}")
     print(f"  verification {costs['target'][1] * 1e6:.0f} µs, drafted token {costs['draft'] * 1e6:.0f} µs, ", end="")
     print(f"decision {costs['decision'] * 1e6:.0f} µs, one more row {Costs(**costs).row() * 1e6:.0f} µs")
     print(f"  {'':44} predicted  measured")
