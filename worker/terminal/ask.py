@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+from worker.terminal.ending import ended
 from worker.terminal.service import HERE, Refused, Service, exit_with
 
 
@@ -43,4 +44,4 @@ def shown(answer: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(ended(main, sys.argv[1:]))

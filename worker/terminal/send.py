@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from worker.terminal.ending import ended
 from worker.terminal.service import HERE, PATIENCE, REFUSED, Refused, Service, exit_with
 
 CHUNK = 8 * 1024 * 1024
@@ -109,4 +110,4 @@ def _listed(paths: Sequence[Path]) -> Iterator[Listed]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(ended(main, sys.argv[1:]))
