@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
 from webapp.accounts.models import Team
@@ -29,6 +29,11 @@ def present(team: Team, shas: Iterable[str]) -> set[str]:
         part = Chunk.objects.filter(team=team, sha256__in=wanted[start : start + AT_ONCE])
         found.update(part.values_list("sha256", flat=True))
     return found
+
+
+def claim(team: Team, sha256: str) -> bool:
+    """Is it here? Then it stays for now: a sweep under way leaves it, and one that has it already is waited for."""
+    return bool(Chunk.objects.filter(team=team, sha256=sha256).update(created=timezone.now()))
 
 
 def note(team: Team, sha256: str, size: int) -> None:
@@ -55,7 +60,7 @@ def keep_stream(team: Team, path: str, stream: Any) -> UploadedFile:
     shas, size = [], 0
     while content := _read_fully(stream, settings.CHUNK_BYTES):
         sha = hashlib.sha256(content).hexdigest()
-        if sha not in present(team, [sha]):
+        if not claim(team, sha):
             check_quota(team, len(content))
             store.current().put(team.pk, sha, len(content), io.BytesIO(content))
             note(team, sha, len(content))
@@ -68,16 +73,20 @@ def sweep(team: Team) -> int:
     """Delete what no upload has, how many. What is being unpacked has no rows yet, so its team is left alone."""
     if Upload.objects.filter(team=team, state=Upload.State.UNPACKING).exists():
         return 0
+    old = Chunk.objects.filter(team=team, created__lt=timezone.now() - YOUNG)
+    candidates = list(old.values_list("sha256", flat=True))
+    used = {sha for chunks in UploadedFile.objects.filter(upload__team=team).values_list("chunks", flat=True)
+            for sha in chunks}  # fmt: skip
+    return sum(_forget(old, team, sha) for sha in candidates if sha not in used)
+
+
+def _forget(old: QuerySet[Chunk], team: Team, sha256: str) -> bool:
+    """Row and content go together: who sends it anew meanwhile waits for the row, and so puts it after this."""
     with transaction.atomic():
-        used = {sha for chunks in UploadedFile.objects.filter(upload__team=team).values_list("chunks", flat=True)
-                for sha in chunks}  # fmt: skip
-        old = Chunk.objects.filter(team=team, created__lt=timezone.now() - YOUNG)
-        unused = [sha for sha in old.values_list("sha256", flat=True) if sha not in used]
-        for start in range(0, len(unused), AT_ONCE):
-            Chunk.objects.filter(team=team, sha256__in=unused[start : start + AT_ONCE]).delete()
-    for sha in unused:
-        store.current().delete(team.pk, sha)
-    return len(unused)
+        is_gone = bool(old.filter(sha256=sha256).delete()[0])
+        if is_gone:
+            store.current().delete(team.pk, sha256)
+    return is_gone
 
 
 def _read_fully(stream: Any, wanted: int) -> bytes:

@@ -21,7 +21,7 @@ class Chunk(models.Model):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="chunks")
     sha256 = models.CharField(max_length=64, validators=[SHA256])
     size = models.PositiveIntegerField()
-    created = models.DateTimeField(default=timezone.now)
+    created = models.DateTimeField(default=timezone.now)  # or sent again, which is as good
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "sha256"], name="one_chunk_per_team_and_content")]

@@ -90,7 +90,7 @@ def _still_due(upload: Upload, sha256: str, by: Actor) -> int | None:
     sizes = _sizes(Listed(file.path, file.size, tuple(file.chunks)) for file in upload.files.all())
     if sha256 not in sizes:
         raise NotFound(f"No file of this upload has a chunk {sha256}.", code="chunk-not-listed")
-    if sha256 in chunks.present(upload.team, [sha256]):
+    if chunks.claim(upload.team, sha256):
         return None
     chunks.check_quota(upload.team, sizes[sha256])
     return sizes[sha256]

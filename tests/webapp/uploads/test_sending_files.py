@@ -7,11 +7,13 @@ import resource
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
-from webapp.uploads import services
+from webapp.uploads import chunks, services
 from webapp.uploads.models import Chunk, Upload, UploadedFile
-from webapp.uploads.reading import FileReader
+from webapp.uploads.reading import FileReader, whole
+from webapp.uploads.store import StoreAway
 
 pytestmark = pytest.mark.usefixtures("storage")
 CHUNK = 8 * 1024 * 1024
@@ -138,6 +140,35 @@ def test_the_sweep_removes_what_nobody_uses_and_only_that(world, stored):
     assert services.sweep() == (1, 1)
     assert stored() == [sha(b"kept")]
     assert services.missing(kept) == []
+
+
+def test_what_is_kept_again_while_the_sweep_is_at_work_stays(world, stored):
+    """Between finding that nobody uses a chunk and deleting it, somebody may send the same content."""
+    by = world.actor(world.bob)
+    services.keep(team=world.team, name="old", files=[("a.txt", b"the same")], by=by)
+    Upload.objects.update(created=timezone.now() - timedelta(days=8))
+    Chunk.objects.update(created=timezone.now() - timedelta(days=8))
+
+    def send_first(execute, sql, params, many, context):
+        if sql.startswith('DELETE FROM "uploads_chunk"') and not Upload.objects.exists():
+            services.keep(team=world.team, name="new", files=[("b.txt", b"the same")], by=by)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(send_first):
+        assert services.sweep() == (1, 0)
+    kept = UploadedFile.objects.get(path="b.txt")
+    assert stored() == [chunk.sha256 for chunk in Chunk.objects.all()] == kept.chunks
+    assert whole(kept, world.team.pk, longest=100) == b"the same"
+
+
+def test_a_chunk_that_the_store_will_not_let_go_is_still_counted(world, bucket, settings):
+    services.keep(team=world.team, name="old", files=[("a.txt", b"the same")], by=world.actor(world.bob))
+    Upload.objects.all().delete()
+    Chunk.objects.update(created=timezone.now() - timedelta(days=8))
+    settings.S3_BUCKET = "no-such-bucket"
+    with pytest.raises(StoreAway):
+        chunks.sweep(world.team)
+    assert Chunk.objects.exists()
 
 
 def test_memory_stays_flat_while_chunks_are_taken_in(world):
