@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Protocol
 from uuid import UUID
 from weakref import WeakKeyDictionary
@@ -137,8 +139,23 @@ class Board:
 
     def _deliver(self, frames: list[Frame]) -> None:
         if frames:
+            shared: list[Frame] = [Shared(frame) for frame in frames]
             for deliver in list(self.readers):
-                deliver(frames)
+                deliver(shared)
+
+
+class Shared(Frame):
+    """A frame that many are told as it is: written down once, for all of them."""
+
+    @cached_property
+    def text(self) -> str:
+        return json.dumps(self, separators=(",", ":"))
+
+
+def written(frames: Sequence[Frame]) -> str:
+    """What goes over a socket."""
+    texts = (frame if isinstance(frame, Shared) else Shared(frame) for frame in frames)
+    return f"[{','.join(frame.text for frame in texts)}]"
 
 
 async def within(seconds: float, event: asyncio.Event) -> None:

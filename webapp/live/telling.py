@@ -7,7 +7,6 @@ the cursor says so and not the timing.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from urllib.parse import parse_qs
 
@@ -18,7 +17,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from webapp.accounts import actor as actors
 from webapp.accounts.actor import Actor
 from webapp.live import board, tickets
-from webapp.live.board import Watching, within
+from webapp.live.board import Watching, within, written
 from webapp.live.following import MOST_FOLLOWED, Unreadable, read_follow
 from webapp.live.origin import is_ours
 from webapp.live.watch import Frame
@@ -95,7 +94,7 @@ class Teller(AsyncWebsocketConsumer):
                     return await self.close(*refusal)
             if frames:
                 heard = clock()
-                await self.send(json.dumps([self.show(frame) for frame in frames], separators=(",", ":")))
+                await self.send(written([self.show(frame) for frame in frames]))
             if self.watch.is_over:
                 return await self.close(ALL_TOLD, f"The {self.what} is over and all of it was told.")
             await asyncio.sleep(board.SMALLEST_GAP)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from uuid import uuid4
 
 import pytest
 
+from webapp.live.board import Shared, written
 from webapp.live.watch import Watch
 
 SAMPLE = uuid4()
@@ -61,3 +63,12 @@ def test_a_status_or_report_that_says_nothing_new_is_left_out(watch):
 
 def test_the_end_of_all_is_for_each_to_find_out(watch):
     assert watch.sift([{"t": "finished"}]) == [] and watch.must_read
+
+
+def test_what_many_are_told_as_it_is_stays_the_frame_that_was_written_once(watch):
+    known, fresh = Shared(events(4, 7)), Shared(events(8, 9))
+    told = watch.sift([known, fresh])
+    assert told[1] is fresh and not isinstance(told[0], Shared)
+    text = written(told)
+    assert json.loads(text) == told == [events(6, 7), events(8, 9)]
+    assert fresh.text in text and written(told) == text
