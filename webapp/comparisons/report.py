@@ -17,6 +17,7 @@ from webapp.comparisons.models import Comparison, Sample
 from webapp.core.problems import Invalid
 
 KEPT_SECONDS = 3600
+PROMPTS_TOLD_SINGLY = 32  # up to twice as many, each finished prompt makes another report
 _CLASSIFIER = re.compile(r",classifier=[^,]+")
 
 
@@ -97,12 +98,20 @@ def devices_in(words: str) -> int:
 
 
 def so_far(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, Any]:
-    """As watchers see it: made anew when every strategy has finished one more prompt, once for all of them."""
+    """As watchers see it: made anew when every strategy has finished one more prompt, once for all of them. It reads
+    every sample, so of a long comparison only when there are two or three percent more of them: else, after thousands,
+    nothing but reports would be made."""
     count = Sample.objects.filter(run__comparison=comparison).finished().count()
     if not comparison.job.is_final:
-        count -= count % comparison.runs.count()
+        count -= count % step(count, comparison.runs.count())
     key = f"report:{comparison.pk}:{comparison.job.attempt}:{comparison.job.state}:{count}:{baseline}"
     return cache.get_or_set(key, lambda: report(comparison, baseline), KEPT_SECONDS)  # type: ignore[return-value]
+
+
+def step(samples: int, runs: int) -> int:
+    """How many more samples make another report: whole prompts, the more the longer it has run."""
+    prompts = samples // runs
+    return runs * 2 ** max(0, prompts.bit_length() - PROMPTS_TOLD_SINGLY.bit_length())
 
 
 _FIELDS = {field.name for field in dataclasses.fields(summary.Sample)}

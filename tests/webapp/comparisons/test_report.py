@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from decoding import summary
 from tests.webapp import make
 from webapp.comparisons.models import Sample
-from webapp.comparisons.report import names_of, report, sample_of, so_far
+from webapp.comparisons.report import names_of, report, sample_of, so_far, step
 from webapp.jobs import services as jobs
 
 
@@ -33,6 +33,14 @@ def test_while_it_runs_it_counts_the_very_samples_that_it_rests_on(world):
             make.decode_one(job, run, prompt, 1)
     found = so_far(comparison)
     assert found["samples"] == sum(row["sample_count"] for row in found["strategies"]) == len(runs) + 1
+
+
+def test_the_longer_a_comparison_runs_the_rarer_its_report_is_made_anew():
+    made = {count - count % step(count, 5) for count in range(5 * 2000)}
+    assert sorted(made)[:65] == [5 * prompts for prompts in range(65)]
+    assert len(made) < 250  # else 2,000 reports of up to 10,000 samples each
+    latest = max(made)
+    assert 5 * 2000 - latest <= 0.04 * latest
 
 
 @pytest.mark.django_db
