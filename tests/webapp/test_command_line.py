@@ -66,6 +66,22 @@ def test_what_a_form_offers_for_copying_does_what_the_form_does(world, run, addr
     assert not (ROOT / "x").exists()
 
 
+@pytest.mark.parametrize("language", ["curl", "cli", "python"])
+def test_what_a_table_offers_for_copying_asks_for_the_same_rows(world, run, address, language, tmp_path):  # noqa: F811
+    if language == "curl" and not shutil.which("curl"):
+        pytest.skip("there is no curl here")
+    host = address.removeprefix("http://")
+    page = world.page(world.alice).get("/runs/?strategy=static", headers={"host": host}).content.decode()
+    (pre,) = re.findall(rf'<pre data-code="{language}">(.*?)</pre>', page, re.DOTALL)
+    line = html.unescape(pre)
+    assert "strategy=static" in line
+    if language == "python":
+        (tmp_path / "copied.py").write_text(line)
+        line = f"python3 {tmp_path / 'copied.py'}"
+    done = run(line)
+    assert done.returncode == 0 and "results" in done.stdout, done.stderr
+
+
 def folder(at: Path) -> Path:
     made = at / "tiny"
     (made / "sub").mkdir(parents=True)
