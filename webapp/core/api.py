@@ -58,6 +58,8 @@ def _misfit(field: Any, value: Any) -> str:
 class Visible(serializers.PrimaryKeyRelatedField[Any]):
     """Another thing, by its id; what the actor may not see is not there."""
 
+    default_error_messages = {"does_not_exist": "There is none with the id {pk_value} that you may see."}
+
     def __init__(self, **options: Any) -> None:
         super().__init__(pk_field=serializers.UUIDField(), **options)
 

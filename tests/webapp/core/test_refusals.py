@@ -58,3 +58,12 @@ def test_who_forgets_the_slash_is_sent_on_with_what_they_sent(world):
 def test_every_answer_says_which_drafthouse_gave_it(world):
     answer = world.script().get("/api/v1/jobs/")
     assert (answer["X-Version"], answer["X-Api-Version"]) == (version(), "1")
+
+
+def test_another_teams_thing_is_no_different_from_none(world):
+    pair = make.pair(world.actor(world.alice))
+    body = {"dataset": str(pair.pk), "pair": str(pair.pk), "strategies": [{"strategy": "static"}]}
+    problem = world.api(world.charlie).post("/api/v1/comparisons/", body).json()
+    told = {error["field"]: error["detail"] for error in problem["errors"]}
+    assert told["pair"] == f"There is none with the id {pair.pk} that you may see."
+    assert told["dataset"] == told["pair"]
