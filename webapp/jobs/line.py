@@ -89,7 +89,9 @@ def place(job: Job) -> Place:
         whose = f"“{first.title}”" if first.team_id == job.team_id else "another team's job"
         left = pace.left_s(first)
         busy += f" with {whose}" + (f", {_about(left)} left" if left is not None else "")
-    begins = f" It may begin in {_about(eta_s)}." if eta_s else devices.why_not(job) if eta_s == 0 else ""
+    begins = f" It may begin in {_about(eta_s)}." if eta_s else ""
+    if eta_s == 0 and (begins := devices.why_not(job)):
+        eta_s = None  # its worker is free, and when the other device will be nobody can tell
     return Place(position, f"{before}{_ordinal(position)} in `{job.queue}`; {busy}.{begins}", eta_s)
 
 

@@ -39,6 +39,7 @@ def test_it_waits_until_the_cores_are_free_and_says_so(world, workers):
     assert line.place(both).reason.endswith(
         "needs a GPU and cores of the same machine at once, and waits until both are free."
     )
+    assert line.place(both).eta_s is None
     services.succeed(job=on_cores)
     assert claim("gpu-1") == both
 
