@@ -33,7 +33,8 @@ class Refused(Unreadable):
 
 def main(path: str, most_rows: int, most_bytes: int, memory: int) -> int:
     leash.put_on()
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    if sys.platform == "linux":  # macOS refuses such a bound; there rows and bytes are all that is bounded
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     byte_count = 0
     try:
         for number, row in _rows(path):
