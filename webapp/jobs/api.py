@@ -14,12 +14,12 @@ from rest_framework.views import APIView
 
 from webapp.accounts.rights import Right
 from webapp.core.api import Nouns
-from webapp.core.cursor import AFTER, WAIT, number
+from webapp.core.cursor import AFTER, WAIT, Bound, number
 from webapp.core.waiting import rest
 from webapp.jobs import line, log, pauses, serializers, services, telemetry
 from webapp.jobs.models import Job, Kind, Queue, State, Worker
 
-MOST_EVENTS = 500
+EVENTS = Bound("limit", 500, 1, 500)
 
 
 class JobFilter(filters.FilterSet):
@@ -32,7 +32,7 @@ class JobsApi(Nouns):
     queryset = Job.objects.select_related("created_by")
     filterset_class = JobFilter
     ordering_fields = ("created", "finished", "state", "priority")
-    query_names = ("after", "wait")
+    query_names = ("after", "wait", "limit")
     needs = {"cancel": Right.SUBMIT}
 
     def get_serializer_class(self) -> Any:
@@ -54,18 +54,27 @@ class JobsApi(Nouns):
     @extend_schema(
         responses=serializers.JobEventsOut,
         parameters=[
-            OpenApiParameter("after", int, description="the last seq you have; 0 for all"),
-            OpenApiParameter("wait", int, description="wait up to this many seconds for something new; at most 25"),
+            OpenApiParameter(
+                "after",
+                {"type": "integer", "minimum": AFTER.low, "maximum": AFTER.high},
+                description="the last seq you have; 0 for all",
+            ),
+            OpenApiParameter(
+                "wait",
+                {"type": "integer", "minimum": WAIT.low, "maximum": WAIT.high},
+                description="wait up to this many seconds for something new",
+            ),
+            OpenApiParameter("limit", {"type": "integer", "minimum": EVENTS.low, "maximum": EVENTS.high}),
         ],
     )
     def events(self, request: Request, pk: UUID) -> Response:
         """What happened to the job after a cursor, in order and without holes."""
         job = self.get_object()
-        after, wait = number(request, AFTER), number(request, WAIT)
+        after, wait, limit = number(request, AFTER), number(request, WAIT), number(request, EVENTS)
         deadline = time.monotonic() + wait
         while True:
             job.refresh_from_db()  # the state first: if it is final, the events read next are all there are
-            events = log.read(job=job.pk, after=after, limit=MOST_EVENTS)
+            events = log.read(job=job.pk, after=after, limit=limit)
             if events or job.is_final or time.monotonic() >= deadline:
                 break
             rest(0.5)
@@ -74,7 +83,7 @@ class JobsApi(Nouns):
             {
                 "events": serializers.JobEventOut(events, many=True).data,
                 "last_seq": last,
-                "is_finished": job.is_final and len(events) < MOST_EVENTS,
+                "is_finished": job.is_final and len(events) < limit,
             }
         )
 

@@ -40,6 +40,20 @@ def test_events_are_read_from_a_cursor(world):
     assert [event["seq"] for event in rest["events"]] == [3]
 
 
+def test_events_can_be_read_a_few_at_a_time(world):
+    client, job = world.api(world.bob), enqueue(world)
+    services.cancel(job=job, by=world.actor(world.bob))
+    address = f"/api/v1/jobs/{job.pk}/events/"
+    whole = client.get(address).json()["events"]
+    read, after, is_finished = [], 0, False
+    while not is_finished:
+        part = client.get(address, {"after": after, "limit": 1}).json()
+        assert len(part["events"]) <= 1
+        read, after, is_finished = read + part["events"], part["last_seq"], part["is_finished"]
+    assert read == whole and len(whole) > 1
+    assert client.get(address, {"limit": 501}).json()["field"] == "limit"
+
+
 def test_a_cursor_that_is_no_number_is_named_with_its_bounds(world):
     answer = world.api(world.bob).get(f"/api/v1/jobs/{enqueue(world).pk}/events/", {"wait": "99"})
     assert (answer.status_code, answer.json()["field"]) == (400, "wait")
