@@ -6,32 +6,40 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from decoding.spec import choose
+
 
 @dataclass(frozen=True)
 class Elsewhere:
     engine: str
     setting: str
+    of: str  # the label of the strategy that it sets
 
 
 def elsewhere(lookahead: int, threshold: float, cap: int) -> tuple[Elsewhere, ...]:
     """For the best static lookahead, and for the best threshold on the draft's confidence with its cap."""
     vllm = json.dumps({"model": "DRAFT", "num_speculative_tokens": lookahead})
+    static = choose("static", {"lookahead": lookahead}).label
+    confident = choose("threshold", {"threshold": threshold, "cap": cap}).label
     return (
         Elsewhere(
             "transformers",
             f"num_assistant_tokens={lookahead}, num_assistant_tokens_schedule='constant', "
             "assistant_confidence_threshold=0",
+            static,
         ),
         Elsewhere(
             "transformers",
             f"num_assistant_tokens={cap}, num_assistant_tokens_schedule='constant', "
             f"assistant_confidence_threshold={threshold:g}",
+            confident,
         ),
-        Elsewhere("vLLM", f"--speculative-config '{vllm}'"),
+        Elsewhere("vLLM", f"--speculative-config '{vllm}'", static),
         Elsewhere(
             "SGLang",
             "--speculative-algorithm STANDALONE --speculative-draft-model-path DRAFT "
             f"--speculative-num-steps {lookahead} --speculative-eagle-topk 1 "
             f"--speculative-num-draft-tokens {lookahead + 1}",
+            static,
         ),
     )

@@ -13,5 +13,11 @@ def percent(share: float) -> str:
 
 
 @register.filter
+def unbroken(sentence: str) -> str:
+    """No line ends between a number and its per cent."""
+    return sentence.replace(" %", "\u202f%")
+
+
+@register.filter
 def signed(number: float) -> str:
     return f"{number:+.1f}".replace("-", "−")
