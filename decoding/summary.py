@@ -285,7 +285,9 @@ def _losslessness(row: Mapping[str, Any]) -> str:
             "Its texts are draws of their own from the target's distribution, so they are not compared word for word."
         )
     if audit["identical"] == compared:
-        return f"Its text is exactly the target's on all {compared} samples."
+        return (
+            f"Its text is exactly the target's on {'the one sample' if compared == 1 else f'all {compared} samples'}."
+        )
     words = f"Its text is exactly the target's on {audit['identical']} of {compared} samples"
     if audit["tie"]:
         words += f", differs by a numeric tie on {audit['tie']}"

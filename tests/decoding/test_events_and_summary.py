@@ -165,6 +165,7 @@ def test_the_verdict_says_how_much_how_sure_and_whether_the_text_is_the_targets(
 def test_the_verdict_does_not_claim_what_is_not_shown() -> None:
     assert verdict(rows(*pairs([90, 130, 80, 120, 95, 110]))).startswith("No strategy is shown to be faster")
     assert "single prompt" in verdict(rows(*pairs([250])))
+    assert verdict(rows(*pairs([250]))).endswith("Its text is exactly the target's on the one sample.")
     assert verdict(rows()).startswith("Nothing to rank yet")
 
 
