@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from webapp.core.problems import Invalid
-from webapp.registry.services import LARGEST_PROMPT_FILE, MOST_PROMPTS
+from webapp.registry.prompt_sets import LARGEST_PROMPT_FILE, MOST_PROMPTS
 from worker import leash
 from worker.database import Stopped
 from worker.reading_parquet import REFUSED

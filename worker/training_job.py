@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from decoding.spec import Sampling
-from webapp.registry import services as registry
+from webapp.registry import classifying
 from webapp.registry.models import Training
 from worker.database import insist
 from worker.engine_process import EngineProcess
@@ -38,4 +38,4 @@ def train(hold: Hold, engine: EngineProcess) -> None:
 
 def _store(hold: Hold, folder: Path) -> None:
     files = [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
-    insist(hold, lambda: registry.finish_training(job=hold.job, files=files))
+    insist(hold, lambda: classifying.finish_training(job=hold.job, files=files))

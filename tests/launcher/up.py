@@ -23,6 +23,7 @@ import sys, django
 django.setup()
 from pathlib import Path
 from webapp.accounts import actor, services as accounts
+from webapp.registry import prompt_sets
 from webapp.registry import services as registry
 from webapp.uploads import services as uploads
 
@@ -34,7 +35,7 @@ for folder in map(Path, sys.argv[1:]):
     models.append(registry.add_uploaded_model(name=folder.name, upload=upload, by=owner))
 registry.add_pair(name="small", target=models[0], draft=models[1], by=owner)
 lines = "\\n".join(f"w{n + 1} w{n + 2} w{n + 3}" for n in range(20))
-registry.add_pasted_dataset(name="words", file_name="words.txt", text=lines, by=owner)
+prompt_sets.add_pasted_dataset(name="words", file_name="words.txt", text=lines, by=owner)
 """
 
 

@@ -10,7 +10,7 @@ from webapp.accounts.models import AuditEntry, Membership, Role, Scope
 from webapp.comparisons import figures
 from webapp.comparisons.across import saved
 from webapp.jobs.models import Job
-from webapp.registry import services as registry
+from webapp.registry import classifying
 from webapp.sharing import services as sharing
 
 
@@ -23,7 +23,7 @@ def one_of_everything(world: Any) -> dict[str, Any]:
     figures.sum_up_ended(seconds=60)
     view = saved.save(name="v", query="", by=by)
     upload = make.upload(by, {"c.safetensors": make.safetensors({"w": [2]})})
-    classifier = registry.add_classifier(name="c", pair=comparison.pair, upload=upload, by=by)
+    classifier = classifying.add_classifier(name="c", pair=comparison.pair, upload=upload, by=by)
     study = make.study(by, pair=comparison.pair, dataset=comparison.dataset)
     training = make.training(by, pair=comparison.pair, dataset=comparison.dataset)
     token = accounts.create_token(name="t", scope=Scope.READ, days=1, by=by)[0]

@@ -18,7 +18,7 @@ from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.jobs import services as jobs
 from webapp.jobs.leases import Reaper
 from webapp.jobs.models import Job, Kind, Worker
-from webapp.registry import services
+from webapp.registry import classifying, prompt_sets, services
 from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, Training
 from webapp.studies import services as studies
 from webapp.studies.models import Study
@@ -100,7 +100,7 @@ def dataset(by: Actor, count: int = 3, name: str = "prompts") -> Dataset:
     text = "".join(
         json.dumps({"text": f"prompt {n}", "split": "test", "category": "abc"[n % 3]}) + "\n" for n in range(count)
     )
-    return services.add_pasted_dataset(name=name, file_name="prompts.jsonl", text=text, by=by)
+    return prompt_sets.add_pasted_dataset(name=name, file_name="prompts.jsonl", text=text, by=by)
 
 
 def body(made_of: Pair, dataset: Dataset, **changes: Any) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def study(by: Actor, kind: Kind = Kind.ORACLE, document: dict[str, Any] | None =
 
 def training(by: Actor, **options: Any) -> Training:
     """One that still trains."""
-    made = services.train_classifier(name="in the making", by=by, **options)
+    made = classifying.train_classifier(name="in the making", by=by, **options)
     Job.objects.filter(pk=made.job.pk).update(priority=10)
     jobs.claim(worker="w1", queues=["cpu"])
     made.job.refresh_from_db()

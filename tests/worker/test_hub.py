@@ -17,6 +17,7 @@ from decoding.errors import BadCheckpoint
 from tests.worker.conftest import prompts
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent, Kind
+from webapp.registry import classifying
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
 from webapp.studies import services as studies
@@ -161,7 +162,7 @@ def test_every_job_can_be_cancelled_while_its_model_is_being_fetched(
     if kind == "comparison":
         launch()
     elif kind == "training":
-        registry.train_classifier(name="one", pair=pair, dataset=prompts(team, ["w1 w2"] * 9), by=team)
+        classifying.train_classifier(name="one", pair=pair, dataset=prompts(team, ["w1 w2"] * 9), by=team)
     else:
         studies.launch(kind=Kind.ORACLE, pair=pair, dataset=prompts(team, ["w1 w2"]), by=team)
     listening.setblocking(True)

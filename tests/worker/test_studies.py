@@ -11,7 +11,7 @@ import pytest
 from tests.worker.conftest import prompts
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent, Kind
-from webapp.registry import services as registry
+from webapp.registry import classifying
 from webapp.registry.models import Classifier, Dataset
 from webapp.studies import cross_sets
 from webapp.studies import services as studies
@@ -84,7 +84,7 @@ def test_a_plan_is_made_under_ratio_dice_too(launch, make_worker):
 
 def test_a_plan_judges_the_pairs_classifiers_where_they_were_not_trained(team, pair, launch, make_worker):
     learnt_on = prompts(team, [f"w{n + 1} w{2 * n + 1} w{3 * n % 90 + 1}" for n in range(30)])
-    registry.train_classifier(name="first", pair=pair, dataset=learnt_on, max_new_tokens=48, by=team)
+    classifying.train_classifier(name="first", pair=pair, dataset=learnt_on, max_new_tokens=48, by=team)
     elsewhere = prompts(team, [f"w{5 * n % 90 + 1} w7" for n in range(4)])
     Dataset.objects.filter(pk=elsewhere.pk).update(name="elsewhere")
     study = launch(Kind.PLAN, dataset=elsewhere)
@@ -108,7 +108,7 @@ def test_a_plan_judges_the_pairs_classifiers_where_they_were_not_trained(team, p
 
 def test_training_leaves_its_losses_in_the_log_and_its_curves_on_the_card(team, pair, make_worker):
     words = prompts(team, [f"w{n + 1} w{2 * n + 1} w{3 * n % 90 + 1}" for n in range(30)])
-    training = registry.train_classifier(name="first", pair=pair, dataset=words, max_new_tokens=48, by=team)
+    training = classifying.train_classifier(name="first", pair=pair, dataset=words, max_new_tokens=48, by=team)
     make_worker().look()
     training.job.refresh_from_db()
     assert training.job.state == "succeeded", training.job.reason

@@ -8,7 +8,7 @@ from tests.worker.conftest import prompts
 from webapp.comparisons.models import Sample
 from webapp.core.problems import Invalid
 from webapp.jobs.models import Job, JobEvent
-from webapp.registry import services as registry
+from webapp.registry import classifying
 from webapp.registry.models import Classifier, Training
 
 
@@ -18,7 +18,7 @@ def test_a_trained_classifier_is_there_once_and_the_next_comparison_uses_it(team
         launch(strategies=disco)
 
     words = prompts(team, [f"w{n + 1} w{2 * n + 1} w{3 * n % 90 + 1}" for n in range(30)])
-    registry.train_classifier(name="first", pair=pair, dataset=words, max_new_tokens=48, by=team)
+    classifying.train_classifier(name="first", pair=pair, dataset=words, max_new_tokens=48, by=team)
     hands = make_worker()
     hands.look()
     job = Job.objects.get()
@@ -39,7 +39,7 @@ def test_a_trained_classifier_is_there_once_and_the_next_comparison_uses_it(team
 
 
 def test_too_few_prompts_are_told_in_words(team, pair, make_worker):
-    registry.train_classifier(name="first", pair=pair, dataset=prompts(team, ["w1 w2"]), by=team)
+    classifying.train_classifier(name="first", pair=pair, dataset=prompts(team, ["w1 w2"]), by=team)
     make_worker().look()
     job = Job.objects.get()
     assert job.state == "failed"

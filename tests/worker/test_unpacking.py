@@ -12,7 +12,7 @@ from arro3.io import write_parquet
 
 from tests.webapp.uploads.test_sending_files import pieces, sha
 from webapp.core.problems import Invalid
-from webapp.registry import services as registry
+from webapp.registry import prompt_sets
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
 from webapp.uploads.reading import FileReader
@@ -56,7 +56,7 @@ def test_a_published_set_as_parquet_becomes_prompts(team, unpack):
     lists = list_array(Array([0, 2, 3], type=DataType.int32()), turns)  # the first has two
     upload = unpack("bench.parquet", parquet(turns=lists, category=(TEXT, ["writing", "coding"])))
     assert (upload.state, upload.job.state) == ("complete", "succeeded")
-    dataset = registry.add_dataset(name="bench", upload=upload, by=team)
+    dataset = prompt_sets.add_dataset(name="bench", upload=upload, by=team)
     assert dataset.file_name == "bench.parquet.jsonl"
     assert [prompt.text for prompt in dataset.prompts.all()] == ["Write a poem.", "What is a monad?"]
     assert dataset.categories == {"writing": 1, "coding": 1}
@@ -96,8 +96,8 @@ def test_a_broken_row_is_told_by_its_number(unpack):
 
 
 def test_more_rows_than_a_set_may_have_are_refused(unpack):
-    upload = unpack("p.parquet", parquet(text=(TEXT, ["x"] * (registry.MOST_PROMPTS + 1))))
-    assert f"row {registry.MOST_PROMPTS + 1} cannot be taken" in upload.reason
+    upload = unpack("p.parquet", parquet(text=(TEXT, ["x"] * (prompt_sets.MOST_PROMPTS + 1))))
+    assert f"row {prompt_sets.MOST_PROMPTS + 1} cannot be taken" in upload.reason
 
 
 def test_a_few_kilobytes_that_unpack_to_more_than_a_file_may_have_are_refused(unpack):

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from webapp.accounts.rights import Right
 from webapp.core.api import Nouns, once
 from webapp.jobs.serializers import JobOut
-from webapp.registry import lengths, serializers, services
+from webapp.registry import classifying, lengths, prompt_sets, serializers, services
 from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt, Readiness, TokenLengths
 
 
@@ -101,7 +101,7 @@ class Datasets(Entries):
     @extend_schema(request=serializers.PromptFile, responses=serializers.PreviewOut)
     def preview(self, request: Request) -> Response:
         """What would become of a prompt file: columns, counts, the first prompts."""
-        found = services.preview(**serializers.read_prompt_file(self.read(serializers.PromptFile)))
+        found = prompt_sets.preview(**serializers.read_prompt_file(self.read(serializers.PromptFile)))
         return Response(serializers.PreviewOut(found).data)
 
 
@@ -179,7 +179,7 @@ class Classifiers(Entries):
     @extend_schema(request=serializers.NewClassifier, responses={201: serializers.ClassifierWithCard})
     @once
     def create(self, request: Request) -> Response:
-        return self.shown(services.add_classifier(by=self.actor, **self.read(serializers.NewClassifier)), 201)
+        return self.shown(classifying.add_classifier(by=self.actor, **self.read(serializers.NewClassifier)), 201)
 
     @extend_schema(
         responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
@@ -187,7 +187,7 @@ class Classifiers(Entries):
     )
     def file(self, request: Request, pk: UUID, name: str) -> HttpResponse:
         """One of its files, to keep: weights or card. Always to be saved, never to be shown."""
-        content = services.classifier_file(classifier=self.get_object(), name=name)
+        content = classifying.classifier_file(classifier=self.get_object(), name=name)
         response = HttpResponse(content, content_type="application/octet-stream")
         response["Content-Disposition"] = content_disposition_header(True, name)
         return response
@@ -196,7 +196,7 @@ class Classifiers(Entries):
     @once
     def train(self, request: Request) -> Response:
         """Train one on a pair and a prompt set. The answer is the job; the classifier is there when it succeeds."""
-        training = services.train_classifier(by=self.actor, **self.read(serializers.NewTraining))
+        training = classifying.train_classifier(by=self.actor, **self.read(serializers.NewTraining))
         return Response(JobOut(training.job).data, status=202)
 
 
@@ -212,5 +212,5 @@ def add_model(asked: dict[str, Any], by: Any) -> LanguageModel:
 def add_dataset(asked: dict[str, Any], by: Any) -> Dataset:
     if asked.get("upload"):
         asked = {name: value for name, value in asked.items() if name not in ("text", "file_name")}
-        return services.add_dataset(by=by, **asked)
-    return services.add_pasted_dataset(by=by, **{name: value for name, value in asked.items() if name != "upload"})
+        return prompt_sets.add_dataset(by=by, **asked)
+    return prompt_sets.add_pasted_dataset(by=by, **{name: value for name, value in asked.items() if name != "upload"})

@@ -11,7 +11,7 @@ from decoding.prompts import FORMS
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
 from webapp.jobs.models import Queue
-from webapp.registry import services
+from webapp.registry import prompt_sets
 from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt, TokenLengths
 from webapp.registry.sampling import SamplingFields
 from webapp.uploads.models import Upload
@@ -270,7 +270,7 @@ class ClassifierWithCard(ClassifierOut):
 
 
 def read_prompt_file(asked: dict[str, Any]) -> dict[str, Any]:
-    """The validated body as what `services.preview` takes."""
+    """The validated body as what `prompt_sets.preview` takes."""
     if upload := asked.pop("upload", None):
-        asked["file_name"], asked["text"] = services.text_of(upload)
+        asked["file_name"], asked["text"] = prompt_sets.text_of(upload)
     return asked

@@ -1,11 +1,9 @@
-"""Registering what comparisons are made of."""
+"""Registering models and pairs; and what is done alike to all that comparisons are made of."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -13,36 +11,26 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from decoding import prompts
-from decoding.errors import BadPrompts, BadSampling
-from decoding.spec import Sampling
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.core.problems import Conflict, Invalid, NotFound
+from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, Kind, Queue
-from webapp.registry import cards, checkpoints, pairing, tables
+from webapp.jobs.models import Kind, Queue
+from webapp.registry import checkpoints, pairing
 from webapp.registry.checkpoints import Facts
-from webapp.registry.models import Classifier, Dataset, Entry, LanguageModel, Pair, Prompt, Readiness, Training
+from webapp.registry.models import Entry, LanguageModel, Pair, Readiness
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
-from webapp.uploads.reading import FileReader, whole
 
-LARGEST_PROMPT_FILE = 64 * 1024 * 1024
-LARGEST_CLASSIFIER = 64 * 1024 * 1024
-MOST_PROMPTS = 100_000
-PREVIEW = 5
-
-
-# Models --------------------------------------------------------------------------------------------------------------
+# Models ---------------------------------------------------------------------------------------------------------------
 
 
 @transaction.atomic
 def add_uploaded_model(*, name: str, upload: Upload, by: Actor) -> LanguageModel:
     """Look at the files at once; a worker then loads the tokenizer and says whether it can run."""
     by.require(Right.SUBMIT)
-    _require_complete(upload)
+    uploads.require_complete(upload)
     facts = checkpoints.examine(upload.files.all(), upload.team_id)
     return _add_model(
         by, Kind.CHECK_MODEL, name=name, source=LanguageModel.Source.UPLOAD, upload=upload, facts=_as_json(facts)
@@ -101,7 +89,11 @@ def refuse_model(*, model: LanguageModel, reason: str) -> None:
     model.save(update_fields=["state", "reason"])
 
 
-# Pairs ---------------------------------------------------------------------------------------------------------------
+def _as_json(facts: Facts) -> dict[str, Any]:
+    return {**dataclasses.asdict(facts), "dtypes": list(facts.dtypes)}
+
+
+# Pairs ----------------------------------------------------------------------------------------------------------------
 
 
 def check_pair(*, target: LanguageModel, draft: LanguageModel) -> list[dict[str, str]]:
@@ -117,184 +109,7 @@ def add_pair(*, name: str, target: LanguageModel, draft: LanguageModel, by: Acto
     return pair
 
 
-# Prompt sets ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What would become of a prompt file."""
-
-    columns: list[str]
-    prompt_count: int
-    splits: dict[str, int]
-    categories: dict[str, int]
-    first: list[prompts.Prompt]
-
-
-def preview(
-    *, file_name: str, text: str, form: str = "", template: str = "", mapping: Mapping[str, str] | None = None
-) -> Preview:
-    found = _read(file_name, text, form, template, mapping)
-    return Preview(
-        columns=tables.columns(text, file_name),
-        prompt_count=len(found),
-        splits=_count(prompt.split for prompt in found),
-        categories=_count(prompt.category for prompt in found),
-        first=found[:PREVIEW],
-    )
-
-
-def text_of(upload: Upload) -> tuple[str, str]:
-    """Name and text of the one file of an upload."""
-    _require_complete(upload)
-    files = list(upload.files.all())
-    if len(files) != 1:
-        raise Invalid(f"A prompt set is one file; this upload has {len(files)}.", field="upload")
-    content = whole(files[0], upload.team_id, longest=LARGEST_PROMPT_FILE)
-    try:
-        return files[0].path.rsplit("/")[-1], prompts.decode(content, files[0].path)
-    except BadPrompts as error:
-        raise Invalid(str(error), field="upload", code=error.code) from None
-
-
-def add_pasted_dataset(*, file_name: str, text: str, by: Actor, **options: Any) -> Dataset:
-    by.require(Right.SUBMIT)
-    _read(file_name, text, options.get("form", ""), options.get("template", ""), options.get("mapping"))
-    content = [(file_name, text.encode())]
-    upload = uploads.keep(team=by.home, name=file_name, files=content, by=by)
-    return add_dataset(upload=upload, by=by, **options)
-
-
-@transaction.atomic
-def add_dataset(
-    *,
-    name: str,
-    upload: Upload,
-    by: Actor,
-    form: str = "",
-    template: str = "",
-    mapping: Mapping[str, str] | None = None,
-) -> Dataset:
-    by.require(Right.SUBMIT)
-    file_name, text = text_of(upload)
-    found = _read(file_name, text, form, template, mapping)
-    dataset = Dataset.objects.create(
-        team=by.home,
-        created_by=by.user,
-        name=name,
-        upload=upload,
-        file_name=file_name,
-        form=form,
-        template=template,
-        mapping=dict(mapping or {}),
-        prompt_count=len(found),
-        splits=_count(prompt.split for prompt in found),
-        categories=_count(prompt.category for prompt in found),
-    )
-    Prompt.objects.bulk_create(
-        (
-            Prompt(
-                dataset=dataset,
-                number=number,
-                name=prompt.id[:200],
-                text=prompt.text,
-                category=prompt.category[:200],
-                split=prompt.split,
-                reference=prompt.reference,
-            )
-            for number, prompt in enumerate(found, 1)
-        ),
-        batch_size=500,
-    )
-    audit.record(by, "added", dataset, prompt_count=len(found))
-    return dataset
-
-
-def _read(
-    file_name: str, text: str, form: str, template: str, mapping: Mapping[str, str] | None
-) -> list[prompts.Prompt]:
-    found = tables.read(text, file_name, form=form, template=template, mapping=mapping)
-    if len(found) > MOST_PROMPTS:
-        raise Invalid(f"{file_name} holds {len(found)} prompts; a set may have {MOST_PROMPTS}.", hint="Split the file.")
-    return found
-
-
-# Classifiers ---------------------------------------------------------------------------------------------------------
-
-
-@transaction.atomic
-def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Classifier:
-    """One safetensors file beside a JSON card: what training leaves, and what export gave."""
-    by.require(Right.SUBMIT)
-    _require_complete(upload)
-    names = sorted(file.path.rsplit("/")[-1] for file in upload.files.all())
-    weights = [file for file in upload.files.all() if file.path.endswith(".safetensors")]
-    if len(weights) != 1 or any(not name.endswith((".safetensors", ".json")) for name in names):
-        raise Invalid(
-            f"A classifier is one .safetensors file with JSON beside it; this upload has {', '.join(names)[:200]}.",
-            field="upload",
-        )
-    if weights[0].size > LARGEST_CLASSIFIER:
-        raise Invalid(
-            f"{weights[0].path} has {weights[0].size} bytes; a classifier's may have {LARGEST_CLASSIFIER}.",
-            field="upload",
-        )
-    checkpoints.safetensors_header(FileReader(weights[0], upload.team_id), weights[0].path)
-    card = cards.of_upload(upload)
-    classifier = Classifier.objects.create(
-        team=by.home, created_by=by.user, name=name, pair=pair, upload=upload, card=card, metrics=cards.metrics_of(card)
-    )
-    audit.record(by, "added", classifier)
-    return classifier
-
-
-def classifier_file(*, classifier: Classifier, name: str) -> bytes:
-    """One of its files, as it came: weights or card."""
-    for file in classifier.upload.files.all():
-        if file.name == name:
-            return whole(file, classifier.upload.team_id, longest=LARGEST_CLASSIFIER)
-    raise NotFound(f"{classifier.name} has no file {name[:80]!r}.")
-
-
-@transaction.atomic
-def train_classifier(
-    *,
-    name: str,
-    pair: Pair,
-    dataset: Dataset,
-    by: Actor,
-    queue: Queue = Queue.CPU,
-    **how: Any,
-) -> Training:
-    """Queue it. The prompts' splits say what they are for; those of a set that has none are dealt out. `how` tokens are
-    chosen: the fields of Sampling. Under ratio dice it learns from chances of being accepted, not from yes and no."""
-    by.require(Right.SUBMIT)
-    try:
-        sampling = Sampling(**how)
-    except BadSampling as error:
-        raise Invalid(str(error), field=str(error).split()[0], code=error.code) from None
-    job = jobs.enqueue(kind=Kind.TRAINING, queue=queue, title=f"Train {name}", by=by)
-    training = Training.objects.create(job=job, pair=pair, dataset=dataset, name=name, sampling=sampling.to_dict())
-    freeze(pair, pair.target, pair.draft, dataset)
-    audit.record(by, "launched", job)
-    return training
-
-
-def finish_training(*, job: Job, files: Iterable[tuple[str, bytes]]) -> None:
-    """The worker has made the classifier: it is there and its job is done in one transaction, so never twice."""
-    training = Training.objects.select_related("pair").get(job=job)
-    if job.created_by is None:
-        raise Conflict("Whoever asked for this classifier is gone, so it would belong to nobody.")
-    by = Actor(job.created_by, job.team, Right.SUBMIT)
-    upload = uploads.keep(team=job.team, name=training.name, files=files, by=by)
-    with transaction.atomic():
-        jobs.require_lease(job)
-        training.classifier = add_classifier(name=training.name, pair=training.pair, upload=upload, by=by)
-        training.save(update_fields=["classifier"])
-        jobs.succeed(job=job)
-
-
-# All of them ---------------------------------------------------------------------------------------------------------
+# All of them ----------------------------------------------------------------------------------------------------------
 
 
 @transaction.atomic
@@ -333,22 +148,3 @@ def freeze(*entries: Entry) -> None:
     """A comparison points at them from now on."""
     for entry in entries:
         type(entry).objects.filter(pk=entry.pk, frozen=None).update(frozen=timezone.now())
-
-
-def _require_complete(upload: Upload) -> None:
-    match upload.state:
-        case Upload.State.OPEN:
-            hint = "Send what is missing, then complete it."
-            raise Conflict("The upload is not complete.", code="upload-is-open", hint=hint)
-        case Upload.State.UNPACKING:
-            raise Conflict("The upload is still being unpacked.", code="upload-is-unpacking", hint="Wait a little.")
-        case Upload.State.REFUSED:
-            raise Conflict(f"The upload was refused: {upload.reason}", code="upload-is-refused")
-
-
-def _as_json(facts: Facts) -> dict[str, Any]:
-    return {**dataclasses.asdict(facts), "dtypes": list(facts.dtypes)}
-
-
-def _count(words: Iterable[str]) -> dict[str, int]:
-    return dict(Counter(words).most_common(50))

@@ -15,7 +15,7 @@ from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
 from webapp.jobs.models import FINAL, Job
-from webapp.registry import api, lengths, serializers, services
+from webapp.registry import api, classifying, lengths, prompt_sets, serializers, services
 from webapp.registry.facts import in_words
 from webapp.registry.models import Classifier, Dataset, Entry, LanguageModel, Pair, Readiness, TokenLengths, Training
 
@@ -128,7 +128,7 @@ def new_dataset(request: Asked) -> HttpResponse:
     """`preview` shows what would become of the file; `add` keeps it."""
     form = Form(serializers.NewDataset, request, nested={"mapping": serializers.Mapping}, actor=request.actor)
     if "preview" in request.POST:
-        shown = form.submit(lambda name, **asked: services.preview(**serializers.read_prompt_file(asked)))
+        shown = form.submit(lambda name, **asked: prompt_sets.preview(**serializers.read_prompt_file(asked)))
         return _form(request, "registry/new_dataset.html", form, preview=shown)
     if made := form.submit(lambda **asked: api.add_dataset(asked, request.actor)):
         messages.success(request, f"{made.name} holds {made.prompt_count} prompts.")
@@ -139,7 +139,7 @@ def new_dataset(request: Asked) -> HttpResponse:
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_classifier(request: Asked) -> HttpResponse:
     form = Form(serializers.NewClassifier, request, actor=request.actor)
-    if form.submit(lambda **asked: services.add_classifier(by=request.actor, **asked)):
+    if form.submit(lambda **asked: classifying.add_classifier(by=request.actor, **asked)):
         return redirect("classifiers")
     return _form(request, "registry/new_classifier.html", form)
 

@@ -16,6 +16,7 @@ from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
 from webapp.jobs import log
 from webapp.jobs.models import Job, Kind, State
+from webapp.registry import classifying
 from webapp.registry import serializers as registry_serializers
 from webapp.registry import services as registry
 from webapp.registry.models import Classifier, Training
@@ -93,7 +94,7 @@ def restore_study(request: Asked, id: UUID) -> HttpResponse:
 def train_classifier(request: Asked) -> HttpResponse:
     initial = {name: request.GET[name] for name in ("pair", "dataset") if name in request.GET}
     form = Form(registry_serializers.NewTraining, request, initial=initial, actor=request.actor)
-    if made := form.submit(lambda **asked: registry.train_classifier(by=request.actor, **asked)):
+    if made := form.submit(lambda **asked: classifying.train_classifier(by=request.actor, **asked)):
         return redirect("training", made.pk)
     return _form(request, "studies/train_classifier.html", form)
 

@@ -122,6 +122,18 @@ def complete(*, upload: Upload, by: Actor) -> Upload:
     return upload
 
 
+def require_complete(upload: Upload) -> None:
+    """Before anything is made of it."""
+    match upload.state:
+        case Upload.State.OPEN:
+            hint = "Send what is missing, then complete it."
+            raise Conflict("The upload is not complete.", code="upload-is-open", hint=hint)
+        case Upload.State.UNPACKING:
+            raise Conflict("The upload is still being unpacked.", code="upload-is-unpacking", hint="Wait a little.")
+        case Upload.State.REFUSED:
+            raise Conflict(f"The upload was refused: {upload.reason}", code="upload-is-refused")
+
+
 def why_stuck(upload: Upload) -> str:
     """Why it was refused, or why nobody unpacks it; empty where nothing is wrong."""
     if upload.state == Upload.State.UNPACKING and _is_given_up(upload):

@@ -10,6 +10,7 @@ from webapp.accounts import actor as actors
 from webapp.accounts import services as accounts
 from webapp.accounts.actor import Actor
 from webapp.comparisons import demo
+from webapp.registry import classifying, prompt_sets
 from webapp.registry import services as registry
 from webapp.registry.models import Dataset, LanguageModel, Pair
 from webapp.uploads import services as uploads
@@ -44,7 +45,7 @@ def _load_prompts(path: Path, owner: Actor) -> None:
     name = f"{NAME} {path.stem}"
     if not Dataset.objects.filter(team=owner.home, name=name).exists():
         kept = uploads.keep(team=owner.home, name=path.name, files=[(path.name, path.read_bytes())], by=owner)
-        registry.add_dataset(name=name, upload=kept, by=owner)
+        prompt_sets.add_dataset(name=name, upload=kept, by=owner)
 
 
 def _load_pair(owner: Actor) -> None:
@@ -54,7 +55,7 @@ def _load_pair(owner: Actor) -> None:
         if (PAIR / "disco").exists():
             files = _files(PAIR / "disco")
             kept = uploads.keep(team=owner.home, name=f"{NAME} classifier", files=files, by=owner)
-            registry.add_classifier(name=f"{NAME} classifier", pair=pair, upload=kept, by=owner)
+            classifying.add_classifier(name=f"{NAME} classifier", pair=pair, upload=kept, by=owner)
 
 
 def _model(role: str, owner: Actor) -> LanguageModel:

@@ -15,7 +15,7 @@ from tests.webapp import make
 from tests.webapp.browser.conftest import AXE
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Kind
-from webapp.registry import services as registry
+from webapp.registry import classifying
 from webapp.registry.models import Classifier
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -70,7 +70,7 @@ def test_a_training_is_watched_to_its_end_and_becomes_the_classifiers_page(open_
     for tab in (page, late):
         tab.click("[data-twin='learning'] summary")
         expect(rows(tab, "learning")).to_have_count(3)
-    hands(registry.finish_training, job=training.job, files=list(make.card().items()))
+    hands(classifying.finish_training, job=training.job, files=list(make.card().items()))
     for tab in (page, late):
         tab.wait_for_url(re.compile("/classifiers/"))
         expect(tab.locator("h1")).to_contain_text("times as fast as autoregressive")
@@ -103,7 +103,7 @@ def test_a_study_is_cancelled_on_its_page_and_says_so(open_page, ready, hands):
 def test_the_threshold_is_explored_by_keyboard_and_compared_with(open_page, ready, hands):
     by, pair, dataset = ready
     training = hands(make.training, by, pair=pair, dataset=dataset)
-    hands(registry.finish_training, job=training.job, files=list(make.card().items()))
+    hands(classifying.finish_training, job=training.job, files=list(make.card().items()))
     classifier = hands(Classifier.objects.get)
     page = open_page(f"/classifiers/{classifier.pk}/")
     points = make.STUDIES["card"]["sweep"]["threshold"]
@@ -139,7 +139,7 @@ def test_every_picture_has_its_table(open_page, ready, hands):
 def test_the_pages_fit_a_phone_and_are_accessible(open_page, ready, hands, scheme):
     by, pair, dataset = ready
     training = hands(make.training, by, pair=pair, dataset=dataset)
-    hands(registry.finish_training, job=training.job, files=list(make.card().items()))
+    hands(classifying.finish_training, job=training.job, files=list(make.card().items()))
     running = hands(make.training, by, pair=pair, dataset=dataset)
     oracle = hands(make.study, by, pair=pair, dataset=dataset)
     plan = hands(make.study, by, Kind.PLAN, pair=pair, dataset=dataset)

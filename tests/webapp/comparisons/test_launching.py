@@ -11,7 +11,7 @@ from tests.webapp import make
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.serializers import SamplingInput
 from webapp.jobs.models import Job
-from webapp.registry import services as registry
+from webapp.registry import classifying
 from webapp.registry.models import Dataset, Pair
 
 
@@ -141,13 +141,13 @@ def test_disco_names_the_very_classifier_that_will_decide(world, ready):
     assert "Train one" in refused.json()["hint"]
     by = world.actor(world.bob)
     upload = make.upload(by, {"c.safetensors": make.safetensors({"w": [2]}), "card.json": b"{}"})
-    made = registry.add_classifier(name="c", pair=ready[0], upload=upload, by=by)
+    made = classifying.add_classifier(name="c", pair=ready[0], upload=upload, by=by)
     shown = post(world, make.body(*ready, **disco)).json()
     assert shown["runs"][1]["params"]["classifier"] == str(made.pk)
     as_labelled = {"strategies": [{"strategy": "disco", "params": {"classifier": str(made.pk)[:8]}}]}
     assert post(world, make.body(*ready, **as_labelled)).json()["runs"][1]["params"]["classifier"] == str(made.pk)
     theirs = make.pair(world.actor(world.charlie))
-    stranger = registry.add_classifier(name="c", pair=theirs, upload=upload, by=world.actor(world.charlie))
+    stranger = classifying.add_classifier(name="c", pair=theirs, upload=upload, by=world.actor(world.charlie))
     asked = {"strategies": [{"strategy": "disco", "params": {"classifier": str(stranger.pk)}}]}
     assert post(world, make.body(*ready, **asked)).status_code == 400
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.webapp import make
-from webapp.registry import services
+from webapp.registry import classifying
 
 
 @pytest.fixture
 def classifier(world):
     by = world.actor(world.alice)
     files = {f"disco/{name}": content for name, content in make.card().items()}
-    return services.add_classifier(name="c", pair=make.pair(by), upload=make.upload(by, files), by=by)
+    return classifying.add_classifier(name="c", pair=make.pair(by), upload=make.upload(by, files), by=by)
 
 
 def test_weights_and_card_can_be_had_by_all_of_the_team(world, classifier):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.webapp import make
 from webapp.jobs import services as jobs
-from webapp.registry import services as registry
+from webapp.registry import classifying
 from webapp.registry.models import Classifier, Training
 
 
@@ -20,7 +20,7 @@ def ready(world):
 
 def added(world, pair, files) -> Classifier:
     by = world.actor(world.bob)
-    return registry.add_classifier(name="c", pair=pair, upload=make.upload(by, files), by=by)
+    return classifying.add_classifier(name="c", pair=pair, upload=make.upload(by, files), by=by)
 
 
 def shown(world, address) -> str:
@@ -69,7 +69,7 @@ def test_a_training_has_a_page_until_its_classifier_has_one(world, ready):
     page = world.page(world.victor).get(f"/trainings/{training.pk}/")
     assert page.context["work"]["lines"][-1]["numbers"]["train_loss"] == 0.5
     assert "in the making" in shown(world, "/classifiers/")
-    registry.finish_training(job=training.job, files=make.card().items())
+    classifying.finish_training(job=training.job, files=make.card().items())
     moved = world.page(world.victor).get(f"/trainings/{training.pk}/")
     classifier = Classifier.objects.get()
     assert moved["Location"] == f"/classifiers/{classifier.pk}/"

@@ -1,0 +1,97 @@
+"""Registering classifiers: those that somebody sends, and those that a worker is to train."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+
+from decoding.errors import BadSampling
+from decoding.spec import Sampling
+from webapp.accounts import audit
+from webapp.accounts.actor import Actor
+from webapp.accounts.rights import Right
+from webapp.core.problems import Conflict, Invalid, NotFound
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job, Kind, Queue
+from webapp.registry import cards, checkpoints
+from webapp.registry.models import Classifier, Dataset, Pair, Training
+from webapp.registry.services import freeze
+from webapp.uploads import services as uploads
+from webapp.uploads.models import Upload
+from webapp.uploads.reading import FileReader, whole
+
+LARGEST_CLASSIFIER = 64 * 1024 * 1024
+
+
+@transaction.atomic
+def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Classifier:
+    """One safetensors file beside a JSON card: what training leaves, and what export gave."""
+    by.require(Right.SUBMIT)
+    uploads.require_complete(upload)
+    names = sorted(file.path.rsplit("/")[-1] for file in upload.files.all())
+    weights = [file for file in upload.files.all() if file.path.endswith(".safetensors")]
+    if len(weights) != 1 or any(not name.endswith((".safetensors", ".json")) for name in names):
+        raise Invalid(
+            f"A classifier is one .safetensors file with JSON beside it; this upload has {', '.join(names)[:200]}.",
+            field="upload",
+        )
+    if weights[0].size > LARGEST_CLASSIFIER:
+        raise Invalid(
+            f"{weights[0].path} has {weights[0].size} bytes; a classifier's may have {LARGEST_CLASSIFIER}.",
+            field="upload",
+        )
+    checkpoints.safetensors_header(FileReader(weights[0], upload.team_id), weights[0].path)
+    card = cards.of_upload(upload)
+    classifier = Classifier.objects.create(
+        team=by.home, created_by=by.user, name=name, pair=pair, upload=upload, card=card, metrics=cards.metrics_of(card)
+    )
+    audit.record(by, "added", classifier)
+    return classifier
+
+
+def classifier_file(*, classifier: Classifier, name: str) -> bytes:
+    """One of its files, as it came: weights or card."""
+    for file in classifier.upload.files.all():
+        if file.name == name:
+            return whole(file, classifier.upload.team_id, longest=LARGEST_CLASSIFIER)
+    raise NotFound(f"{classifier.name} has no file {name[:80]!r}.")
+
+
+@transaction.atomic
+def train_classifier(
+    *,
+    name: str,
+    pair: Pair,
+    dataset: Dataset,
+    by: Actor,
+    queue: Queue = Queue.CPU,
+    **how: Any,
+) -> Training:
+    """Queue it. The prompts' splits say what they are for; those of a set that has none are dealt out. `how` tokens are
+    chosen: the fields of Sampling. Under ratio dice it learns from chances of being accepted, not from yes and no."""
+    by.require(Right.SUBMIT)
+    try:
+        sampling = Sampling(**how)
+    except BadSampling as error:
+        raise Invalid(str(error), field=str(error).split()[0], code=error.code) from None
+    job = jobs.enqueue(kind=Kind.TRAINING, queue=queue, title=f"Train {name}", by=by)
+    training = Training.objects.create(job=job, pair=pair, dataset=dataset, name=name, sampling=sampling.to_dict())
+    freeze(pair, pair.target, pair.draft, dataset)
+    audit.record(by, "launched", job)
+    return training
+
+
+def finish_training(*, job: Job, files: Iterable[tuple[str, bytes]]) -> None:
+    """The worker has made the classifier: it is there and its job is done in one transaction, so never twice."""
+    training = Training.objects.select_related("pair").get(job=job)
+    if job.created_by is None:
+        raise Conflict("Whoever asked for this classifier is gone, so it would belong to nobody.")
+    by = Actor(job.created_by, job.team, Right.SUBMIT)
+    upload = uploads.keep(team=job.team, name=training.name, files=files, by=by)
+    with transaction.atomic():
+        jobs.require_lease(job)
+        training.classifier = add_classifier(name=training.name, pair=training.pair, upload=upload, by=by)
+        training.save(update_fields=["classifier"])
+        jobs.succeed(job=job)

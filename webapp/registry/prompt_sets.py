@@ -1,0 +1,129 @@
+"""Registering prompt sets: what would become of a file, and the set that it becomes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from decoding import prompts
+from decoding.errors import BadPrompts
+from webapp.accounts import audit
+from webapp.accounts.actor import Actor
+from webapp.accounts.rights import Right
+from webapp.core.problems import Invalid
+from webapp.registry import tables
+from webapp.registry.models import Dataset, Prompt
+from webapp.uploads import services as uploads
+from webapp.uploads.models import Upload
+from webapp.uploads.reading import whole
+
+LARGEST_PROMPT_FILE = 64 * 1024 * 1024
+MOST_PROMPTS = 100_000
+PREVIEW = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What would become of a prompt file."""
+
+    columns: list[str]
+    prompt_count: int
+    splits: dict[str, int]
+    categories: dict[str, int]
+    first: list[prompts.Prompt]
+
+
+def preview(
+    *, file_name: str, text: str, form: str = "", template: str = "", mapping: Mapping[str, str] | None = None
+) -> Preview:
+    found = _read(file_name, text, form, template, mapping)
+    return Preview(
+        columns=tables.columns(text, file_name),
+        prompt_count=len(found),
+        splits=_count(prompt.split for prompt in found),
+        categories=_count(prompt.category for prompt in found),
+        first=found[:PREVIEW],
+    )
+
+
+def text_of(upload: Upload) -> tuple[str, str]:
+    """Name and text of the one file of an upload."""
+    uploads.require_complete(upload)
+    files = list(upload.files.all())
+    if len(files) != 1:
+        raise Invalid(f"A prompt set is one file; this upload has {len(files)}.", field="upload")
+    content = whole(files[0], upload.team_id, longest=LARGEST_PROMPT_FILE)
+    try:
+        return files[0].path.rsplit("/")[-1], prompts.decode(content, files[0].path)
+    except BadPrompts as error:
+        raise Invalid(str(error), field="upload", code=error.code) from None
+
+
+def add_pasted_dataset(*, file_name: str, text: str, by: Actor, **options: Any) -> Dataset:
+    by.require(Right.SUBMIT)
+    _read(file_name, text, options.get("form", ""), options.get("template", ""), options.get("mapping"))
+    content = [(file_name, text.encode())]
+    upload = uploads.keep(team=by.home, name=file_name, files=content, by=by)
+    return add_dataset(upload=upload, by=by, **options)
+
+
+@transaction.atomic
+def add_dataset(
+    *,
+    name: str,
+    upload: Upload,
+    by: Actor,
+    form: str = "",
+    template: str = "",
+    mapping: Mapping[str, str] | None = None,
+) -> Dataset:
+    by.require(Right.SUBMIT)
+    file_name, text = text_of(upload)
+    found = _read(file_name, text, form, template, mapping)
+    dataset = Dataset.objects.create(
+        team=by.home,
+        created_by=by.user,
+        name=name,
+        upload=upload,
+        file_name=file_name,
+        form=form,
+        template=template,
+        mapping=dict(mapping or {}),
+        prompt_count=len(found),
+        splits=_count(prompt.split for prompt in found),
+        categories=_count(prompt.category for prompt in found),
+    )
+    Prompt.objects.bulk_create(
+        (
+            Prompt(
+                dataset=dataset,
+                number=number,
+                name=prompt.id[:200],
+                text=prompt.text,
+                category=prompt.category[:200],
+                split=prompt.split,
+                reference=prompt.reference,
+            )
+            for number, prompt in enumerate(found, 1)
+        ),
+        batch_size=500,
+    )
+    audit.record(by, "added", dataset, prompt_count=len(found))
+    return dataset
+
+
+def _read(
+    file_name: str, text: str, form: str, template: str, mapping: Mapping[str, str] | None
+) -> list[prompts.Prompt]:
+    found = tables.read(text, file_name, form=form, template=template, mapping=mapping)
+    if len(found) > MOST_PROMPTS:
+        raise Invalid(f"{file_name} holds {len(found)} prompts; a set may have {MOST_PROMPTS}.", hint="Split the file.")
+    return found
+
+
+def _count(words: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(words).most_common(50))
