@@ -42,7 +42,13 @@ def count(events: Iterable[Event]) -> Counted | None:
         "busy_ns": sum(event.busy_ns for event in prepared.values()),
         "hidden_ns": sum(_within(event, verdicts[event.round]) for event in prepared.values()),
         "waited_ns": sum(
-            _within(event, drafts[event.round + 1]) for event in prepared.values() if event.round + 1 in drafts
+            _within(event, drafts[number])
+            for event in prepared.values()
+            for number in (
+                event.round,
+                event.round + 1,
+            )  # its own draft's answer on its way, and the next one asked for
+            if number in drafts
         ),
         "alone_ns": sum(draft.end_ns - draft.start_ns for draft in drafts.values() if draft.passes),
     }

@@ -61,6 +61,16 @@ def test_what_is_worked_on_while_the_target_waits_for_a_draft_counts_once() -> N
     assert sample.draft_ns + sample.verify_ns == sample.decode_ns
 
 
+def test_what_is_prepared_while_the_answer_is_on_its_way_counts_once() -> None:
+    """The draft goes on when it has answered; the target may hear of the answer late."""
+    late = Anticipated(2, ((1, 6, 2),), 0.25, 6_000, 6_100, (0, 1, 0), 3, 100, 0)
+    trace = [late if isinstance(event, Anticipated) and event.round == 2 else event for event in TRACE]
+    sample = sample_from_events(
+        trace, choice=choose("ssd"), prompt="1", category="", repeat=0, tokens=range(11), text=""
+    )
+    assert sample.draft_ns == 2_000 + 100 + 100 + 2_000
+
+
 def test_a_strategy_that_prepares_nothing_has_no_hit_rate() -> None:
     plain: list[Event] = [event for event in TRACE if not isinstance(event, Anticipated)]
     plain = [event for event in plain if not (isinstance(event, Drafted) and event.source != "fresh")]

@@ -72,7 +72,7 @@ def test_where_others_used_the_machine_the_result_ends_with_a_doubt() -> None:
     quiet = result({**document, "noise": ""}, Palette(is_coloured=False))
     assert "Noisy" not in quiet
     noisy = result({**document, "noise": others}, Palette(is_coloured=False)).splitlines()
-    assert noisy[-1] == f"Noisy: {others} Repeat it on a quiet machine before you rely on small differences."
+    assert noisy[-1] == f"Noisy: {others} Repeat it on a quiet machine before you rely on these figures."
 
 
 def test_one_prompt_is_not_given_an_interval() -> None:

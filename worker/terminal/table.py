@@ -20,7 +20,7 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
     lines = [palette.bold(document["verdict"]), "", *_table(strategies, palette), ""]
     lines += [palette.dim(note) for note in notes(strategies)]
     if noise := document.get("noise"):
-        lines += ["", f"Noisy: {noise} Repeat it on a quiet machine before you rely on small differences."]
+        lines += ["", f"Noisy: {noise} Repeat it on a quiet machine before you rely on these figures."]
     return "\n".join(lines)
 
 
