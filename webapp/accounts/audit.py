@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Model
+
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import AuditEntry, Team
 from webapp.core.middleware import current_request_id
-from webapp.core.models import Noun
 
 
-def noted(team: Team, verb: str, subject: Noun) -> None:
+def noted(team: Team, verb: str, subject: Model) -> None:
     """What nobody did: it was due."""
     AuditEntry.objects.create(team=team, verb=verb, **_named(subject))
 
 
-def record(by: Actor, verb: str, subject: Noun, *, team: Team | None = None, **detail: Any) -> None:
+def record(by: Actor, verb: str, subject: Model, *, team: Team | None = None, **detail: Any) -> None:
     AuditEntry.objects.create(
         team=team or by.team,
         user=by.user,
@@ -27,7 +28,7 @@ def record(by: Actor, verb: str, subject: Noun, *, team: Team | None = None, **d
     )
 
 
-def _named(subject: Noun) -> dict[str, str]:
+def _named(subject: Model) -> dict[str, str]:
     return {
         "subject": str(subject._meta.verbose_name),
         "subject_id": str(subject.pk),

@@ -76,7 +76,7 @@ def _body(posted: QueryDict) -> dict[str, Any]:
     body["strategies"] = [
         entry for slug in posted.getlist("use") if slug in STRATEGIES for entry in _entries(slug, posted)
     ]
-    fields = SamplingInput().fields
+    fields = map(str, SamplingInput().fields)
     body["sampling"] = {name: posted[name] for name in fields if name != "stop" and posted.get(name, "") != ""}
     body["sampling"]["ignore_eos"] = "ignore_eos" in posted
     return body
@@ -84,9 +84,8 @@ def _body(posted: QueryDict) -> dict[str, Any]:
 
 def _entries(slug: str, posted: QueryDict) -> list[dict[str, Any]]:
     params = STRATEGIES[slug].params
-    given = {
-        param.name: posted[f"{slug}.{param.name}"].strip() for param in params if posted.get(f"{slug}.{param.name}")
-    }
+    told = {param.name: posted.get(f"{slug}.{param.name}", "") for param in params}
+    given = {name: text.strip() for name, text in told.items() if text}
     if not params or params[0].name not in given:
         return [{"strategy": slug, "params": given}]
     several = [value.strip() for value in given[params[0].name].split(",") if value.strip()]

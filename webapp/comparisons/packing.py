@@ -28,7 +28,7 @@ def pack(events: Sequence[Event], words: Mapping[str, str]) -> bytes:
     return zlib.compress(json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode(), 6)
 
 
-def unpack(packed: bytes) -> tuple[list[Event], dict[str, str]]:
+def unpack(packed: bytes | memoryview) -> tuple[list[Event], dict[str, str]]:
     whole = json.loads(zlib.decompress(packed))
     rows = [_rows(table) for table in whole["tables"]]
     return [next(rows[kind]) for kind in whole["kinds"]], whole["words"]

@@ -45,7 +45,7 @@ class NewComparison(Input):
     pair = Visible(queryset=Pair.objects.select_related("target", "draft"))
     dataset = Visible(queryset=Dataset.objects.all(), label="Prompts")
     split = serializers.CharField(max_length=20, required=False, default="", allow_blank=True)
-    strategies = Strategy(many=True, allow_empty=False, max_length=services.MOST_STRATEGIES)
+    strategies = Strategy(many=True, allow_empty=False, max_length=services.MOST_STRATEGIES)  # type: ignore[call-arg]
     sampling = SamplingInput(required=False)
     limit = serializers.IntegerField(
         min_value=1,
@@ -126,7 +126,7 @@ class StrategyReport(serializers.Serializer[Any]):
     """The names are vLLM's; /definitions of the report says what each means."""
 
     strategy = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes
     name = serializers.CharField(help_text="the label, without a classifier's id where it is clear without it")
     params = serializers.DictField()
     role = serializers.CharField()

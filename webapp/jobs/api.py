@@ -122,11 +122,13 @@ class Pauses(APIView):
         """Take nothing more from this queue. What runs goes on."""
         body = serializers.PauseIn(data=request.data, context={"is_json": True})
         body.is_valid(raise_exception=True)
-        pauses.pause(queue=pauses.queue_called(queue), reason=body.validated_data["reason"], by=request.auth)
+        actor: Any = request.auth
+        pauses.pause(queue=pauses.queue_called(queue), reason=body.validated_data["reason"], by=actor)
         return Response(serializers.QueueOut(line.state_of(pauses.queue_called(queue))).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, queue: str) -> Response:
         """Go on."""
-        pauses.resume(queue=pauses.queue_called(queue), by=request.auth)
+        actor: Any = request.auth
+        pauses.resume(queue=pauses.queue_called(queue), by=actor)
         return Response(status=204)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from django.conf import settings
 from kombu.exceptions import OperationalError
@@ -31,7 +32,8 @@ def nudge_again(queue: str) -> None:
         return
     try:
         with app.connection_for_read() as connection:
-            is_there = connection.default_channel.client.llen(queue) > 0
+            channel: Any = connection.default_channel  # of Redis, which alone has a client
+            is_there = channel.client.llen(queue) > 0
     except (OperationalError, RedisError) as error:
         logger.warning("the broker does not answer (%s); jobs wait until it does", error)
     else:

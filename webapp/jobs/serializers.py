@@ -29,7 +29,7 @@ class JobOut(Output):
             "is_cancel_asked", "done_count", "total_count", "created", "created_by", "started", "finished", "place",
         )  # fmt: skip
 
-    def get_place(self, job: Job) -> PlaceOut:  # type: ignore[override]
+    def get_place(self, job: Job) -> PlaceOut:
         place = line.place(job)
         return {"position": place.position, "reason": place.reason, "eta_s": place.eta_s}  # type: ignore[return-value]
 

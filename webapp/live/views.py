@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 
+from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import names_of, pinned, so_far
@@ -35,7 +36,7 @@ LONGEST_PROMPT = 600  # characters shown before the text; the end of a prompt is
 
 @gzip_page
 @page(Right.READ)
-def comparison(request: HttpRequest, id: UUID) -> HttpResponse:
+def comparison(request: Asked, id: UUID) -> HttpResponse:
     rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
     found = one(rows, id)
     roads = {

@@ -126,7 +126,8 @@ class Watch:
         traces = self._traces(rows)
         frames = self._comparison(comparison)
         if rows or is_first:
-            frames.append({"t": "samples", "rows": [row(sample) for sample in rows], "since": self.since.isoformat()})
+            since = self.since or comparison.created
+            frames.append({"t": "samples", "rows": [row(sample) for sample in rows], "since": since.isoformat()})
         frames += traces
         if with_report or is_final:
             frames += self._report(comparison)

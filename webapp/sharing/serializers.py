@@ -20,7 +20,7 @@ class ShareOut(Output):
 
     class Meta:
         model = Share
-        fields = ("id", "comparison", "created", "expires", "hides_texts", "revoked_at", "is_open")
+        fields: tuple[str, ...] = ("id", "comparison", "created", "expires", "hides_texts", "revoked_at", "is_open")
 
 
 class NewShareOut(ShareOut):

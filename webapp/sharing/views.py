@@ -5,11 +5,12 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
+from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison
 from webapp.core.forms import Form
@@ -20,7 +21,7 @@ from webapp.sharing.models import Share
 
 @never_cache
 @page(Right.SUBMIT, ("GET", "POST"))
-def shares(request: HttpRequest, id: UUID) -> HttpResponse:
+def shares(request: Asked, id: UUID) -> HttpResponse:
     comparison = one(Comparison.objects.visible_to(request.actor), id)
     form = Form(serializers.NewLink, request, initial={"days": 30})
     link = ""
@@ -40,7 +41,7 @@ def shares(request: HttpRequest, id: UUID) -> HttpResponse:
 
 
 @page(Right.SUBMIT, ("POST",))
-def revoke_share(request: HttpRequest, id: UUID) -> HttpResponse:
+def revoke_share(request: Asked, id: UUID) -> HttpResponse:
     share = one(Share.objects.visible_to(request.actor), id)
     services.revoke(share=share, by=request.actor)
     messages.success(request, "The link is revoked; it shows nothing any more.")

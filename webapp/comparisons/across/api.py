@@ -47,7 +47,7 @@ class Runs(Nouns):
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, filters=True)
     def table(self, request: Request) -> StreamingHttpResponse:
         """Every column of the runs that the same query lists, as CSV."""
-        rows = self.filter_queryset(self.get_queryset())
+        rows: Any = self.filter_queryset(self.get_queryset())
         answer = StreamingHttpResponse(as_csv(rows), content_type="text/csv; charset=utf-8")
         answer["Content-Disposition"] = 'attachment; filename="runs.csv"'
         return answer
@@ -58,7 +58,7 @@ class Runs(Nouns):
         cost = request.query_params.get("cost", next(iter(COSTS)))
         if cost not in COSTS:
             raise Invalid(f"cost is {cost[:40]!r}; it can be {' or '.join(COSTS)}.", field="cost")
-        rows = self.filter_queryset(self.get_queryset())
+        rows: Any = self.filter_queryset(self.get_queryset())
         known = Conditions.objects.visible_to(self.actor).select_related("pair", "dataset")
         found = charts.groups(rows, known)
         shown: dict[str, Any] = {"axes": [], "runs": []}

@@ -59,7 +59,7 @@ def _letter(at: int) -> str:
 
 def differences(found: Sequence[Group]) -> list[str]:
     """In what the conditions differ, in words."""
-    alike = {
+    alike: dict[str, set[Any]] = {
         "pair": {group.conditions.pair_id for group in found},
         "prompts": {(g.conditions.dataset_id, g.conditions.split, g.conditions.limit) for g in found},
         "sampling": {repr(sorted(group.conditions.sampling.items())) for group in found},
@@ -91,7 +91,7 @@ def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> di
     ranked = [run for run in found if is_ranked(run, run.figures, noisy_too)]
     newest = {run.label: run for run in reversed(ranked)}  # not the luckiest of many: each is judged by its last
     known = [(run.pk, getattr(run.figures, cost), run.figures.speedup) for run in newest.values()]
-    on_line = front([point for point in known if None not in point])
+    on_line = front([(pk, spent, gain) for pk, spent, gain in known if spent is not None and gain is not None])
     shown = {run.pk for run in ({run.label: run for run in reversed(found)} | newest).values()}
     axes = [axis for axis in AXES if _tells_apart(axis, found)]
     return {

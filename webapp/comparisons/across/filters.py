@@ -76,7 +76,7 @@ def points(rows: RunQuerySet) -> RunQuerySet:
 
 def sound(asked: QueryDict) -> dict[str, Any]:
     """What of an address can be filtered by; nonsense in it is ignored rather than an error."""
-    given = {name: asked[name].replace("\0", "") for name in RunFilter.base_filters if asked.get(name)}
+    given = {name: asked.get(name, "").replace("\0", "") for name in RunFilter.base_filters if asked.get(name)}
     errors = RunFilter(given, Run.objects.none()).form.errors
     return {name: value for name, value in given.items() if name not in errors}
 

@@ -65,7 +65,7 @@ class AxisOut(serializers.Serializer[Any]):
 
 class PointOut(serializers.Serializer[Any]):
     id = serializers.UUIDField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes
     strategy = serializers.CharField()
     comparison = serializers.CharField()
     is_ranked = serializers.BooleanField(help_text="false for bounds, peers and what was noisy, mixed or diverged")
@@ -86,7 +86,7 @@ class LineOut(serializers.Serializer[Any]):
 
 class MomentOut(serializers.Serializer[Any]):
     run = serializers.UUIDField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes
     strategy = serializers.CharField()
     role = serializers.CharField()
     comparison = serializers.CharField()

@@ -19,7 +19,7 @@ from webapp.core.api import Nouns
 class SimulatedRun(serializers.Serializer[Any]):
     """What was measured here, and what the same replay says of it."""
 
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes
     name = serializers.CharField()
     strategy = serializers.CharField()
     params = serializers.DictField()
@@ -42,7 +42,7 @@ class WhatIfOut(serializers.Serializer[Any]):
     simulated = serializers.BooleanField(help_text="always true: nothing here was measured")
     strategy = serializers.CharField()
     params = serializers.DictField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes
     speedup = serializers.DictField(help_text="median, low and high of a 95 % interval over prompts, prompts")
     possible = serializers.DictField(help_text="low, high: if nobody's drafts were all refused, or all accepted")
     known = serializers.FloatField(help_text="share of the text's places where some strategy drafted")

@@ -46,7 +46,7 @@ def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object])
         raise refused
     key = f"what-if:{version(comparison)}:{_kin(strategy)}"
     # A slider comes by the same places again, and a curve has been to all of them: each is played once.
-    answer = cache.get_or_set(f"{key}:{choice.label}", lambda: _answer(comparison, choice, key), KEPT_SECONDS)
+    answer: Any = cache.get_or_set(f"{key}:{choice.label}", lambda: _answer(comparison, choice, key), KEPT_SECONDS)
     curve = _curve(comparison, answer.pop("point"), choice, f"{key}:{strategy}")
     scaled = [_scaled(point, answer["correction"]) for point in curve["points"]]
     return {**answer, "curve": {**curve, "points": scaled}}
@@ -170,7 +170,7 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
     """All but the curve."""
     found, kin = _recorded(comparison), _kin(choice.strategy)
     rows = lambda: so_far(comparison)["strategies"]  # noqa: E731
-    standing = cache.get_or_set(key, lambda: _standing(found, rows(), kin), KEPT_SECONDS)
+    standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), kin), KEPT_SECONDS)
     asked = _play(found, choice)
     correction, middle = standing["correction"], asked.middle
     low, high = bootstrap_interval(middle) if len(middle) > 1 else (None, None)

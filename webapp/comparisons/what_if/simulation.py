@@ -77,10 +77,11 @@ def _acceptance_length(counts: Counts) -> float:
 
 
 def _play(found: Recorded, policy: PolicyOf) -> Simulation:
-    refused, accepted = (
-        [replay([record], lambda _, p=places, r=record, h=hopes: policy(p, r, h)) for places, record in records]
-        for hopes, records in ((False, found.if_refused), (True, found.if_accepted))
-    )
+    def played(places: Places, record: Record, hopes: bool) -> Counts:
+        return replay([record], lambda _: policy(places, record, hopes))
+
+    refused = [played(places, record, False) for places, record in found.if_refused]
+    accepted = [played(places, record, True) for places, record in found.if_accepted]
     return Simulation(found, refused, accepted)
 
 
