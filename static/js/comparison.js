@@ -137,6 +137,8 @@ function readable(chosen, found) {
   return [...found].filter(([, state]) => state.rounds.length).at(-1)?.[0] ?? chosen;
 }
 
+const TEXT_EVERY_MS = 200; // laid out as a whole each time; nothing else leaves so much to be swept up
+const text = new Whenever(TEXT_EVERY_MS);
 let drawnRun = null;
 function drawRace() {
   $(".reading").hidden = !known.rows.size;
@@ -144,8 +146,9 @@ function drawRace() {
   race.draw(found, isWhole() ? spanNs() : 0, !race.spanNs);
   const shown = readable(view.run, found);
   if (drawnRun !== shown) reading.clear(prompts.get(Number(view.heat.split(".")[1]))?.text ?? "");
+  const isNews = drawnRun === shown && view.clock === null && !known.status.is_final;
   drawnRun = shown;
-  reading.draw(shown, found, whole, view.clock !== null);
+  text.call(isNews, () => reading.draw(shown, found, whole, view.clock !== null));
   const alone = tokensPerSecond(found.get(baseline) ?? known.trace(""));
   for (const lane of race.lanes) {
     const speed = tokensPerSecond(found.get(lane.run.number) ?? known.trace(""));
