@@ -18,14 +18,14 @@ import sys
 import tempfile
 import time
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmarks import _watchers
-from benchmarks._browser import chromium, clock_offset_ns, cookie, in_page, signed_in
+from benchmarks._browser import chromium, clock_offset_ns, cookie, in_page, renderer, signed_in
 from benchmarks._played import Played, Say, enter, numbers_of
 from decoding.comparison import Key
 from decoding.events import Drafted, Event, Finished, Started, Verified
@@ -158,9 +158,10 @@ def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
             others.start()
             end.close()  # so that nobody waits for a process that is gone
             assert line.recv() == "ready"
-            before = seconds_of(up.pid_of("supervisor.web")), time.perf_counter()
+            pids = up.pid_of("supervisor.web"), renderer(page)
+            before = clocks(pids)
             hands.submit(comparison.decode, asked.events, asked.seconds).result()
-            cpu, wall = seconds_of(up.pid_of("supervisor.web")) - before[0], time.perf_counter() - before[1]
+            web, drawing, wall = (now - then for now, then in zip(clocks(pids), before, strict=True))
             heard = [comparison.heard(each) for each in line.recv()]
             page.wait_for_selector("#mode[data-mode=finished]")
             late, never = comparison.drawn(page.evaluate("drawn"), offset)
@@ -178,9 +179,15 @@ def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "drawn_ms": spread(late),
         "rounds_drawn": len(late),
         "rounds_passed_over": never,
-        "web_cpu_share": round(cpu / wall, 2),
+        "web_cpu_share": round(web / wall, 2),
+        "cpu_s_per_1000": {"web": round(1000 * web / events, 3), "page": round(1000 * drawing / events, 3)},
         "pace_behind_ms": round(comparison.emitted.late_ms),
     }
+
+
+def clocks(pids: Iterable[int | None]) -> list[float]:
+    """Processor time of each so far, and the time."""
+    return [*map(seconds_of, pids), time.perf_counter()]
 
 
 def seconds_of(pid: int | None) -> float:
