@@ -111,7 +111,12 @@ def _document(
 
 def _priced(prediction: Prediction) -> dict[str, Any]:
     choice = prediction.choice
-    return {"strategy": choice.strategy, "params": dict(choice.params), "speedup": prediction.speedup}
+    return {
+        "strategy": choice.strategy,
+        "params": dict(choice.params),
+        "speedup": prediction.speedup,
+        "tokens_per_s": prediction.tokens_per_s,
+    }
 
 
 def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str, Any]:
