@@ -67,8 +67,8 @@ def test_only_the_operator_sees_everybody(world, operator):
 
 def test_the_list_of_users_asks_the_database_the_same_however_long_it_is(world, operator, django_assert_num_queries):
     operator.get("/users/")
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         operator.get("/users/")
     User.objects.bulk_create(User(username=f"user{number}", password="!") for number in range(30))
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         operator.get("/users/")
