@@ -10,21 +10,25 @@ export class Part {
     this.show = show;
     this.due = 0;
     this.asked = 0;
+    this.shown = 0; // the number of the asking whose answer stands there
   }
 
+  /** Soon, however often it is said meanwhile: if each word of it waited anew, a stream of them would put it off for ever. */
   renew(wait = SETTLED_MS) {
-    clearTimeout(this.due);
-    this.due = setTimeout(() => this.#fetch(++this.asked), wait);
+    this.due ||= setTimeout(() => this.#fetch(++this.asked), wait);
   }
 
   async #fetch(number) {
+    this.due = 0;
     try {
       const query = new URLSearchParams(location.search); // the page's own: what it is relative to stands in it
       query.set("part", this.name);
       const answer = await fetch(`?${query}`, { headers: { Accept: "text/html" } });
       const text = await answer.text();
-      if (answer.ok && number === this.asked) this.show(text); // one that is late knows less
-      else if (answer.status >= 500) this.renew(AGAIN_MS);
+      if (answer.ok && number > this.shown) { // one that was overtaken knows less
+        this.shown = number;
+        this.show(text);
+      } else if (answer.status >= 500) this.renew(AGAIN_MS);
     } catch {
       this.renew(AGAIN_MS);
     }
