@@ -17,6 +17,7 @@ from decoding.errors import BadStrategy
 HIDDEN = 8  # enough for what is quick to know; it answers after every drafted token
 EPOCHS = 60
 BATCH = 1024
+STEPS = 16  # of a pass over the tokens, at least: few of them come in smaller batches, or it ends before it has learnt
 PATIENCE = 8
 LEARNING_RATE = 3e-3
 LEAST_SPREAD = 1e-6
@@ -146,10 +147,11 @@ def _fit(
     for weight in weights:
         weight.requires_grad_()
     optimiser = torch.optim.Adam(weights, LEARNING_RATE)
+    batch_size = min(BATCH, len(rows) // STEPS)
     best, best_loss, waited = [w.detach().clone() for w in weights], float("inf"), 0
     for epoch in range(EPOCHS):
         losses = []
-        for batch in torch.split(torch.randperm(len(rows), generator=dice), BATCH):
+        for batch in torch.split(torch.randperm(len(rows), generator=dice), batch_size):
             logits = _logits(weights, rows[batch])
             loss = F.binary_cross_entropy_with_logits(logits, training.accepted[batch])
             optimiser.zero_grad()
