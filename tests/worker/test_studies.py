@@ -117,7 +117,7 @@ def test_training_leaves_its_losses_in_the_log_and_its_curves_on_the_card(team, 
     assert numbers[-1]["held_out_loss"] > 0 and 0 <= numbers[-1]["held_out_f1"] <= 1
     card = Classifier.objects.get().card
     assert card["sweep"]["priced"] and card["metrics"]["reliability"] and card["metrics"]["roc"] and card["ablations"]
-    assert card["costs"]["decision"] >= 0  # nothing, where noise hides what so small a classifier takes
+    assert card["costs"]["draft"] > 0  # a decision of so small a classifier may be lost in noise
     assert training.job.done_count == training.job.total_count
 
 

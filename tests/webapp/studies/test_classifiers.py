@@ -35,6 +35,7 @@ def test_a_card_is_read_when_it_comes_and_shown(world, ready):
     page = shown(world, f"/classifiers/{made.pk}/")
     for words in ("times as fast as autoregressive", "Where to stop", "ROC", "What each feature is worth"):
         assert words in page
+    assert make.STUDIES["card"]["costs"]["decision"] == 0 and "too little to tell on that machine" in page
     api = world.api(world.victor)
     assert api.get(f"/api/v1/classifiers/{made.pk}/").json()["card"]["sweep"]["priced"]
     assert "card" not in api.get("/api/v1/classifiers/").json()["results"][0]
