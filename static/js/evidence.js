@@ -1,6 +1,7 @@
 // What the verdict rests on: speed-ups prompt by prompt, acceptance, and where the time went.
 
-import { mark, svg } from "./svg.js";
+import { mark, set, svg } from "./svg.js";
+import { say } from "./race.js";
 import { ticks } from "./stats.js";
 
 const ROW = 40, AXIS = 24, LEFT = 48;
@@ -25,23 +26,34 @@ export function forest(picture, strategies, paired) {
   const x = (ratio) => label + ((ratio - least) / (most - least)) * (width - label - 16);
   const height = rows.length * ROW + AXIS;
   size(picture, width, height);
-  picture.replaceChildren(
+  if (!picture.firstChild) picture.append(svg("g"), svg("g"), svg("g"));
+  const [ground, points, words] = picture.children; // points stay and are moved: there may be hundreds, and one or two are new
+  ground.replaceChildren(
     ...ticks(most, Math.max(3, Math.round(width / 120))).filter((value) => value >= least).map((value) =>
       svg("g", {}, svg("path", { class: value === 1 ? "one" : "rule", d: `M${x(value)},0V${height - AXIS}` }),
         svg("text", { x: x(value), y: height - 6, "text-anchor": "middle" }, `${value}×`))),
     svg("path", { class: "one", d: `M${x(1)},0V${height - AXIS}` }),
-    ...rows.map((row, i) => forestRow(row, paired.get(row.number) ?? [], x, i * ROW + ROW / 2)),
   );
+  rows.forEach((row, i) => dots(points.children[i] ?? points.appendChild(svg("g")), row, paired.get(row.number) ?? [], x, i * ROW + ROW / 2));
+  words.replaceChildren(...rows.map((row, i) => forestRow(row, x, i * ROW + ROW / 2)));
 }
 
-function forestRow(row, points, x, y) {
+function forestRow(row, x, y) {
   const gain = row.speedup;
   return svg("g", { class: `s-${row.strategy}${row.role === "ranked" ? "" : " unranked"}` },
     svg("text", { class: "name", x: 0, y: y + 4 }, row.name),
-    ...points.map(({ prompt, ratio }) => svg("circle", { class: "prompt", cx: x(ratio), cy: y + jitter(prompt) * 10, r: 2.5 },
-      svg("title", {}, `prompt ${prompt}: ${ratio.toFixed(2)}×`))),
     gain?.low != null ? svg("path", { class: "interval", d: `M${x(gain.low)},${y}H${x(gain.high)}` }) : null,
     gain ? mark(row.strategy, 7, x(gain.median), y) : null);
+}
+
+function dots(group, row, points, x, y) {
+  set(group, { class: `s-${row.strategy}` });
+  while (group.children.length > points.length) group.lastChild.remove();
+  points.forEach(({ prompt, ratio }, i) => {
+    const dot = group.children[i] ?? group.appendChild(svg("circle", { class: "prompt", r: 2.5 }, svg("title")));
+    set(dot, { cx: x(ratio), cy: y + jitter(prompt) * 10 });
+    say(dot.firstChild, `prompt ${prompt}: ${ratio.toFixed(2)}×`);
+  });
 }
 
 /** Dots of close prompts side by side, always in the same place. */
