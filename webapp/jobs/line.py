@@ -80,7 +80,7 @@ def place(job: Job) -> Place:
     before = f"{job.reason} " if job.attempt else ""  # why it was given back
     if not worker_count:
         return Place(position, nobody_can(job) if job.refusals else f"{before}{_nobody_listens(job.queue)}")
-    running = list(Job.objects.filter(state=State.RUNNING, queue=job.queue).order_by("started"))
+    running = list(Job.objects.filter(state=State.RUNNING, queue=job.queue).exclude(pk=job.pk).order_by("started"))
     pace = _Pace(job.queue)
     eta_s = _eta_s(running, line[: position - 1], worker_count, pace)
     busy = f"{min(len(running), worker_count)} of {worker_count} worker{'s' * (worker_count > 1)} busy"

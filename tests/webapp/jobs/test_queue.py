@@ -202,6 +202,15 @@ def test_the_database_itself_refuses_nonsense(world, nonsense):
         Job.objects.filter(pk=job.pk).update(**nonsense)
 
 
+def test_a_job_never_waits_for_itself(world):
+    """A worker may claim it between its submission and the answer to that."""
+    job = enqueue(world)
+    services.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={})
+    claim()
+    assert job.state == State.QUEUED, "as it was when it was read"
+    assert line.place(job).reason == "1st in `cpu`; 0 of 1 worker busy."
+
+
 def test_why_it_waits_is_told_in_words(world):
     job = enqueue(world)
     assert "No worker listens on `cpu`" in line.place(job).reason
