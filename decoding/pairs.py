@@ -109,7 +109,10 @@ def _vocabularies(theirs: TokenizerFacts, ours: TokenizerFacts) -> Iterator[Find
             "misfit",
             "tokenizer",
             "The tokenizers have the same tokens but put them together differently (merges). "
-            "Choose a draft of the target's own family.",
+            "Choose a draft of the target's own family."
+            if theirs.ids == ours.ids
+            else f"The tokenizers differ: the target's has {len(theirs.ids):,} tokens and {len(theirs.merges):,} merges, "
+            f"the draft's {len(ours.ids):,} and {len(ours.merges):,}. Choose a draft of the target's own family.",
         )
     elif theirs.ids != ours.ids:
         only = sorted(set(theirs.ids.items()) ^ set(ours.ids.items()), key=lambda item: item[1])

@@ -80,6 +80,15 @@ def test_the_same_tokens_put_together_differently_do_not_fit(pair: tuple[Path, P
     assert levels(check_pair(*pair))["tokenizer"] == "misfit"
 
 
+def test_a_draft_with_fewer_tokens_and_merges_is_not_said_to_have_the_same(pair: tuple[Path, Path]) -> None:
+    edit(pair[0] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1", "w 2"]))
+    edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1"]))
+    edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"]["vocab"].pop("w96"))
+    told = check_pair(*pair).sentences[0]
+    assert "differ: the target's has 97 tokens and 2 merges, the draft's 96 and 1" in told
+    assert "same tokens" not in told
+
+
 def test_merges_may_be_spelled_either_way(pair: tuple[Path, Path]) -> None:
     edit(pair[0] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=[["w", "1"]]))
     edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1"]))
