@@ -92,6 +92,10 @@ class Classifier:
 
 def load_classifier(folder: Path, pair: Sequence[str] | None = None) -> Classifier:
     """Read a classifier back. `pair` are the fingerprints of the target and draft it is wanted for."""
+    if not folder.is_dir():
+        raise BadStrategy(
+            f"The classifier {folder} is not there: no such folder. Name one that train-disco has stored."
+        )
     try:
         card = json.loads((folder / "card.json").read_text())
         tensors = load_file(folder / "classifier.safetensors")

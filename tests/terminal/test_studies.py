@@ -190,7 +190,12 @@ def test_a_draft_that_answers_with_no_numbers_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize(
-    ("damage", "sentence"), [("torn", "it may be torn. Train it again"), ("another", "was trained for another pair")]
+    ("damage", "sentence"),
+    [
+        ("torn", "it may be torn. Train it again"),
+        ("another", "was trained for another pair"),
+        ("absent", "is not there: no such folder. Name one"),
+    ],
 )
 def test_a_classifier_that_does_not_fit_is_told_before_anything_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str, sentence: str
@@ -201,6 +206,8 @@ def test_a_classifier_that_does_not_fit_is_told_before_anything_runs(
     made.save(tmp_path / "classifier")
     if damage == "torn":
         (tmp_path / "classifier" / "classifier.safetensors").write_bytes(b"")
+    if damage == "absent":
+        shutil.rmtree(tmp_path / "classifier")
     asked = f"static:2,disco:classifier={tmp_path / 'classifier'}"
     assert compare([*SMALL, "1", "--strategies", asked, "--json", str(result)]) == 2
     assert sentence in capsys.readouterr().err
