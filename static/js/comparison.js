@@ -65,8 +65,7 @@ function look(heat, isFollowing = view.isFollowing) {
   view.recordings.clear();
   race.spanNs = 0;
   feed.follow(known.missing(heat));
-  const prompt = prompts.get(Number(heat.split(".")[1]));
-  reading.clear(prompt?.text ?? "");
+  const prompt = promptOf(heat);
   const at = heats.indexOf(heat) + 1;
   say($("#heat"), [placeOf(heat), prompt?.category].filter(Boolean).join(" · "));
   $("#before").disabled = at <= 1;
@@ -74,6 +73,8 @@ function look(heat, isFollowing = view.isFollowing) {
   if ($("#follow")) $("#follow").checked = view.isFollowing;
   redraw("race");
 }
+
+const promptOf = (heat) => prompts.get(Number(heat.split(".")[1]));
 
 function placeOf(heat) {
   const [repeat, number] = heat.split(".").map(Number);
@@ -137,18 +138,28 @@ function readable(chosen, found) {
   return [...found].filter(([, state]) => state.rounds.length).at(-1)?.[0] ?? chosen;
 }
 
-const TEXT_EVERY_MS = 200; // laid out as a whole each time; nothing else leaves so much to be swept up
-const text = new Whenever(TEXT_EVERY_MS);
-let drawnRun = null;
+const TEXT_EVERY_MS = 200; // nothing else leaves so much to be swept up
+const ANOTHER_TEXT_EVERY_MS = 1000; // nobody reads texts that come faster, and each is made from nothing
+const text = new Whenever(TEXT_EVERY_MS), anotherText = new Whenever(ANOTHER_TEXT_EVERY_MS);
+let drawnText = "", chosenText = "";
+function drawText(found, whole) {
+  const shown = readable(view.run, found), { heat } = view, isReplay = view.clock !== null;
+  const which = `${heat} ${shown}`, chosen = `${view.run} ${view.isFollowing || heat}`;
+  const isNews = chosen === chosenText && !isReplay && !known.status.is_final; // it came, nobody asked to see it
+  chosenText = chosen;
+  const write = () => {
+    if (which !== drawnText) reading.clear(promptOf(heat)?.text ?? "");
+    drawnText = which;
+    reading.draw(shown, found, whole, isReplay);
+  };
+  text.call(isNews, () => (isNews && which === drawnText ? write() : anotherText.call(isNews, write)));
+}
+
 function drawRace() {
   $(".reading").hidden = !known.rows.size;
   const found = states(), whole = view.clock === null ? found : states(null);
   race.draw(found, isWhole() ? spanNs() : 0, !race.spanNs);
-  const shown = readable(view.run, found);
-  if (drawnRun !== shown) reading.clear(prompts.get(Number(view.heat.split(".")[1]))?.text ?? "");
-  const isNews = drawnRun === shown && view.clock === null && !known.status.is_final;
-  drawnRun = shown;
-  text.call(isNews, () => reading.draw(shown, found, whole, view.clock !== null));
+  drawText(found, whole);
   const alone = tokensPerSecond(found.get(baseline) ?? known.trace(""));
   for (const lane of race.lanes) {
     const speed = tokensPerSecond(found.get(lane.run.number) ?? known.trace(""));

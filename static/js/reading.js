@@ -15,7 +15,7 @@ import { Whenever } from "./whenever.js";
 import { isOpen, overTime, roundByRound } from "./twins.js";
 
 const LINES_EVERY_MS = 200; // the one picture on a canvas is dear; five times a second is enough of it
-const CHOSEN_EVERY_MS = 200; // likewise for the round that is looked at, unless somebody chose it
+const CHOSEN_EVERY_MS = 500; // nobody reads what changes faster, unless they chose the round
 const LONGEST_ORACLE = 32;
 
 export class Reading {

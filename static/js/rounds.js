@@ -2,18 +2,23 @@
 // to have looked: the oracle's lookahead.
 
 import { ticks } from "./stats.js";
-import { measured, svg } from "./svg.js";
+import { measured, set, svg } from "./svg.js";
 
 const HEIGHT = 120, LEFT = 24, BOTTOM = 20, TOP = 8;
 const FEWEST = 24; // columns there is room for
 
+/** One shape for all rounds of a kind, and for each round the place that shows it is looked at: texts come and go. */
 export class Rounds {
   constructor(picture, onRound) {
     this.picture = picture;
     this.size = measured(picture);
     this.open = null;
     this.scale = "";
-    this.drawn = []; // per column that stands there: its round, and the oracle's word on it
+    this.grid = svg("g");
+    this.columns = svg("g", { class: "columns" });
+    const kinds = { drafted: "drafted", kept: "kept", asked: "asked", oracle: "oracle", least: "oracle least", bonus: "bonus" };
+    this.paths = Object.fromEntries(Object.entries(kinds).map(([name, kind]) => [name, svg("path", { class: kind })]));
+    picture.replaceChildren(this.grid, this.columns, ...Object.values(this.paths));
     picture.addEventListener("pointerover", (event) => {
       const column = event.target.closest?.("[data-round]");
       if (column) onRound(Number(column.dataset.round));
@@ -27,17 +32,14 @@ export class Rounds {
     const most = Math.max(3, ...whole.rounds.map((round, i) => Math.max(round.lookahead, round.accepted + 1, bounds[i].lookahead)));
     const step = (width - LEFT) / roomFor(whole);
     const y = (count) => HEIGHT - BOTTOM - (count / most) * (HEIGHT - BOTTOM - TOP);
-    this.#rescale(`${width} ${most} ${step}`, () => grid(most, y, width));
-    for (let i = this.drawn.length; i > state.rounds.length; i--) this.columns.lastChild.remove();
-    this.drawn.length = Math.min(this.drawn.length, state.rounds.length);
-    for (const [i, round] of state.rounds.entries()) {
-      const drawn = this.drawn[i], bound = bounds[i];
-      if (drawn?.round === round && drawn.bound.lookahead === bound.lookahead && drawn.bound.isLeast === bound.isLeast) continue;
-      const fresh = column(round, LEFT + i * step, step, y, bound);
-      if (drawn) this.columns.children[i].replaceWith(fresh);
-      else this.columns.append(fresh);
-      this.drawn[i] = { round, bound };
-    }
+    this.#rescale(`${width} ${most}`, () => grid(most, y, width));
+    const shapes = state.rounds.map((round, i) => column(round, LEFT + i * step, step, y, bounds[i]));
+    for (const [name, path] of Object.entries(this.paths)) set(path, { d: shapes.map((shape) => shape[name]).join("") });
+    while (this.columns.children.length > state.rounds.length) this.columns.lastChild.remove();
+    state.rounds.forEach((round, i) => {
+      const place = this.columns.children[i] ?? this.columns.appendChild(svg("rect", { y: 0, height: HEIGHT }));
+      set(place, { "data-round": round.number, x: LEFT + i * step, width: step });
+    });
     this.choose(this.open);
   }
 
@@ -50,10 +52,8 @@ export class Rounds {
   #rescale(scale, grid) {
     if (scale === this.scale) return;
     this.scale = scale;
-    this.drawn = [];
-    this.columns = svg("g");
-    this.picture.setAttribute("viewBox", `0 0 ${this.size.width} ${HEIGHT}`);
-    this.picture.replaceChildren(...grid(), this.columns);
+    set(this.picture, { viewBox: `0 0 ${this.size.width} ${HEIGHT}` });
+    this.grid.replaceChildren(...grid());
   }
 }
 
@@ -72,15 +72,18 @@ function grid(most, y, width) {
   ]);
 }
 
+/** Of one round, what it adds to each shape. */
 function column(round, x, step, y, oracle) {
   const w = Math.max(1, step - Math.min(2, step / 4));
-  const bar = (name, from, to) => svg("rect", { class: name, x, width: w, y: y(to), height: Math.max(0, y(from) - y(to)) });
-  return svg("g", { "data-round": round.number },
-    svg("rect", { class: "hit", x, width: step, y: 0, height: HEIGHT }),
-    bar("drafted", 0, round.drafted.length),
-    bar("kept", 0, round.accepted),
-    round.lookahead ? svg("path", { class: "asked", d: `M${x},${y(round.lookahead)}h${w}` }) : null,
-    oracle.lookahead ? svg("path", { class: oracle.isLeast ? "oracle least" : "oracle", d: `M${x},${y(oracle.lookahead)}h${w}` }) : null,
-    round.drafted.length && round.outcome === "bonus"
-      ? svg("circle", { class: "bonus", cx: x + w / 2, cy: y(round.accepted + 0.5), r: Math.min(3, w / 2) }) : null);
+  const bar = (count) => (count ? `M${x},${y(0)}V${y(count)}h${w}V${y(0)}Z` : "");
+  const level = (count) => (count ? `M${x},${y(count)}h${w}` : "");
+  const dot = (r) => `M${x + w / 2 - r},${y(round.accepted + 0.5)}a${r},${r} 0 1 0 ${2 * r},0a${r},${r} 0 1 0 ${-2 * r},0Z`;
+  return {
+    drafted: bar(round.drafted.length),
+    kept: bar(round.accepted),
+    asked: level(round.lookahead),
+    oracle: oracle.isLeast ? "" : level(oracle.lookahead),
+    least: oracle.isLeast ? level(oracle.lookahead) : "",
+    bonus: round.drafted.length && round.outcome === "bonus" ? dot(Math.min(3, w / 2)) : "",
+  };
 }

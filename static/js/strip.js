@@ -5,7 +5,7 @@ import { facts } from "./facts.js";
 import { html } from "./svg.js";
 import { Whenever } from "./whenever.js";
 
-const TELL_EVERY_MS = 200; // nobody reads what changes faster
+const TELL_EVERY_MS = 500; // nobody reads what changes faster
 const PROMPT_LINES = 3; // of the prompt, only what the text continues
 
 const FATES = {
@@ -23,7 +23,7 @@ export class Strip {
     this.chosen = null; // the number of the round that somebody chose
     this.told = null; // the round whose detail stands there
     this.prompt = html("span", { class: "before" });
-    this.text.replaceChildren(this.prompt);
+    this.text.replaceChildren(html("div", { class: "passage" }, this.prompt));
     this.tell = new Whenever(TELL_EVERY_MS);
     this.isAtEnd = true; // until somebody scrolls back to read
     this.text.addEventListener("scroll", () => {
@@ -38,8 +38,7 @@ export class Strip {
   clear(prompt) {
     const lines = prompt.split("\n");
     this.prompt.textContent = (lines.length > PROMPT_LINES ? "…\n" : "") + lines.slice(-PROMPT_LINES).join("\n");
-    for (const round of this.drawn) round.element.remove();
-    this.drawn = [];
+    this.#cut(0);
     this.state = null;
     this.chosen = null;
     this.tell.call(false, () => {
@@ -55,16 +54,35 @@ export class Strip {
     const isSame = (drawn, round) => drawn.round === round && drawn.kept === tokensOf(round).length;
     let same = 0;
     while (same < this.drawn.length && same < state.rounds.length && isSame(this.drawn[same], state.rounds[same])) same++;
-    for (const stale of this.drawn.splice(same)) stale.element.remove();
+    this.#cut(same);
     for (const round of state.rounds.slice(same)) {
       const tokens = tokensOf(round);
       const element = this.#round(round, tokens);
-      this.text.append(element);
+      this.#passage().append(element);
       this.drawn.push({ round, kept: tokens.length, element });
     }
     if (this.isAtEnd && this.drawn.length > same) this.#toEnd();
     if (this.drawn.length && !this.text.querySelector('[tabindex="0"]')) this.drawn[0].element.tabIndex = 0;
     this.choose(this.drawn.some(({ round }) => round.number === this.chosen) ? this.chosen : state.rounds.at(-1)?.number, false);
+  }
+
+  /** Where the next round goes. Lines that are whole stand in a block of their own, so that they are not laid out again
+   * with each round that comes: a block ends with a round that ends a line, and one that has no such end goes on. */
+  #passage() {
+    const last = this.text.lastElementChild;
+    if (last.lastElementChild?.lastElementChild?.nodeName !== "BR") return last;
+    const fresh = html("div", { class: "passage" });
+    this.text.append(fresh);
+    return fresh;
+  }
+
+  /** Only the first so many rounds stay. */
+  #cut(count) {
+    for (const { element } of this.drawn.splice(count)) {
+      const block = element.parentElement;
+      element.remove();
+      if (!block.firstElementChild) block.remove();
+    }
   }
 
   /** When the next frame begins the page is laid out anyway; asked for now, it would be laid out for this alone. */

@@ -133,6 +133,7 @@ class Sample:
         self.events = [json.loads(line) for line in lines]
         self.tokens = EXPECTED[self.name]["tokens"]
         self.written = 0
+        self.words = {token: f" w{token}" for token in range(24)}
         self.row = worker.does(
             services.begin_sample, job=worker.job, run=run, prompt=prompt, repeat=repeat, device="cpu"
         )
@@ -140,7 +141,7 @@ class Sample:
     def write(self, upto: int) -> None:
         part, first = self.events[self.written : upto], self.written + 1
         self.written = min(upto, len(self.events))
-        words = {token: f" w{token}" for token in range(24)} if first == 1 else {}
+        words = self.words if first == 1 else {}
         self.worker.does(trace.append, sample=self.row, first_seq=first, events=part, words=words)
 
     def finish(self) -> None:

@@ -89,6 +89,52 @@ def test_a_draft_that_no_model_made_is_told_without_the_models_confidence(open_p
     expect(page.locator("#detail meter")).to_have_count(0)
 
 
+PLACES = """all => {
+    const from = all[0].getBoundingClientRect();
+    const place = ({ x, y, width }) => [x - from.x, y - from.y, width].map(Math.round);
+    return all.map((each) => [...each.getClientRects()].map(place));
+}"""
+
+
+def test_lines_that_are_whole_stay_as_they_are_while_the_text_goes_on(open_page, worker):
+    worker.claim()
+    sample = worker.begin()
+    sample.words[9] = "\n"  # of the first sixteen tokens the eleventh, twelfth and fourteenth
+    sample.write(12)
+    page = open_page(path_of(worker))
+    choose(page, 1)
+    expect(tokens(page)).to_have_count(11)
+    page.evaluate("""() => {
+        window.touched = new Set();
+        new MutationObserver((changes) => changes.forEach(({ target }) => touched.add(target))).observe(
+            document.querySelector("#strip"), { childList: true, characterData: true, subtree: true });
+        window.whole = document.querySelector("#strip .passage");
+    }""")
+    sample.write(17)
+    expect(tokens(page)).to_have_count(16)
+    assert page.evaluate("touched.size > 0 && ![...touched].some((each) => whole.contains(each))")
+    assert page.evaluate("whole === document.querySelector('#strip .passage')")
+    sample.finish()
+    expect(tokens(page)).to_have_count(len(sample.tokens))
+
+    said = "".join("⏎\n" if token == 9 else f" w{token}" for token in sample.tokens)
+    assert page.evaluate(
+        "getSelection().selectAllChildren(document.querySelector('#strip')), `${getSelection()}`"
+    ).endswith(said)
+    in_blocks = tokens(page).evaluate_all(PLACES)
+    page.evaluate("""() => {
+        const paragraph = new CSSStyleSheet();
+        paragraph.replaceSync(".strip .passage { display: inline; contain: none }");
+        document.adoptedStyleSheets = [paragraph];
+    }""")
+    assert tokens(page).evaluate_all(PLACES) == in_blocks  # as one paragraph would have it
+
+    page.focus("#strip .round[tabindex='0']")
+    for key, number in (("End", len(sample.tokens)), ("Home", 1), ("ArrowRight", 2)):
+        page.keyboard.press(key)
+        expect(page.locator(f"#strip .round[data-round='{number}']")).to_be_focused()
+
+
 def test_until_the_first_round_comes_the_page_says_what_its_worker_does(open_page, worker):
     worker.claim()
     page = open_page(path_of(worker))
