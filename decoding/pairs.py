@@ -108,11 +108,7 @@ def _vocabularies(theirs: TokenizerFacts, ours: TokenizerFacts) -> Iterator[Find
         yield Finding(
             "misfit",
             "tokenizer",
-            "The tokenizers have the same tokens but put them together differently (merges). "
-            "Choose a draft of the target's own family."
-            if theirs.ids == ours.ids
-            else f"The tokenizers differ: the target's has {len(theirs.ids):,} tokens and {len(theirs.merges):,} merges, "
-            f"the draft's {len(ours.ids):,} and {len(ours.merges):,}. Choose a draft of the target's own family.",
+            f"{_merges(theirs, ours)} Choose a draft of the target's own family.",
         )
     elif theirs.ids != ours.ids:
         only = sorted(set(theirs.ids.items()) ^ set(ours.ids.items()), key=lambda item: item[1])
@@ -124,6 +120,15 @@ def _vocabularies(theirs: TokenizerFacts, ours: TokenizerFacts) -> Iterator[Find
         )
     else:
         yield Finding("fits", "tokenizer", f"Both have the same {len(ours.ids):,} tokens.")
+
+
+def _merges(theirs: TokenizerFacts, ours: TokenizerFacts) -> str:
+    if theirs.ids == ours.ids:
+        return "The tokenizers have the same tokens but put them together differently (merges)."
+    return (
+        f"The tokenizers differ: the target's has {len(theirs.ids):,} tokens and {len(theirs.merges):,} merges, "
+        f"the draft's {len(ours.ids):,} and {len(ours.merges):,}."
+    )
 
 
 def _padding(
