@@ -118,8 +118,14 @@ def test_an_unknown_command_names_those_there_are(box: Box) -> None:
 
 def test_bench_names_the_benchmarks_there_are(box: Box) -> None:
     (box.folder / "benchmarks").mkdir()
-    (box.folder / "benchmarks" / "engine.py").write_text("")
-    assert box.run("bench") == (2, "", "Name a benchmark, one of: engine.\n")
+    (box.folder / "benchmarks" / "engine.py").write_text('"""Bars of the engine.\n\nMore."""\n')
+    told = "engine  Bars of the engine."
+    for asked in (["list"], ["--help"], ["-h"]):
+        code, out, err = box.run("bench", *asked)
+        assert (code, err) == (0, "") and told in out and "More" not in out
+    for asked in ([], ["engin"]):
+        code, out, err = box.run("bench", *asked)
+        assert (code, out) == (2, "") and told in err
 
 
 def test_an_old_python_is_told_that_it_is_too_old() -> None:
