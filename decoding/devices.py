@@ -77,6 +77,15 @@ def free_bytes(device: torch.device) -> int:
     return min(free, _left_in_container(free))
 
 
+CORES_AT_FIRST = torch.get_num_threads()  # that torch would use, before anyone said how many
+
+
+def usual_threads() -> int:
+    """All cores but one. Threads wait for their slowest member in every product, so with one core taken by others a
+    team on all cores was sixty times slower than a team of one fewer (docs/scaling.md)."""
+    return max(1, CORES_AT_FIRST - 1)
+
+
 def set_threads(count: int) -> None:
     """How many cores one matrix product may use, in the whole process."""
     cores = os.cpu_count() or 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import torch
 
-from decoding.devices import device_called, facts_of, free_bytes, name_of, set_threads, wait_for
+from decoding.devices import device_called, facts_of, free_bytes, name_of, set_threads, usual_threads, wait_for
 from decoding.errors import BadDevice
 
 CPU = torch.device("cpu")
@@ -34,6 +36,17 @@ def test_a_device_that_is_not_there_is_refused_in_a_sentence(name: str) -> None:
 def test_more_threads_than_cores_are_refused(count: int) -> None:
     with pytest.raises(BadDevice, match="cores"):
         set_threads(count)
+
+
+def test_unless_told_otherwise_one_core_stays_free_however_often_it_is_asked() -> None:
+    before = torch.get_num_threads()
+    count = usual_threads()
+    try:
+        set_threads(count)
+        assert usual_threads() == count >= 1
+        assert count < (os.cpu_count() or 1) or count == 1
+    finally:
+        set_threads(before)
 
 
 def test_facts_name_the_dtype_and_the_threads() -> None:

@@ -10,9 +10,7 @@ import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
-import torch
-
-from decoding.devices import set_threads
+from decoding.devices import set_threads, usual_threads
 from decoding.errors import DrafthouseError
 from worker.engine import checking, comparing, counting, studying, training
 from worker.engine.residents import Residents
@@ -87,9 +85,7 @@ class Ear(threading.Thread):
 
 def serve(connection: Connection) -> None:
     logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
-    # A core stays free for queue, pages and database. Threads wait for their slowest member in every product, so with
-    # one core taken by others a team on all cores was sixty times slower than a team of one fewer (docs/scaling.md).
-    set_threads(max(1, torch.get_num_threads() - 1))
+    set_threads(usual_threads())  # a core stays free for queue, pages and database
     mouth, ear, residents = Mouth(connection), Ear(connection), Residents()
     ear.start()
     while True:

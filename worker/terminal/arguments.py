@@ -165,7 +165,7 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
         "--threads",
         type=count_of,
         metavar="N",
-        help="processor threads of each model; fewer where others use the cores",
+        help="processor threads of each model; all cores but one unless told, fewer where others use them",
     )
     machine.add_argument(
         "--runner", default="auto", choices=("auto", "transformers"), help="auto: our own where it knows the family"

@@ -15,7 +15,7 @@ import transformers
 
 from decoding.checkpoints import Loaded, load
 from decoding.comparison import Pair
-from decoding.devices import device_called, set_threads
+from decoding.devices import device_called, set_threads, usual_threads
 from decoding.pairs import check_pair
 from decoding.spec import Choice
 from decoding.ssd.resident import process_for
@@ -64,8 +64,7 @@ def load_pair(asked: Bench) -> LoadedPair:
     report = check_pair(asked.material.target, asked.material.draft)
     report.require()
     device = device_called(asked.device)
-    if asked.threads:
-        set_threads(asked.threads)
+    set_threads(asked.threads or usual_threads())
     target, draft = (
         load(folder, dtype=asked.dtype, device=device, runner=asked.runner)
         for folder in (asked.material.target, asked.material.draft)
