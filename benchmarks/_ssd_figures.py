@@ -12,7 +12,7 @@ from benchmarks.engine import Bar
 from decoding.events import Drafted, Event
 from decoding.spec import Choice
 from decoding.ssd import hits as counting
-from decoding.summary import Sample, speedup
+from decoding.summary import Sample, so_few, speedup
 
 
 @dataclass(frozen=True)
@@ -222,5 +222,5 @@ def _show_simulated(found: Mapping[str, Any], told: Callable[[str], None]) -> No
 
 def _doubted(gain: Mapping[str, Any]) -> str:
     if gain["low"] is None:
-        return f"{gain['median']:.2f} (one prompt)"
+        return f"{gain['median']:.2f} ({so_few(gain['prompts'])})"
     return f"{gain['median']:.2f} ({gain['low']:.2f} to {gain['high']:.2f})"

@@ -22,8 +22,8 @@ DEFINITIONS_VERSION = 1
 DEFINITIONS = {
     "tokens_per_s": "generated tokens per second of decoding, over all samples; reading the prompt is excluded",
     "speedup": "per prompt, the ratio of tokens per second to the baseline's on the same prompt in the same pass "
-    "(median over repeats); the median over prompts, with a 95 % percentile bootstrap interval over prompts; "
-    "the baseline is autoregressive unless another strategy is pinned",
+    "(median over repeats); the median over prompts, with a 95 % percentile bootstrap interval over prompts where "
+    "there are six or more; the baseline is autoregressive unless another strategy is pinned",
     "num_spec_steps": "target passes that verified at least one drafted token",
     "num_draft_tokens": "drafted tokens that were verified",
     "num_accepted_draft_tokens": "drafted tokens that the target accepted",
@@ -48,6 +48,7 @@ DEFINITIONS = {
 
 AUTOREGRESSIVE = "autoregressive"  # its label: the baseline unless another is pinned
 
+Row = Mapping[str, Any]  # one strategy of a report
 Outcome = Literal["identical", "tie", "divergent", "not_compared"]
 AUDIT_OUTCOMES: tuple[Outcome, ...] = ("identical", "tie", "divergent", "not_compared")
 
@@ -171,12 +172,15 @@ def repeated_8grams(tokens: Sequence[int]) -> float:
 @dataclass(frozen=True, slots=True)
 class Speedup:
     median: float
-    low: float | None  # None where one prompt leaves nothing to resample
+    low: float | None  # None below LEAST_PROMPTS
     high: float | None
     prompts: int
 
 
 BOOTSTRAP_RESAMPLES = 2000
+# Of n ratios, even the least and the greatest have the true median between them only in 1 - 2 / 2**n of all cases.
+LEAST_PROMPTS = 6
+Interval = tuple[float, float] | tuple[None, None]
 
 
 def speedup(samples: Sequence[Sample], baseline: Sequence[Sample]) -> Speedup | None:
@@ -190,14 +194,15 @@ def speedup(samples: Sequence[Sample], baseline: Sequence[Sample]) -> Speedup | 
     per_prompt = [statistics.median(values) for values in ratios.values()]
     if not per_prompt:
         return None
-    if len(per_prompt) == 1:
-        return Speedup(per_prompt[0], None, None, 1)
     low, high = bootstrap_interval(per_prompt)
     return Speedup(statistics.median(per_prompt), low, high, len(per_prompt))
 
 
-def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The middle 95 % of the medians of resampled prompts. The same values always give the same interval."""
+def bootstrap_interval(values: Sequence[float]) -> Interval:
+    """The middle 95 % of the medians of resampled prompts; none of so few that none could hold the median that often.
+    The same values always give the same interval."""
+    if len(values) < LEAST_PROMPTS:
+        return None, None
     dice = random.Random(0)
     medians = sorted(statistics.median(dice.choices(values, k=len(values))) for _ in range(BOOTSTRAP_RESAMPLES))
     edge = round(BOOTSTRAP_RESAMPLES * 0.025)
@@ -255,29 +260,46 @@ def report(
     return [strategy_report(c, runners[c.label], by_label[c.label], by_label.get(baseline, [])) for c in choices]
 
 
-def verdict(strategies: Sequence[Mapping[str, Any]], baseline: str = AUTOREGRESSIVE) -> str:
-    """The comparison in one sentence: how much faster than the baseline, how sure, and whether the text is still the
-    target's."""
+def leader(strategies: Sequence[Row], baseline: str = AUTOREGRESSIVE) -> Row | None:
+    """The one that a verdict is about: of those that could be deployed, the fastest beside the baseline."""
     ranked = [s for s in strategies if s["role"] == "ranked" and s["speedup"] and s["label"] != baseline]
-    if not ranked:
+    return max(ranked, key=lambda s: float(s["speedup"]["median"]), default=None)
+
+
+def verdict(strategies: Sequence[Row], baseline: str = AUTOREGRESSIVE, *, is_noisy: bool = False) -> str:
+    """The comparison in one sentence: how much faster than the baseline, how sure, and whether the text is still the
+    target's. What was measured while others used the machine is doubted in the same breath."""
+    best = leader(strategies, baseline)
+    if not best:
         return f"Nothing to rank yet: no strategy has a finished sample beside {baseline}'s."
-    best = max(ranked, key=lambda s: float(s["speedup"]["median"]))
+    gain = _gain(best, baseline)
+    if is_noisy:
+        gain = f"On a machine that was not quiet: {gain}; repeat it on a quiet one before you rely on it"
+    return f"{gain}. {_losslessness(best)}"
+
+
+def _gain(best: Row, baseline: str) -> str:
     gain = best["speedup"]
     if gain["low"] is None:
         return (
-            f"{best['label']} ran at {gain['median']:.2f} times {baseline}'s speed on a single prompt, which says "
-            f"little; run more prompts. {_losslessness(best)}"
+            f"{best['label']} ran at {gain['median']:.2f} times {baseline}'s speed on {so_few(gain['prompts'])}, which "
+            f"says little: a 95 % interval takes at least {LEAST_PROMPTS}, so run more prompts"
         )
     doubt = f"95 % interval {gain['low']:.2f} to {gain['high']:.2f}, {gain['prompts']} prompts"
     if gain["low"] <= 1.0:
         return (
             f"No strategy is shown to be faster than {baseline}; {best['label']} comes closest at "
-            f"{gain['median']:.2f} times its speed ({doubt}). {_losslessness(best)}"
+            f"{gain['median']:.2f} times its speed ({doubt})"
         )
-    return f"{best['label']} is {gain['median']:.2f} times as fast as {baseline} ({doubt}). {_losslessness(best)}"
+    return f"{best['label']} is {gain['median']:.2f} times as fast as {baseline} ({doubt})"
 
 
-def _losslessness(row: Mapping[str, Any]) -> str:
+def so_few(prompts: int) -> str:
+    """What stands where an interval would, if there were more of them."""
+    return "a single prompt" if prompts == 1 else f"{prompts} prompts"
+
+
+def _losslessness(row: Row) -> str:
     audit = row["audit"]
     compared = audit["identical"] + audit["tie"] + audit["divergent"]
     if not compared:

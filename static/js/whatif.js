@@ -34,7 +34,7 @@ export function toRun(answer) {
 
 export function sentence(answer) {
   const { median, low, high, prompts } = answer.speedup;
-  const doubt = low === null ? "one prompt" : `95 % interval ${low.toFixed(2)} to ${high.toFixed(2)}, ${prompts} prompts`;
+  const doubt = low === null ? (prompts === 1 ? "a single prompt" : `${prompts} prompts`) : `95 % interval ${low.toFixed(2)} to ${high.toFixed(2)}, ${prompts} prompts`;
   const words = [`Simulated: ${answer.label} would be ${median.toFixed(2)} times as fast as autoregressive (${doubt}).`];
   const other = beside(answer);
   if (answer.hit_rate != null) words.push(`Of its verdicts ${Math.round(100 * answer.hit_rate)} % would have been prepared for.`);

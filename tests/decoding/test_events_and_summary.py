@@ -20,6 +20,7 @@ from decoding.events import (
 from decoding.spec import choose
 from decoding.summary import (
     DEFINITIONS,
+    LEAST_PROMPTS,
     Audit,
     Sample,
     bootstrap_interval,
@@ -135,6 +136,17 @@ def test_one_prompt_gives_no_interval_and_no_pair_no_speedup() -> None:
     assert speedup([sample("static:4", "a", 200)], [sample("autoregressive", "z", 100)]) is None
 
 
+@pytest.mark.parametrize("prompts", [1, 2, 3, 4, 5])
+def test_below_six_prompts_there_is_no_interval_of_95_percent_to_give(prompts: int) -> None:
+    """Even from the least ratio to the greatest, the median lies in between only in 1 - 2 / 2**n of all cases."""
+    base = [sample("autoregressive", str(i), 100) for i in range(prompts)]
+    gain = speedup([sample("static:4", str(i), 200 + i) for i in range(prompts)], base)
+    assert gain is not None and (gain.low, gain.high, gain.prompts) == (None, None, prompts)
+    assert bootstrap_interval([2.0] * prompts) == (None, None)
+    assert next(n for n in range(1, 20) if 1 - 2 * 0.5**n >= 0.95) == LEAST_PROMPTS
+    assert bootstrap_interval([2.0] * LEAST_PROMPTS) == (2.0, 2.0)
+
+
 def test_the_interval_holds_the_true_median_about_as_often_as_it_says() -> None:
     import random
 
@@ -142,6 +154,7 @@ def test_the_interval_holds_the_true_median_about_as_often_as_it_says() -> None:
     held = 0
     for _ in range(100):
         low, high = bootstrap_interval([dice.lognormvariate(0.5, 0.3) for _ in range(25)])
+        assert low is not None and high is not None
         held += low <= 2.718281828**0.5 <= high
     assert 88 <= held <= 100
 
@@ -164,9 +177,27 @@ def test_the_verdict_says_how_much_how_sure_and_whether_the_text_is_the_targets(
 
 def test_the_verdict_does_not_claim_what_is_not_shown() -> None:
     assert verdict(rows(*pairs([90, 130, 80, 120, 95, 110]))).startswith("No strategy is shown to be faster")
-    assert "single prompt" in verdict(rows(*pairs([250])))
+    assert "on a single prompt, which says little" in verdict(rows(*pairs([250])))
     assert verdict(rows(*pairs([250]))).endswith("Its text is exactly the target's on the one sample.")
     assert verdict(rows()).startswith("Nothing to rank yet")
+
+
+@pytest.mark.parametrize("prompts", [2, 5])
+def test_few_prompts_that_all_agree_show_nothing_yet(prompts: int) -> None:
+    words = verdict(rows(*pairs([200.0] * prompts)))
+    assert words.startswith(
+        f"static:4 ran at 2.00 times autoregressive's speed on {prompts} prompts, which says little"
+    )
+    assert "at least 6" in words and "is 2.00 times as fast" not in words and "95 % interval 2" not in words
+
+
+@pytest.mark.parametrize("speeds", [[200.0] * 6, [90.0, 130, 80, 120, 95, 110], [250.0] * 3])
+def test_a_verdict_from_a_noisy_machine_says_so_before_it_says_how_much(speeds: list[float]) -> None:
+    quiet, noisy = (verdict(rows(*pairs(speeds)), is_noisy=is_noisy) for is_noisy in (False, True))
+    assert noisy.startswith("On a machine that was not quiet: ")
+    assert "; repeat it on a quiet one before you rely on it. Its text is exactly" in noisy
+    assert "quiet" not in quiet
+    assert verdict(rows(), is_noisy=True).startswith("Nothing to rank yet")
 
 
 def test_the_verdict_warns_of_real_divergence() -> None:

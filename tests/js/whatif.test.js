@@ -31,7 +31,8 @@ test("what it says begins with simulated, gives the doubt, and what was measured
     "Simulated: static:3 would be 1.30 times as fast as autoregressive (95 % interval 1.20 to 1.40, 12 prompts). " +
     "Measured: threshold:0.4 is 1.25 times as fast. On the strategies that ran, this replay is off by at most 4 %.");
   const alone = { ...ANSWER, measured: [], error: null, speedup: { median: 1.3, low: null, high: null, prompts: 1 } };
-  assert.equal(sentence(alone), "Simulated: static:3 would be 1.30 times as fast as autoregressive (one prompt).");
+  assert.equal(sentence(alone), "Simulated: static:3 would be 1.30 times as fast as autoregressive (a single prompt).");
+  assert.match(sentence({ ...alone, speedup: { ...alone.speedup, prompts: 5 } }), /as autoregressive \(5 prompts\)\./);
 });
 
 test("to run it is to run it beside the fastest that the same form can hold", () => {

@@ -16,6 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from decoding.devices import usual_threads
 from tests.decoding.models import LLAMA, save
 from webapp.core.version import version
 from worker.terminal.compare import main
@@ -62,8 +63,11 @@ def test_the_document_says_what_ran(compared: dict[str, Any]) -> None:
     labels = [row["label"] for row in compared["strategies"]]
     assert labels == ["autoregressive", "static:3", "heuristic:5", "threshold:0.2", "oracle:32", "assisted:3"]
     assert compared["complete"] is True
+    assert compared["is_noisy"] is bool(compared["noise"])
+    assert compared["verdict"].startswith("On a machine that was not quiet: ") is compared["is_noisy"]
     assert compared["drafthouse"] == version()
     assert compared["prompts"]["count"] == 8
+    assert compared["hardware"]["threads"] == usual_threads()
     assert [len(row["samples"]) for row in compared["strategies"]] == [16] * 6
     assert [row["runner"] for row in compared["strategies"]] == ["fast"] * 5 + ["transformers"]
 
@@ -91,7 +95,7 @@ def test_the_verdict_is_the_first_line_and_everything_else_is_aside(
     assert main(arguments(box, "--strategies", "static:2", "--limit", "2")) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
-    assert "static:2" in lines[0] and "2 prompts" in lines[0]
+    assert "static:2 ran at" in lines[0] and "on 2 prompts, which says little" in lines[0]
     assert lines[2].split() == ["strategy", "tokens/s", "speed-up", "accepted", "rate", "draft", "verify", "audit"]
     assert [line.split()[1] for line in lines[3:5]] == ["autoregressive", "static:2"]
     assert "target 0.1M, draft 0.0M parameters" in err

@@ -75,9 +75,10 @@ def test_where_others_used_the_machine_the_result_ends_with_a_doubt() -> None:
     assert noisy[-1] == f"Noisy: {others} Repeat it on a quiet machine before you rely on these figures."
 
 
-def test_one_prompt_is_not_given_an_interval() -> None:
-    lonely = row("static:4", speedup={"median": 1.5, "low": None, "high": None, "prompts": 1})
-    assert "1.50 (one prompt)" in result({"verdict": "", "strategies": [lonely]}, Palette(is_coloured=False))
+@pytest.mark.parametrize(("prompts", "told"), [(1, "a single prompt"), (5, "5 prompts")])
+def test_few_prompts_are_told_instead_of_an_interval(prompts: int, told: str) -> None:
+    lonely = row("static:4", speedup={"median": 1.5, "low": None, "high": None, "prompts": prompts})
+    assert f"1.50 ({told})" in result({"verdict": "", "strategies": [lonely]}, Palette(is_coloured=False))
 
 
 def test_every_strategy_has_a_mark_and_no_two_share_one() -> None:

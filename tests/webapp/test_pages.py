@@ -96,7 +96,8 @@ def test_a_clone_begins_with_what_the_other_one_asked_for(world, ready):
 
 
 def test_a_finished_comparison_says_its_verdict_first(world, ready):
-    comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1])
+    by = world.actor(world.bob)
+    comparison = make.comparison(by, pair=ready[0], dataset=make.dataset(by, count=6, name="enough"))
     Job.objects.exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
     shown = world.page(world.victor).get(f"/comparisons/{comparison.pk}/").content.decode()

@@ -17,6 +17,7 @@ from webapp.comparisons.models import Comparison, Sample
 from webapp.core.problems import Invalid
 
 KEPT_SECONDS = 3600
+NOISY_SHARE = 0.2  # of the samples that a verdict compares: with more, it doubts itself
 PROMPTS_TOLD_SINGLY = 32  # up to twice as many, each finished prompt makes another report
 _CLASSIFIER = re.compile(r",classifier=[^,]+")
 
@@ -42,8 +43,12 @@ def report(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, 
         strategy["name"] = names[strategy["label"]]
         strategy["sample_count"] = len(strategy.pop("samples"))
         strategy["noisy_count"] = noisy[strategy["label"]]
+    is_noisy = _is_noisy(strategies, baseline)
     return {
-        "verdict": summary.verdict([{**row, "label": row["name"]} for row in strategies], names[baseline]),
+        "verdict": summary.verdict(
+            [{**row, "label": row["name"]} for row in strategies], names[baseline], is_noisy=is_noisy
+        ),
+        "is_noisy": is_noisy,
         "baseline": baseline,
         "samples": len(samples),
         "definitions_version": summary.DEFINITIONS_VERSION,
@@ -51,6 +56,13 @@ def report(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, 
         "is_mixed": len(devices) > 1,  # samples from several devices are not one fair run
         "strategies": strategies,
     }
+
+
+def _is_noisy(strategies: list[dict[str, Any]], baseline: str) -> bool:
+    """Whether too many of the samples that the verdict compares were decoded while others used the machine."""
+    best = summary.leader(strategies, baseline)
+    compared = [row for row in strategies if best and row["label"] in (best["label"], baseline)]
+    return sum(row["noisy_count"] for row in compared) > NOISY_SHARE * sum(row["sample_count"] for row in compared)
 
 
 def names_of(labels: Iterable[str]) -> dict[str, str]:
@@ -104,7 +116,7 @@ def so_far(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, 
     count = Sample.objects.filter(run__comparison=comparison).finished().count()
     if not comparison.job.is_final:
         count -= count % step(count, comparison.runs.count())
-    key = f"report:{comparison.pk}:{comparison.job.attempt}:{comparison.job.state}:{count}:{baseline}"
+    key = f"verdict:{comparison.pk}:{comparison.job.attempt}:{comparison.job.state}:{count}:{baseline}"
     return cache.get_or_set(key, lambda: report(comparison, baseline), KEPT_SECONDS)  # type: ignore[return-value]
 
 

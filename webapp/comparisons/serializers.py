@@ -135,7 +135,9 @@ class StrategyReport(serializers.Serializer[Any]):
     noisy_count = serializers.IntegerField(help_text="samples whose times are to be doubted: the machine was shared")
     tokens_per_s = serializers.FloatField()
     gained_tokens_per_s = serializers.FloatField(allow_null=True, help_text="more than the baseline's tokens_per_s")
-    speedup = serializers.DictField(allow_null=True, help_text="median, low and high of a 95 % interval, prompts")
+    speedup = serializers.DictField(
+        allow_null=True, help_text="median, low and high of a 95 % interval (null below six prompts), prompts"
+    )
     mean_acceptance_length = serializers.FloatField()
     draft_acceptance_rate = serializers.FloatField(allow_null=True)
     num_spec_steps = serializers.IntegerField()
@@ -163,7 +165,10 @@ class StrategyReport(serializers.Serializer[Any]):
 
 
 class ReportOut(serializers.Serializer[Any]):
-    verdict = serializers.CharField()
+    verdict = serializers.CharField(help_text="in one sentence, with its doubt")
+    is_noisy = serializers.BooleanField(
+        help_text="more than a fifth of the samples that the verdict compares are noisy, and it says so"
+    )
     baseline = serializers.CharField(help_text="label of the strategy that speed-ups and differences are relative to")
     samples = serializers.IntegerField(help_text="finished ones, which all of this rests on")
     definitions_version = serializers.IntegerField()

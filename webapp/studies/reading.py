@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from decoding.spec import Choice
+from decoding.summary import LEAST_PROMPTS, so_few
 from webapp.registry.models import Classifier
 from webapp.studies.models import Study
 
@@ -26,8 +27,13 @@ def verdict_of_plan(document: Mapping[str, Any]) -> str:
         return "Nothing could be run to see whether the predictions hold."
     best = max(run, key=lambda row: row["measured"]["median"])
     gain, label = best["measured"], setting(best)["short"]
-    doubt = f"95 % interval {gain['low']:.2f} to {gain['high']:.2f}" if gain["low"] is not None else "a single prompt"
-    if gain["low"] is not None and gain["low"] <= 1:
+    if gain["low"] is None:
+        return (
+            f"{label} ran {gain['median']:.2f} times as fast as autoregressive on {so_few(gain['prompts'])}, where "
+            f"{best['speedup']:.2f} was predicted; that shows little: a 95 % interval takes at least {LEAST_PROMPTS}."
+        )
+    doubt = f"95 % interval {gain['low']:.2f} to {gain['high']:.2f}"
+    if gain["low"] <= 1:
         return (
             f"Nothing is shown to be faster than autoregressive here; {label} comes closest at {gain['median']:.2f} "
             f"times its speed ({doubt}), where {best['speedup']:.2f} was predicted."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from decoding.elsewhere import elsewhere as translated
 from decoding.spec import Choice
+from decoding.summary import so_few
 from worker.terminal.arguments import Bench, parser_of, read_bench
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def _line(prediction: Prediction, row: Mapping[str, object] | None) -> str:
     gain = row["speedup"] if row else None
     if not isinstance(gain, dict):
         return f"{words} {'':>9} {'':>7}   a bound, not run"
-    interval = f"{gain['low']:.2f} to {gain['high']:.2f}" if gain["low"] is not None else "one prompt: none"
+    few = gain["low"] is None
+    interval = f"none of {so_few(gain['prompts'])}" if few else f"{gain['low']:.2f} to {gain['high']:.2f}"
     return f"{words} {gain['median']:9.2f} {prediction.speedup / gain['median'] - 1:+7.1%}   {interval}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from decoding.summary import so_few
 from worker.terminal.palette import Palette
 
 HEADINGS = ("strategy", "tokens/s", "speed-up", "accepted", "rate", "draft", "verify", "audit")
@@ -83,7 +84,7 @@ def _speedup(row: Mapping[str, Any]) -> str:
     if row["role"] == "baseline":
         return "1"
     if gain["low"] is None:
-        return f"{gain['median']:.2f} (one prompt)"
+        return f"{gain['median']:.2f} ({so_few(gain['prompts'])})"
     return f"{gain['median']:.2f} ({gain['low']:.2f} to {gain['high']:.2f})"
 
 

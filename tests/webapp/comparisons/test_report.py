@@ -55,7 +55,8 @@ def test_beside_the_ratio_stands_the_difference_to_the_baseline(world):
 
 @pytest.fixture
 def decoded(world):
-    comparison = make.comparison(world.actor(world.bob))
+    by = world.actor(world.bob)
+    comparison = make.comparison(by, dataset=make.dataset(by, count=6))
     make.decode_all(comparison)
     speeds = {"autoregressive": 100.0, "static:4": 160.0}
     for number, sample in enumerate(Sample.objects.filter(run__comparison=comparison).order_by("created")):
@@ -134,3 +135,34 @@ def test_what_no_strategy_is_called_cannot_be_pinned(world, decoded, asked):
     ]
     for answer in answers:
         assert answer.status_code == 400 and "autoregressive, static:4" in answer.content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("noisy", "is_said"), [(2, False), (3, True)])
+def test_a_verdict_doubts_itself_when_more_than_a_fifth_of_what_it_compares_is_noisy(world, decoded, noisy, is_said):
+    """Of the twelve samples behind it a fifth is between two and three."""
+    some = Sample.objects.filter(run__comparison=decoded).values_list("pk", flat=True)[:noisy]
+    Sample.objects.filter(pk__in=list(some)).update(noise="Other programs used 40% of the 2 cores.")
+    found = world.api(world.bob).get(f"/api/v1/comparisons/{decoded.pk}/report/").json()
+    assert found["noisy_count"] == noisy and found["is_noisy"] is is_said
+    assert found["verdict"].startswith("On a machine that was not quiet: static:4 is 1.") is is_said
+
+
+@pytest.mark.django_db
+def test_what_is_noisy_elsewhere_casts_no_doubt_on_what_the_verdict_compares(world):
+    by = world.actor(world.bob)
+    strategies = [{"strategy": "static", "params": {"lookahead": 4}}, {"strategy": "oracle"}]
+    comparison = make.comparison(by, dataset=make.dataset(by, count=6), strategies=strategies)
+    make.decode_all(comparison)
+    Sample.objects.filter(run__strategy="oracle").update(noise="Other programs used 40% of the 2 cores.")
+    found = report(comparison)
+    assert found["noisy_count"] == 6 and found["is_noisy"] is False and "quiet" not in found["verdict"]
+
+
+@pytest.mark.django_db
+def test_few_prompts_have_no_interval_on_any_page(world):
+    comparison = make.comparison(world.actor(world.bob))
+    make.decode_all(comparison)
+    page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
+    assert "speed on 3 prompts, which says little" in page and '<td class="num quiet">3 prompts</td>' in page
+    assert report(comparison)["strategies"][1]["speedup"]["low"] is None

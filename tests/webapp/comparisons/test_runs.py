@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 
 import pytest
+from django.apps import apps
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -47,6 +49,16 @@ def test_figures_are_the_report_s_own(world, ready):
         assert kept.tokens_per_s == row["tokens_per_s"] and kept.draft_share == row["draft_share"]
         assert kept.sample_count == 3
     assert Figures.objects.get(run__strategy="static").draft_passes == 3 * 2 / (3 * 3)
+
+
+def test_intervals_that_were_once_made_of_few_prompts_are_forgotten(world, ready):
+    by = world.actor(world.bob)
+    few, many = ended(by, **ready), ended(by, pair=ready["pair"], dataset=make.dataset(by, 6, name="six"))
+    Figures.objects.filter(run__comparison=few).update(speedup_low=1.9, speedup_high=2.1)
+    importlib.import_module("webapp.comparisons.migrations.0005_no_interval_of_few_prompts").forget(apps, None)
+    assert figures.sum_up_ended(seconds=60) == 1
+    assert not Figures.objects.filter(run__comparison=few, speedup_low__isnull=False).exists()
+    assert Figures.objects.filter(run__comparison=many, speedup_low__isnull=False).count() == 2
 
 
 def test_figures_are_made_once_after_each_end(world, ready):
@@ -256,7 +268,7 @@ def test_the_history_of_a_pair_marks_where_what_it_ran_on_changed(world, ready):
     assert [(change["kind"], change["after"]) for change in told["changes"]] == [("device", "another")]
     assert "static:4 went from" in told["sentence"] and "hardware changed to another" in told["sentence"]
     page = world.page(world.bob).get(f"/pairs/{ready['pair'].pk}/history/").content.decode()
-    assert "torch 9.9" in page and "single prompt" not in page
+    assert "torch 9.9" in page and page.count("too few prompts</td>") == 2  # static:4, twice; a baseline needs none
 
 
 # Saved views ---------------------------------------------------------------------------------------------------------

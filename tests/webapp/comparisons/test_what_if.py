@@ -133,10 +133,11 @@ def test_verifications_wider_than_any_that_was_measured_are_counted():
 # In the service ------------------------------------------------------------------------------------------------------
 
 
-def comparison(world, labels, **sampling):
+def comparison(world, labels, *, prompts=3, **sampling):
     strategies = [{"strategy": c.strategy, "params": dict(c.params)} for c in parse_choices(labels)]
     asked = {"max_new_tokens": LENGTH, **sampling}
-    made = make.comparison(world.actor(world.bob), strategies=strategies, sampling=asked)
+    by = world.actor(world.bob)
+    made = make.comparison(by, dataset=make.dataset(by, prompts), strategies=strategies, sampling=asked)
     Job.objects.exclude(pk=made.job.pk).delete()
     return made
 
@@ -171,19 +172,26 @@ def ask(client, made, query=""):
 
 
 def test_an_answer_is_labelled_and_stands_beside_what_was_measured(world):
-    made = comparison(world, "static:2,static:4,threshold:0.4,oracle")
+    made = comparison(world, "static:2,static:4,threshold:0.4,oracle", prompts=6)
     decode(made)
     answer = ask(world.api(world.bob), made, "strategy=static&lookahead=3")
     assert answer.status_code == 200, answer.json()
     told = answer.json()
     assert told["simulated"] is True and told["label"] == "static:3"
-    assert told["speedup"]["prompts"] == 3 and told["speedup"]["low"] <= told["speedup"]["high"]
+    assert told["speedup"]["prompts"] == 6 and told["speedup"]["low"] <= told["speedup"]["high"]
     assert [row["label"] for row in told["measured"]] == ["static:2", "static:4", "threshold:0.4", "oracle:32"]
     assert [row["simulated"] is None for row in told["measured"]] == [False, False, False, True]
     assert [point["value"] for point in told["curve"]["points"]] == list(range(1, 21))
     [here] = [point for point in told["curve"]["points"] if point["value"] == 3]
     assert here["median"] == told["speedup"]["median"]
     assert told["error"] is not None
+
+
+def test_a_replay_of_few_prompts_has_no_interval_either(world):
+    made = comparison(world, "static:2,static:4", prompts=5)
+    decode(made)
+    told = ask(world.api(world.bob), made, "strategy=static&lookahead=3").json()["speedup"]
+    assert (told["prompts"], told["low"], told["high"]) == (5, None, None) and told["median"] > 0
 
 
 def test_on_the_strategies_that_ran_the_replay_says_what_was_measured(world):

@@ -68,7 +68,7 @@ def test_after_the_end_it_says_so_and_older_traces_can_still_be_read(world, comp
 def test_the_report_comes_with_the_verdict_and_the_losses(world, comparison):
     make.decode_all(comparison)
     report = ask(world.api(world.bob), comparison)["frames"][2]
-    assert report["verdict"].startswith("static:4 is ")
+    assert report["verdict"].startswith("static:4 ran at ")
     assert report["strategies"][0]["losses"] is None
     losses = report["strategies"][1]["losses"]
     assert losses["ideal"] == pytest.approx(3.0)

@@ -121,10 +121,13 @@ def test_a_plan_is_handed_to_the_form_of_a_comparison_whole(world, ready):
 
 def test_a_plan_that_gained_nothing_does_not_boast(world):
     row = {"strategy": "static", "params": {"lookahead": 2}, "speedup": 1.4, "role": "ranked"}
-    doubtful = {"settings": [{**row, "measured": {"median": 1.1, "low": 0.9, "high": 1.3, "prompts": 4}}]}
+    doubtful = {"settings": [{**row, "measured": {"median": 1.1, "low": 0.9, "high": 1.3, "prompts": 9}}]}
     assert reading.verdict_of_plan(doubtful).startswith("Nothing is shown to be faster than autoregressive here;")
     sure = {"settings": [{**row, "measured": {"median": 1.3, "low": 1.2, "high": 1.4, "prompts": 9}}]}
     assert reading.verdict_of_plan(sure).startswith("Set static:2: it ran 1.30 times as fast")
+    few = {"settings": [{**row, "measured": {"median": 1.3, "low": None, "high": None, "prompts": 3}}]}
+    assert reading.verdict_of_plan(few).startswith("static:2 ran 1.30 times as fast as autoregressive on 3 prompts")
+    assert "at least 6" in reading.verdict_of_plan(few)
 
 
 def test_a_study_is_launched_from_its_form_and_slips_are_told_beside_the_field(world, ready):

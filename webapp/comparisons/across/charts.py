@@ -152,7 +152,9 @@ def in_words(chart: dict[str, Any]) -> str:
 
 
 def times(median: float, low: float | None, high: float | None) -> str:
-    doubt = f" ({low:.2f} to {high:.2f})" if low is not None and high is not None else " (single prompt)"
+    doubt = (
+        f" ({low:.2f} to {high:.2f})" if low is not None and high is not None else " (too few prompts for an interval)"
+    )
     return f"{median:.2f}×{doubt}"
 
 

@@ -173,7 +173,7 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
     standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), kin), KEPT_SECONDS)
     asked = _play(found, choice)
     correction, middle = standing["correction"], asked.middle
-    low, high = bootstrap_interval(middle) if len(middle) > 1 else (None, None)
+    low, high = bootstrap_interval(middle)
     possible = [bound * correction for bound in asked.possible]
     return {
         "simulated": True,
