@@ -24,7 +24,7 @@ def train(hold: Hold, engine: EngineProcess) -> None:
     with tempfile.TemporaryDirectory() as folder:
         order = Train(
             pair=insist(hold, lambda: place_of(hold, training.pair)),
-            prompts=insist(hold, lambda: [prompt_of(row) for row in training.dataset.prompts.all()]),
+            prompts=insist(hold, lambda: [prompt_of(row) for row in training.prompts]),
             sampling=Sampling(**{**training.sampling, "stop": tuple(training.sampling["stop"])}),
             folder=Path(folder),
         )

@@ -66,6 +66,7 @@ def train_classifier(
     pair: Pair,
     dataset: Dataset,
     by: Actor,
+    limit: int | None = None,
     queue: Queue = Queue.CPU,
     **how: Any,
 ) -> Training:
@@ -77,7 +78,9 @@ def train_classifier(
     except BadSampling as error:
         raise Invalid(str(error), field=str(error).split()[0], code=error.code) from None
     job = jobs.enqueue(kind=Kind.TRAINING, queue=queue, title=f"Train {name}", by=by)
-    training = Training.objects.create(job=job, pair=pair, dataset=dataset, name=name, sampling=sampling.to_dict())
+    training = Training.objects.create(
+        job=job, pair=pair, dataset=dataset, name=name, limit=limit, sampling=sampling.to_dict()
+    )
     freeze(pair, pair.target, pair.draft, dataset)
     audit.record(by, "launched", job)
     return training

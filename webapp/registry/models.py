@@ -152,5 +152,13 @@ class Training(Noun):
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="+")
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="+")
     name = models.CharField(max_length=200)
+    limit = models.PositiveIntegerField(null=True)  # prompts of each split; all if none
     sampling = models.JSONField()
     classifier = models.OneToOneField(Classifier, null=True, on_delete=models.SET_NULL, related_name="training")
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """The first of each split, so that none is lost: training needs them all."""
+        return [
+            prompt for split in self.dataset.splits for prompt in self.dataset.prompts.filter(split=split)[: self.limit]
+        ]

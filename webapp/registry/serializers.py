@@ -131,6 +131,10 @@ class ToBeTrained(Input):
 class NewTraining(ToBeTrained, SamplingFields):
     """A classifier is for texts that are chosen as those it learnt from."""
 
+    limit = serializers.IntegerField(
+        min_value=1, max_value=100_000, required=False, allow_null=True, default=None,
+        help_text="prompts to take of each split; all if empty",
+    )  # fmt: skip
     queue = serializers.ChoiceField(choices=Queue.choices, required=False, default=Queue.CPU)
 
     def validate_queue(self, value: str) -> Queue:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.webapp import make
 from webapp.jobs import services as jobs
-from webapp.registry import classifying
+from webapp.registry import classifying, prompt_sets
 from webapp.registry.models import Classifier, Training
 
 
@@ -27,6 +27,10 @@ def shown(world, address) -> str:
     answer = world.page(world.victor).get(address)
     assert answer.status_code == 200
     return answer.content.decode()
+
+
+def shown_to(world, user, address) -> str:
+    return world.page(user).get(address).content.decode()
 
 
 def test_a_card_is_read_when_it_comes_and_shown(world, ready):
@@ -83,6 +87,23 @@ def test_training_begins_from_its_form(world, ready):
     answer = world.page(world.bob).post("/classifiers/train/", form)
     assert answer["Location"].startswith("/trainings/")
     assert "mine is being trained" in shown(world, answer["Location"])
+
+
+def test_a_training_may_take_the_first_prompts_of_each_split(world, ready):
+    by = world.actor(world.bob)
+    lines = [json.dumps({"text": f"{split} {n}", "split": split}) for n in range(4) for split in ("train", "test")]
+    words = prompt_sets.add_pasted_dataset(name="split", file_name="w.jsonl", text="\n".join(lines), by=by)
+    body = {"name": "mine", "pair": str(ready[0].pk), "dataset": str(words.pk)}
+    api = world.api(world.bob)
+    for limit, expected in (
+        (2, {"train 0", "train 1", "test 0", "test 1"}),
+        (None, {json.loads(x)["text"] for x in lines}),
+    ):
+        assert api.post("/api/v1/classifiers/train/", {**body, "limit": limit}, format="json").status_code == 202
+        assert {prompt.text for prompt in Training.objects.latest("created").prompts} == expected
+    refused = api.post("/api/v1/classifiers/train/", {**body, "limit": 0}, format="json")
+    assert (refused.status_code, refused.json()["field"], Training.objects.count()) == (400, "limit", 2)
+    assert 'name="limit"' in shown_to(world, world.bob, "/classifiers/train/")
 
 
 def test_a_classifier_may_learn_for_any_way_of_choosing_tokens(world, ready):
