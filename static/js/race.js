@@ -109,5 +109,7 @@ function write(numbers, state) {
 }
 
 export function say(place, text) {
-  if (place && place.textContent !== text) place.textContent = text;
+  if (!place || place.textContent === text) return;
+  if (place.firstChild?.nodeType === Node.TEXT_NODE && !place.firstChild.nextSibling) place.firstChild.data = text; // no new node
+  else place.textContent = text;
 }
