@@ -11,8 +11,9 @@ class SamplingFields(Input):
     """The bounds are those of decoding.spec.Sampling."""
 
     temperature = serializers.FloatField(
-        min_value=0.0, max_value=10.0, required=False, default=0.0, help_text="0: greedy"
-    )
+        min_value=0.0, max_value=10.0, required=False, default=0.0,
+        help_text="0: greedy, unless another is given; the terminal takes what suits the pair",
+    )  # fmt: skip
     top_k = serializers.IntegerField(min_value=0, max_value=1_000_000, required=False, default=0, help_text="0: all")
     top_p = serializers.FloatField(min_value=1e-6, max_value=1.0, required=False, default=1.0)
     repetition_penalty = serializers.FloatField(min_value=0.1, max_value=10.0, required=False, default=1.0)
