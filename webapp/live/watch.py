@@ -61,8 +61,15 @@ class Watch:
         self.must_read = True
 
     def sift(self, frames: list[Frame]) -> list[Frame]:
-        """Of frames that another reading brought, what is new here. Anything that does not join on is read anew."""
-        return [fresh for frame in frames if (fresh := self._sifted(frame))]
+        """Of frames that another reading brought, what is new here. Anything that does not join on is read anew, and so
+        is what ended without its trace: who brought it took it for older than itself, because a row is stamped a moment
+        before others see it."""
+        found = [fresh for frame in frames if (fresh := self._sifted(frame))]
+        ended = {
+            UUID(row["id"]) for frame in found if frame["t"] == "samples" for row in frame["rows"] if row["is_finished"]
+        }
+        self.must_read |= bool(ended & self.cursors.keys())
+        return found
 
     def _sifted(self, frame: Frame) -> Frame | None:
         match frame["t"]:
@@ -87,6 +94,8 @@ class Watch:
         self.since = max(self.since or _EVER, datetime.fromisoformat(frame["since"]))
         fresh = {UUID(row["id"]): row for row in frame["rows"] if self.told.get(UUID(row["id"])) != state_of(row)}
         self.told |= {sample: state_of(row) for sample, row in fresh.items()}
+        ended = {sample for sample, row in fresh.items() if row["is_finished"] and not row.get("audit")}
+        self.cursors |= {sample: 0 for sample in ended - self.cursors.keys() - self.whole}
         return {**frame, "rows": list(fresh.values())} if fresh else None
 
     def _sifted_events(self, frame: Frame) -> Frame | None:

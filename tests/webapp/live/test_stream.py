@@ -215,6 +215,29 @@ def test_what_the_board_read_first_hides_nothing_from_who_asks_for_more(world, c
     run(story())
 
 
+@pytest.mark.parametrize("read_before", [0, 3])
+def test_an_end_that_the_board_takes_for_older_than_itself_is_told(world, comparison, job, sample, read_before):
+    """A row is stamped a moment before others see it. In that moment the board began, and the watcher read."""
+    teller = ComparisonConsumer()
+    teller.watch, others = Watch(comparison.pk), Watch(comparison.pk)
+    teller.watch.follow({}, comparison.created)
+    teller.inbox = []
+
+    async def story() -> list[dict[str, Any]]:
+        if read_before:
+            await write(sample, 1, read_before)
+            await teller._fresh()
+        else:
+            teller.watch.must_read = False  # there was nothing yet
+            await write(sample, 1, 3)
+        await finish(job, sample, last_seq=3)
+        others.since = timezone.now()
+        teller.inbox = await sync_to_async(others.news)()
+        return await teller._fresh()
+
+    assert "complete" in [frame["t"] for frame in asyncio.run(story())]
+
+
 def test_a_sample_begun_anew_is_told_from_its_start(world, comparison, job, sample):
     bob = watcher(comparison, world.bob)
 
