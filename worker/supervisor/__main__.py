@@ -57,7 +57,7 @@ class Supervisor:
         host, number = listener.getsockname()[:2]
         seen_as = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
         self.address = f"http://{seen_as}:{number}"
-        self.broker = [Child("valkey", broker.command)] if broker.command else []
+        self.broker = [Child("valkey", broker.command, log=broker.log)] if broker.command else []
         self.others = [
             Child("web", [*MODULE, "worker.supervisor.web", str(listener.fileno())], pass_fds=(listener.fileno(),)),
             Child("scheduler", [*MODULE, "worker.scheduler"]),

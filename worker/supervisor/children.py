@@ -11,10 +11,12 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from worker import leash
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # s, between an end and the next start
+LAST_WORDS = 10  # lines of a log
 STEADY = 10.0  # s; who ran this long begins with the first pause again
 
 
@@ -30,15 +32,18 @@ class Child:
     command: Sequence[str]
     env: Mapping[str, str] = field(default_factory=dict)
     pass_fds: tuple[int, ...] = ()
+    log: Path | None = None  # where it writes instead of to us; shown when it ends by itself
     process: subprocess.Popen[str] | None = None
     _pause: float = FIRST_PAUSE
     _started: float = 0.0
     _next_start: float = 0.0
     _ended: str = ""  # how it did so last
+    _told: int = 0  # bytes of its log that were there when it began
 
     def start(self) -> None:
         """Must be called from the main thread: the leash is tied to the thread that forks."""
         self._started = time.monotonic()
+        self._told = self.log.stat().st_size if self.log and self.log.exists() else 0
         self.process = subprocess.Popen(
             self.command,
             env={**leash.held(), **self.env, leash.BEFORE: self._ended, "PYTHONUNBUFFERED": "1"},
@@ -62,9 +67,17 @@ class Child:
             if now - self._started > STEADY:
                 self._pause = FIRST_PAUSE
             self._ended = _how_it_ended(self.process.returncode)
+            for line in self._logged()[-LAST_WORDS:]:
+                say(self.name, line)
             say(self.name, f"{self._ended}; starts again in {self._pause:.1f} s")
             self.process, self._next_start = None, now + self._pause
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
+
+    def _logged(self) -> list[str]:
+        """What it has written since it began."""
+        if self.log is None or not self.log.exists():
+            return []
+        return self.log.read_bytes()[self._told :].decode(errors="replace").splitlines()
 
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None

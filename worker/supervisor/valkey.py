@@ -19,6 +19,7 @@ LONGEST_SOCKET_PATH = 100  # the system allows 104 to 108 bytes
 class Broker:
     url: str
     command: tuple[str, ...] | None  # None: it is not ours to start
+    log: Path | None = None  # what it thinks of the machine is for who looks, not for the terminal
 
 
 class NoBroker(Exception):
@@ -31,6 +32,7 @@ def broker(data: Path) -> Broker:
     server = shutil.which("valkey-server") or shutil.which("redis-server") or _packaged()
     folder = data / "valkey"
     folder.mkdir(mode=0o700, exist_ok=True)
+    log = folder / "valkey.log"
     socket = _short(folder / "valkey.sock")
     settings = {
         "port": "0",
@@ -41,9 +43,10 @@ def broker(data: Path) -> Broker:
         "save": "",
         "maxmemory-policy": "noeviction",
         "loglevel": "warning",
+        "logfile": str(log),
     }
     flags = [word for name, value in settings.items() for word in (f"--{name}", value)]
-    return Broker(f"unix://{socket}", (sys.executable, "-P", "-m", "worker.leash", server, *flags))
+    return Broker(f"unix://{socket}", (sys.executable, "-P", "-m", "worker.leash", server, *flags), log)
 
 
 def _packaged() -> str:
