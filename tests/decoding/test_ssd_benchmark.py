@@ -79,7 +79,7 @@ def test_only_the_fastest_of_each_kind_are_measured_and_all_are_told(found: dict
         (["--minutes", "-3"], "--minutes must be at least 1"),
         (["--target", "/nowhere"], "/nowhere"),
         (["--prompts", "/nowhere.jsonl"], "/nowhere.jsonl"),
-        (["--classifier", "/nowhere"], "classifier in nowhere cannot be read"),
+        (["--classifier", "/nowhere"], "classifier /nowhere is not there"),
     ],
 )
 def test_what_cannot_be_run_is_refused_in_words(

@@ -32,7 +32,7 @@ def test_whoever_has_the_link_sees_the_comparison_and_nothing_to_press(world, co
     make.decode_all(comparison)
     page = world.page(None).get(link_to(world, comparison))
     shown = page.content.decode()
-    assert page.status_code == 200 and "static:4 is" in shown and "prompt 1" in shown
+    assert page.status_code == 200 and "static:4 ran at 2.00 times" in shown and "prompt 1" in shown
     for forbidden in ("Clone", "Cancel", "Share", "/pairs/", "/datasets/", "/api/v1/", "w1", "Alice"):
         assert forbidden not in shown, forbidden
 
