@@ -186,13 +186,18 @@ class Watch:
 
     def _trace(self, sample: Sample) -> list[Frame]:
         frames: list[Frame] = []
-        while (part := trace.read(sample=sample, after=self.cursors[sample.pk], limit=EVENTS_AT_ONCE)).events:
+        while not self._is_at_its_end(sample):
+            part = trace.read(sample=sample, after=self.cursors[sample.pk], limit=EVENTS_AT_ONCE)
+            if not part.events:
+                return frames
             self.cursors[sample.pk] = part.events[-1]["seq"]
             frames.append({"t": "events", "sample": str(sample.pk), "events": part.events, "words": part.words})
-        if sample.last_seq is not None and self.cursors[sample.pk] >= sample.last_seq:
-            self._told_whole(sample.pk)
-            frames.append({"t": "complete", "sample": str(sample.pk), "last_seq": sample.last_seq})
+        self._told_whole(sample.pk)
+        frames.append({"t": "complete", "sample": str(sample.pk), "last_seq": sample.last_seq})
         return frames
+
+    def _is_at_its_end(self, sample: Sample) -> bool:
+        return sample.last_seq is not None and self.cursors[sample.pk] >= sample.last_seq
 
     def _unfinished_reading(self) -> bool:
         """A finished sample whose trace has a hole is waited for; one that was cut off will not go on."""
