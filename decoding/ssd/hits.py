@@ -44,10 +44,7 @@ def count(events: Iterable[Event]) -> Counted | None:
         "waited_ns": sum(
             _within(event, drafts[number])
             for event in prepared.values()
-            for number in (
-                event.round,
-                event.round + 1,
-            )  # its own draft's answer on its way, and the next one asked for
+            for number in (event.round, event.round + 1)  # its own draft is on its way, or the next one asked for
             if number in drafts
         ),
         "alone_ns": sum(draft.end_ns - draft.start_ns for draft in drafts.values() if draft.passes),

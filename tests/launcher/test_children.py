@@ -19,20 +19,26 @@ DIE = (
 )
 
 
-def test_the_first_is_told_of_nobody_and_the_next_how_that_one_ended(capfd: pytest.CaptureFixture[str]) -> None:
-    child = Child("one", [sys.executable, "-c", DIE])
+def heard(child: Child, capfd: pytest.CaptureFixture[str], words: str) -> str:
+    """All that is said while the child is tended, until these words were."""
     said = ""
 
-    def has_said(words: str) -> bool:
+    def has_said() -> bool:
         nonlocal said
         child.tend()
         said += capfd.readouterr().out
         return words in said
 
     try:
-        until(lambda: has_said("before me: 'ended by SIGKILL'"), "the second start")
+        until(has_said, words)
     finally:
         children.stop([child], 0)
+    return said
+
+
+def test_the_first_is_told_of_nobody_and_the_next_how_that_one_ended(capfd: pytest.CaptureFixture[str]) -> None:
+    child = Child("one", [sys.executable, "-c", DIE])
+    said = heard(child, capfd, "before me: 'ended by SIGKILL'")
     assert said.index("before me: ''") < said.index("before me: 'ended by SIGKILL'")
 
 
@@ -41,18 +47,7 @@ def test_what_a_child_writes_in_a_file_is_shown_when_it_ends(tmp_path: Path, cap
     log.write_text("of a start long ago\n")
     write = f"open({str(log)!r}, 'a').write('a warning\\nno memory left\\n'); import sys; sys.exit(3)"
     child = Child("one", [sys.executable, "-c", write], log=log)
-    said = ""
-
-    def has_said(words: str) -> bool:
-        nonlocal said
-        child.tend()
-        said += capfd.readouterr().out
-        return words in said
-
-    try:
-        until(lambda: has_said("ended with exit code 3"), "its end")
-    finally:
-        children.stop([child], 0)
+    said = heard(child, capfd, "ended with exit code 3")
     assert "a warning" in said and "no memory left" in said and "long ago" not in said
 
 
