@@ -8,7 +8,9 @@ from subprocess import run
 import pytest
 
 from decoding.errors import BadPrompts
-from decoding.prompts import FORMS, LONGEST, Prompt, decode, from_rows, read_prompts
+from decoding.prompt_containers import LONGEST
+from decoding.prompt_forms import FORMS
+from decoding.prompts import Prompt, decode, from_rows, read_prompts
 
 FILES = Path(__file__).parent / "prompt_files"
 

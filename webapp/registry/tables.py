@@ -12,6 +12,7 @@ from typing import Any
 
 from decoding import prompts
 from decoding.errors import BadPrompts
+from decoding.prompt_containers import LONGEST
 from decoding.prompts import Prompt
 from webapp.core import strict_json
 from webapp.core.problems import Invalid
@@ -53,7 +54,7 @@ def _read(text: str, name: str, form: str, template: str, mapping: Mapping[str, 
 def _rows(text: str, name: str) -> Iterator[dict[str, Any]]:
     ending = PurePath(name).suffix.lower()
     if ending in (".csv", ".tsv"):
-        csv.field_size_limit(prompts.LONGEST)
+        csv.field_size_limit(LONGEST)
         delimiter = "," if ending == ".csv" else "\t"
         try:
             yield from csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)

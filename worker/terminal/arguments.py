@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from decoding.errors import BadPrompts, DrafthouseError
-from decoding.prompts import FORMS, Prompt, decode, read_prompts
+from decoding.prompt_forms import FORMS
+from decoding.prompts import Prompt, decode, read_prompts
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from worker.terminal.catalogue import catalogue
 
