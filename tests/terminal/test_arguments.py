@@ -33,6 +33,19 @@ def test_autoregressive_keeps_its_place_when_it_is_named(prompts: Path) -> None:
     assert asked.remarks == ()
 
 
+def test_another_baseline_is_named_as_the_table_names_it_or_shorter(prompts: Path) -> None:
+    assert ask(prompts).baseline == "autoregressive"
+    for named in ("heuristic:5", "heuristic"):
+        assert ask(prompts, "--baseline", named).baseline == "heuristic:5"
+    with pytest.raises(DrafthouseError) as told:
+        ask(prompts, "--strategies", "static:4", "--baseline", "static:8")
+    assert str(told.value) == (
+        "static:8 takes no part, so nothing can be relative to it. --baseline can be autoregressive or static:4."
+    )
+    with pytest.raises(DrafthouseError, match="--baseline names one strategy"):
+        ask(prompts, "--baseline", "static:4,heuristic")
+
+
 def test_split_and_limit_choose_among_the_prompts(prompts: Path) -> None:
     assert [prompt.text for prompt in ask(prompts).prompts] == ["one", "two", "three"]
     assert [prompt.text for prompt in ask(prompts, "--split", "test").prompts] == ["two", "three"]

@@ -103,6 +103,22 @@ def test_the_verdict_is_the_first_line_and_everything_else_is_aside(
     assert err.splitlines()[-1].startswith("4/4 samples")
 
 
+def test_another_baseline_is_pinned_for_table_verdict_and_document(
+    box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "result.json"
+    flags = ("--strategies", "static:2,static:3", "--baseline", "static:2", "--limit", "2", "--json", str(written))
+    assert main(arguments(box, *flags)) == 0
+    out = capsys.readouterr().out
+    assert "static:3 ran at" in out.splitlines()[0] and "static:2's speed" in out.splitlines()[0]
+    assert "paired with static:2" in out
+    document = json.loads(written.read_text())
+    schema = json.loads((ROOT / "docs" / "compare.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    assert document["baseline"] == "static:2"
+    assert [row["speedup"]["median"] == 1 for row in document["strategies"]] == [False, True, False]
+
+
 def test_ctrl_c_shows_and_writes_what_is_done(box: Path, tmp_path: Path) -> None:
     terminal, theirs = pty.openpty()
     process = subprocess.Popen(

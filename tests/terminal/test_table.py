@@ -7,6 +7,8 @@ from decoding.spec import STRATEGIES
 from worker.terminal.palette import MARKS, Palette, palette_for
 from worker.terminal.table import result
 
+ALONE = "autoregressive"
+
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
@@ -41,7 +43,7 @@ def test_the_verdict_comes_first_and_then_a_row_for_each_strategy() -> None:
         verify_share=0.7,
         audit={"identical": 22, "tie": 2, "divergent": 0, "not_compared": 0},
     )
-    document = {"verdict": "static:4 is faster.", "strategies": [row("autoregressive"), fast]}
+    document = {"verdict": "static:4 is faster.", "baseline": ALONE, "strategies": [row("autoregressive"), fast]}
     lines = result(document, Palette(is_coloured=False)).splitlines()
     assert lines[:5] == [
         "static:4 is faster.",
@@ -52,22 +54,35 @@ def test_the_verdict_comes_first_and_then_a_row_for_each_strategy() -> None:
     ]
 
 
+def test_what_the_others_are_relative_to_has_no_interval_of_its_own() -> None:
+    alone = row("autoregressive", speedup={"median": 0.62, "low": 0.59, "high": 0.64, "prompts": 24})
+    document = {"verdict": "", "baseline": "static:4", "strategies": [alone, row("static:4")]}
+    text = result(document, Palette(is_coloured=False))
+    assert [line.split()[3] for line in text.splitlines()[3:5]] == ["0.62", "1"]
+    assert "paired with static:4" in text and "paired with autoregressive" not in text
+
+
 def test_a_draft_that_was_lost_is_told_with_the_reason() -> None:
     lost = row("ssd:4", lost={"The draft's process hung up. The target went on alone.": 2}, samples=[{}, {}, {}])
-    text = result({"verdict": "", "strategies": [row("autoregressive"), lost]}, Palette(is_coloured=False))
+    document = {"verdict": "", "baseline": ALONE, "strategies": [row("autoregressive"), lost]}
+    text = result(document, Palette(is_coloured=False))
     assert "ssd:4 lost its draft on 2 of 3 samples: The draft's process hung up. The target went on alone." in text
     assert "autoregressive lost" not in text
 
 
 def test_a_bound_and_a_peer_are_explained() -> None:
-    document = {"verdict": "", "strategies": [row("autoregressive"), row("oracle:32"), row("assisted:20")]}
+    document = {
+        "verdict": "",
+        "baseline": ALONE,
+        "strategies": [row("autoregressive"), row("oracle:32"), row("assisted:20")],
+    }
     text = result(document, Palette(is_coloured=False))
     assert "oracle:32 is a bound: it knows what no strategy can know, and is not ranked" in text
     assert "assisted:20 is the transformers library on the same weights" in text
 
 
 def test_where_others_used_the_machine_the_result_ends_with_a_doubt() -> None:
-    document = {"verdict": "static:4 is faster.", "strategies": [row("autoregressive")]}
+    document = {"verdict": "static:4 is faster.", "baseline": ALONE, "strategies": [row("autoregressive")]}
     others = "Other programs used 40% of the 2 cores."
     quiet = result({**document, "noise": ""}, Palette(is_coloured=False))
     assert "Noisy" not in quiet
@@ -78,7 +93,8 @@ def test_where_others_used_the_machine_the_result_ends_with_a_doubt() -> None:
 @pytest.mark.parametrize(("prompts", "told"), [(1, "a single prompt"), (5, "5 prompts")])
 def test_few_prompts_are_told_instead_of_an_interval(prompts: int, told: str) -> None:
     lonely = row("static:4", speedup={"median": 1.5, "low": None, "high": None, "prompts": prompts})
-    assert f"1.50 ({told})" in result({"verdict": "", "strategies": [lonely]}, Palette(is_coloured=False))
+    document = {"verdict": "", "baseline": ALONE, "strategies": [lonely]}
+    assert f"1.50 ({told})" in result(document, Palette(is_coloured=False))
 
 
 def test_every_strategy_has_a_mark_and_no_two_share_one() -> None:
@@ -99,5 +115,5 @@ def test_colours_are_for_terminals_that_have_them(
     stream: io.StringIO, environment: dict[str, str], is_coloured: bool
 ) -> None:
     assert palette_for(stream, environment).is_coloured is is_coloured
-    document = {"verdict": "", "strategies": [row("static:4")]}
+    document = {"verdict": "", "baseline": ALONE, "strategies": [row("static:4")]}
     assert ("\x1b[38;5;25m■\x1b[0m" in result(document, palette_for(stream, environment))) is is_coloured

@@ -15,6 +15,7 @@ from decoding.errors import BadPrompts, DrafthouseError
 from decoding.prompt_forms import FORMS
 from decoding.prompts import Prompt, decode, read_prompts
 from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.summary import AUTOREGRESSIVE
 from worker.terminal.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +77,7 @@ class Bench:
 @dataclass(frozen=True)
 class Asked(Bench):
     choices: list[Choice]
+    baseline: str  # label of the one that the others are relative to
     repeats: int
     trace: Path | None
     json: Path | None
@@ -93,6 +95,7 @@ def read_arguments(argv: Sequence[str]) -> Asked:
     return Asked(
         **vars(bench),
         choices=choices,
+        baseline=_pinned(given.baseline, choices),
         repeats=given.repeats,
         trace=given.trace,
         json=given.json,
@@ -133,6 +136,12 @@ def _parser() -> argparse.ArgumentParser:
         default=STRATEGIES_UNLESS_NAMED,
         metavar="LIST",
         help="such as %(default)s (the default); autoregressive always runs",
+    )
+    what.add_argument(
+        "--baseline",
+        default=AUTOREGRESSIVE,
+        metavar="STRATEGY",
+        help="the one that speed-ups are relative to, %(default)s unless told",
     )
     what.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     what.add_argument("--repeats", type=count_of, default=1, metavar="N", help="run every prompt N times")
@@ -234,6 +243,20 @@ def _with_baseline(choices: list[Choice]) -> tuple[list[Choice], tuple[str, ...]
         return choices, ()
     baseline = choose("autoregressive")
     return [baseline, *choices], ("autoregressive runs too: it is what the others are compared with.",)
+
+
+def _pinned(named: str, choices: list[Choice]) -> str:
+    """As `?baseline=` of a comparison's page does it; a label may be shortened as strategies may."""
+    found = parse_choices(named)
+    if len(found) != 1:
+        raise BadArguments(f"--baseline names one strategy, and {named!r} are {len(found)}.")
+    labels = [choice.label for choice in choices]
+    if found[0].label not in labels:
+        raise BadArguments(
+            f"{found[0].label} takes no part, so nothing can be relative to it. --baseline can be "
+            f"{', '.join(labels[:-1])} or {labels[-1]}."
+        )
+    return found[0].label
 
 
 def _sampling(given: argparse.Namespace, material: Material) -> Sampling:

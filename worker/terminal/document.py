@@ -28,12 +28,12 @@ def document(
     hardware: Mapping[str, Any],
     runners: Mapping[str, str],
 ) -> dict[str, Any]:
-    strategies = report(asked.choices, runners, samples)
+    strategies = report(asked.choices, runners, samples, asked.baseline)
     return {
         "format": FORMAT,
         "drafthouse": version(),
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "verdict": verdict(strategies, is_noisy=bool(noise)),
+        "verdict": verdict(strategies, asked.baseline, is_noisy=bool(noise)),
         "is_noisy": bool(noise),
         "complete": complete,
         "noise": noise,
@@ -50,6 +50,7 @@ def document(
         "warm_up_tokens": min(WARM_UP_TOKENS, asked.sampling.max_new_tokens),
         "definitions_version": DEFINITIONS_VERSION,
         "definitions": DEFINITIONS,
+        "baseline": asked.baseline,
         "strategies": strategies,
     }
 

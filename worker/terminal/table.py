@@ -18,17 +18,18 @@ NOTES = {
 
 def result(document: Mapping[str, Any], palette: Palette) -> str:
     strategies = document["strategies"]
-    lines = [palette.bold(document["verdict"]), "", *_table(strategies, palette), ""]
-    lines += [palette.dim(note) for note in notes(strategies)]
+    baseline = document["baseline"]
+    lines = [palette.bold(document["verdict"]), "", *_table(strategies, baseline, palette), ""]
+    lines += [palette.dim(note) for note in notes(strategies, baseline)]
     if noise := document.get("noise"):
         lines += ["", f"Noisy: {noise} Repeat it on a quiet machine before you rely on these figures."]
     return "\n".join(lines)
 
 
-def notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
+def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
     """What a reader must know to read the table right."""
     return [
-        "speed-up: median over prompts, paired with autoregressive, and its 95 % bootstrap interval",
+        f"speed-up: median over prompts, paired with {baseline}, and its 95 % bootstrap interval",
         "accepted: mean acceptance length, tokens per verification · rate: drafted tokens that were accepted",
         "draft, verify: shares of the decoding time",
         *(f"{row['label']} {NOTES[row['role']]}" for row in strategies if row["role"] in NOTES),
@@ -49,8 +50,8 @@ def _lost(row: Mapping[str, Any]) -> list[str]:
     return [f"lost its draft on {count} of {len(row['samples'])} samples: {why}" for why, count in lost]
 
 
-def _table(strategies: Sequence[Mapping[str, Any]], palette: Palette) -> list[str]:
-    rows = [HEADINGS, *(_cells(row) for row in strategies)]
+def _table(strategies: Sequence[Mapping[str, Any]], baseline: str, palette: Palette) -> list[str]:
+    rows = [HEADINGS, *(_cells(row, baseline) for row in strategies)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     marks = [" ", *(palette.mark(row["strategy"]) for row in strategies)]
     lines = [f"{mark} {_line(row, widths)}".rstrip() for mark, row in zip(marks, rows, strict=True)]
@@ -64,11 +65,11 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     )
 
 
-def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
     return (
         row["label"],
         f"{row['tokens_per_s']:.1f}",
-        _speedup(row),
+        _speedup(row, baseline),
         f"{row['mean_acceptance_length']:.2f}",
         _percent(row["draft_acceptance_rate"]),
         _percent(row["draft_share"]),
@@ -77,11 +78,11 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _speedup(row: Mapping[str, Any]) -> str:
+def _speedup(row: Mapping[str, Any], baseline: str) -> str:
     gain = row["speedup"]
     if gain is None:
         return "–"
-    if row["role"] == "baseline":
+    if row["label"] == baseline:
         return "1"
     if gain["low"] is None:
         return f"{gain['median']:.2f} ({so_few(gain['prompts'])})"
