@@ -5,8 +5,8 @@ import torch
 
 from decoding.replay import Record
 from starter.measure import best_static, oracle_lookaheads, passes_per_token, said_by
+from starter.models import build_model, shape
 from starter.text import penalised, sampler, write
-from starter.train import build_model, shape
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from decoding.errors import BadCheckpoint
 from starter import train
 from starter.distil import Turns
 from starter.loop import Plan, Progress, Training, Windows
-from starter.train import build_model, grown, shape
+from starter.models import build_model, grown, shape
 
 ROOT = Path(__file__).parents[2]
 TINY = shape(hidden=32, inner=48, layers=1, heads=1, key_heads=1)

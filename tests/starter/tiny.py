@@ -6,7 +6,8 @@ from pathlib import Path
 import torch
 
 from starter.loop import Plan
-from starter.train import Recipe, Workshop, begun_with, say, shape, told
+from starter.models import shape
+from starter.train import Recipe, Workshop, begun_with, say, told
 
 
 def plan(steps: int, fall: float) -> Plan:
