@@ -41,12 +41,49 @@ function closeMenus(inside = null) {
   }
 }
 
-document.addEventListener("input", (event) => {
-  const form = event.target.closest("form[data-api]");
-  if (!form) return;
-  const body = JSON.stringify(values(form)).replaceAll("'", "\\u0027"); // no apostrophe ends the quotes around it
-  for (const place of form.querySelectorAll("[data-body]")) place.textContent = body;
+document.addEventListener("input", ({ target }) => {
+  const form = target.closest("form[method=post]");
+  if (form?.dataset.api) write(form, JSON.stringify(values(form)));
+  else if (form) fillIn(form);
 });
+
+function write(place, body) {
+  const quotable = body.replaceAll("'", "\\u0027"); // no apostrophe ends the quotes around it
+  for (const span of place.querySelectorAll("pre [data-body]")) span.textContent = quotable;
+}
+
+// The code of a page's buttons: about the thing that is chosen there, or whose form is being filled in.
+
+document.addEventListener("toggle", ({ target }) => {
+  if (!target.matches?.("details.verbs")) return;
+  for (const select of target.querySelectorAll("select")) {
+    select.hidden = select.length === 1;
+    select.previousElementSibling.hidden = !select.hidden;
+  }
+}, true); // it does not bubble
+
+document.addEventListener("change", ({ target }) => {
+  if (target.closest("[data-verb]")) tell(target);
+});
+
+function fillIn(form) {
+  const action = form.getAttribute("action");
+  const option = [...document.querySelectorAll("[data-verb] option")].find((one) => one.dataset.action === action);
+  if (!option?.dataset.body) return;
+  const body = JSON.parse(option.dataset.body);
+  for (const { name, value } of form.elements) {
+    if (name in body) body[name] = typeof body[name] === "number" ? Number(value) : value;
+  }
+  option.dataset.body = JSON.stringify(body);
+  option.selected = true;
+  tell(option.parentElement);
+}
+
+function tell(select) {
+  const section = select.closest("[data-verb]"), { url, body } = select.selectedOptions[0].dataset;
+  for (const span of section.querySelectorAll("pre [data-url]")) span.textContent = url;
+  write(section, body);
+}
 
 function values(form) {
   const found = {};

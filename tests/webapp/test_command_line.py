@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.webapp import make
 from tests.webapp.browser.conftest import address  # noqa: F401
 from tests.webapp.live.conftest import layer, valkey  # noqa: F401
 from tests.webapp.uploads.conftest import bucket, s3_server  # noqa: F401
+from webapp.accounts.models import AuditEntry
+from webapp.jobs.models import State
 from webapp.registry.models import Dataset
 from webapp.uploads.models import Chunk, Upload
 from webapp.uploads.reading import FileReader
@@ -47,39 +50,60 @@ def test_a_question_is_answered_and_a_refusal_is_a_sentence(run, address):  # no
     assert run(f"./drafthouse ask POST {address}/api/v1/datasets/ '{{'").returncode == 2
 
 
-@pytest.mark.parametrize("language", ["curl", "cli", "python"])
-def test_what_a_form_offers_for_copying_does_what_the_form_does(world, run, address, language, tmp_path):  # noqa: F811
+@pytest.fixture(params=["curl", "cli", "python"])
+def copied(request, run, address, tmp_path):  # noqa: F811
+    """Runs what a page, asked as the server would ask for it, offers to copy in one language."""
+    language = request.param
     if language == "curl" and not shutil.which("curl"):
         pytest.skip("there is no curl here")
+
+    def run_one(page: str, number: int = 0) -> subprocess.CompletedProcess[str]:
+        line = html.unescape(re.sub(r"</?span[^>]*>", "", code(page, language)[number]))
+        if language == "python":
+            (tmp_path / "copied.py").write_text(line)
+            line = f"python3 {tmp_path / 'copied.py'}"
+        done = run(line)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    return run_one
+
+
+def code(page: str, language: str) -> list[str]:
+    return re.findall(rf'<pre data-code="{language}">(.*?)</pre>', page, re.DOTALL)
+
+
+def test_what_a_form_offers_for_copying_does_what_the_form_does(world, copied, address):  # noqa: F811
     filled = {"name": NAME, "text": "it's one\n", "file_name": "prompts.txt", "preview": ""}
     host = address.removeprefix("http://")
-    page = world.page(world.alice).post("/datasets/new/", filled, headers={"host": host}).content.decode()
-    (pre,) = re.findall(rf'<pre data-code="{language}">(.*?)</pre>', page, re.DOTALL)
-    line = html.unescape(re.sub(r"</?span[^>]*>", "", pre))
-    if language == "python":
-        (tmp_path / "copied.py").write_text(line)
-        line = f"python3 {tmp_path / 'copied.py'}"
-    done = run(line)
-    assert done.returncode == 0, done.stderr
+    copied(world.page(world.alice).post("/datasets/new/", filled, headers={"host": host}).content.decode())
     assert Dataset.objects.get().name == NAME
     assert Dataset.objects.get().prompts.get().text == "it's one"
     assert not (ROOT / "x").exists()
 
 
-@pytest.mark.parametrize("language", ["curl", "cli", "python"])
-def test_what_a_table_offers_for_copying_asks_for_the_same_rows(world, run, address, language, tmp_path):  # noqa: F811
-    if language == "curl" and not shutil.which("curl"):
-        pytest.skip("there is no curl here")
-    host = address.removeprefix("http://")
-    page = world.page(world.alice).get("/runs/?strategy=static", headers={"host": host}).content.decode()
-    (pre,) = re.findall(rf'<pre data-code="{language}">(.*?)</pre>', page, re.DOTALL)
-    line = html.unescape(pre)
-    assert "strategy=static" in line
-    if language == "python":
-        (tmp_path / "copied.py").write_text(line)
-        line = f"python3 {tmp_path / 'copied.py'}"
-    done = run(line)
-    assert done.returncode == 0 and "results" in done.stdout, done.stderr
+def test_what_a_table_offers_for_copying_asks_for_the_same_rows(world, copied, address):  # noqa: F811
+    page = world.page(world.alice).get(
+        "/runs/?strategy=static&q=a%20b", headers={"host": address.removeprefix("http://")}
+    )
+    assert "strategy=static" in code(page.content.decode(), "curl")[-1]
+    assert "results" in copied(page.content.decode(), -1).stdout
+
+
+def test_what_buttons_offer_for_copying_does_what_they_do(world, copied, address):  # noqa: F811
+    """One with a body, one without, and one that deletes; the name holds every kind of quotes."""
+    host, client = {"host": address.removeprefix("http://")}, world.page(world.alice)
+    model = make.model(world.actor(world.alice), name=NAME)
+    page = client.get(f"/models/{model.pk}/", headers=host).content.decode()
+    assert re.findall(r"<h3>(\w+) ", page) == ["Rename", "Delete"]
+    copied(page, 0)
+    copied(page, 1)
+    model.refresh_from_db()
+    assert (model.name, model.binned is None) == (NAME, False)
+    assert [entry.verb for entry in AuditEntry.objects.order_by("created")][-2:] == ["renamed", "binned"]
+    copied(client.get(f"/jobs/{model.job.pk}/", headers=host).content.decode())
+    model.job.refresh_from_db()
+    assert model.job.state == State.CANCELLED
 
 
 def folder(at: Path) -> Path:

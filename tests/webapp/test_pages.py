@@ -190,7 +190,7 @@ def test_every_form_can_be_copied_as_curl(world):
     for address in ("/models/new/", "/pairs/new/", "/datasets/new/", "/account/tokens/", "/team/", "/comparisons/new/",
                     "/studies/new/", "/classifiers/train/"):  # fmt: skip
         shown = world.page(world.alice).get(address).content.decode()
-        assert "curl -X POST http://testserver/api/v1/" in shown, address
+        assert "curl -X POST '<span data-url>http://testserver/api/v1/" in shown, address
 
 
 def test_every_list_of_the_menu_has_a_key_and_the_list_of_keys_names_it(world):

@@ -24,28 +24,30 @@ STRATEGIES: list[dict[str, Any]] = [
 ]
 
 
-def can_run(by: Actor) -> bool:
-    return by.can_submit and None not in _made_of(by)
+def wanted(by: Actor) -> dict[str, Any] | None:
+    """What is asked for; nothing where the starter pair or its prompts are not in this team."""
+    if not by.can_submit:
+        return None
+    pair = Pair.objects.visible_to(by).kept().filter(name=STARTER).first()
+    prompts = Dataset.objects.visible_to(by).kept().filter(name=f"{STARTER} code").first()
+    if pair is None or prompts is None:
+        return None
+    defaults = json.loads(DEFAULTS.read_text(encoding="utf-8"))
+    with_classifier = [{"strategy": "disco"}, {"strategy": "ssd-disco"}] if pair.classifiers.kept().exists() else []
+    return {
+        "name": "Demo",
+        "pair": pair,
+        "dataset": prompts,
+        "split": "test",
+        "limit": PROMPTS,
+        "strategies": [*STRATEGIES, *with_classifier],
+        "sampling": {**defaults["sampling"], "max_new_tokens": defaults["max_new_tokens"]},
+    }
 
 
 def launch(*, by: Actor) -> Comparison:
-    pair, prompts = _made_of(by)
-    if pair is None or prompts is None:
+    asked = wanted(by)
+    if asked is None:
         raise NotFound("The starter pair or its prompts are not in this team.", hint="Add models and prompts.")
-    defaults = json.loads(DEFAULTS.read_text(encoding="utf-8"))
-    sampling = {**defaults["sampling"], "max_new_tokens": defaults["max_new_tokens"]}
-    with_classifier = [{"strategy": "disco"}, {"strategy": "ssd-disco"}] if pair.classifiers.kept().exists() else []
-    spec = services.specify(
-        pair=pair,
-        dataset=prompts,
-        split="test",
-        limit=PROMPTS,
-        strategies=[*STRATEGIES, *with_classifier],
-        sampling=sampling,
-    )
-    return services.launch(name="Demo", spec=spec, by=by)
-
-
-def _made_of(by: Actor) -> tuple[Pair | None, Dataset | None]:
-    pair = Pair.objects.visible_to(by).kept().filter(name=STARTER).first()
-    return pair, Dataset.objects.visible_to(by).kept().filter(name=f"{STARTER} code").first()
+    name = asked.pop("name")
+    return services.launch(name=name, spec=services.specify(**asked), by=by)

@@ -43,7 +43,7 @@ def comparisons(request: Asked) -> HttpResponse:
     with_best = [(comparison, *best.get(comparison.pk, ("", None))) for comparison in found.rows]
     context: dict[str, Any] = {"list": found, "rows": with_best, "in_bin": request.GET.get("bin") == "1"}
     if not found.total and not request.GET:
-        context |= {"first_steps": _first_steps(request), "can_demo": demo.can_run(request.actor)}
+        context |= {"first_steps": _first_steps(request), "demo": demo.wanted(request.actor)}
     return render(request, "comparisons/comparisons.html", context)
 
 

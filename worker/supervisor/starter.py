@@ -35,7 +35,7 @@ def load() -> None:
 
 def launch_demo() -> None:
     owner = actors.of_user(accounts.first_owner())
-    if demo.can_run(owner):
+    if demo.wanted(owner):
         demo.launch(by=owner)
     else:
         sys.stderr.write("There is no starter pair to show; the demo is left out.\n")

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from webapp.core import verbs
 from webapp.core.forms import Field, Form
 
 register = template.Library()
@@ -33,6 +34,30 @@ def as_code(context: Context, form: Form, api: str, method: str = "POST") -> dic
     url = context["request"].build_absolute_uri(api)
     values = {f.name: _json_value(f) for f in form if f.value not in ("", None) or f.required}
     return {"url": url, "method": method, "body": json.dumps(values, ensure_ascii=False, default=str)}
+
+
+@register.simple_tag(takes_context=True)
+def verb(
+    context: Context, page: str, *args: Any, of: Any = "", body: dict[str, Any] | None = None, **values: Any
+) -> str:
+    """Where a button's form is sent, as `url` says it; `verbs_as_code` then says the same for scripts.
+
+    `of` names the thing where a page has many; `body` and further values are what the request holds.
+    """
+    call = verbs.call(page, args, str(of), {**(body or {}), **values})
+    context["request"].__dict__.setdefault("verbs", []).append(call)
+    return call.action
+
+
+@register.inclusion_tag("core/_verbs.html", takes_context=True)
+def verbs_as_code(context: Context) -> dict[str, Any]:
+    """All buttons of the page so far that were not told yet, each kind once, with the things it may be about."""
+    request = context["request"]
+    kinds: dict[verbs.Verb, list[dict[str, Any]]] = {}
+    for call in request.__dict__.pop("verbs", ()):
+        thing = {"call": call, "url": request.build_absolute_uri(call.path)}
+        kinds.setdefault(call.verb, []).append(thing)
+    return {"kinds": list(kinds.items()), "titles": list(dict.fromkeys(kind.title for kind in kinds))}
 
 
 @register.simple_tag(takes_context=True)

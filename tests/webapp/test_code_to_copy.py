@@ -1,0 +1,180 @@
+"""Every form that changes something can be copied as curl, command line and Python, and the copy does the same.
+
+A form that creates has its code inside; buttons have theirs at the foot of the page, each kind of them once.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.db import transaction
+from django.urls import resolve, reverse
+
+from tests.webapp import make
+from tests.webapp.addresses import address, routes
+from tests.webapp.everything import one_of_everything
+from webapp.accounts.models import Membership, Team, User
+from webapp.comparisons import demo
+from webapp.comparisons.across import saved
+from webapp.comparisons.models import Comparison
+from webapp.core.verbs import VERBS
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Pause
+from webapp.registry import services as registry
+
+WITHOUT_CODE = {  # by the route that the form is sent to
+    "sign-in": "a password is typed by a person, never kept in a script",
+    "sign-out": "ends the session of a browser; a script has none",
+    "enter": "a one-time link makes a session",
+    "join": "a person joins with a link that somebody sent them",
+    "account": "a password is changed by who knows it",
+    "change-name": "a person's name; tokens stand for a team",
+    "new-team": "a person's too: a token acts in the one team it was made in",
+    "switch-team": "moves a person's session; a token stays in its team",
+}
+OPENS_A_FORM = {"study", "classifier"}  # pages with a button that only fills in the form of a new comparison
+
+
+@dataclass(frozen=True)
+class Copied:
+    """One choice of the code at a page's foot."""
+
+    verb: str
+    action: str
+    method: str
+    path: str
+    body: dict[str, Any] | None
+
+
+def forms(page: str) -> Iterator[tuple[str, str]]:
+    """Where each form that changes something is sent, and what it holds."""
+    for opening, inside in re.findall(r"<form\b([^>]*)>(.*?)</form>", page, re.DOTALL):
+        if 'method="post"' in opening:
+            action = re.search(r' action="([^"]*)"', opening)
+            yield html.unescape(action[1]) if action else "", inside
+
+
+def at_the_foot(page: str) -> Iterator[Copied]:
+    for section in re.findall(r"<section data-verb>(.*?)</section>", page, re.DOTALL):
+        told = re.search(r"<h3>(.*?) <span>", section)
+        line = re.search(r"\./drafthouse ask ([A-Z]+) ", section)
+        for action, url, body in re.findall(
+            r'data-action="([^"]*)" data-url="http://testserver([^"]*)" data-body="([^"]*)"', section
+        ):
+            yield Copied(told[1], action, line[1], url, json.loads(html.unescape(body)) if body else None)
+
+
+def more_states(world, things: dict[str, Any]) -> list[str]:
+    """What has buttons of its own: waiting, failed, in the bin, paused, shut out, just deleted, not yet begun."""
+    by = world.actor(world.alice)
+    waiting, failed = make.comparison(by, pair=things["pair"]), make.comparison(by, pair=things["pair"])
+    jobs.cancel(job=failed.job, by=by)
+    binned = make.comparison(by, pair=things["pair"])
+    study = make.study(by, pair=things["pair"], dataset=things["dataset"])
+    for entry in (binned, study, made := make.model(by, name="new")):
+        registry.bin(entry=entry, by=by)
+    Pause.objects.create(queue="gpu", by=world.alice, reason="")
+    User.objects.filter(pk=world.victor.pk).update(is_active=False)
+    return [
+        *(reverse("comparison", args=[each.pk]) for each in (waiting, failed, binned)),
+        *(reverse("job", args=[each.job.pk]) for each in (waiting, failed)),
+        reverse("study", args=[study.pk]),
+        f"{reverse('models')}?bin=1",
+        reverse("jobs"),
+        reverse("users"),
+        reverse("model", args=[make.model(by, name="newer").pk]),
+        reverse("model", args=[made.pk]),
+    ]
+
+
+@pytest.fixture
+def pages(world) -> list[tuple[User | None, str, str]]:
+    """Who sees it, the route, the page: all there are, for an owner who is the operator too."""
+    things = one_of_everything(world)
+    User.objects.filter(pk=world.alice.pk).update(is_operator=True)
+    Membership.objects.create(team=Team.objects.create(name="another"), user=world.alice, role="viewer")
+    client, answers = world.page(world.alice), []
+    usual = sorted({address(pattern, things) for method, pattern in routes() if method == "GET"})
+    pages_of_ours = [at for at in usual if not at.startswith("/api/v1/")]
+    answers += [(None, world.page(None).get(at)) for at in pages_of_ours]
+    answers += [(world.alice, client.get(at)) for at in pages_of_ours]
+    answers += [(world.alice, client.get(at)) for at in more_states(world, things)]
+    gone = saved.save(name="gone", query="", by=world.actor(world.alice))
+    answers.append((world.alice, client.post(reverse("bin-view", args=[gone.pk]), follow=True)))
+    owner = world.actor(world.charlie)
+    make.pair(owner, name=demo.STARTER)
+    make.dataset(owner, name=f"{demo.STARTER} code")
+    answers.append((world.charlie, world.page(world.charlie).get("/comparisons/")))
+    return [
+        (who, str(answer.resolver_match.url_name), answer.content.decode())
+        for who, answer in answers
+        if answer.status_code == 200 and answer["Content-Type"].startswith("text/html")
+    ]
+
+
+@pytest.mark.django_db
+def test_every_form_has_code_to_copy_or_a_reason_why_not(pages):
+    bare, seen = set(), set()
+    for _, route, page in pages:
+        foot = {copied.action for copied in at_the_foot(page)}
+        for action, inside in forms(page):
+            sent_to = str(resolve(action).url_name) if action else route
+            seen.add(sent_to)
+            opens = sent_to == "new-comparison" and route in OPENS_A_FORM
+            if not (action in foot or 'class="code"' in inside or sent_to in WITHOUT_CODE or opens):
+                bare.add((route, sent_to))
+    assert bare == set()
+    assert set(VERBS) <= seen, "a button was seen on no page"
+    assert set(WITHOUT_CODE) - {"join"} <= seen  # whose form needs an invitation
+
+
+@pytest.mark.django_db
+def test_what_a_button_is_copied_as_is_what_the_api_takes(world, pages):
+    clients = {world.alice: world.script("admin"), world.charlie: world.api(world.charlie)}
+    answered: dict[str, set[int]] = {}
+    for who, _, page in pages:
+        for copied in at_the_foot(page):
+            body = {name: value or "x" for name, value in (copied.body or {}).items()}  # what is to be filled in
+            sent = json.dumps(body).encode() if body else b""
+            cache.clear()
+            with transaction.atomic():
+                answer = clients[who].generic(copied.method, copied.path, sent, content_type="application/json")
+                transaction.set_rollback(True)
+            answered.setdefault(str(resolve(copied.action).url_name), set()).add(answer.status_code)
+    assert set(answered) == set(VERBS)
+    for route, codes in answered.items():  # 409: what the page would be told too, as of the last owner
+        assert codes <= {200, 201, 202, 204, 409} and codes != {409}, (route, codes)
+
+
+@pytest.mark.django_db
+def test_a_button_beside_many_things_is_told_once_with_all_of_them(world):
+    by = world.actor(world.bob)
+    names = {make.model(by, name=name).name for name in ("one", "two & <three>")}
+    page = world.page(world.bob).get("/models/").content.decode()
+    assert page.count("<section data-verb>") == 1
+    assert {html.unescape(name) for name in re.findall(r"<option data-action[^>]*>(.*?)</option>", page)} == names
+
+
+@pytest.mark.django_db
+def test_whoever_may_only_look_is_offered_no_code(world):
+    make.comparison(world.actor(world.bob))
+    assert "data-verb" not in world.page(world.victor).get("/models/").content.decode()
+
+
+@pytest.mark.django_db
+def test_a_deleted_comparison_is_brought_back_from_its_page(world):
+    made, client = make.comparison(world.actor(world.bob)), world.page(world.bob)
+    (delete,) = (sent for sent, _ in forms(client.get(f"/comparisons/{made.pk}/").content.decode()) if "/bin/" in sent)
+    client.post(delete)
+    assert Comparison.objects.get().binned
+    page = client.get(f"/comparisons/{made.pk}/").content.decode()
+    (restore,) = {sent for sent, _ in forms(page) if "/restore/" in sent}  # a button of its own, and Undo
+    client.post(restore)
+    assert Comparison.objects.get().binned is None

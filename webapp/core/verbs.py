@@ -1,0 +1,70 @@
+"""What a button of a page does, as the API does it, so that every button can be copied as code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import resolve, reverse
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    title: str  # what the button says
+    method: str
+    route: str  # of the API; {kind} is the page's
+
+
+VERBS = {  # by the page's route that the button's form is sent to
+    "bin": Verb("Delete", "DELETE", "{kind}-detail"),
+    "restore": Verb("Restore", "POST", "{kind}-restore"),
+    "rename": Verb("Rename", "PATCH", "{kind}-detail"),
+    "bin-comparison": Verb("Delete", "DELETE", "comparisons-detail"),
+    "restore-comparison": Verb("Restore", "POST", "comparisons-restore"),
+    "bin-study": Verb("Delete", "DELETE", "studies-detail"),
+    "restore-study": Verb("Restore", "POST", "studies-restore"),
+    "save-view": Verb("Keep this view", "POST", "views-list"),
+    "bin-view": Verb("Delete the view", "DELETE", "views-detail"),
+    "restore-view": Verb("Restore the view", "POST", "views-restore"),
+    "run-demo": Verb("Run the demo", "POST", "comparisons-list"),
+    "revoke-share": Verb("Revoke", "DELETE", "shares-detail"),
+    "cancel-job": Verb("Cancel", "POST", "jobs-cancel"),
+    "retry-job": Verb("Try again", "POST", "jobs-retry"),
+    "pause-queue": Verb("Pause", "POST", "queues-pause"),
+    "resume-queue": Verb("Resume", "DELETE", "queues-pause"),
+    "change-role": Verb("Set the role", "PATCH", "members-detail"),
+    "remove-member": Verb("Remove", "DELETE", "members-detail"),
+    "revoke-invitation": Verb("Revoke", "DELETE", "invitations-detail"),
+    "revoke-token": Verb("Revoke", "DELETE", "tokens-detail"),
+    "deactivate": Verb("Deactivate", "POST", "users-deactivate"),
+    "reactivate": Verb("Let in again", "POST", "users-reactivate"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One button: where its form goes, what it is about, and the request that does the same."""
+
+    verb: Verb
+    action: str
+    of: str
+    path: str
+    body: str  # JSON, or nothing
+
+
+def call(page: str, args: Sequence[Any], of: str, values: dict[str, Any]) -> Call:
+    """`page` is the name of a route with its arguments, or a whole address."""
+    if page.startswith("/"):
+        match = resolve(page)
+        page, args = str(match.url_name), tuple(match.kwargs.values())
+    verb = VERBS[page]
+    kind, thing = (args[0], args[1:]) if "{kind}" in verb.route else ("", args)
+    path = reverse(verb.route.format(kind=kind), args=thing)
+    body = json.dumps(values, ensure_ascii=False, default=_by_id) if values else ""
+    return Call(verb, reverse(page, args=args), of, path, body)
+
+
+def _by_id(thing: Any) -> str:
+    return str(getattr(thing, "pk", thing))
