@@ -1,0 +1,76 @@
+// The moment of a heat that is shown: the latest, or while it is replayed, any that was. Keeps time only by what it is told.
+
+import { Recording } from "./replay.js";
+
+export class Moment {
+  constructor(known) {
+    this.known = known;
+    this.speed = 1;
+    this.recordings = new Map();
+    this.look(null);
+  }
+
+  /** Another heat: at its latest moment. */
+  look(heat) {
+    this.heat = heat;
+    this.clock = null; // null: everything that is known; otherwise nanoseconds of replay
+    this.playing = null; // when the replay was started, and from where
+    this.recordings.clear();
+  }
+
+  get isReplay() {
+    return this.clock !== null;
+  }
+
+  /** Every strategy's state at this moment. */
+  states() {
+    const samples = [...this.known.samples(this.heat)];
+    return new Map(samples.map(([run, id]) => [run, this.isReplay ? this.#recording(id).at(this.clock) : this.known.trace(id)]));
+  }
+
+  /** And as far as all is known. */
+  whole() {
+    return new Map([...this.known.samples(this.heat)].map(([run, id]) => [run, this.known.trace(id)]));
+  }
+
+  /** Whether all of these runs are here to their end, so that it can be replayed. */
+  isWhole(runs) {
+    const samples = [...this.known.samples(this.heat).values()];
+    return samples.length === runs.length && samples.every((id) => this.known.isComplete.has(id));
+  }
+
+  get spanNs() {
+    return Math.max(0, ...[...this.known.samples(this.heat).values()].map((id) => this.#recording(id).lengthNs));
+  }
+
+  /** From where it stands, or from the start; or stop where it is. */
+  play() {
+    if (!this.playing) this.clock = !this.isReplay || this.clock >= this.spanNs ? 0 : this.clock;
+    this.playing = this.playing ? null : { since: null, from: this.clock };
+  }
+
+  /** A frame of the replay, at so many milliseconds of any clock. */
+  tick(now) {
+    this.playing.since ??= now;
+    this.clock = this.playing.from + (now - this.playing.since) * 1e6 * this.speed;
+    if (this.clock >= this.spanNs) this.clock = this.playing = null;
+  }
+
+  scrub(ns) {
+    this.playing = null;
+    this.clock = ns;
+  }
+
+  hurry(speed) {
+    this.speed = speed;
+    if (this.playing) this.playing = { since: null, from: this.clock };
+  }
+
+  #recording(sample) {
+    const events = this.known.events.get(sample) ?? [];
+    const found = this.recordings.get(sample);
+    if (found && found.events.length === events.length) return found;
+    this.recordings.set(sample, new Recording([...events]));
+    return this.recordings.get(sample);
+  }
+}
