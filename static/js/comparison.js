@@ -21,6 +21,7 @@ const known = new Watching(page);
 for (const frame of page.frames) known.hear(frame);
 const heats = new Heats(page);
 const findings = new Findings(runs, heats.prompts);
+for (const run of runs) run.mayLeave = run.role === "peer" && run.number !== findings.baseline; // out of the picture
 const moment = new Moment(known);
 const race = new Race($("#race"), runs, findings.baseline);
 const reading = new Reading($(".reading"), runs, page.hides_texts ? () => "▪ " : (token) => known.word(token));
@@ -51,7 +52,7 @@ function look(heat, isFollowing = view.isFollowing) {
   view.isFollowing = isFollowing && !known.status.is_final;
   view.heat = known.lookedAt = heat;
   moment.look(heat);
-  race.spanNs = 0;
+  race.forget();
   feed.follow(known.missing(heat));
   say($("#heat"), heats.nameOf(heat));
   $("#before").disabled = !heats.beside(heat, -1);
@@ -115,7 +116,7 @@ function drawRace() {
   $(".reading").hidden = !known.rows.size;
   const found = moment.states(), whole = moment.isReplay ? moment.whole() : found;
   const isWhole = moment.isWhole(runs);
-  race.draw(found, isWhole ? moment.spanNs : 0, !race.spanNs);
+  race.draw(found, isWhole ? moment.lengths() : null);
   drawText(found, whole);
   const alone = tokensPerSecond(found.get(findings.baseline) ?? known.trace(""));
   for (const lane of race.lanes) {

@@ -39,8 +39,13 @@ export class Moment {
     return samples.length === runs.length && samples.every((id) => this.known.isComplete.has(id));
   }
 
+  /** How many nanoseconds each run takes, as far as it is known. */
+  lengths() {
+    return new Map([...this.known.samples(this.heat)].map(([run, id]) => [run, this.#recording(id).lengthNs]));
+  }
+
   get spanNs() {
-    return Math.max(0, ...[...this.known.samples(this.heat).values()].map((id) => this.#recording(id).lengthNs));
+    return Math.max(0, ...this.lengths().values());
   }
 
   /** From where it stands, or from the start; or stop where it is. */

@@ -1,6 +1,7 @@
 // The race: one lane per strategy on one clock. Each round is a block as wide as it took and as high as the tokens it
 // gave, so a faster lane is a shorter one, and one sees why.
 
+import { inSteps, roomOf } from "./room.js";
 import { mark, measured, set, svg } from "./svg.js";
 import { grouped, ticks } from "./stats.js";
 import { decodeNs } from "./trace.js";
@@ -9,6 +10,7 @@ const HEIGHT = 44;
 const BASE = 38; // where blocks stand
 const TOP = 6;
 const MARK = 5;
+const EDGE = 48; // for the mark after the last round
 
 export class Race {
   /** `lanes` is the element that holds a `[data-lane=run]` for each strategy, with an `svg` and places for numbers. */
@@ -16,25 +18,43 @@ export class Race {
     this.baseline = baseline; // whose time is the dotted line
     this.lanes = runs.map((run) => new Lane(run, lanes.querySelector(`[data-lane="${run.number}"]`)));
     this.axis = lanes.querySelector("[data-axis] svg");
+    this.note = lanes.parentElement.querySelector("[data-cut]");
     this.size = measured(this.axis);
-    this.tallest = 2;
-    this.spanNs = 0;
+    this.forget();
   }
 
-  /** `states`: run → state. `spanNs`: how long the slowest takes, where that is known; it never shrinks under way. */
-  draw(states, spanNs, isFresh) {
-    const longest = Math.max(spanNs, ...[...states.values()].map(decodeNs), 1e6);
-    this.spanNs = isFresh || longest > this.spanNs ? roomFor(longest, spanNs) : this.spanNs;
-    const most = Math.max(2, ...[...states.values()].flatMap((state) => state.rounds.map((round) => round.accepted + 1)));
-    this.tallest = isFresh ? most : Math.max(this.tallest, most);
+  /** Another heat: nothing is known of the room it takes. */
+  forget() {
+    this.spanNs = 0;
+    this.isCut = false;
+    this.tallest = 2;
+  }
+
+  /** `states`: run → state. `lengths`: run → how long it takes, where all that is known; else the room grows under way. */
+  draw(states, lengths) {
+    this.#makeRoom(states, lengths);
+    this.tallest = Math.max(this.tallest, ...[...states.values()].flatMap((state) => state.rounds.map((round) => round.accepted + 1)));
     const { width } = this.size;
-    const x = (ns) => (ns / this.spanNs) * (width - 48);
+    const edge = width - EDGE, x = (ns) => (ns / this.spanNs) * edge;
     const base = states.get(this.baseline);
     const toBeat = base?.reason ? x(decodeNs(base)) : null;
     const scale = `${this.spanNs} ${this.tallest} ${width} ${toBeat}`;
-    for (const lane of this.lanes) lane.draw(states.get(lane.run.number), scale, x, this.tallest, width, toBeat);
+    const place = { x, edge, width, tallest: this.tallest, toBeat };
+    for (const lane of this.lanes) lane.draw(states.get(lane.run.number), scale, place);
     if (scale !== this.scale) this.#drawAxis(x, width);
     this.scale = scale;
+    this.note.hidden = !this.lanes.some((lane) => lane.isCut);
+  }
+
+  #makeRoom(states, lengths) {
+    const { ns, isCut } = roomOf([...states].map(([run, state]) => ({
+      ns: lengths?.get(run) ?? decodeNs(state),
+      isOver: Boolean(lengths || state.reason),
+      mayLeave: this.lanes.find((lane) => lane.run.number === run).run.mayLeave,
+    })));
+    const wanted = Math.max(ns, 1e6);
+    if (wanted > this.spanNs || isCut !== this.isCut) this.spanNs = lengths ? wanted : inSteps(wanted);
+    this.isCut = isCut;
   }
 
   #drawAxis(x, width) {
@@ -45,13 +65,6 @@ export class Race {
   }
 }
 
-/** Under way the scale grows in steps, so that lanes do not creep with every round. */
-function roomFor(longest, known) {
-  if (known) return longest;
-  const power = 2 ** Math.ceil(Math.log2(longest));
-  return longest <= power * 0.75 ? power * 0.75 : power;
-}
-
 /** Its elements are made once and then changed: a page is drawn twenty times a second, for hours. */
 class Lane {
   constructor(run, element) {
@@ -59,29 +72,32 @@ class Lane {
     this.element = element;
     this.numbers = numbersIn(element);
     this.svg = element.querySelector(".track");
-    const names = ["ground", "beat", "tokens", "drafting", "finish"];
+    const names = ["ground", "beat", "tokens", "drafting", "finish", "goes-on"];
     this.paths = Object.fromEntries(names.map((name) => [name, svg("path", { class: name })]));
     this.mark = mark(run.strategy, MARK, 0, BASE - 6);
     this.svg.append(...Object.values(this.paths), this.mark);
   }
 
-  draw(state, scale, x, tallest, width, toBeat) {
+  draw(state, scale, { x, edge, width, tallest, toBeat }) {
     if (state === this.state && scale === this.scale) return;
     this.state = state;
     this.scale = scale;
     set(this.svg, { viewBox: `0 0 ${width} ${HEIGHT}` });
     this.element.classList.toggle("waiting", !state?.seq);
     const rounds = state?.rounds ?? [], end = state ? x(decodeNs(state)) : 0;
-    const blocks = rounds.map((round, i) => block(round, i ? rounds[i - 1].verifyEnd : state.prefillNs, state, x, tallest));
+    this.isCut = end > edge + 1; // what goes on beyond the edge is not drawn
+    const until = (ns) => Math.min(edge, x(ns));
+    const blocks = rounds.map((round, i) => block(round, i ? rounds[i - 1].verifyEnd : state.prefillNs, state, until, tallest));
     const shapes = {
       ground: `M0,${BASE}H${width}`,
       beat: toBeat === null ? "" : `M${toBeat},0V${HEIGHT}`,
       tokens: blocks.map((b) => b.tokens).join(""),
       drafting: blocks.map((b) => b.drafting).join(""),
-      finish: state?.reason ? `M${end},${BASE + 4}V${TOP}` : "",
+      finish: state?.reason && !this.isCut ? `M${end},${BASE + 4}V${TOP}` : "",
+      "goes-on": this.isCut ? [4, 10].map((right) => `M${edge + right},${BASE - 20}l6,8l-6,8`).join("") : "",
     };
     for (const [name, d] of Object.entries(shapes)) set(this.paths[name], { d });
-    set(this.mark, { x: end + 8 - MARK, visibility: rounds.length ? "visible" : "hidden" });
+    set(this.mark, { x: (this.isCut ? edge + 20 : end) + 8 - MARK, visibility: rounds.length ? "visible" : "hidden" });
     write(this.numbers, state);
   }
 }
@@ -89,6 +105,7 @@ class Lane {
 /** One round: its tokens above the ground, and on the ground the part of it that went into drafting. */
 function block(round, from, state, x, tallest) {
   const left = x(from - state.prefillNs), right = x(round.verifyEnd - state.prefillNs);
+  if (left === right) return { tokens: "", drafting: "" };
   const gap = Math.min(1, (right - left) / 4);
   const high = ((round.accepted + 1) / tallest) * (BASE - TOP);
   const drafted = x(round.draftEnd - round.draftStart);

@@ -128,7 +128,7 @@ class Worker:
 class Sample:
     def __init__(self, worker: Worker, run: Run, prompt: Prompt, repeat: int) -> None:
         self.worker, self.run, self.prompt, self.repeat = worker, run, prompt, repeat
-        self.name = name_of(run.label)
+        self.name = "static-4" if run.choice.spec.role == "peer" else name_of(run.label)
         lines = (FOLDER / f"{self.name}.jsonl").read_text().splitlines()
         self.events = [json.loads(line) for line in lines]
         self.tokens = EXPECTED[self.name]["tokens"]
@@ -163,14 +163,27 @@ class Sample:
 
 
 @pytest.fixture
-def worker(transactional_db: Any, world: Any) -> Iterator[Worker]:
-    choices = parse_choices(",".join(STRATEGIES))
-    strategies = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in choices]
-    worker = Worker(lambda: make.comparison(world.actor(world.bob), strategies=strategies))
-    Job.objects.exclude(pk=worker.comparison.job.pk).delete()
-    yield worker
-    worker.does(connections.close_all)
-    worker.hands.shutdown()
+def hire(transactional_db: Any, world: Any) -> Iterator[Callable[..., Worker]]:
+    """A worker for a comparison of these strategies."""
+    hired: list[Worker] = []
+
+    def one(*labels: str) -> Worker:
+        choices = parse_choices(",".join(labels))
+        strategies = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in choices]
+        worker = Worker(lambda: make.comparison(world.actor(world.bob), strategies=strategies))
+        hired.append(worker)
+        worker.does(lambda: Job.objects.exclude(pk=worker.comparison.job.pk).delete())
+        return worker
+
+    yield one
+    for worker in hired:
+        worker.does(connections.close_all)
+        worker.hands.shutdown()
+
+
+@pytest.fixture
+def worker(hire: Callable[..., Worker]) -> Worker:
+    return hire(*STRATEGIES)
 
 
 AXE = Path(__file__).parents[3] / "node_modules" / "axe-core" / "axe.min.js"

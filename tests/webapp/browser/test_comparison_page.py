@@ -135,6 +135,39 @@ def test_lines_that_are_whole_stay_as_they_are_while_the_text_goes_on(open_page,
         expect(page.locator(f"#strip .round[data-round='{number}']")).to_be_focused()
 
 
+def slower(events, times):
+    """The same, with every clock going slower."""
+    for event in events:
+        event |= {name: times * value for name, value in event.items() if name.endswith("_ns")}
+
+
+LENGTHS = """all => all.map((lane) => {
+    const track = lane.querySelector(".track").getBoundingClientRect();
+    return lane.querySelector(".tokens").getBoundingClientRect().width / track.width;
+})"""
+
+
+def test_a_peer_that_takes_far_longer_runs_out_of_the_picture_so_that_the_others_can_be_read(open_page, hire):
+    worker = hire("autoregressive", "static:4", "assisted:4")
+    worker.claim()
+    for _ in range(2):
+        worker.begin().finish()
+    peer = worker.begin()
+    slower(peer.events, 30)
+    peer.finish()
+    page = open_page(path_of(worker))
+    expect(page.locator("[data-cut]")).to_be_visible()
+    alone, ours, theirs = page.locator("[data-lane]").evaluate_all(LENGTHS)
+    assert 0.4 < alone < ours < theirs < 1
+    expect(page.locator("[data-lane='3'] .goes-on")).to_have_attribute("d", re.compile("M"))
+    expect(page.locator("[data-lane='2'] .goes-on")).to_have_attribute("d", "")
+    expect(page.locator("[data-lane='3'] [data-number=time]")).to_contain_text("ms")
+    page.select_option("#baseline", "assisted:4")
+    page.wait_for_url(re.compile("baseline=assisted"))
+    expect(page.locator("[data-lane='3'] .finish")).to_have_attribute("d", re.compile("M"))  # what all is relative to
+    expect(page.locator("[data-cut]")).to_be_hidden()
+
+
 def test_until_the_first_round_comes_the_page_says_what_its_worker_does(open_page, worker):
     worker.claim()
     page = open_page(path_of(worker))
