@@ -15,7 +15,7 @@ export class Findings {
     this.runs = runs;
     this.prompts = prompts;
     this.read();
-    this.baseline = this.#numberOf(this.report.baseline);
+    this.baseline = this.#runOf(this.report.baseline).number;
   }
 
   read() {
@@ -25,9 +25,10 @@ export class Findings {
   /** `samples`: the rows that are here; `run`: the one that is looked at, or where it cannot say, the first that can. */
   draw(samples, run) {
     if (!this.report.samples) return;
-    const rows = this.report.strategies.map((row) => ({
-      ...row, number: this.#numberOf(row.label), isBaseline: row.label === this.report.baseline,
-    }));
+    const rows = this.report.strategies.map((row) => {
+      const { number, dash } = this.#runOf(row.label);
+      return { ...row, number, dash, isBaseline: row.label === this.report.baseline };
+    });
     for (const row of rows) row.places = acceptanceOf(samples, row.number);
     const chosen = rows.find((row) => row.number === run);
     const speculative = chosen?.losses ? chosen : rows.find((row) => row.losses);
@@ -55,7 +56,7 @@ export class Findings {
     for (const place of document.querySelectorAll("[data-chosen]")) say(place, speculative?.name ?? "");
   }
 
-  #numberOf(label) {
-    return this.runs.find((run) => run.label === label).number;
+  #runOf(label) {
+    return this.runs.find((run) => run.label === label);
   }
 }

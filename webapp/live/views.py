@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -14,7 +15,7 @@ from django.views.decorators.gzip import gzip_page
 
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
-from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.comparisons.report import names_of, pinned, so_far
 from webapp.comparisons.what_if.asking import refusal
 from webapp.core.pages import one, page
@@ -30,6 +31,7 @@ DRAWN = (
     "numbers",
 )  # fmt: skip
 PARTS = {"verdict": "live/_verdict.html", "what-if": "live/_what_if.html"}  # asked for anew while the page stays
+DASHES = ("", "dash-2nd", "dash-3rd", "dash-4th")  # what they look like stands in app.css
 MOST_EVENTS = 20_000  # sent with a page; of longer texts it asks for what it shows
 LONGEST_PROMPT = 600  # characters shown before the text; the end of a prompt is what its continuation follows
 
@@ -104,7 +106,7 @@ def _page(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
     samples = Sample.objects.filter(run__comparison=comparison).select_related("run", "prompt").order_by("created")
     rows = list(samples.only(*DRAWN))
     runs = list(comparison.runs.all())
-    names = names_of(run.label for run in runs)
+    names, dashes = names_of(run.label for run in runs), _dashes(runs)
     since = max([comparison.created, *(sample.finished for sample in rows if sample.finished)])
     return {
         "since": since.isoformat(),
@@ -117,6 +119,7 @@ def _page(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
                 "name": names[run.label],
                 "strategy": run.strategy,
                 "role": run.choice.spec.role,
+                "dash": dashes[run.label],
             }
             for run in runs
         ],
@@ -127,6 +130,17 @@ def _page(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
         "rows": [row(sample) for sample in rows],
         "frames": _frames(comparison, rows) if comparison.job.is_final else [],
     }
+
+
+def _dashes(runs: list[Run]) -> dict[str, str]:
+    """How a run's line is dashed: those of one strategy have its colour, so by dashes they are told apart."""
+    kin: Counter[str] = Counter()
+    dashes = {}
+    for run in runs:
+        is_ranked = run.choice.spec.role in ("baseline", "ranked")
+        dashes[run.label] = DASHES[kin[run.strategy] % len(DASHES)] if is_ranked else "dash-unranked"
+        kin[run.strategy] += 1
+    return dashes
 
 
 def _frames(comparison: Comparison, rows: list[Sample]) -> list[Frame]:

@@ -70,3 +70,12 @@ def test_it_travels_compressed(world, comparison):
     answer = client.get(f"/comparisons/{comparison.pk}/", HTTP_ACCEPT_ENCODING="gzip")
     assert answer["Content-Encoding"] == "gzip"
     assert len(answer.content) < len(client.get(f"/comparisons/{comparison.pk}/").content) / 2
+
+
+def test_runs_of_one_strategy_share_its_colour_and_are_told_apart_by_their_dashes(world):
+    lookaheads = [{"strategy": "static", "params": {"lookahead": k}} for k in (2, 4, 6)]
+    made = make.comparison(world.actor(world.bob), strategies=[*lookaheads, {"strategy": "oracle", "params": {}}])
+    text, page = opened(world.page(world.bob), f"/comparisons/{made.pk}/")
+    dashes = ["", "", "dash-2nd", "dash-3rd", "dash-unranked"]
+    assert [run["dash"] for run in page["runs"]] == dashes
+    assert re.findall(r'<span class="s-(?:autoregressive|static|oracle) ([\w-]*)"><svg', text) == 2 * dashes
