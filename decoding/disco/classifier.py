@@ -40,13 +40,9 @@ class Classifier:
         return torch.addmm(self.out_bias, hidden, self.out.T).sigmoid_()[:, 0]
 
     def one(self, row: Sequence[float]) -> float:
-        """The same for a single token."""
-        return self.weigh([row[column] for column in self._unrolled[0]])
-
-    def weigh(self, seen: Sequence[float]) -> float:
-        """The same, of nothing but the columns that it looks at: GLANCE where a glance is enough. In plain Python: for
-        so few numbers a call of torch costs more than they do."""
-        _, units, logit = self._unrolled
+        """The same for a single token. In plain Python: for so few numbers a call of torch costs more than they do."""
+        columns, units, logit = self._unrolled
+        seen = [row[column] for column in columns]
         for weights, bias, out in units:
             hidden = sum(map(mul, weights, seen), bias)
             if hidden > 0.0:
@@ -70,8 +66,7 @@ class Classifier:
     @cached_property
     def _unrolled(self) -> tuple[list[int], list[tuple[list[float], float, float]], float]:
         """The columns that it looks at; each hidden unit's weights for them, bias and say; the last bias."""
-        names = features.GLANCE if self.glances else self._looks_at
-        columns = sorted(features.NAMES.index(name) for name in names)
+        columns = sorted(map(features.NAMES.index, self._looks_at))
         rows, biases, says = self.hidden[:, columns].tolist(), self.hidden_bias.tolist(), self.out[0].tolist()
         return columns, list(zip(rows, biases, says, strict=True)), float(self.out_bias)
 

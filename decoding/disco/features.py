@@ -30,6 +30,7 @@ NAMES = (
     "position",
 )
 STATIC = NAMES.index("previous")  # the columns before it belong to a token whatever round it is drafted in
+OWN = NAMES.index("own")
 PUBLISHED = (*NAMES[:TOP], "entropy", "position")
 # What costs next to nothing to know: no sum over the vocabulary, no ordering of it. The rest adds little to these.
 QUICK = ("margin", "score", *(name for name in NAMES if name.startswith("echo_")), "position")
@@ -50,7 +51,7 @@ def describe(scores: Tensor, preferences: Tensor, ids: Tensor, echoes: Tensor | 
     entropy = normaliser - (probabilities * scores).sum(-1, keepdim=True)
     own, score = probabilities.gather(1, ids[:, None]), scores.gather(1, ids[:, None])
     best = preferences.float().topk(2, -1).values.clamp(min=LEAST_SCORE)
-    margin = torch.log1p(best[:, :1] - best[:, 1:])
+    margin = torch.log1p(best[:, :1] - best[:, 1:])  # where truncation left no second, the first won by all there is
     heard = scores.new_zeros(len(ids), LONGEST) if echoes is None else echoes.to(scores.device)
     return torch.cat((top, entropy, own, margin, score, heard), -1)
 
@@ -67,36 +68,26 @@ def describe_one(
     return [*[0.0] * (TOP + 2), margin, score, *echoes]
 
 
-def quick_one(won_by: float, score: float, echoes: Sequence[float]) -> list[float]:
-    """The same for one token of which only that is known."""
-    return [*[0.0] * (TOP + 2), _margin(won_by), score, *echoes]
+def quick_one(first: float, second: float, score: float, echoes: Sequence[float]) -> list[float]:
+    """The same for one token of which only that is known: the two best preferences, its score, its echoes."""
+    return [*[0.0] * (TOP + 2), math.log1p(first - max(second, LEAST_SCORE)), score, *echoes]
 
 
 def glance(scores: Tensor, preferences: Tensor, token: int) -> tuple[float, float]:
-    """The margin and the score of one token [V]."""
-    if scores.device.type == "cpu" and scores.dtype == torch.float32:
-        return _margin(_won_by(preferences, token)), scores.numpy().item(token)  # a third of what torch takes
-    return _margin(_won_by(preferences, token)), float(scores[token])
-
-
-def _margin(won_by: float) -> float:
-    """Where truncation left no second, it won by all there is."""
-    return math.log1p(min(won_by, -LEAST_SCORE))
-
-
-def _won_by(preferences: Tensor, token: int) -> float:
-    """What the best is above the second best [V]. On a CPU the runner-up is sought with the winner out of the way for a
-    moment, which takes half as long as a topk; under ratio dice the token need not be the winner."""
-    if preferences.device.type == "cpu" and preferences.dtype == torch.float32:
-        row = preferences.numpy()
+    """The margin and the score of one token [V]. On a CPU the runner-up is sought with the winner out of the way for a
+    moment, by the argmax that the choice has just used: topk takes twenty times as long, max three times."""
+    try:
+        row, score = preferences.numpy(), scores.numpy().item(token)
+    except TypeError:  # on a GPU, or in a format that numpy does not have: one wait for all three
+        best, second, score = torch.cat((preferences.topk(2).values, scores[token, None])).tolist()
+    else:
         best = row.item(token)
         row[token] = -math.inf
-        second = row.item(row.argmax())  # which the choice has just used; max takes three times as long
+        second = row.item(row.argmax())
         row[token] = best
-        if second <= best:
-            return float(best - max(second, LEAST_SCORE))
-    first, second = preferences.float().topk(2)[0].clamp(min=LEAST_SCORE).tolist()
-    return float(first - second)
+        if second > best:  # under ratio dice the token need not be the winner
+            best, second = preferences.topk(2).values.tolist()
+    return math.log1p(best - (second if second > LEAST_SCORE else LEAST_SCORE)), score
 
 
 def in_round(static: Tensor, previous: Tensor, position: Tensor) -> Tensor:
@@ -107,4 +98,4 @@ def in_round(static: Tensor, previous: Tensor, position: Tensor) -> Tensor:
 
 def own(static: Tensor) -> Tensor:
     """The draft's probability of each token itself."""
-    return static[..., NAMES.index("own")]
+    return static[..., OWN]

@@ -41,7 +41,7 @@ ABLATIONS: dict[str, Sequence[str]] = {
     "no echoes": features.GLANCE,
     "no position": [name for name in features.QUICK if name != "position"],
 }
-GLANCING = training.HIDDEN // 2  # hidden units enough for a glance
+GLANCING = 2  # hidden units enough for a glance
 ABLATION_HIDDEN = 32  # wide enough for all of them; nobody waits for these
 
 

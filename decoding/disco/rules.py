@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -11,12 +11,10 @@ from torch import Tensor
 from decoding.costs import Costs
 from decoding.disco import features
 from decoding.disco.classifier import Classifier
-from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording
+from decoding.disco.words import word_of
 from decoding.drafting import Draft, DraftStep
 from decoding.verify import Verdict
-
-OWN = features.NAMES.index("own")
 
 
 @dataclass
@@ -28,34 +26,22 @@ class ClassifierStop:
     threshold: float
     reads = True
     estimates: Sequence[float] = ()
-    _previous: float = 1.0
-    _echoes: Echoes = field(default_factory=Echoes)
+
+    def __post_init__(self) -> None:
+        self._word = word_of(self.classifier, self.lookahead)
+        self._begin()
 
     def should_stop(self, step: DraftStep) -> bool:
-        accepted = self._ask(step)
-        self.estimates = (*self.estimates, accepted)
-        return self._is_enough(accepted)
-
-    def observe(self, draft: Draft, verdict: Verdict) -> None:
-        pass
-
-    def _is_enough(self, accepted: float) -> bool:
+        accepted = self._word(step)
+        self._said.append(accepted)
         return accepted < self.threshold
 
-    def _ask(self, step: DraftStep) -> float:
-        position = (len(step.ahead) + 1) / features.POSITION_SCALE
-        if not step.ahead:
-            self.estimates, self._previous = (), 1.0
-        if self.classifier.glances:
-            return self.classifier.weigh((*features.glance(step.scores, step.preferences, step.token), position))
-        if not step.ahead:
-            self._echoes.follow(step.text)
-        echoes = self._echoes.of(step.token)
-        self._echoes.take(step.token)
-        static = features.describe_one(step.scores, step.preferences, step.token, echoes, quick=self.classifier.quick)
-        accepted = self.classifier.one([*static, self._previous, position])
-        self._previous = static[OWN]
-        return accepted
+    def observe(self, draft: Draft, verdict: Verdict) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        """A round."""
+        self.estimates = self._said = list[float]()
 
 
 @dataclass
@@ -68,11 +54,15 @@ class PricedStop(ClassifierStop):
     that all is accepted only falls, so what is not worth its time now will not be later (docs/decisions/0010).
     """
 
-    _survival: float = 1.0
-
-    def _is_enough(self, accepted: float) -> bool:
-        self._survival = accepted * (self._survival if len(self.estimates) > 1 else 1.0)
+    def should_stop(self, step: DraftStep) -> bool:
+        accepted = self._word(step)
+        self._said.append(accepted)
+        self._survival *= accepted
         return self._survival < self.threshold
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._survival = 1.0
 
 
 def price(costs: Costs, tokens_per_s: float, follows: float) -> float:

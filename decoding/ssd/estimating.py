@@ -12,8 +12,6 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.ssd.chain import Chain
 
-OWN = features.NAMES.index("own")
-
 
 @dataclass(frozen=True)
 class Estimator:
@@ -26,7 +24,7 @@ class Estimator:
         probability of it; scores [V]. `best` are the two highest likings, where somebody has looked for them."""
         heard, in_round = echoes.of(token), (chain.previous, (len(chain.estimates) + 1) / features.POSITION_SCALE)
         if best and self.classifier.quick:
-            static = features.quick_one(best[0] - best[1], float(scores[token]), heard)
+            static = features.quick_one(best[0], best[1], float(scores[token]), heard)
         else:
             static = features.describe_one(scores, liked, token, heard, quick=self.classifier.quick)
-        return self.classifier.one([*static, *in_round]), static[OWN]
+        return self.classifier.one([*static, *in_round]), static[features.OWN]

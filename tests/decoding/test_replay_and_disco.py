@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 import torch
@@ -22,6 +23,7 @@ from decoding.disco.rules import (
     rounds_from_everywhere,
     threshold_lengths,
 )
+from decoding.disco.words import word_of
 from decoding.drafting import Draft, DraftStep, StopRule
 from decoding.errors import BadStrategy
 from decoding.events import Drafted, Event, Finished, Started, Verified
@@ -220,6 +222,17 @@ def test_the_classifiers_word_is_in_the_trace() -> None:
             assert draft.estimate[-1] < 0.5 <= min(draft.estimate[:-1], default=1.0)
 
 
+@pytest.mark.parametrize("name", ["classifier", "quick", "at a glance", "priced"])
+def test_the_words_in_a_trace_are_of_the_drafts_own_tokens(name: str) -> None:
+    """An end token ends its draft unasked, a round's first one too: the words of the round before are not its own."""
+    choice, _ = LIVE_AND_REPLAYED[name]
+    for seed in range(6):
+        _, live = world(seed, ends=[5, 9]).run(choice, [3, 1], SAMPLINGS[1], seed)
+        for draft in live.events:
+            if isinstance(draft, Drafted):
+                assert len(draft.estimate) == len(draft.tokens) - (draft.stop == "eos")
+
+
 @pytest.mark.parametrize("vocab", [4, 14, 300])
 @pytest.mark.parametrize(
     "settings",
@@ -259,12 +272,15 @@ def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dic
     for classifier in (some_classifier(), looking_at(features.QUICK), looking_at(features.GLANCE)):
         answers = torch.tensor([classifier.one(row) for row in one_by_one(classifier.quick)])
         torch.testing.assert_close(answers, classifier(many_rows), rtol=1e-4, atol=1e-5)
-    glancing = looking_at(["score"])  # a glance tells more than it looks at
-    seen = [
-        (*features.glance(scores[i], preferences[i], int(chosen[i])), 1 / features.POSITION_SCALE) for i in range(6)
-    ]
-    answers = torch.tensor([glancing.weigh(each) for each in seen])
-    torch.testing.assert_close(answers, glancing(many_rows), rtol=1e-4, atol=1e-5)
+    for names in (features.GLANCE, ["score"]):  # a glance tells more than it may look at
+        glancing, second = looking_at(names), features.in_round(described, torch.ones(6), torch.full((6,), 2.0))
+        for ahead, rows in (([], many_rows), ([5], second)):
+            word = word_of(glancing, longest=2)
+            steps = [DraftStep([1], ahead, int(chosen[i]), scores[i], preferences[i]) for i in range(6)]
+            answers = torch.tensor([word(step) for step in steps])
+            torch.testing.assert_close(answers, glancing(rows), rtol=1e-4, atol=1e-5)
+            coarse = [replace(step, scores=step.scores.bfloat16()) for step in steps]  # numpy has no such format
+            torch.testing.assert_close(torch.tensor([word(step) for step in coarse]), answers, rtol=0.02, atol=0.01)
     assert torch.equal(preferences, before)  # looking changes nothing
 
 
