@@ -8,12 +8,15 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from decoding import events
 from tests.webapp import make
 from tests.webapp.addresses import address, routes
 from tests.webapp.everything import one_of_everything
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Team, User
-from webapp.comparisons import figures
+from webapp.comparisons import figures, trace
+from webapp.comparisons import services as comparisons
 from webapp.comparisons.models import Comparison, SavedView
+from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair
 from webapp.uploads.models import Upload
@@ -67,3 +70,36 @@ def test_no_address_asks_more_when_there_is_more(world):
     more_of_everything(world)
     assert counts() == before
     assert max(before.values()) <= MOST
+
+
+STATICS = [{"strategy": "static", "params": {"lookahead": lookahead}} for lookahead in range(1, 12)]
+SHOWN = ("comparisons/{}/", "api/v1/comparisons/{}/events/")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("begin", [make.decode_all, lambda comparison: begin_a_heat(comparison)])
+def test_a_comparison_asks_no_more_when_more_strategies_race(world, begin):
+    """Every trace that its page or a watcher of it begins with is read at once."""
+    by, client = world.actor(world.alice), world.page(world.alice)
+    counts = []
+    for strategies in (STATICS[:2], STATICS):
+        comparison = make.comparison(by, strategies=strategies)
+        Job.objects.filter(state="queued").exclude(pk=comparison.job.pk).delete()
+        begin(comparison)
+        asked, told = [], 0
+        for at in SHOWN:
+            with CaptureQueriesContext(connection) as found:
+                told += client.get(f"/{at.format(comparison.pk)}").content.count(b'"events"')
+            asked.append(len(found))
+        assert told > len(strategies)
+        counts.append(asked)
+    assert counts[0] == counts[1]
+
+
+def begin_a_heat(comparison: Comparison) -> None:
+    """One prompt is being decoded by every strategy, as far as its first round."""
+    job = jobs.claim(worker=f"for {comparison.pk}", queues=["cpu"])
+    prompt, repeat, runs = next(make.remaining(comparison))
+    for run in runs:
+        sample = comparisons.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
+        trace.append(sample=sample, first_seq=1, events=[events.to_dict(make.trace_of(run)[0], 1)])

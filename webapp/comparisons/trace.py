@@ -9,13 +9,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import Any
 from uuid import UUID
+
+from django.db.models import Q
 
 from webapp.comparisons.models import Sample, TraceChunk
 from webapp.comparisons.packing import pack
 from webapp.core import nudges
 
+SAMPLES_AT_ONCE = 100  # whose chunks one query asks for
 MOST_PACKED = 4096  # events in one chunk: who reads from the middle of a long trace need not unpack all of it
 
 
@@ -43,18 +48,35 @@ def append(
 
 
 def read(*, sample: Sample, after: int, limit: int) -> Part:
-    """Events after the cursor, in order and without holes: where a chunk is still missing, reading stops before it."""
+    """Events after the cursor, in order and without holes."""
+    return next((part for _, part in parts({sample.pk: after}, limit)), Part())
+
+
+def parts(after: Mapping[UUID, int], limit: int) -> Iterator[tuple[UUID, Part]]:
+    """What follows each sample's cursor, in order and without holes, in parts of at most so many events; however many
+    samples there are, in one reading. Where a chunk is still missing, its sample's reading stops before it."""
+    cursors = list(after.items())
+    for start in range(0, len(cursors), SAMPLES_AT_ONCE):
+        behind = (Q(sample=pk, last_seq__gt=seq) for pk, seq in cursors[start : start + SAMPLES_AT_ONCE])
+        chunks = TraceChunk.objects.filter(reduce(or_, behind)).order_by("sample_id", "first_seq")
+        for sample, its in itertools.groupby(chunks.iterator(20), key=lambda chunk: chunk.sample_id):
+            yield from ((sample, part) for part in _joined(its, after[sample], limit))
+
+
+def _joined(chunks: Iterable[TraceChunk], cursor: int, limit: int) -> Iterator[Part]:
     part = Part()
-    cursor = after
-    for chunk in TraceChunk.objects.filter(sample=sample, last_seq__gt=after).order_by("first_seq").iterator(20):
-        if chunk.first_seq > cursor + 1 or len(part.events) >= limit:
+    for chunk in chunks:
+        if chunk.first_seq > cursor + 1:
             break
         events, words = chunk.content
         part.events.extend(events[cursor + 1 - chunk.first_seq :])
         part.words.update(words)
         cursor = max(cursor, chunk.last_seq)
-    del part.events[limit:]
-    return part
+        while len(part.events) >= limit:
+            yield Part(part.events[:limit], part.words)
+            part = Part(part.events[limit:])
+    if part.events:
+        yield part
 
 
 def whole(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]]]]:

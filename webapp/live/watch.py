@@ -167,34 +167,31 @@ class Watch:
                 self.cursors.setdefault(sample.pk, 0)
 
     def _traces(self, rows: list[Sample]) -> list[Frame]:
-        frames: list[Frame] = []
         known = {sample.pk: sample for sample in rows}
         missing = [pk for pk in self.cursors if pk not in known]
         known |= Sample.objects.filter(run__comparison_id=self.comparison).in_bulk(missing)
-        for pk in list(self.cursors):
-            sample = known.get(pk)
-            if sample is None:  # begun anew by another attempt, or never ours
-                del self.cursors[pk]
-            else:
-                frames += self._trace(sample)
-        return frames
+        for pk in [pk for pk in self.cursors if pk not in known]:  # begun anew by another attempt, or never ours
+            del self.cursors[pk]
+        return self._told([known[pk] for pk in self.cursors])
 
     def traces(self, samples: Sequence[Sample]) -> list[Frame]:
         """Nothing but these samples' traces, from their start: what a page of what is over begins with."""
         self.cursors = {sample.pk: 0 for sample in samples}
-        return [frame for sample in samples for frame in self._trace(sample)]
+        return self._told(samples)
 
-    def _trace(self, sample: Sample) -> list[Frame]:
-        frames: list[Frame] = []
-        while not self._is_at_its_end(sample):
-            part = trace.read(sample=sample, after=self.cursors[sample.pk], limit=EVENTS_AT_ONCE)
-            if not part.events:
-                return frames
-            self.cursors[sample.pk] = part.events[-1]["seq"]
-            frames.append({"t": "events", "sample": str(sample.pk), "events": part.events, "words": part.words})
-        self._told_whole(sample.pk)
-        frames.append({"t": "complete", "sample": str(sample.pk), "last_seq": sample.last_seq})
-        return frames
+    def _told(self, samples: Sequence[Sample]) -> list[Frame]:
+        """What is new of these samples' traces, and which of them are whole with it: one reading for all."""
+        frames: dict[UUID, list[Frame]] = {sample.pk: [] for sample in samples}
+        behind = {sample.pk: self.cursors[sample.pk] for sample in samples if not self._is_at_its_end(sample)}
+        for pk, part in trace.parts(behind, EVENTS_AT_ONCE):
+            self.cursors[pk] = part.events[-1]["seq"]
+            frames[pk].append({"t": "events", "sample": str(pk), "events": part.events, "words": part.words})
+        for sample in samples:
+            if self._is_at_its_end(sample):
+                self._told_whole(sample.pk)
+                end = {"t": "complete", "sample": str(sample.pk), "last_seq": sample.last_seq}
+                frames[sample.pk].append(end)
+        return [frame for its in frames.values() for frame in its]
 
     def _is_at_its_end(self, sample: Sample) -> bool:
         return sample.last_seq is not None and self.cursors[sample.pk] >= sample.last_seq

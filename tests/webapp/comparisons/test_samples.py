@@ -75,6 +75,22 @@ def test_a_hole_in_the_trace_is_waited_for_and_a_repeat_does_no_harm(comparison)
     assert TraceChunk.objects.count() == 3
 
 
+def test_many_traces_are_read_at_once_each_from_its_own_cursor_and_in_parts(comparison, django_assert_num_queries):
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    prompt, repeat, runs = next(make.remaining(comparison))
+    one, torn = (services.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu").pk for run in runs)
+    for first, last in ((1, 3), (4, 9)):
+        chunk = [{"seq": seq} for seq in range(first, last + 1)]
+        trace.append(sample=Sample.objects.get(pk=one), first_seq=first, events=chunk, words={first: f"w{first}"})
+    for seq in (1, 2, 4):
+        trace.append(sample=Sample.objects.get(pk=torn), first_seq=seq, events=[{"seq": seq}])
+    found = {one: [], torn: []}
+    with django_assert_num_queries(1):
+        for sample, part in trace.parts({one: 2, torn: 0}, limit=3):
+            found[sample].append(([event["seq"] for event in part.events], list(part.words)))
+    assert found == {one: [([3, 4, 5], ["1", "4"]), ([6, 7, 8], []), ([9], [])], torn: [([1, 2], [])]}
+
+
 def test_the_trace_over_rest_says_when_it_is_whole(world, comparison):
     make.decode_all(comparison)
     client = world.api(world.victor)
