@@ -1,7 +1,7 @@
 """Where an answer leads: OpenAPI's links, for programs that find their way by the schema alone.
 
 From a list to the first thing in it, from what was made to the thing itself, and further where the next step needs
-more than that thing's id.
+more than that thing's id: it may be made of it, and then stands in the next body.
 """
 
 from __future__ import annotations
@@ -27,6 +27,14 @@ FURTHER: dict[str, dict[str, dict[str, str]]] = {  # operation → operation →
     "classifiers_train_create": {"jobs_retrieve": {"id": ID}},
     "runs_retrieve": {"samples_list": {"run": ID}},
     "samples_list": {"samples_trace_retrieve": {"id": "$response.body#/results/0/id"}},
+    **{f"{noun}_destroy": {f"{noun}_restore_create": {"id": "$request.path.id"}}
+       for noun in ("models", "pairs", "datasets", "classifiers", "studies", "comparisons", "views")},
+}  # fmt: skip
+MADE_OF: dict[str, dict[str, str]] = {  # operation → operation → where in its body the id stands
+    "uploads_complete_create": {"models_create": "upload", "datasets_create": "upload"},
+    "models_create": {"pairs_create": "draft"},
+    "pairs_create": {"comparisons_create": "pair", "studies_create": "pair", "classifiers_train_create": "pair"},
+    "datasets_create": {"comparisons_create": "dataset", "studies_create": "dataset"},
 }
 
 
@@ -34,14 +42,24 @@ def add_links(result: dict[str, Any], generator: Any, request: Any, public: bool
     operations = [operation for path in result["paths"].values() for operation in path.values()]
     known = {operation["operationId"] for operation in operations}
     for operation in operations:
-        name = operation["operationId"]
-        if links := _to_the_thing(name, known) | FURTHER.get(name, {}):
-            # Where something may be made, 200 only says what would be: the highest is the one that leads on.
-            status = max(status for status in operation["responses"] if status.startswith("2"))
-            operation["responses"][status]["links"] = {
-                target: {"operationId": target, "parameters": dict(parameters)} for target, parameters in links.items()
-            }
+        if links := _links(operation["operationId"], known):
+            for status in _leading_on(operation):
+                operation["responses"][status]["links"] = links
     return result
+
+
+def _links(name: str, known: set[str]) -> dict[str, dict[str, Any]]:
+    further = _to_the_thing(name, known) | FURTHER.get(name, {})
+    made = MADE_OF.get(name, {})
+    return {target: {"operationId": target, "parameters": dict(where)} for target, where in further.items()} | {
+        target: {"operationId": target, "requestBody": {field: ID}} for target, field in made.items()
+    }
+
+
+def _leading_on(operation: dict[str, Any]) -> list[str]:
+    """The answers that say what is: where something can be tried first, 200 only says what would be."""
+    may_be_tried = any(parameter["name"] == "dry_run" for parameter in operation.get("parameters", ()))
+    return [status for status in operation["responses"] if status[0] == "2" and not (may_be_tried and status == "200")]
 
 
 def _to_the_thing(name: str, known: set[str]) -> dict[str, dict[str, str]]:

@@ -91,7 +91,7 @@ class PromptFile(Input):
         help_text="one a line, or JSON lines, CSV, TSV",
     )  # fmt: skip
     file_name = serializers.RegexField(
-        r"^[^/\\\0]{1,200}\.(txt|md|jsonl|ndjson|json|csv|tsv)\Z", max_length=220, default="prompts.txt",
+        r"^[^/\\\x00]{1,200}\.(txt|md|jsonl|ndjson|json|csv|tsv)\Z", max_length=220, default="prompts.txt",
         label="File name", help_text="its ending says how the text is read: .txt, .jsonl, .json, .csv, .tsv",
         error_messages={"invalid": "The ending must be .txt, .md, .jsonl, .ndjson, .json, .csv or .tsv."},
     )  # fmt: skip
