@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,15 @@ from benchmarks._serving import LINE, load, place, verdict
 
 ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent
+DEPTHS = "FUZZ_DEPTHS"  # in the environment: the file that takes, for each answer in a sequence, how many led to it
+IN_SEQUENCES = 0.6  # of the time
+STORIES = (  # by operation: in one story of everything each thing would be begun and none gone on with
+    "uploads_(create|chunks_update|complete_create)|models_create|pairs_create|datasets_create|comparisons_create"
+    "|comparisons_(cancel|retry|clone|shares)_create|comparisons_(report|samples.csv|what_if)_retrieve",
+    "(models|pairs|datasets|classifiers|views|uploads)_(?!list).*",
+    "(comparisons|jobs|runs|samples|shares|studies|conditions)_.*|classifiers_train_create",
+    "(users|teams|members|invitations|tokens|audit|me|queues|workers|tickets)_.*",
+)
 
 
 @contextmanager
@@ -43,17 +53,42 @@ def strangers(folder: Path) -> Iterator[str]:
 
 
 def fuzz(address: str, minutes: float, seed: int, report: Path) -> int:
-    """Coverage of every operation, then random calls, then sequences along the links, until the time is over."""
+    """Coverage of every operation and random calls, then sequences along the links, one story after another."""
+    alone = minutes * (1 - IN_SEQUENCES)
+    found = run(address, alone, seed, report, "--phases", "examples,coverage,fuzzing")
+    for story in STORIES:
+        share = minutes * IN_SEQUENCES / len(STORIES)
+        found |= run(
+            address, share, seed, report, "--phases", "stateful", "--include-operation-id-regex", f"^({story})$"
+        )
+    return found
+
+
+def run(address: str, minutes: float, seed: int, report: Path, *asked: str) -> int:
     command = [
         sys.executable, "-m", "schemathesis.cli", "--config-file", str(HERE / "schemathesis.toml"),
         "run", str(ROOT / "docs" / "api" / "openapi.yaml"), "--url", address,
-        "--checks", "all", "--phases", "examples,coverage,fuzzing,stateful", "--continue-on-failure",
-        "--max-time", str(int(minutes * 60)), "--seed", str(seed), "--no-color",
+        "--checks", "all", "--continue-on-failure", "--max-time", str(max(1, round(minutes * 60))),
+        "--seed", str(seed), "--no-color", *asked,
     ]  # fmt: skip
-    environment = {**os.environ, "SCHEMATHESIS_HOOKS": "benchmarks._fuzzing", "PYTHONPATH": str(ROOT)}
-    with report.open("w") as out:
-        done = subprocess.run(command, cwd=report.parent, env=environment, stdout=out, stderr=out, check=False)
-    return done.returncode
+    environment = {**os.environ, "SCHEMATHESIS_HOOKS": "benchmarks._fuzzing", "PYTHONPATH": str(ROOT),
+                   DEPTHS: str(report.with_suffix(".depths"))}  # fmt: skip
+    with report.open("a") as out:
+        return subprocess.run(
+            command, cwd=report.parent, env=environment, stdout=out, stderr=out, check=False
+        ).returncode
+
+
+def tell(log: str, depths: list[int]) -> None:
+    """What was asked, and how far it came."""
+    answers = [(match["what"], match["status"]) for match in LINE.finditer(log)]
+    taken = {what for what, status in answers if what.partition(" ")[2].startswith("/api/") and status < "300"}
+    at_depth = Counter(depths)
+    print(f"{len(answers)} requests, {load()}; {len(taken)} operations did what was asked at least once")
+    print(f"{at_depth[1]} sequences begun; " + ", ".join(
+        f"{sum(count for depth, count in at_depth.items() if depth >= least)} answers after {least - 1} or more others"
+        for least in (2, 3, 5)
+    ) + f"; the longest chain has {max(depths, default=0)}")  # fmt: skip
 
 
 def main() -> int:
@@ -68,13 +103,16 @@ def main() -> int:
 
         one_of_everything(a_world())
         report = asked.report.resolve() if asked.report else folder / "report.txt"
+        depths = report.with_suffix(".depths")
+        for file in (report, depths):
+            file.write_text("")
         with strangers(folder) as address:
             found = fuzz(address, asked.minutes, asked.seed, report)
-        answers = [match["status"] for match in LINE.finditer((folder / "web.log").read_text())]
+        log = (folder / "web.log").read_text()
         if not asked.report:
-            print(report.read_text())
-    print(f"{len(answers)} requests, {load()}")
-    errors = sum(status >= "500" for status in answers)
+            print(report.read_text(errors="replace"))
+        tell(log, [int(line) for line in depths.read_text().split()])
+    errors = sum(match["status"] >= "500" for match in LINE.finditer(log))
     return int(not (verdict("server errors", errors, 0) & verdict("findings of schemathesis (1: see above)", found, 0)))
 
 

@@ -1,5 +1,5 @@
 """Requests as a stranger sends them who has looked around first: signed in, with ids of things that are there, and
-with the one chunk of a file. What does not fit the schema stays as it is."""
+with the chunks of files that are worth sending. What does not fit the schema stays as it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 from uuid import UUID
 
 import schemathesis
+from schemathesis.generation.meta import TestPhase
 
+from tests.webapp import make
 from webapp.accounts import actor as actors
 from webapp.accounts import services as accounts
 from webapp.accounts.models import (
@@ -29,8 +31,9 @@ from webapp.sharing.models import Share
 from webapp.studies.models import Study
 from webapp.uploads.models import Upload
 
-CONTENT = b'{"text": "once upon a time"}\n'
-CHUNK = hashlib.sha256(CONTENT).hexdigest()
+PROMPTS = {"prompts.jsonl": b'{"text": "once upon a time"}\n'}
+MODEL = make.checkpoint(layers=1)
+CHUNKS = {hashlib.sha256(content).hexdigest(): content for content in (*PROMPTS.values(), *MODEL.values())}
 BODIES = {"pair": Pair, "dataset": Dataset, "target": LanguageModel, "draft": LanguageModel, "upload": Upload}
 PATHS = {
     "audit": AuditEntry, "classifiers": Classifier, "comparisons": Comparison, "conditions": Conditions,
@@ -59,14 +62,36 @@ def make_plausible(case: schemathesis.Case) -> None:
         return
     if "id" in case.path_parameters:
         case.path_parameters["id"] = _real(PATHS[case.path.split("/")[3]], case.path_parameters["id"])
-    if case.path_parameters.get("sha256") == CHUNK and case.method == "PUT":
-        case.body = CONTENT
+    if case.method == "PUT" and (content := CHUNKS.get(case.path_parameters.get("sha256", ""))):
+        case.body = content
     if isinstance(case.body, dict):
         real = {name: _real(BODIES[name], case.body[name]) for name in BODIES.keys() & case.body.keys()}
         # Whole numbers are drawn as 1.0 too, which is no integer when the changed body is looked at again.
         case.body = json.loads(json.dumps({**case.body, **real}), parse_float=_number)
-        for file in case.body.get("files", ()):
-            file |= {"size": len(CONTENT), "chunks": [CHUNK]}
+        if case.meta.phase.name == TestPhase.STATEFUL:
+            case.body = _meant(case.path, case.body)
+        if case.body.get("files"):  # a manifest: of a prompt file or of a model's folder, as the name will have it
+            sent = PROMPTS if len(str(case.body.get("name")).encode()) % 2 else MODEL
+            case.body["files"] = [
+                {"path": path, "size": len(content), "chunks": [hashlib.sha256(content).hexdigest()]}
+                for path, content in sent.items()
+            ]
+
+
+def _meant(path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """What a schema cannot say, for those who want to come further: a sequence ends where it is refused."""
+    if "name" in body:
+        body["name"] = "".join(filter(str.isprintable, body["name"])).strip() or "x"
+    if path.endswith("/models/"):
+        made_of = next((name for name in ("upload", "hub_id") if name in body), "path")
+        body = {name: value for name, value in body.items() if name in ("name", made_of)}
+    if path.endswith("/datasets/"):
+        made_of = {"upload": body["upload"]} if "upload" in body else {"text": "once\nupon a time\n"}
+        body = {"name": body.get("name", "x")} | made_of
+    if path.endswith("/comparisons/"):
+        named = {choice["strategy"]: None for choice in body["strategies"]}
+        body["strategies"] = [{"strategy": name} for name in named if "disco" not in name] or [{"strategy": "static"}]
+    return {name: value for name, value in body.items() if name != "split"}
 
 
 def _real(kind: Any, given: Any) -> Any:
