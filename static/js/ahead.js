@@ -1,8 +1,8 @@
 // What SSD prepared while the target verified: a column for each number of tokens that might be accepted, in it the
 // branches that were drafted on for that case, and which of them the verdict then chose. What is decided here is pure.
 
+import { become, sketch } from "./become.js";
 import { ms } from "./facts.js";
-import { html } from "./svg.js";
 
 /** The branch that holds what the verdict said; undefined where none does. */
 export const winner = (round) => round.branches.find(([accepted, token]) => accepted === round.accepted && token === round.token);
@@ -38,18 +38,18 @@ export class Ahead {
   draw(round) {
     this.place.hidden = !round?.branches.length;
     if (this.place.hidden) return;
-    this.place.replaceChildren(
-      html("p", {}, sentence(round, this.word)),
-      html("ol", {}, ...outcomes(round).map((column) => this.#column(column, round))));
+    become(this.place,
+      sketch("p", {}, sentence(round, this.word)),
+      sketch("ol", {}, ...outcomes(round).map((column) => this.#column(column, round))));
   }
 
   #column(column, round) {
     const name = column.accepted === round.drafted.length ? `all ${column.accepted}` : String(column.accepted);
-    return html("li", { class: column.isVerdict ? "came" : null },
-      html("span", { class: "count" }, `${name} kept`),
-      ...column.branches.map((branch) => html("span", { class: branch.isWinner ? "branch won" : "branch" },
-        `${branch.isWinner ? "● " : ""}${this.word(branch.token)}`, html("span", { class: "depth" }, ` +${branch.depth}`))),
+    return sketch("li", { class: column.isVerdict ? "came" : null },
+      sketch("span", { class: "count" }, `${name} kept`),
+      ...column.branches.map((branch) => sketch("span", { class: branch.isWinner ? "branch won" : "branch" },
+        `${branch.isWinner ? "● " : ""}${this.word(branch.token)}`, sketch("span", { class: "depth" }, ` +${branch.depth}`))),
       column.isVerdict && !column.branches.some((branch) => branch.isWinner)
-        ? html("span", { class: "branch missed" }, `× ${this.word(round.token)}`) : null);
+        ? sketch("span", { class: "branch missed" }, `× ${this.word(round.token)}`) : null);
   }
 }

@@ -95,14 +95,17 @@ function readable(chosen, found) {
   return [...found].filter(([, state]) => state.rounds.length).at(-1)?.[0] ?? chosen;
 }
 
+const isOver = () => known.status.is_final || moment.isReplay; // otherwise what is drawn is news, which may wait
+
+const lanes = new Whenever(0, $("#race"));
 const TEXT_EVERY_MS = 200; // nothing else leaves so much to be swept up
 const ANOTHER_TEXT_EVERY_MS = 1000; // nobody reads texts that come faster, and each is made from nothing
-const text = new Whenever(TEXT_EVERY_MS), anotherText = new Whenever(ANOTHER_TEXT_EVERY_MS);
+const text = new Whenever(TEXT_EVERY_MS, $(".reading")), anotherText = new Whenever(ANOTHER_TEXT_EVERY_MS);
 let drawnText = "", chosenText = "";
 function drawText(found, whole) {
   const shown = readable(view.run, found), { heat } = view, isReplay = moment.isReplay;
   const which = `${heat} ${shown}`, chosen = `${view.run} ${view.isFollowing || heat}`;
-  const isNews = chosen === chosenText && !isReplay && !known.status.is_final; // it came, nobody asked to see it
+  const isNews = chosen === chosenText && !isOver(); // it came, nobody asked to see it
   chosenText = chosen;
   const write = () => {
     if (which !== drawnText) reading.clear(heats.promptOf(heat)?.text ?? "");
@@ -116,15 +119,19 @@ function drawRace() {
   $(".reading").hidden = !known.rows.size;
   const found = moment.states(), whole = moment.isReplay ? moment.whole() : found;
   const isWhole = moment.isWhole(runs);
-  race.draw(found, isWhole ? moment.lengths() : null);
+  lanes.call(!isOver(), () => drawLanes(found, isWhole ? moment.lengths() : null));
   drawText(found, whole);
+  $("#replay").hidden = !isWhole;
+  if (isWhole) drawReplay(moment.spanNs);
+}
+
+function drawLanes(found, lengths) {
+  race.draw(found, lengths);
   const alone = tokensPerSecond(found.get(findings.baseline) ?? known.trace(""));
   for (const lane of race.lanes) {
     const speed = tokensPerSecond(found.get(lane.run.number) ?? known.trace(""));
     say(lane.numbers.gain, speed && alone ? `${(speed / alone).toFixed(2)}×` : "");
   }
-  $("#replay").hidden = !isWhole;
-  if (isWhole) drawReplay(moment.spanNs);
 }
 
 const TENTH = 1e5; // ns: a step of the slider is a tenth of a millisecond
@@ -135,6 +142,10 @@ function drawReplay(spanNs) {
   say($("#clock"), `${grouped(Math.round(at / 1e6))} ms`);
   say($("#play"), moment.playing ? "Pause" : "Replay");
 }
+
+const EVIDENCE_EVERY_MS = 1000; // while samples come in: of a thousand prompts it is a thousand dots a strategy
+const evidence = new Whenever(EVIDENCE_EVERY_MS, $("#evidence"));
+const renewEvidence = () => evidence.call(!isOver(), () => redraw("evidence"));
 
 function drawEvidence() {
   findings.draw([...known.rows.values()], view.run);
@@ -193,6 +204,10 @@ addEventListener("keydown", (event) => {
 });
 addEventListener("resize", () => redraw("race", "evidence"));
 addEventListener("remeasured", () => redraw("race"));
+addEventListener("beforeprint", () => { // what is not on the screen is on paper
+  for (const waiting of [lanes, text, anotherText, evidence]) waiting.now();
+  draw(performance.now());
+});
 for (const twin of $("#evidence").querySelectorAll(".twin")) twin.addEventListener("toggle", () => redraw("evidence"));
 
 // ---- what arrives
@@ -200,7 +215,7 @@ for (const twin of $("#evidence").querySelectorAll(".twin")) twin.addEventListen
 const verdict = new Part("verdict", (text) => {
   $("#verdict").innerHTML = text;
   findings.read();
-  redraw("evidence");
+  renewEvidence();
 });
 const questions = new Part("what-if", (text) => {
   $("#forest").closest("section").insertAdjacentHTML("afterend", text);
@@ -210,9 +225,6 @@ const questions = new Part("what-if", (text) => {
 const CHANGES = { // what has to be drawn anew once a frame was heard
   events: ["race"], complete: ["race"], samples: ["race", "status"], comparison: ["status"],
 };
-const EVIDENCE_EVERY_MS = 1000; // while samples come in: of a thousand prompts it is a thousand dots a strategy
-const evidence = new Whenever(EVIDENCE_EVERY_MS);
-
 const feed = new Feed({
   socketUrl: page.socket, pollUrl: page.poll, since: page.since, isOver: page.status.is_final,
   onFrame: (frame) => {
@@ -225,7 +237,7 @@ const feed = new Feed({
     else if (frame.t === "samples") feed.follow(known.missing(view.heat));
     if (frame.t === "samples") offerNext();
     redraw(...(CHANGES[frame.t] ?? []));
-    if (frame.t === "samples" || frame.t === "report") evidence.call(true, () => redraw("evidence"));
+    if (frame.t === "samples" || frame.t === "report") renewEvidence();
   },
   onMode: (mode, sentence) => {
     drawMode(mode, sentence, known.status.state);

@@ -1,6 +1,7 @@
 // Draft and target on one clock: who worked when, who stood still, and whether what was prepared ahead was of use.
 
-import { measured, svg } from "./svg.js";
+import { become, sketch } from "./become.js";
+import { measured, set } from "./svg.js";
 import { grouped, ticks } from "./stats.js";
 
 const HEIGHT = 92, LEFT = 56, DRAFT = 14, TARGET = 44, BAR = 18;
@@ -19,17 +20,17 @@ export class Duet {
   /** The rounds around the chosen one. */
   draw(state, chosen) {
     const rounds = around(state.rounds, chosen);
-    if (!rounds.length) return this.picture.replaceChildren();
+    if (!rounds.length) return become(this.picture);
     const { width } = this.size;
     const from = Math.min(...rounds.map((round) => (round.drafted.length ? round.draftStart : round.verifyStart)));
     const to = Math.max(...rounds.map((round) => round.verifyEnd));
     const x = (ns) => LEFT + ((ns - from) / (to - from)) * (width - LEFT - 1);
-    this.picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-    this.picture.replaceChildren(
+    set(this.picture, { viewBox: `0 0 ${width} ${HEIGHT}` });
+    become(this.picture,
       name("draft", DRAFT), name("target", TARGET),
       ...rounds.map((round) => pair(round, x, round.number === chosen)),
       ...ticks((to - from) / 1e6, Math.max(2, Math.round(width / 160))).map((ms, i) =>
-        svg("text", { x: x(from + ms * 1e6), y: HEIGHT - 4, "text-anchor": i ? "middle" : "start" }, i ? grouped(ms) : "0 ms")),
+        sketch("text", { x: x(from + ms * 1e6), y: HEIGHT - 4, "text-anchor": i ? "middle" : "start" }, i ? grouped(ms) : "0 ms")),
     );
   }
 }
@@ -40,17 +41,17 @@ function around(rounds, chosen) {
   return rounds.slice(first, first + SHOWN);
 }
 
-const name = (text, y) => svg("text", { class: "name", x: 0, y: y + 13 }, text);
+const name = (text, y) => sketch("text", { class: "name", x: 0, y: y + 13 }, text);
 
 function pair(round, x, isChosen) {
   const bar = (kind, y, from, to) =>
-    svg("rect", { class: kind, x: x(from), y, width: Math.max(0.75, x(to) - x(from) - 0.5), height: BAR });
-  return svg("g", { class: isChosen ? "open" : null, "data-round": round.number },
+    sketch("rect", { class: kind, x: x(from), y, width: Math.max(0.75, x(to) - x(from) - 0.5), height: BAR });
+  return sketch("g", { class: isChosen ? "open" : null, "data-round": round.number },
     round.drafted.length ? bar("drafting", DRAFT, round.draftStart, round.draftEnd) : null,
     round.anticipateEnd ? bar("ahead", DRAFT, round.anticipateStart, round.anticipateEnd) : null,
     bar("verifying", TARGET, round.verifyStart, round.verifyEnd),
-    svg("title", {}, `round ${round.number}`),
-    LUCK[round.source] ? svg("text", { class: `luck ${round.source}`, x: x(round.draftStart), y: DRAFT - 3, "text-anchor": "middle" }, LUCK[round.source]) : null);
+    sketch("title", {}, `round ${round.number}`),
+    LUCK[round.source] ? sketch("text", { class: `luck ${round.source}`, x: x(round.draftStart), y: DRAFT - 3, "text-anchor": "middle" }, LUCK[round.source]) : null);
 }
 
 const LUCK = { hit: "●", miss: "×" };

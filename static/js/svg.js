@@ -27,10 +27,10 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/** A strategy's mark, centred: colour is never the only difference. */
-export function mark(strategy, r, x, y) {
+/** A strategy's mark, centred: colour is never the only difference. `made` is how: as an element, or as a sketch of one. */
+export function mark(strategy, r, x, y, made = svg) {
   const marks = document.querySelector("[data-marks]").dataset.marks;
-  return svg("use", { class: "mark", href: `${marks}#${strategy}`, x: x - r, y: y - r, width: 2 * r, height: 2 * r });
+  return made("use", { class: "mark", href: `${marks}#${strategy}`, x: x - r, y: y - r, width: 2 * r, height: 2 * r });
 }
 
 /** What a picture shows, in words; nothing changes where there are none. */

@@ -1,5 +1,6 @@
 // Every chart's numbers as a table: for those who cannot see the chart, and for those who want to copy them.
 
+import { become, sketch } from "./become.js";
 import { html } from "./svg.js";
 import { median, ticks } from "./stats.js";
 import { progress } from "./trace.js";
@@ -42,8 +43,8 @@ export const tokensAt = (line, ms) => line.findLast((point) => point[0] <= ms)?.
 
 export function put(name, made) {
   const place = document.querySelector(`[data-twin="${name}"]`);
-  place.querySelector("table")?.remove();
-  if (made) place.append(made);
+  if (!made) return place.querySelector("table")?.remove();
+  become(place.querySelector("table") ?? place.appendChild(html("table")), ...made);
 }
 
 function forestTable(rows, paired) {
@@ -78,8 +79,9 @@ function positionTable(rows) {
 export const times = (ratio) => (ratio === undefined ? "–" : `${ratio.toFixed(2)}×`);
 
 export function table(heads, lines) {
-  return html("table", {},
-    html("thead", {}, html("tr", {}, ...heads.map((head, i) => html("th", { scope: "col", class: i ? "num" : null }, head)))),
-    html("tbody", {}, ...lines.map(([first, ...rest]) =>
-      html("tr", {}, html("th", { scope: "row" }, String(first)), ...rest.map((cell) => html("td", { class: "num" }, String(cell)))))));
+  return [
+    sketch("thead", {}, sketch("tr", {}, ...heads.map((head, i) => sketch("th", { scope: "col", class: i ? "num" : null }, head)))),
+    sketch("tbody", {}, ...lines.map(([first, ...rest]) =>
+      sketch("tr", {}, sketch("th", { scope: "row" }, String(first)), ...rest.map((cell) => sketch("td", { class: "num" }, String(cell)))))),
+  ];
 }
