@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.urls import reverse
+
 from tests.webapp import make
 from webapp.accounts import services as accounts
-from webapp.accounts.models import AuditEntry, Membership, Role, Scope
+from webapp.accounts.models import AuditEntry, Membership, Role, Scope, User
 from webapp.comparisons import figures
 from webapp.comparisons.across import saved
-from webapp.jobs.models import Job
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job, Pause
 from webapp.registry import classifying
+from webapp.registry import services as registry
 from webapp.sharing import services as sharing
 
 
@@ -78,3 +82,26 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "bin-view": view,
         "restore-view": view,
     }
+
+
+def in_other_states(world, things: dict[str, Any]) -> list[str]:
+    """Addresses of what is waiting, being decoded, cancelled, in the bin, paused, shut out, or not yet pointed at."""
+    by = world.actor(world.alice)
+    waiting, running, cancelled, binned = (make.comparison(by, pair=things["pair"]) for _ in range(4))
+    jobs.cancel(job=cancelled.job, by=by)
+    make.begin_a_heat(running)
+    study = make.study(by, pair=things["pair"], dataset=things["dataset"])
+    for entry in (binned, study, made := make.model(by, name="new")):
+        registry.bin(entry=entry, by=by)
+    Pause.objects.create(queue="gpu", by=world.alice, reason="")
+    User.objects.filter(pk=world.victor.pk).update(is_active=False)
+    return [
+        *(reverse("comparison", args=[each.pk]) for each in (waiting, running, cancelled, binned)),
+        *(reverse("job", args=[each.job.pk]) for each in (waiting, running, cancelled)),
+        reverse("study", args=[study.pk]),
+        f"{reverse('models')}?bin=1",
+        reverse("jobs"),
+        reverse("users"),
+        reverse("model", args=[make.model(by, name="newer").pk]),
+        reverse("model", args=[made.pk]),
+    ]

@@ -184,6 +184,17 @@ def decode_one(job: Job, run: Run, prompt: Prompt, repeat: int) -> Sample:
     return sample
 
 
+def begin_a_heat(comparison: Comparison) -> None:
+    """Every strategy is at one prompt, as far as its first round. Others' jobs stand back."""
+    Job.objects.filter(pk=comparison.job.pk).update(priority=10)
+    job = jobs.claim(worker=f"at {comparison.pk}", queues=["cpu"])
+    assert job == comparison.job
+    prompt, repeat, runs = next(remaining(comparison))
+    for run in runs:
+        sample = comparisons.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
+        trace.append(sample=sample, first_seq=1, events=[events.to_dict(trace_of(run)[0], 1)])
+
+
 def numbers_of(run: Run, prompt: Prompt, repeat: int = 1) -> dict[str, Any]:
     sample = summary.sample_from_events(
         trace_of(run),

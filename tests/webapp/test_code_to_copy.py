@@ -19,15 +19,12 @@ from django.urls import resolve, reverse
 
 from tests.webapp import make
 from tests.webapp.addresses import address, routes
-from tests.webapp.everything import one_of_everything
+from tests.webapp.everything import in_other_states, one_of_everything
 from webapp.accounts.models import Membership, Team, User
 from webapp.comparisons import demo
 from webapp.comparisons.across import saved
 from webapp.comparisons.models import Comparison
 from webapp.core.verbs import VERBS
-from webapp.jobs import services as jobs
-from webapp.jobs.models import Pause
-from webapp.registry import services as registry
 
 WITHOUT_CODE = {  # by the route that the form is sent to
     "sign-in": "a password is typed by a person, never kept in a script",
@@ -71,29 +68,6 @@ def at_the_foot(page: str) -> Iterator[Copied]:
             yield Copied(told[1], action, line[1], url, json.loads(html.unescape(body)) if body else None)
 
 
-def more_states(world, things: dict[str, Any]) -> list[str]:
-    """What has buttons of its own: waiting, failed, in the bin, paused, shut out, just deleted, not yet begun."""
-    by = world.actor(world.alice)
-    waiting, failed = make.comparison(by, pair=things["pair"]), make.comparison(by, pair=things["pair"])
-    jobs.cancel(job=failed.job, by=by)
-    binned = make.comparison(by, pair=things["pair"])
-    study = make.study(by, pair=things["pair"], dataset=things["dataset"])
-    for entry in (binned, study, made := make.model(by, name="new")):
-        registry.bin(entry=entry, by=by)
-    Pause.objects.create(queue="gpu", by=world.alice, reason="")
-    User.objects.filter(pk=world.victor.pk).update(is_active=False)
-    return [
-        *(reverse("comparison", args=[each.pk]) for each in (waiting, failed, binned)),
-        *(reverse("job", args=[each.job.pk]) for each in (waiting, failed)),
-        reverse("study", args=[study.pk]),
-        f"{reverse('models')}?bin=1",
-        reverse("jobs"),
-        reverse("users"),
-        reverse("model", args=[make.model(by, name="newer").pk]),
-        reverse("model", args=[made.pk]),
-    ]
-
-
 @pytest.fixture
 def pages(world) -> list[tuple[User | None, str, str]]:
     """Who sees it, the route, the page: all there are, for an owner who is the operator too."""
@@ -105,7 +79,7 @@ def pages(world) -> list[tuple[User | None, str, str]]:
     pages_of_ours = [at for at in usual if not at.startswith("/api/v1/")]
     answers += [(None, world.page(None).get(at)) for at in pages_of_ours]
     answers += [(world.alice, client.get(at)) for at in pages_of_ours]
-    answers += [(world.alice, client.get(at)) for at in more_states(world, things)]
+    answers += [(world.alice, client.get(at)) for at in in_other_states(world, things)]
     gone = saved.save(name="gone", query="", by=world.actor(world.alice))
     answers.append((world.alice, client.post(reverse("bin-view", args=[gone.pk]), follow=True)))
     owner = world.actor(world.charlie)

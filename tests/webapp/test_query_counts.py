@@ -8,15 +8,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from decoding import events
 from tests.webapp import make
 from tests.webapp.addresses import address, routes
 from tests.webapp.everything import one_of_everything
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Team, User
-from webapp.comparisons import figures, trace
-from webapp.comparisons import services as comparisons
+from webapp.comparisons import figures
 from webapp.comparisons.models import Comparison, SavedView
-from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair
 from webapp.uploads.models import Upload
@@ -77,7 +74,7 @@ SHOWN = ("comparisons/{}/", "api/v1/comparisons/{}/events/")
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("begin", [make.decode_all, lambda comparison: begin_a_heat(comparison)])
+@pytest.mark.parametrize("begin", [make.decode_all, make.begin_a_heat])
 def test_a_comparison_asks_no_more_when_more_strategies_race(world, begin):
     """Every trace that its page or a watcher of it begins with is read at once."""
     by, client = world.actor(world.alice), world.page(world.alice)
@@ -94,12 +91,3 @@ def test_a_comparison_asks_no_more_when_more_strategies_race(world, begin):
         assert told > len(strategies)
         counts.append(asked)
     assert counts[0] == counts[1]
-
-
-def begin_a_heat(comparison: Comparison) -> None:
-    """One prompt is being decoded by every strategy, as far as its first round."""
-    job = jobs.claim(worker=f"for {comparison.pk}", queues=["cpu"])
-    prompt, repeat, runs = next(make.remaining(comparison))
-    for run in runs:
-        sample = comparisons.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
-        trace.append(sample=sample, first_seq=1, events=[events.to_dict(make.trace_of(run)[0], 1)])

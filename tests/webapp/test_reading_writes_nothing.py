@@ -1,0 +1,69 @@
+"""Reading leaves nothing behind: no address writes when it is asked with GET, whoever asks, but for what is listed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from django.conf import settings
+from django.core.cache import cache
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from tests.webapp.addresses import address, routes
+from tests.webapp.everything import in_other_states, one_of_everything
+from webapp.accounts import services as accounts
+from webapp.accounts.models import User
+from webapp.sharing import services as sharing
+
+READS = re.compile(r"(SELECT|WITH|SAVEPOINT|RELEASE|BEGIN|COMMIT|DECLARE|SHOW)\b")
+MINUTELY = 'UPDATE "accounts_apitoken" SET "last_used"'  # when a token was last used, at most once a minute
+DEAD = 'DELETE FROM "django_session"'  # a session whose password is no longer the one it began with
+
+
+@pytest.fixture
+def readable(world) -> list[str]:
+    """Every address that takes GET, of things in every state; and the three whose secret is right."""
+    User.objects.filter(pk=world.alice.pk).update(is_operator=True)
+    things, by = one_of_everything(world), world.actor(world.alice)
+    usual = {address(pattern, things) for method, pattern in routes() if method == "GET"}
+    secret = sharing.share(comparison=things["comparison"], days=1, hides_texts=False, by=by)[1]
+    invitation = accounts.invite(role="member", days=1, by=by)[1]
+    link = accounts.issue_sign_in_link(user=world.bob)
+    opened = [f"/shared/{secret}/", f"/shared/{secret}/events/", f"/shared/{secret}/what-if/",
+              reverse("join", args=[invitation]), reverse("enter", args=[link])]  # fmt: skip
+    return [*sorted(usual), *in_other_states(world, things), *opened]
+
+
+def written(ask: Callable[[], object]) -> list[str]:
+    """What is no reading, as it begins."""
+    with CaptureQueriesContext(connection) as asked:
+        ask()
+    return [query["sql"].split(" = ")[0] for query in asked.captured_queries if not READS.match(query["sql"].lstrip())]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("who", ["alice", "victor", "nobody", "token"])
+def test_no_address_writes_when_it_is_read(world, readable, who):
+    User.objects.update(is_active=True)
+    client = world.script("admin") if who == "token" else world.page(getattr(world, who, None))
+    kept = sorted(settings.DATA_DIR.rglob("*"))
+    found = {}
+    for at in readable:
+        cache.clear()
+        if wrote := written(lambda at=at: client.get(at)):
+            found[at] = wrote
+    wanted = [[MINUTELY]] if who == "token" else []  # by the first request, and by none after it
+    assert list(found.values()) == wanted, found
+    assert sorted(settings.DATA_DIR.rglob("*")) == kept
+
+
+@pytest.mark.django_db
+def test_a_session_that_its_owner_ended_elsewhere_is_deleted_when_it_comes_again(world):
+    client = world.page(world.alice)
+    world.alice.set_password("another long password")
+    world.alice.save()
+    first, second = (written(lambda: client.get("/comparisons/")) for _ in range(2))
+    assert [sql.startswith(DEAD) for sql in first] == [True] and second == []
