@@ -26,7 +26,7 @@ class Draft:
     stop: StopReason
     source: Source
     passes: int
-    estimate: tuple[float, ...] = ()
+    estimates: tuple[float, ...] = ()  # that each token is accepted, where its making asked
     backup: Backup = ""
     lost: str = ""  # why there is no draft any more, on the first round that goes without
 
@@ -37,6 +37,11 @@ class Draft:
             return ()
         ids = torch.tensor(self.tokens, device=self.scores.device)[:, None]
         return tuple(torch.softmax(self.scores.float(), -1).gather(1, ids)[:, 0].tolist())
+
+    @property
+    def estimate(self) -> tuple[float, ...]:
+        """That each of its tokens is accepted, as it is known by the time that somebody asks."""
+        return self.estimates
 
 
 EMPTY = Draft((), torch.empty(0, 0), 0, "length", "none", 0)

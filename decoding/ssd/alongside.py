@@ -50,7 +50,7 @@ class Alongside:
     def _given(self, draft: Draft) -> Draft:
         if draft is EMPTY:
             return draft
-        draft = dataclasses.replace(draft, estimate=self._speculator.estimate())
+        draft = dataclasses.replace(draft, estimates=self._speculator.estimate())
         if self._sends_scores:
             draft = dataclasses.replace(draft, scores=self._lanes.hand_over(draft.scores))
         self._draft = draft

@@ -32,12 +32,13 @@ class Chain:
 
     def cut(self, room: int, asked: int) -> Chain:
         """What there is room for. Without a reason to stop where it could go on."""
-        if len(self.tokens) < room:
-            return Chain([*self.tokens], [*self.estimates], [*self.owns], self.stop)
-        stop: StopReason = "limit" if room == asked else "length"
-        if len(self.tokens) == room and self.stop:
-            stop = self.stop
-        return Chain(self.tokens[:room], self.estimates[:room], self.owns[:room], stop)
+        return Chain(self.tokens[:room], self.estimates[:room], self.owns[:room], self.stop_in(room, asked))
+
+    def stop_in(self, room: int, asked: int) -> StopReason | None:
+        """Why it ends where there is room for so many tokens."""
+        if len(self.tokens) < room or (len(self.tokens) == room and self.stop):
+            return self.stop
+        return "limit" if room == asked else "length"
 
     def note(self, estimate: float, own: float) -> None:
         """What is thought of the next token for which nothing has been noted."""

@@ -53,7 +53,7 @@ class InTurn:
     def answer(self, accepted: int, token: int, limit: int) -> Draft:
         self._prepared = self._speculator.prepared()
         draft = self._speculator.answer(accepted, token, limit)
-        return dataclasses.replace(draft, estimate=self._speculator.estimate()) if draft is not EMPTY else draft
+        return dataclasses.replace(draft, estimates=self._speculator.estimate()) if draft is not EMPTY else draft
 
     def anticipate(self) -> None:
         while self._speculator.step():

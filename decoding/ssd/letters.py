@@ -1,16 +1,18 @@
 """What target and draft write to each other, as octets. Questions and answers are packed by hand: they lie on the path
-that the target waits on. What is rare or can wait is pickled: both ends are of one version."""
+that the target waits on. Postscripts, which it reads once a round, are marshalled, which takes a quarter of pickling;
+what is rare is pickled: both ends are of one version."""
 
 from __future__ import annotations
 
 import ctypes
+import marshal
 import pickle
 import struct
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import NamedTuple, get_args
 
 import torch
 from torch import Tensor
@@ -22,6 +24,7 @@ from decoding.errors import DrafthouseError
 from decoding.events import Backup, Source, StopReason
 from decoding.runner import ModelRunner
 from decoding.spec import Sampling
+from decoding.ssd.board import Ready
 from decoding.ssd.mailbox import Octets
 from decoding.ssd.prepared import Prepared
 from decoding.ssd.settings import Settings
@@ -32,7 +35,7 @@ _SOURCES: tuple[Source, ...] = get_args(Source)
 _BACKUPS: tuple[Backup, ...] = get_args(Backup)
 
 _KIND = struct.Struct("<B")
-_VERDICT = struct.Struct("<Biiiq")  # kind, accepted, token, limit, when it was sent
+_VERDICT = struct.Struct("<Biiiqi")  # kind, accepted, token, limit, when it was sent, tokens taken
 _DRAFT = struct.Struct("<BBBBiiiii")  # kind, stop, source, backup, lookahead, passes, tokens, estimates, scores a row
 READ, BEGIN, ANSWER = range(3)
 _DONE, _DRAFTED, _REFUSED = range(3)
@@ -68,11 +71,12 @@ def read(recipe: Recipe, text: Sequence[int]) -> bytes:
 
 
 def begin(limit: int) -> bytes:
-    return _VERDICT.pack(BEGIN, 0, 0, limit, time.perf_counter_ns())
+    return _VERDICT.pack(BEGIN, 0, 0, limit, time.perf_counter_ns(), 0)
 
 
-def answer(accepted: int, token: int, limit: int) -> bytes:
-    return _VERDICT.pack(ANSWER, accepted, token, limit, time.perf_counter_ns())
+def answer(accepted: int, token: int, limit: int, taken: int = 0) -> bytes:
+    """A verdict. Who has looked up what is ready for it says how many tokens it took, and needs no answer."""
+    return _VERDICT.pack(ANSWER, accepted, token, limit, time.perf_counter_ns(), taken)
 
 
 def to_read(question: bytearray) -> tuple[Recipe, list[int]]:
@@ -80,10 +84,16 @@ def to_read(question: bytearray) -> tuple[Recipe, list[int]]:
     return recipe, text
 
 
-def verdict(question: bytearray) -> tuple[int, int, int, int]:
-    """Accepted, token, limit; and when that was asked, by `time.perf_counter_ns()`, which all processes share."""
-    _, accepted, token, limit, asked = _VERDICT.unpack(question)
-    return accepted, token, limit, asked
+class Asked(NamedTuple):
+    accepted: int
+    token: int
+    limit: int
+    at: int  # by `time.perf_counter_ns()`, which all processes share
+    taken: int  # tokens that the target has of this draft already
+
+
+def verdict(question: bytearray) -> Asked:
+    return Asked(*_VERDICT.unpack(question)[1:])
 
 
 # Answers --------------------------------------------------------------------------------------------------------------
@@ -102,6 +112,15 @@ def nothing_more() -> Postscript:
     return Postscript((), (), Prepared())
 
 
+def addition(postscript: Postscript) -> bytes:
+    return marshal.dumps((postscript.confidence, postscript.estimate, tuple(postscript.prepared)))
+
+
+def added(octets: bytearray) -> Postscript:
+    confidence, estimate, prepared = marshal.loads(octets)
+    return Postscript(confidence, estimate, Prepared(*prepared))
+
+
 @dataclass(frozen=True)
 class Told(Draft):
     """A draft from another process: its confidences, and estimates that were not there when it was sent, come when
@@ -113,9 +132,22 @@ class Told(Draft):
     def confidence(self) -> tuple[float, ...]:
         return self.postscript().confidence
 
-    def __getattribute__(self, name: str) -> Any:
-        found = super().__getattribute__(name)
-        return self.postscript().estimate if name == "estimate" and not found else found
+    @property
+    def estimate(self) -> tuple[float, ...]:
+        return self.estimates or self.postscript().estimate
+
+
+def taken(ready: Ready, lookahead: int, postscript: Callable[[], Postscript]) -> Draft:
+    """What was looked up on the board."""
+    return Told(
+        tokens=tuple(ready.tokens),
+        scores=EMPTY.scores,  # nobody on this side asks
+        lookahead=lookahead,
+        stop=ready.stop,
+        source="hit",
+        passes=0,
+        postscript=postscript,
+    )
 
 
 def done() -> bytes:
@@ -127,7 +159,7 @@ def refused(error: DrafthouseError) -> bytes:
 
 
 def drafted(draft: Draft, with_scores: bool) -> list[Octets]:
-    count, estimates = len(draft.tokens), len(draft.estimate)
+    count, estimates = len(draft.tokens), len(draft.estimates)
     width = draft.scores.shape[1] if with_scores and count else 0
     head = _DRAFT.pack(
         _DRAFTED,
@@ -140,7 +172,7 @@ def drafted(draft: Draft, with_scores: bool) -> list[Octets]:
         estimates,
         width,
     )
-    words = struct.pack(f"<{estimates}d{count}i", *draft.estimate, *draft.tokens)
+    words = struct.pack(f"<{estimates}d{count}i", *draft.estimates, *draft.tokens)
     return [head, words, _octets(draft.scores)] if width else [head, words]
 
 
@@ -161,7 +193,7 @@ def opened(reply: bytearray, postscript: Callable[[], Postscript] = nothing_more
         stop=_STOPS[stop],
         source=_SOURCES[source],
         passes=passes,
-        estimate=words[:estimates],
+        estimates=words[:estimates],
         backup=_BACKUPS[backup],
         postscript=postscript,
     )

@@ -1,9 +1,11 @@
 """Two processes tell each other things through memory that both have: heard within a microsecond by one that is
 looking, and within some tens by one that sleeps.
 
-There is a slot for questions, one for answers, and one for what is added to an answer later, off the path that somebody
-waits on. A message is written first and counted after; the checksum covers both, so that a reader who sees a count
-before the words that belong to it (processors may show another's writes in another order) looks again.
+There is a slot for questions, one for answers, one for what is added to an answer later, off the path that somebody
+waits on, and a board, on which the answering side posts what may save a question. Postscripts and what is posted carry
+the number of the question that they belong to, so that none is taken for another's. A message is written first and
+counted after; the checksum covers both, so that a reader who sees a count before the words that belong to it
+(processors may show another's writes in another order) looks again.
 
 Each side has a bell, a pipe: it wakes a reader who sleeps, and it tells of the writer's death, however that came.
 Memory and bells have no name anywhere, so nothing is left when both processes are gone.
@@ -18,6 +20,7 @@ import select
 import struct
 import tempfile
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
 
@@ -29,6 +32,7 @@ _WRAP = 1 << 32
 _HEADER = struct.Struct("<II")  # length and checksum, behind the count
 _COUNT = 4  # bytes
 _WORDS_AT = _COUNT + _HEADER.size
+_QUESTION = struct.Struct("<I")  # its number, in front of what belongs to it
 
 Octets = bytes | bytearray | memoryview
 
@@ -48,7 +52,7 @@ class Connection:
     memory: int
     hears: int
     rings: int
-    sizes: tuple[int, int, int]  # of question, answer and postscript
+    sizes: tuple[int, int, int, int]  # of question, answer, postscript and board
 
     @property
     def descriptors(self) -> tuple[int, int, int]:
@@ -66,7 +70,7 @@ class Slot:
     def __init__(self, memory: memoryview, count: int = 0) -> None:
         self._memory = memory
         self._count_here = memory[:_COUNT].cast("I")
-        self._count = count  # of the last message written or read
+        self.count = count  # of the last message written or read
 
     @property
     def room(self) -> int:
@@ -74,27 +78,27 @@ class Slot:
 
     @property
     def has_news(self) -> bool:
-        return self._count_here[0] != self._count
+        return self._count_here[0] != self.count
 
     def write(self, *parts: Octets) -> None:
         octets = b"".join(parts)
         if len(octets) > self.room:
             raise ValueError(f"a message of {len(octets)} bytes, where {self.room} have room")
-        self._count = (self._count + 1) % _WRAP
+        self.count = (self.count + 1) % _WRAP
         self._memory[_WORDS_AT : _WORDS_AT + len(octets)] = octets
-        _HEADER.pack_into(self._memory, _COUNT, len(octets), zlib.crc32(octets, self._count))
-        self._count_here[0] = self._count
+        _HEADER.pack_into(self._memory, _COUNT, len(octets), zlib.crc32(octets, self.count))
+        self._count_here[0] = self.count
 
     def read(self) -> bytearray | None:
         """The next message; None where there is none, or not all of it yet."""
         count = self._count_here[0]
-        if count == self._count:
+        if count == self.count:
             return None
         length, checksum = _HEADER.unpack_from(self._memory, _COUNT)
         octets = bytearray(self._memory[_WORDS_AT : _WORDS_AT + length])
         if zlib.crc32(octets, count) != checksum:
             return None
-        self._count = count
+        self.count = count
         return octets
 
     def close(self) -> None:
@@ -105,9 +109,9 @@ class Slot:
 class Mailbox:
     """One side's end."""
 
-    def __init__(self, memory: mmap.mmap, slots: tuple[Slot, Slot, Slot], bells: tuple[int, int], looks: int) -> None:
+    def __init__(self, memory: mmap.mmap, slots: Sequence[Slot], bells: tuple[int, int], looks: int) -> None:
         self._memory, self._looks = memory, looks
-        self._incoming, self._outgoing, self._later = slots
+        self._incoming, self._outgoing, self._later, self._board = slots
         self._hears, self._rings = bells
         self._bell = select.poll()
         self._bell.register(self._hears, select.POLLIN)
@@ -122,24 +126,40 @@ class Mailbox:
         self._ring()
 
     def add(self, *parts: Octets) -> None:
-        """A postscript to the last answer."""
-        self._later.write(*parts)
+        """A postscript to the last question that was read."""
+        self._later.write(_QUESTION.pack(self._incoming.count), *parts)
         self._ring()
+
+    def post(self, *parts: Octets) -> None:
+        """On the board. Nobody is woken: who is interested looks."""
+        self._board.write(_QUESTION.pack(self._incoming.count), *parts)
 
     def wait(self, patience: float | None = None) -> bytearray:
         """The next message, within so many seconds. Raises Silence where none comes, Gone where none can."""
         return self._wait(self._incoming, patience)
 
     def postscript(self, patience: float) -> bytearray:
-        """What was added to the last answer, once."""
-        return self._wait(self._later, patience)
+        """What was added to the last question, once."""
+        while True:
+            octets = self._wait(self._later, patience)
+            if self._belongs(octets):
+                return octets[_QUESTION.size :]
+
+    def posted(self) -> bytearray | None:
+        """What was posted last, if it is news, whole, and belongs to the last question."""
+        octets = self._board.read()
+        return octets[_QUESTION.size :] if octets and self._belongs(octets) else None
 
     def close(self) -> None:
-        for slot in (self._incoming, self._outgoing, self._later):
+        for slot in (self._incoming, self._outgoing, self._later, self._board):
             slot.close()
         self._memory.close()
         os.close(self._hears)
         os.close(self._rings)
+
+    def _belongs(self, octets: bytearray) -> bool:
+        [question] = _QUESTION.unpack_from(octets)
+        return bool(question == self._outgoing.count)
 
     def _ring(self) -> None:
         try:
@@ -168,22 +188,22 @@ class Mailbox:
             raise Gone
 
 
-def connect(question: int, answer: int, postscript: int) -> tuple[Mailbox, Connection]:
+def connect(question: int, answer: int, postscript: int, board: int) -> tuple[Mailbox, Connection]:
     """The asking side's end, and what the answering side opens its own with. Slots take messages of so many bytes;
     memory is used only as far as it is written."""
-    sizes = (_whole_pages(question), _whole_pages(answer), _whole_pages(postscript))
+    sizes = (_whole_pages(question), _whole_pages(answer), _whole_pages(postscript), _whole_pages(board))
     memory = _nameless_memory(sum(sizes))
     hears, far_rings = os.pipe()
     far_hears, rings = os.pipe()
     far = Connection(memory, far_hears, far_rings, sizes)
-    mapped, (questions, answers, later) = _mapped(far)
-    return Mailbox(mapped, (answers, questions, later), (hears, rings), ASKING_LOOKS), far
+    mapped, (questions, answers, *others) = _mapped(far)
+    return Mailbox(mapped, (answers, questions, *others), (hears, rings), ASKING_LOOKS), far
 
 
 def answering(far: Connection) -> Mailbox:
     """The other end."""
-    mapped, (questions, answers, later) = _mapped(far)
-    return Mailbox(mapped, (questions, answers, later), (far.hears, far.rings), ANSWERING_LOOKS)
+    mapped, slots = _mapped(far)
+    return Mailbox(mapped, slots, (far.hears, far.rings), ANSWERING_LOOKS)
 
 
 def _mapped(far: Connection) -> tuple[mmap.mmap, list[Slot]]:

@@ -46,8 +46,9 @@ class Pace:
         self._hits = Mean()
         self._given_at = 0
 
-    def gave(self) -> None:
-        self._given_at = self._clock()
+    def gave(self, at: int | None = None) -> None:
+        """A draft: now, unless the target took it before."""
+        self._given_at = self._clock() if at is None else at
 
     def drafted(self, tokens: int, ns: int) -> None:
         self._per_token.add(ns / tokens)

@@ -55,6 +55,7 @@ class Preparing:
     step: float
     most: int  # the depth that is wanted
     depth: int = 0
+    depth_before: int = 0  # the last step
     passes: int = 0
     busy: float = 0.0
     ended: float = 0.0
@@ -74,7 +75,7 @@ class Preparing:
     def go_on(self) -> None:
         """One token more in every branch, or, where they are done, their last tokens read."""
         self._take(self.ended, self.step)
-        self.depth = min(self.most, self.depth + 1)
+        self.depth_before, self.depth = self.depth, min(self.most, self.depth + 1)
 
     def told(self, number: int, idle: float) -> Anticipated:
         return Anticipated(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(NamedTuple):
     """What was prepared since the last answer. Times are `time.perf_counter_ns()`, which all processes share."""
 
     branches: tuple[tuple[int, int, int], ...] = ()  # (accepted count, the target's token, depth reached)
@@ -22,8 +20,7 @@ class Prepared:
 
     def after(self, began: int, ended: int) -> Prepared:
         """One pass more."""
-        return dataclasses.replace(
-            self,
+        return self._replace(
             passes=self.passes + 1,
             busy_ns=self.busy_ns + ended - began,
             opening_ns=self.opening_ns or ended - began,

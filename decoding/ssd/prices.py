@@ -25,9 +25,10 @@ class Prices:
     branch_step: tuple[float, ...]  # entry n: one step of n branches; entry 0 is not used
     opening: float  # before the first step: the winner's cache, the row after its last token, the forks
     opening_read: float = 0.0  # the same where that row had been read before
-    answer: float = 0.0  # a draft that no model was asked for, from the verdict read to the draft sent
+    taking: float = 0.0  # a draft that was ready, from the target's verdict to the draft in its hands
+    answer: float = 0.0  # any other that no model was asked for, from the verdict read to the draft sent
     transport: float = 0.0  # one message, one way
-    turning: float = 0.0  # from a draft sent to the beginning of what is prepared beside it
+    turning: float = 0.0  # from a draft given to the beginning of what is prepared beside it
     start: float = 0.0  # what a text's first round takes more: it finds cold caches
 
     def step(self, branches: int) -> float:
@@ -57,6 +58,8 @@ def prices_from(static: Iterable[Sequence[Event]], ssd: Iterable[Sequence[Event]
     by_model = [(draft.passes, seconds) for draft, seconds in drafts if draft.passes and draft.source != "hit"]
     per_token, per_draft = _line(by_model)
     opening = _mean(seen.opened[False])
+    taking = _mean([each.asking for each in seen.rounds if each.was_ready])
+    others = [each for each in seen.rounds if not each.was_ready]
     found = Prices(
         source="measured here",
         passes=dataclasses.replace(
@@ -70,7 +73,8 @@ def prices_from(static: Iterable[Sequence[Event]], ssd: Iterable[Sequence[Event]
         branch_step=seen.steps(),
         opening=opening,
         opening_read=_mean(seen.opened[True]) or opening,
-        answer=_mean([seconds for draft, seconds in drafts if not draft.passes]),
+        taking=taking,
+        answer=_mean([each.working for each in others if each.draft and not each.draft.passes]) or taking,
         turning=_mean(seen.turnings),
     )
     return dataclasses.replace(found, start=_mean([_more(first, found) for first in seen.firsts]))
@@ -94,7 +98,7 @@ class _Seen:
             if each.draft and each.beside:
                 self.prepared.append(each.beside)
                 self.opened[each.is_read].append(each.beside.opening_ns * 1e-9)
-                self.turnings.append((each.beside.start_ns - each.draft.end_ns) * 1e-9)
+                self.turnings.append(each.turning)
 
     def steps(self) -> tuple[float, ...]:
         """What a step of so many branches takes. A draft that looks up makes as many steps as there is time for, so
@@ -150,7 +154,8 @@ def _flat(verify: float, row: float, draft: float, step: float, rows: int = 33) 
 
 def _known(source: str, verify: float, row: float, draft: float, step: float, message: float) -> Prices:
     passes, steps = _flat(verify, row, draft, step)
-    return Prices(source, passes, steps, opening=1e-3 * draft, answer=0.0, transport=1e-3 * message)
+    # What is ready was sent ahead, so that taking it costs no message; only the draft learns of it by one.
+    return Prices(source, passes, steps, opening=1e-3 * draft, transport=1e-3 * message)
 
 
 KNOWN = {

@@ -15,8 +15,8 @@ PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> None:
-    memory, hears, rings, question, answer, postscript, *cores = map(int, arguments)
-    mailbox = answering(Connection(memory, hears, rings, (question, answer, postscript)))
+    memory, hears, rings, question, answer, postscript, board, *cores = map(int, arguments)
+    mailbox = answering(Connection(memory, hears, rings, (question, answer, postscript, board)))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all; when to end is the target's to say
     if sys.platform == "linux":
         # A bell that nobody can ring any more tells the same, but not to one who is stopped.

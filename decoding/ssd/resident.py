@@ -20,11 +20,10 @@ from decoding.errors import BadDevice, DrafthouseError, DraftLost
 from decoding.runner import ModelRunner
 from decoding.ssd import letters
 from decoding.ssd.cores import Cores, divide
-from decoding.ssd.letters import Postscript
 from decoding.ssd.mailbox import Gone, Mailbox, Silence, connect
 
 ROOT = Path(__file__).resolve().parents[2]
-QUESTION, ANSWER, POSTSCRIPT = 1 << 24, 1 << 27, 1 << 20  # bytes; memory is used only as far as it is written
+QUESTION, ANSWER, POSTSCRIPT, BOARD = 1 << 24, 1 << 27, 1 << 20, 1 << 20  # bytes; used only as far as written
 LOADING = 600.0  # s
 DYING = 5.0  # s from a silent bell to the end of the process that rang it
 
@@ -107,13 +106,20 @@ class DraftProcess:
         self._owes_an_answer = False
         return reply
 
-    def postscript(self, patience: float) -> Postscript:
-        """What it added to its last answer, once."""
+    def tell(self, news: bytes) -> None:
+        """What it need not answer, though it will add a postscript."""
+        self._mailbox.send(news)
+
+    def posted(self) -> bytearray | None:
+        """What it says of its own accord about what was asked last."""
+        return self._mailbox.posted()
+
+    def postscript(self, patience: float) -> bytearray:
+        """What it added to what was asked or told last, once."""
         try:
-            found: Postscript = pickle.loads(self._mailbox.postscript(patience))
+            return self._mailbox.postscript(patience)
         except (Gone, Silence) as why:
             raise self._lost(why, patience) from None
-        return found
 
     def end(self) -> None:
         """At once: it has nothing that could be lost."""
@@ -126,7 +132,7 @@ class DraftProcess:
         self._owes_an_answer = False
 
     def _start(self) -> None:
-        self._mailbox, far = connect(QUESTION, ANSWER, POSTSCRIPT)
+        self._mailbox, far = connect(QUESTION, ANSWER, POSTSCRIPT, BOARD)
         told = [far.memory, far.hears, far.rings, *far.sizes, *self.cores.draft]
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "decoding.ssd.process", *map(str, told)],

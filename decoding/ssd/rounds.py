@@ -41,9 +41,10 @@ class Round:
 
     @property
     def finishing(self) -> float:
-        if not self.draft or not self.before:
+        """Nothing where the target took what was ready while the step went on."""
+        if not self.draft or not self.before or self.before.end_ns > self.draft.end_ns:
             return 0.0
-        return _seconds(self.draft.start_ns, min(self.before.end_ns, self.draft.end_ns))
+        return _seconds(self.draft.start_ns, self.before.end_ns)
 
     @property
     def preparing(self) -> float:
@@ -56,6 +57,18 @@ class Round:
     def working(self) -> float:
         """The draft's own part of the time from question to answer."""
         return self.asking - self.finishing
+
+    @property
+    def was_ready(self) -> bool:
+        """Whether the draft was there, so that nothing had to be done for it."""
+        return bool(self.draft and self.draft.source == "hit" and not self.draft.passes and not self.finishing)
+
+    @property
+    def turning(self) -> float:
+        """From the draft given, or the step done that the draft's side was in, to the beginning of what it prepared."""
+        assert self.draft and self.beside
+        busy_until = max(self.draft.end_ns, self.before.end_ns if self.before else 0)
+        return _seconds(busy_until, self.beside.start_ns)
 
     @property
     def is_read(self) -> bool:

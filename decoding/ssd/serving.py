@@ -7,10 +7,11 @@ import pickle
 
 import torch
 
+from decoding.drafting import Draft
 from decoding.errors import DrafthouseError
 from decoding.runner import ModelRunner
-from decoding.ssd import letters
-from decoding.ssd.letters import Postscript, Recipe
+from decoding.ssd import board, letters
+from decoding.ssd.letters import Asked, Postscript, Recipe
 from decoding.ssd.mailbox import Mailbox
 from decoding.ssd.speculating import Speculator
 
@@ -58,7 +59,7 @@ class _Desk:
         """Until the next question is there. What breaks is told to whoever asks."""
         try:
             while self._speculator and not self._mailbox.has_mail and self._speculator.step_beside():
-                pass
+                self._post(self._speculator)
         except DrafthouseError as error:
             self._refusal = error
 
@@ -71,13 +72,24 @@ class _Desk:
         self._mailbox.send(letters.done())
 
     def _draft(self, question: bytearray) -> None:
-        if self._refusal or not self._speculator:
+        asked = letters.verdict(question)
+        if self._speculator is None or (self._refusal and not asked.taken):
             raise self._refusal or RuntimeError("asked for a draft before there was a text")
-        accepted, token, limit, asked = letters.verdict(question)
-        if question[0] == letters.BEGIN:
-            draft = self._speculator.begin(self._text, limit)
+        if asked.taken:
+            draft = self._speculator.take(asked.accepted, asked.token, asked.limit, asked.taken, asked.at)
         else:
-            draft = self._speculator.answer(accepted, token, limit, asked)
-        self._mailbox.send(*letters.drafted(draft, self._recipe.sends_scores))
+            draft = self._answer(self._speculator, question[0], asked)
+            self._mailbox.send(*letters.drafted(draft, self._recipe.sends_scores))
         postscript = Postscript(draft.confidence, self._speculator.estimate(), self._speculator.prepared_before())
-        self._mailbox.add(pickle.dumps(postscript))
+        self._mailbox.add(letters.addition(postscript))
+
+    def _answer(self, speculator: Speculator, kind: int, asked: Asked) -> Draft:
+        if kind == letters.BEGIN:
+            return speculator.begin(self._text, asked.limit)
+        return speculator.answer(asked.accepted, asked.token, asked.limit, asked.at)
+
+    def _post(self, speculator: Speculator) -> None:
+        """What the target may take without asking. A verdict by scores needs them, so there it asks."""
+        ready = () if self._recipe.sends_scores else speculator.ready()
+        if ready:
+            self._mailbox.post(board.written(ready))

@@ -14,7 +14,6 @@ from decoding.disco.echoes import Echoes
 from decoding.drafting import read_prompt
 from decoding.runner import ModelRunner
 from decoding.ssd.backups import echoed
-from decoding.ssd.chain import Chain
 from decoding.ssd.drawing import drawing_for
 from decoding.ssd.given import Given
 from decoding.ssd.outcomes import RANKS
@@ -58,8 +57,9 @@ class Side:
         if len(text) <= self.runner.context:  # otherwise it never drafts, and the target goes on alone
             read_prompt(self.runner, text)
 
-    def room(self, limit: int) -> int:
-        return min(limit, self.settings.lookahead, self.runner.context - len(self.text))
+    def room(self, limit: int, ahead: int = 0) -> int:
+        """For a draft behind so many tokens more than the text has."""
+        return min(limit, self.settings.lookahead, self.runner.context - len(self.text) - ahead)
 
     def judged(self, given: Given, accepted: int, token: int, asked: int | None) -> None:
         """A verdict. What it teaches is taken in when there is time, or when it is needed."""
@@ -84,10 +84,10 @@ class Side:
             found[-1].take(token)
         return found
 
-    def is_long(self, chain: Chain) -> bool:
-        """Whether asking the classifier how much of it to verify is worth the target's wait, which is about that of a
-        row: where the average draft so long is not worth a quarter of its last one, so that several may be saved."""
-        return self.planner.acceptance ** len(chain.tokens) < self.drawing.price_beside / 4
+    def is_long(self, tokens: int) -> bool:
+        """Whether asking the classifier how much of so many to verify is worth the target's wait, which is about that
+        of a row: where all of the average draft are not worth a quarter of its last, so that several may be saved."""
+        return self.planner.acceptance**tokens < self.drawing.price_beside / 4
 
     def use_of_a_step(self, depth: int) -> float:
         """In ns: what one more token in every branch of that depth saves. A branch that wins could draft it alone, and

@@ -49,8 +49,7 @@ class _Text:
     def play(self) -> list[Event]:
         while self.at < len(self.track.text):
             self.number += 1
-            sent, passes = self._answer()
-            arrived = self.now + self._message
+            sent, passes, arrived = self._answer()
             if sent.tokens:
                 place = len(self.track.prompt) + self.at
                 self.events.append(sent.told(self.number, place, self.plan.lookahead, passes, self.asked, arrived))
@@ -70,24 +69,26 @@ class _Text:
 
     # The answer ---------------------------------------------------------------------------------------------------
 
-    def _answer(self) -> tuple[Sent, int]:
-        """The draft, and how often its model ran for it while the target waited."""
+    def _answer(self) -> tuple[Sent, int, float]:
+        """The draft, how often its model ran for it while the target waited, and when it is in the target's hands."""
         self.asked = self.ended + (self.prices.passes.round if self.number > 1 else self.prices.start)
-        depth = self._look_up(self.asked + self._message)
+        work, ready = self.preparing, self._look_up(self.asked + self._message)
         self._learn()
         room = min(self.plan.lookahead, self._limit)
         if room <= 0:
-            return Sent((), "none", "", 0, None), 0
+            return Sent((), "none", "", 0, None), 0, self.now + self._message
         self.is_read = False
-        if self.preparing and self.preparing.guessed and depth:
-            sent, passes = self._after_a_hit(self.preparing, room)
+        if work and work.guessed and ready and self._is_enough(work, ready):
+            return self._taken(work, ready, room), 0, self.asked + self.prices.taking
+        if work and work.guessed and work.depth:
+            sent, passes = self._after_a_hit(work, room)
         else:
             sent, passes = self._after_a_miss(room)
         self.pace.gave()
-        return sent, passes
+        return sent, passes, self.now + self._message
 
     def _look_up(self, heard: float) -> int:
-        """The draft takes notice of the verdict; returns how deep its branches are by then."""
+        """The draft takes notice of the verdict; returns how deep its branches were when that was there."""
         self.now, work = heard, self.preparing
         if work is None:
             return 0
@@ -99,7 +100,24 @@ class _Text:
                 self._step(work)
         self.now = max(heard, work.ended)
         self.events.append(work.told(self.number - 1, idle=self.now - work.ended))
-        return work.depth
+        if work.ended <= heard:
+            return work.depth
+        return work.depth_before if self.placement.anytime else 0
+
+    def _is_enough(self, work: Preparing, depth: int) -> bool:
+        """Whether no branch of that depth, were it to win, would be made longer or shorter."""
+        if self._is_long(depth):
+            return False
+        price = self.plan.price_alone if self.plan.has_estimates else self.pace.price
+        return depth == work.most or self.planner.acceptance**depth < price
+
+    def _taken(self, work: Preparing, ready: int, room: int) -> Sent:
+        """What the target has looked up; the draft hears of it when the step that it is in is done."""
+        length = self.track.length(self.at, min(room, ready))
+        self.pace.gave(ns(self.asked))
+        self.now = max(self.now, self.asked + self.prices.taking)
+        self.is_read = work.is_rounded_off and length == work.depth
+        return self._by_model(length, "hit")
 
     def _step_beside(self, work: Preparing, heard: float) -> None:
         """As `Speculator` does; a verdict is never overdue here."""

@@ -6,7 +6,6 @@ next verdict is there. It sees nothing of the target but verdicts.
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Collection, Sequence
 
@@ -15,6 +14,7 @@ from decoding.disco.classifier import Classifier
 from decoding.drafting import Draft
 from decoding.runner import ModelRunner
 from decoding.ssd import answering
+from decoding.ssd.board import Ready
 from decoding.ssd.given import Given
 from decoding.ssd.opening import open_branches
 from decoding.ssd.prepared import NOTHING, Prepared
@@ -37,6 +37,7 @@ class Speculator:
         self._given = Given()
         self._tree: Tree | None = None
         self._ended: tuple[Prepared, Tree | None, int] = (NOTHING, None, 0)  # the preparation before
+        self._is_deeper = False  # whether they have grown since they were last looked through for what is ready
         self._is_open = True  # whether branches were opened, or had no reason to be, since the last answer
         self._prepared = NOTHING
 
@@ -54,12 +55,7 @@ class Speculator:
     def answer(self, accepted: int, token: int, limit: int, asked: int | None = None) -> Draft:
         """The verdict on the last draft; returns the next one, of at most `limit` tokens. `asked` says when the
         verdict was there, where that is known to be earlier than it is noticed."""
-        self._ended = self._prepared, self._tree, time.perf_counter_ns()
-        if not self._is_open:
-            self._adopt()  # the verdict was earlier than any step: the branches there are those of before
-        row = self._tree.find(accepted, token) if self._tree else None
-        self._side.take_in()
-        self._side.judged(self._given, accepted, token, asked)
+        row = self._judged(accepted, token, asked)
         room = self._side.room(limit)
         if self._tree and row is not None and room > 0:
             given = answering.after_a_hit(self._side, self._tree, row, room)
@@ -69,6 +65,19 @@ class Speculator:
         self._side.take_in()
         self._tree = None
         return self._give(answering.after_a_miss(self._side, room) if room > 0 else Given(), limit)
+
+    def ready(self) -> Sequence[Ready]:
+        """What may be taken for a verdict that comes now, without asking; each time that there is more of it, once."""
+        if not self._is_deeper or self._tree is None:
+            return ()
+        self._is_deeper = False
+        return answering.ready(self._side, self._tree, self._given)
+
+    def take(self, accepted: int, token: int, limit: int, count: int, asked: int) -> Draft:
+        """The verdict of a target that has taken so many tokens of what was ready for it."""
+        row = self._judged(accepted, token, asked)
+        assert self._tree is not None and row is not None
+        return self._give(answering.taken(self._side, self._tree, row, count), limit, asked)
 
     def estimate(self) -> tuple[float, ...]:
         """The classifier's word for each token of the last draft. After a hit it is asked only now."""
@@ -107,12 +116,23 @@ class Speculator:
         """What had been when the last answer was asked for: for those who want it out first."""
         return _told(*self._ended)
 
-    def _give(self, given: Given, limit: int) -> Draft:
+    def _judged(self, accepted: int, token: int, asked: int | None) -> int | None:
+        """A verdict; returns the branch that was prepared for it."""
+        self._ended = self._prepared, self._tree, time.perf_counter_ns()
+        if not self._is_open:
+            self._adopt()  # the verdict was earlier than any step: the branches there are those of before
+        row = self._tree.find(accepted, token) if self._tree else None
+        self._side.take_in()
+        self._side.judged(self._given, accepted, token, asked)
+        return row
+
+    def _give(self, given: Given, limit: int, at: int | None = None) -> Draft:
         given.limit = limit
         self._given = given
         self._prepared = NOTHING
         self._is_open = not given.draft.tokens
-        self._side.pace.gave()
+        self._is_deeper = False
+        self._side.pace.gave(at)
         return given.draft
 
     def _adopt(self) -> None:
@@ -123,10 +143,11 @@ class Speculator:
         self._is_open = True
         self._adopt()
         placed, self._tree = open_branches(self._side, self._given)
-        self._prepared = dataclasses.replace(self._prepared, predicted_hit=placed.predicted_hit, fanout=placed.fanout)
+        self._prepared = self._prepared._replace(predicted_hit=placed.predicted_hit, fanout=placed.fanout)
 
     def _deepen(self, step: Callable[[], None]) -> None:
         self._side.pace.stepped(self._do(step))
+        self._is_deeper = True
 
     def _do(self, work: Callable[[], None]) -> int:
         """Returns how many ns it took."""
@@ -141,4 +162,4 @@ def _told(found: Prepared, tree: Tree | None, until: int) -> Prepared:
     if not found.passes:
         return found
     branches = tuple((b.accepted, b.token, len(b.tokens)) for b in (tree.branches if tree else ()) if b.tokens)
-    return dataclasses.replace(found, branches=branches, idle_ns=until - found.end_ns)
+    return found._replace(branches=branches, idle_ns=until - found.end_ns)

@@ -32,7 +32,7 @@ except Gone:
 
 @pytest.fixture
 def ends() -> Iterator[tuple[Mailbox, Mailbox]]:
-    here, far = connect(1000, 1000, 1000)
+    here, far = connect(1000, 1000, 1000, 1000)
     there = answering(far)
     yield here, there
     for end in (here, there):
@@ -97,7 +97,7 @@ def test_a_message_without_room_is_refused_and_leaves_nothing() -> None:
 
 
 def test_what_was_said_before_the_other_side_opened_is_heard() -> None:
-    here, far = connect(100, 100, 100)
+    here, far = connect(100, 100, 100, 100)
     here.send(b"early")
     there = answering(far)
     assert there.wait(patience=1.0) == b"early"
@@ -124,6 +124,26 @@ def test_what_is_added_later_does_not_cover_the_answer(ends: tuple[Mailbox, Mail
         here.postscript(patience=0.01)
 
 
+def test_what_belongs_to_an_earlier_question_is_passed_over(ends: tuple[Mailbox, Mailbox]) -> None:
+    """Whoever looks up what is ready asks nothing, and may be at the next question before the other side has heard."""
+    here, there = ends
+    assert here.posted() is None
+    here.send(b"first")
+    there.wait()
+    there.post(b"old ", b"board")
+    there.add(b"old P.S.")
+    here.send(b"second")
+    assert here.posted() is None
+    with pytest.raises(Silence):
+        here.postscript(patience=0.01)
+    there.wait()
+    there.post(b"board")
+    there.post(b"fuller board")
+    there.add(b"P.S.")
+    assert here.posted() == b"fuller board" and here.posted() is None
+    assert here.postscript(patience=1.0) == b"P.S."
+
+
 def test_silence_has_an_end(ends: tuple[Mailbox, Mailbox]) -> None:
     here, there = ends
     with pytest.raises(Silence):
@@ -142,7 +162,7 @@ def test_more_rings_than_a_bell_can_hold_disturb_nobody(ends: tuple[Mailbox, Mai
 
 
 def test_what_was_said_before_the_end_is_still_heard(ends: tuple[Mailbox, Mailbox]) -> None:
-    here, far = connect(100, 100, 100)
+    here, far = connect(100, 100, 100, 100)
     there = answering(dataclasses.replace(far))
     there.send(b"last words")
     there.close()
@@ -156,7 +176,7 @@ def test_what_was_said_before_the_end_is_still_heard(ends: tuple[Mailbox, Mailbo
 @pytest.fixture
 def echo() -> Iterator[tuple[Mailbox, subprocess.Popen[bytes]]]:
     """Another process, which sends everything back to front."""
-    here, far = connect(100_000, 100_000, 0)
+    here, far = connect(100_000, 100_000, 0, 0)
     process = start(far)
     yield here, process
     process.kill()
@@ -210,7 +230,7 @@ def test_whoever_waits_long_sleeps(echo: tuple[Mailbox, subprocess.Popen[bytes]]
 
 def test_a_mailbox_has_no_name_that_could_stay_behind() -> None:
     before = {path.name for path in Path("/dev/shm").iterdir()} if Path("/dev/shm").exists() else set()
-    here, far = connect(100, 100, 100)
+    here, far = connect(100, 100, 100, 100)
     there = answering(far)
     after = {path.name for path in Path("/dev/shm").iterdir()} if Path("/dev/shm").exists() else set()
     assert after <= before

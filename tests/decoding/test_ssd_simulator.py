@@ -229,7 +229,7 @@ def test_a_draft_that_prepares_too_long_is_waited_for_unless_it_looks_up() -> No
 
 
 def test_in_turn_every_second_is_paid_for_by_one_of_the_two() -> None:
-    found = simulate([thrown(0.6, 0.5)], even(3, 8), prices(draft=0.1, step=0.2, opening=0.3, answer=0.01), IN_TURN)
+    found = simulate([thrown(0.6, 0.5)], even(3, 8), prices(draft=0.1, step=0.2, opening=0.3, taking=0.01), IN_TURN)
     counts = counted(found.traces[0])
     assert found.rates["hidden_share"] == 0
     paid = 0.1 * counts["passes"] + 0.01 * counts["hits"] + 0.2 * (counts["steps"] - counts["rounds"])
@@ -240,27 +240,29 @@ def test_in_turn_every_second_is_paid_for_by_one_of_the_two() -> None:
 
 def test_one_round_after_another_on_the_clock() -> None:
     """Two tokens drafted (0.2), sent (0.05), verified (1): both are accepted, and what follows was guessed. Opening
-    and two steps took 0.7 of that second, so the answer needs a message there, 0.01, and a message back. The third
-    token that the draft would have said is refused and none of its guesses is right: a miss, drafted anew."""
+    and two steps took 0.7 of that second, so the target takes what is ready in 0.01, while the draft's side learns of
+    it by a message. The third token that the draft would have said is refused and none of its guesses is right: a
+    miss, drafted anew, with a message there and a message back."""
     matches = [True, True, True, False, True, True]
     text = (0, 0, 0, 2, 0, 0)
     track = Track((), text, ((0, 1),) * 6, Record.of(matches, 20), room=20)
-    price = prices(draft=0.1, step=0.3, opening=0.1, answer=0.01, transport=0.05)
+    price = prices(draft=0.1, step=0.3, opening=0.1, taking=0.01, transport=0.05)
     [trace] = simulate([track], even(2, 3), price, BESIDE).traces
     drafts = [event for event in trace if isinstance(event, Drafted)]
     assert [(draft.source, draft.passes) for draft in drafts] == [("fresh", 2), ("hit", 0), ("miss", 2)]
     verdicts = [(event.start_ns * 1e-9, event.end_ns * 1e-9) for event in trace if isinstance(event, Verified)]
-    assert verdicts == [pytest.approx(times) for times in ((0.3, 1.3), (1.41, 2.41), (2.71, 3.71))]
+    assert verdicts == [pytest.approx(times) for times in ((0.3, 1.3), (1.31, 2.31), (2.61, 3.61))]
     prepared = [event for event in trace if isinstance(event, Anticipated)]
     assert [event.busy_ns for event in prepared] == [pytest.approx(0.7e9)] * 2
-    assert [event.start_ns * 1e-9 for event in prepared] == [pytest.approx(0.25), pytest.approx(1.36)]
-    assert [event.idle_ns * 1e-9 for event in prepared] == [pytest.approx(0.4), pytest.approx(0.4)]
+    assert [event.start_ns * 1e-9 for event in prepared] == [pytest.approx(0.25), pytest.approx(1.35)]
+    assert [event.idle_ns * 1e-9 for event in prepared] == [pytest.approx(0.4), pytest.approx(0.31)]
 
 
 def test_every_price_is_paid_where_it_belongs() -> None:
     """As above, by a draft that looks up: a first round that starts 0.5 late; 0.02 of the target's own before each
     question; 0.03 from a draft to the beginning of what is prepared beside it. Opening and steps, 0.1 and three of 0.5,
-    are cut short by the verdict after the second step, which has to end first; what the branch has is sent."""
+    are cut short by the verdict after the second step, which has to end first; the winner drafts its third token
+    alone."""
     matches = [True] * 12
     track = Track((), (0,) * 12, ((0, 1),) * 12, Record.of(matches, 40), room=40)
     price = Prices(
@@ -268,6 +270,7 @@ def test_every_price_is_paid_where_it_belongs() -> None:
         Costs((0.0, 1.0, 1.0), 0.1, 0.04, 0.0, 0.02),
         (0.0, 0.5),
         opening=0.1,
+        taking=0.2,
         answer=0.01,
         turning=0.03,
         start=0.5,
@@ -282,6 +285,7 @@ def test_every_price_is_paid_where_it_belongs() -> None:
     over = 0.84 + 0.03 + 0.1 + 2 * 0.5 - (second.free_ns * 1e-9 + 0.02)  # what is left of the second step
     assert second.phases()["finishing"] == pytest.approx(over)
     assert second.phases()["settling"] == pytest.approx(0.02)
+    assert second.phases()["drafting"] == pytest.approx(0.01 + 0.1 + 0.04)  # found short, it goes on alone
     assert second.draft and second.draft.source == "hit"
 
 
@@ -313,6 +317,7 @@ def test_prices_read_off_a_simulation_are_those_that_went_into_it(placement: Pla
         (0.0, *(slow + 0.01 * n for n in range(branches))),
         opening=0.15,
         opening_read=0.05 if reads_on else 0.15,
+        taking=0.01,
         answer=0.01,
         turning=0.03,
         start=0.4,
@@ -323,7 +328,7 @@ def test_prices_read_off_a_simulation_are_those_that_went_into_it(placement: Pla
     found = prices_from(static, traces)
     assert found.passes.verify(4) == pytest.approx(given.passes.verify(4), rel=0.001)
     assert (found.passes.draft, found.passes.round) == (pytest.approx(0.1), pytest.approx(0.02, rel=0.001))
-    assert (found.opening, found.answer) == (pytest.approx(0.15), pytest.approx(0.01))
+    assert (found.opening, found.taking, found.answer) == (*map(pytest.approx, (0.15, 0.01, 0.01)),)
     assert found.opening_read == pytest.approx(given.opening_read)
     assert (found.turning, found.start) == (pytest.approx(0.03), pytest.approx(0.4, rel=0.01))
     assert found.step(branches) == pytest.approx(given.step(branches), rel=0.001)

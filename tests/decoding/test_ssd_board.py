@@ -1,0 +1,169 @@
+"""What is posted for the target to look up is what it would get if it asked, and taking it is as good as asking."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import cast
+
+import pytest
+
+from decoding.dice import dice_for
+from decoding.drafting import Draft
+from decoding.events import Drafted, Verified
+from decoding.runner import ModelRunner
+from decoding.spec import Sampling, choose
+from decoding.ssd import board
+from decoding.ssd.board import Ready
+from decoding.ssd.cores import Cores
+from decoding.ssd.resident import DraftProcess
+from decoding.ssd.settings import Settings
+from decoding.ssd.speculating import Speculator
+from decoding.table_runner import TableRunner
+from tests.decoding.patient import Patient
+from tests.decoding.test_ssd_process import LINUX
+from tests.decoding.worlds import World, some_classifier, state_of, tables
+
+VOCAB, PROMPT, NEW = 14, [3, 1], 40
+SAMPLINGS = {
+    "greedy": Sampling(max_new_tokens=NEW),
+    "shared": Sampling(temperature=1.0, dice="shared", max_new_tokens=NEW, repetition_penalty=1.2),
+}
+
+
+def test_what_was_written_is_found_by_its_verdict_alone() -> None:
+    ready = [Ready(0, 7, (1,), "eos"), Ready(2, 7, (4, 5, 0, 7, 2), "early"), Ready(2, 8, (0, 7), "limit")]
+    written = bytearray(board.written(ready))
+    for each in ready:
+        assert board.find(written, each.accepted, each.token) == each
+    for accepted, token in [(0, 8), (1, 7), (4, 5), (7, 1), (0, 2)]:
+        assert board.find(written, accepted, token) is None
+    assert board.find(bytearray(), 0, 0) is None
+
+
+class Pairs:
+    """Two of the draft's sides over the same text: one is asked, and of the other what is ready is taken."""
+
+    def __init__(self, world: World, sampling: Sampling, seed: int, with_classifier: bool) -> None:
+        self._limit = NEW - 1
+        classifier = some_classifier() if with_classifier else None
+        draft = tables(VOCAB, seed, noise=0.9)[1]
+        self._asked, self._taken = (
+            Speculator(
+                TableRunner(draft, state_of=state_of),
+                dice_for(sampling, VOCAB, seed),
+                Settings(lookahead=4, branches=9, backup="neural"),
+                frozenset(),
+                classifier,
+            )
+            for _ in range(2)
+        )
+
+    def begin(self) -> Draft:
+        drafts = [each.begin(PROMPT, self._limit) for each in (self._asked, self._taken)]
+        return self._same(*drafts)
+
+    def go_on(self, accepted: int, token: int) -> tuple[Draft, bool]:
+        """The next draft, and whether it could be taken."""
+        self._limit -= accepted + 1
+        while self._asked.step() | self._taken.step():
+            pass
+        ready = {(each.accepted, each.token): each for each in self._taken.ready()}
+        found = ready.get((accepted, token))
+        asked = self._asked.answer(accepted, token, self._limit)
+        if found is None:
+            return self._same(asked, self._taken.answer(accepted, token, self._limit)), False
+        assert (asked.source, asked.passes) == ("hit", 0)
+        assert (tuple(found.tokens), found.stop) == (asked.tokens, asked.stop)
+        taken = self._taken.take(accepted, token, self._limit, len(found.tokens), asked=0)
+        return self._same(asked, taken), True
+
+    def _same(self, asked: Draft, taken: Draft) -> Draft:
+        assert (asked.tokens, asked.confidence, asked.source) == (taken.tokens, taken.confidence, taken.source)
+        assert self._asked.estimate() == self._taken.estimate()
+        return asked
+
+
+@pytest.mark.parametrize("with_classifier", [False, True], ids=["ssd", "ssd-disco"])
+@pytest.mark.parametrize("name", SAMPLINGS)
+def test_taking_is_as_good_as_asking(name: str, with_classifier: bool) -> None:
+    """Round by round: the same drafts, and so the same outcomes prepared for, as long as there is room."""
+    taken = 0
+    for seed in range(6):
+        sampling, world = SAMPLINGS[name], World.of_tables(VOCAB, seed, noise=0.9)
+        text = world.run(choose("autoregressive"), PROMPT, sampling, seed)[0].tokens
+        pairs, at = Pairs(world, sampling, seed, with_classifier), 0
+        draft = pairs.begin()
+        while True:
+            kept = next((i for i, (a, b) in enumerate(zip(draft.tokens, text[at:], strict=False)) if a != b), None)
+            accepted = len(draft.tokens) if kept is None else kept
+            if at + accepted + 1 >= len(text):
+                break
+            draft, was_ready = pairs.go_on(accepted, text[at + accepted])
+            at, taken = at + accepted + 1, taken + was_ready
+    assert taken > 10
+
+
+def test_what_is_ready_is_told_once_for_every_depth() -> None:
+    world = World.of_tables(VOCAB, 1, noise=0.9)
+    draft = Speculator(world.draft, dice_for(SAMPLINGS["greedy"], VOCAB, 1), Settings(lookahead=3, branches=5))
+    draft.begin(PROMPT, 20)
+    assert not draft.ready()
+    while draft.step():
+        pass
+    assert len(draft.ready()) == 5
+    assert not draft.ready()
+
+
+def table_draft() -> TableRunner:
+    return TableRunner(tables(VOCAB, 3, noise=0.9)[1], state_of=state_of)
+
+
+class Killing(Patient):
+    """Kills its draft, once that has prepared all it can, as soon as one of its own passes is done."""
+
+    def __init__(self, target: ModelRunner, process: DraftProcess, moment: int) -> None:
+        super().__init__(target, process)
+        self._passes, self._moment = 0, moment
+
+    def extend(self, tokens: object, need: int = 1) -> object:  # type: ignore[override]
+        self._passes += 1
+        if self._passes > self._moment:
+            return self._target.extend(tokens, need)  # type: ignore[arg-type]
+        logits = super().extend(tokens, need)  # type: ignore[arg-type]
+        if self._passes == self._moment and self._process.pid:
+            os.kill(self._process.pid, signal.SIGKILL)
+        return logits
+
+
+@LINUX
+@pytest.mark.parametrize("name", SAMPLINGS)
+def test_a_hit_needs_nobody_to_answer(name: str) -> None:
+    """A draft that is dead cannot answer. What it had ready is taken all the same; then the target goes on alone."""
+    world, sampling = World.of_tables(VOCAB, 3, noise=0.9), SAMPLINGS[name]
+    alone, _ = world.run(choose("autoregressive"), PROMPT, sampling, seed=3)
+    _, in_turn = world.run(choose("ssd", {"placement": "in-turn"}), PROMPT, sampling, seed=3)
+    first_hit = next(e.round for e in in_turn.events if isinstance(e, Drafted) and e.source == "hit")
+    with DraftProcess(table_draft, Cores(2)) as process:
+        process.begin()
+        # The prompt is a pass too, so the draft is gone from that round on.
+        target = cast(ModelRunner, Killing(world.target, process, first_hit))
+        here = World(target, world.draft, draft_process=process)
+        decoded, recorder = here.run(choose("ssd", {"placement": "beside"}), PROMPT, sampling, seed=3)
+    assert decoded == alone
+    later = [e for e in recorder.events if isinstance(e, Drafted) and e.round >= first_hit]
+    assert [(e.round, e.source, e.passes) for e in later] == [(first_hit, "hit", 0)]
+    assert [e.round for e in recorder.events if isinstance(e, Verified) and e.lost] == [first_hit + 1]
+
+
+@LINUX
+def test_a_verdict_by_scores_is_never_looked_up() -> None:
+    """What the tokens were drawn from does not fit on the board, and the ratio rule cannot do without."""
+    world = World.of_tables(VOCAB, 3, noise=0.9)
+    sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=NEW)
+    with DraftProcess(table_draft, Cores(2)) as process:
+        process.begin()
+        target = cast(ModelRunner, Killing(world.target, process, 3))
+        here = World(target, world.draft, draft_process=process)
+        _, recorder = here.run(choose("ssd", {"placement": "beside"}), PROMPT, sampling, seed=3)
+        assert not [e for e in recorder.events if isinstance(e, Drafted) and e.round >= 3]
