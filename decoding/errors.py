@@ -13,6 +13,17 @@ DrafthouseError
 └── OutOfMemory          the device could not hold what was asked of it
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def meant(given: str, known: Iterable[str]) -> str:
+    """A question to end such a sentence with, where what was given is nearly one of what is known."""
+    near = get_close_matches(given[:40], list(known), n=1)
+    return f" Did you mean {near[0]}?" if near else ""
+
 
 class DrafthouseError(Exception):
     """Something a user can mend. `code` is its stable name for machines; the message is for people."""

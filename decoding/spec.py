@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from decoding.errors import BadSampling, BadStrategy
+from decoding.errors import BadSampling, BadStrategy, meant
 from decoding.params import Param, Value
 from decoding.ssd import fanout
 
@@ -39,7 +39,7 @@ class StrategySpec:
         for name in given:
             if name not in known:
                 offer = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
-                raise BadStrategy(f"{self.slug} has no parameter {name!r}; {offer}.")
+                raise BadStrategy(f"{self.slug} has no parameter {name!r}; {offer}.{meant(name, known)}")
         try:
             params = {param.name: param.read(given.get(param.name, param.default)) for param in self.params}
             self.check(params)
@@ -232,7 +232,8 @@ def choose(strategy: str, params: Mapping[str, object] | None = None) -> Choice:
     """The one door through which a strategy enters, whoever asks."""
     spec = STRATEGIES.get(strategy)
     if spec is None:
-        raise BadStrategy(f"There is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}.")
+        told = f"There is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}."
+        raise BadStrategy(told + meant(strategy, STRATEGIES))
     return Choice(strategy, spec.read(params or {}))
 
 

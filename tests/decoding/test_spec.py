@@ -41,7 +41,8 @@ def test_a_label_names_only_what_differs_from_the_default() -> None:
     ("text", "sentence"),
     [
         ("", "No strategy is named"),
-        ("magic", "no strategy 'magic'"),
+        ("magic", r"no strategy 'magic'.*assisted\.$"),
+        ("statik", r"no strategy 'statik'.* Did you mean static\?"),
         ("static:0", "outside 1 to 64"),
         ("static:4.5", "not a whole number"),
         ("static:nan", "not a whole number"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from rest_framework import serializers
 
+from decoding.errors import meant
 from decoding.params import Param
 from decoding.spec import STRATEGIES
 from webapp.accounts.serializers import Name
@@ -29,6 +31,14 @@ class ParamsField(serializers.DictField):
 class Strategy(Input):
     strategy = serializers.ChoiceField(choices=[(slug, spec.title) for slug, spec in STRATEGIES.items()])
     params = ParamsField(required=False)
+
+    def no_object(self, data: Any) -> str:
+        named = str(data).partition(":")[0]
+        return (
+            f"This is {json.dumps(data, ensure_ascii=False)[:40]}, where an object is due, such as"
+            f' {{"strategy": "static", "params": {{"lookahead": 4}}}}. There are {", ".join(STRATEGIES)}.'
+            f"{meant(named, STRATEGIES) if named not in STRATEGIES else ''}"
+        )
 
 
 class SamplingInput(SamplingFields):

@@ -12,6 +12,7 @@ from rest_framework import serializers, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from decoding.errors import meant
 from webapp.core import answers
 from webapp.core.answers import Given
 from webapp.core.problems import Invalid, NotFound, Stale
@@ -25,17 +26,25 @@ class Input(serializers.Serializer[Any]):
     is_strict = True  # which the schema says too
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict) and (unknown := sorted(set(data) - set(self.fields))):
+        if not isinstance(data, dict):
+            raise serializers.ValidationError(self.no_object(data))
+        if unknown := sorted(set(data) - set(self.fields)):
             known = ", ".join(self.fields) or "nothing"
-            raise serializers.ValidationError({name: f"This is not known here; known are {known}." for name in unknown})
-        if isinstance(data, dict) and self.context.get("is_json"):
+            told = {name: f"This is not known here; known are {known}.{meant(name, self.fields)}" for name in unknown}
+            raise serializers.ValidationError(told)
+        if self.context.get("is_json"):
             misfits = {name: told for name in data if (told := _misfit(self.fields[name], data[name]))}
             if misfits:
                 raise serializers.ValidationError(misfits)
         return super().to_internal_value(data)
 
+    def no_object(self, data: Any) -> str:
+        return f"This is {_brief(data)}, where an object is due, which may hold {', '.join(self.fields)}."
+
 
 _IN_JSON = (
+    ((serializers.ListField, serializers.ListSerializer), (list,), "a list"),
+    (serializers.DictField, (dict,), "an object"),
     (serializers.BooleanField, (bool,), "true or false"),
     (serializers.CharField, (str,), "a text"),
     (serializers.IntegerField, (int, float), "a number"),
@@ -48,11 +57,16 @@ def _misfit(field: Any, value: Any) -> str:
     if isinstance(field, serializers.ListField) and isinstance(value, list):
         return next(filter(None, (_misfit(field.child, each) for each in value)), "")
     if isinstance(field, serializers.ChoiceField) and value not in ("", None) and str(value) not in field.choices:
-        return f"This is {json.dumps(value)[:40]}, which is not one of {', '.join(map(str, field.choices))}."
+        known = [str(choice) for choice in field.choices]
+        return f"This is {_brief(value)}, which is not one of {', '.join(known)}.{meant(value, known)}"
     for kind, types, name in _IN_JSON:
         if isinstance(field, kind) and value is not None and type(value) not in types:
-            return f"This is {json.dumps(value)[:40]}, where {name} is due."
+            return f"This is {_brief(value)}, where {name} is due."
     return ""
+
+
+def _brief(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)[:40]
 
 
 class Visible(serializers.PrimaryKeyRelatedField[Any]):
@@ -182,8 +196,8 @@ class Nouns(viewsets.GenericViewSet[Any]):
             known |= {"limit", "offset", "ordering", *(filters_.base_filters if filters_ else ())}
         for name in request.query_params:
             if name not in known:
-                raise Invalid(f"There is no query parameter {name[:40]!r}; known are {', '.join(sorted(known))}.",
-                              field=name[:40])  # fmt: skip
+                told = f"There is no query parameter {name[:40]!r}; known are {', '.join(sorted(known))}."
+                raise Invalid(told + meant(name, known), field=name[:40])
 
 
 def _etags(request: Request, header: str) -> list[str]:

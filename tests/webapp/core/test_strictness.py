@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.webapp import make
 from tests.webapp.everything import one_of_everything
+from webapp.comparisons.models import Comparison
 
 
 @pytest.mark.parametrize(
@@ -61,3 +63,39 @@ def test_in_json_a_number_is_no_text_and_a_text_no_number(world, address, body, 
     answer = world.api(world.alice).post(f"/api/v1/{address.format(**things)}", body)
     assert (answer.status_code, answer.json()["field"]) == (400, field)
     assert "is due" in answer.json()["detail"]
+
+
+KNOWN = "is not one of autoregressive, static,"
+DUE = "where an object is due"
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "told"),
+    [
+        ({"strategies": ["statik"]}, "strategies.0", ['"statik"', DUE, '{"strategy": "static"', "mean static?"]),
+        ({"strategies": ["disco:0.4"]}, "strategies.0", ['"disco:0.4"', DUE, "There are autoregressive, static,"]),
+        ({"strategies": [7]}, "strategies.0", ["This is 7", DUE]),
+        ({"strategies": "static"}, "strategies", ['This is "static", where a list is due.']),
+        ({"strategies": [{"strategy": "statik"}]}, "strategies.0.strategy", ['"statik"', KNOWN, "mean static?"]),
+        ({"strategies": [{"strategy": "xxxx"}]}, "strategies.0.strategy", ['"xxxx"', KNOWN]),
+        ({"strategies": [{"strategy": "static", "parameters": {}}]}, "strategies.0.parameters", ["mean params?"]),
+        ({"strategies": [{"strategy": "static", "params": 4}]}, "strategies.0.params", ["This is 4", DUE]),
+        ({"strategies": [{"strategy": "static", "params": {"lookahed": 4}}]}, "strategies.0",
+         ["static has no parameter 'lookahed'; it takes lookahead.", "mean lookahead?"]),
+        ({"sampling": "greedy"}, "sampling", ['"greedy"', DUE, "temperature"]),
+        ({"sampling": {"temprature": 1}}, "sampling.temprature", ["mean temperature?"]),
+    ],
+)  # fmt: skip
+def test_a_comparison_asked_for_wrongly_is_told_where_what_and_what_else(world, changes, field, told):
+    by = world.actor(world.bob)
+    answer = world.api(world.bob).post("/api/v1/comparisons/", make.body(make.pair(by), make.dataset(by), **changes))
+    said = answer.json()
+    assert (answer.status_code // 100, said["field"]) == (4, field)
+    assert [part for part in told if part not in said["detail"]] == []
+    assert ("Did you mean" in said["detail"]) == told[-1].startswith("mean")
+    assert not Comparison.objects.exists()
+
+
+def test_a_query_parameter_that_is_nearly_one_is_named(world):
+    told = world.api(world.alice).get("/api/v1/comparisons/?sate=queued").json()
+    assert told["field"] == "sate" and told["detail"].endswith("Did you mean state?")
