@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from django.urls import reverse
 
 from tests.webapp import make
 from webapp.accounts import services as accounts
-from webapp.accounts.models import AuditEntry, Membership, Role, Scope, User
+from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Scope, Team, User
 from webapp.comparisons import figures
 from webapp.comparisons.across import saved
+from webapp.comparisons.models import Comparison, SavedView
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Pause
 from webapp.registry import classifying
 from webapp.registry import services as registry
+from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair
 from webapp.sharing import services as sharing
+from webapp.uploads.models import Upload
+
+COPIED: tuple[Any, ...] = (LanguageModel, Pair, Dataset, Classifier, Upload, AuditEntry, SavedView)
 
 
 def one_of_everything(world: Any) -> dict[str, Any]:
@@ -84,7 +90,31 @@ def one_of_everything(world: Any) -> dict[str, Any]:
     }
 
 
-def in_other_states(world, things: dict[str, Any]) -> list[str]:
+def more_of_everything(world: Any) -> None:
+    for number in range(4):
+        Membership.objects.create(team=Team.objects.create(name=f"team {number}"), user=world.alice, role="member")
+    for kind in COPIED:
+        row = kind.objects.latest("created")
+        for number in range(4):
+            row.pk, row._state.adding = uuid.uuid4(), True
+            row.name = f"{number}"
+            row.save(force_insert=True)
+    by = world.actor(world.alice)
+    first = Comparison.objects.earliest("created")
+    for limit in (1, 2):
+        comparison = make.comparison(by, pair=first.pair, dataset=first.dataset, limit=limit)
+        Job.objects.filter(state="queued").exclude(pk=comparison.job.pk).delete()
+        make.decode_all(comparison)
+    make.comparison(by, pair=first.pair, dataset=first.dataset)
+    figures.sum_up_ended(seconds=60)
+    for number in range(4):
+        user = User.objects.create(username=f"user{number}", password="!")
+        Membership.objects.create(team=world.team, user=user, role="viewer")
+        Invitation.objects.create(team=world.team, role="viewer", digest=str(number), expires=world.team.created)
+        ApiToken.objects.create(team=world.team, user=world.alice, name="t", key=str(number), scope="read")
+
+
+def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
     """Addresses of what is waiting, being decoded, cancelled, in the bin, paused, shut out, or not yet pointed at."""
     by = world.actor(world.alice)
     waiting, running, cancelled, binned = (make.comparison(by, pair=things["pair"]) for _ in range(4))

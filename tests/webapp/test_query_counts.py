@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-import uuid
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.webapp import make
 from tests.webapp.addresses import address, routes
-from tests.webapp.everything import one_of_everything
-from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Team, User
-from webapp.comparisons import figures
-from webapp.comparisons.models import Comparison, SavedView
+from tests.webapp.everything import more_of_everything, one_of_everything
+from webapp.accounts.models import User
 from webapp.jobs.models import Job
-from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair
-from webapp.uploads.models import Upload
 
 ANSWERS = (200, 302, 409, 410)  # what cannot be shown is told as quickly
 MOST = 28  # queries of any address: the page of a comparison asks most
-COPIED = (LanguageModel, Pair, Dataset, Classifier, Upload, AuditEntry, SavedView)
-
-
-def more_of_everything(world) -> None:
-    for number in range(4):
-        Membership.objects.create(team=Team.objects.create(name=f"team {number}"), user=world.alice, role="member")
-    for kind in COPIED:
-        row = kind.objects.latest("created")
-        for number in range(4):
-            row.pk, row._state.adding = uuid.uuid4(), True
-            row.name = f"{number}"
-            row.save(force_insert=True)
-    by = world.actor(world.alice)
-    first = Comparison.objects.earliest("created")
-    for limit in (1, 2):
-        comparison = make.comparison(by, pair=first.pair, dataset=first.dataset, limit=limit)
-        Job.objects.filter(state="queued").exclude(pk=comparison.job.pk).delete()
-        make.decode_all(comparison)
-    make.comparison(by, pair=first.pair, dataset=first.dataset)
-    figures.sum_up_ended(seconds=60)
-    for number in range(4):
-        user = User.objects.create(username=f"user{number}", password="!")
-        Membership.objects.create(team=world.team, user=user, role="viewer")
-        Invitation.objects.create(team=world.team, role="viewer", digest=str(number), expires=world.team.created)
-        ApiToken.objects.create(team=world.team, user=world.alice, name="t", key=str(number), scope="read")
 
 
 @pytest.mark.django_db

@@ -96,6 +96,11 @@ def _unreadable(name: str, request: Request, wanted: Any, why: str) -> Invalid:
 
 
 class StrictOrdering(filters.OrderingFilter):
+    """By what is asked for, and rows that are alike in that by their ids: no page skips a row or has it again."""
+
+    def filter_queryset(self, request: Request, queryset: Any, view: Any) -> Any:
+        return queryset.order_by(*(self.get_ordering(request, queryset, view) or ()), "pk")
+
     def remove_invalid_fields(self, queryset: Any, fields: Any, view: Any, request: Request) -> list[str]:
         known = view.ordering_fields
         for field in fields:
