@@ -32,6 +32,26 @@ def test_more_samples_change_the_charts_elements_instead_of_making_them_anew(ope
     assert page.evaluate("were.length > 10 && were.every((each) => each.isConnected)")
 
 
+def test_one_canvas_draws_the_lines_of_every_heat_and_another_theme_another(open_page, worker):
+    worker.claim()
+    worker.begin().finish()
+    page = open_page(path_of(worker))
+    lines, ends = page.locator("#lines canvas"), page.locator("#lines use:visible")
+    expect(ends).to_have_count(1)
+    canvas = lines.element_handle()
+    for _ in STRATEGIES:
+        worker.begin().finish()
+    expect(page.locator("#heat")).to_contain_text("Prompt 2 of 3")
+    choose(page, 2)  # it has not begun there
+    expect(ends).to_have_count(1)
+    page.keyboard.press("[")
+    expect(ends).to_have_count(len(STRATEGIES))
+    assert canvas.evaluate("canvas => canvas.isConnected")
+    page.emulate_media(color_scheme="dark")
+    expect(ends).to_have_count(len(STRATEGIES))
+    assert not canvas.evaluate("canvas => canvas.isConnected")
+
+
 def test_an_element_becomes_what_is_wanted_whatever_it_was(open_page):
     page = open_page("/comparisons/")
     page.evaluate("""async () => {
