@@ -4,7 +4,8 @@
 
 The starter pair is recorded first (or was, by `./drafthouse compare --trace FILE`), and told again and again, every
 round as long after the one before as it was, but that there are `--events` a second, as on a quiet machine. They go a
-worker's way, through database, web server and socket, to a Chromium that shows the race, the text and the evidence.
+worker's way, through database, web server and socket, to a Chromium whose window is moved on each minute: to the race,
+the text, the charts of its rounds, the evidence, and again. `samples` is how many it says are done.
 
 What is counted is the memory of the page's process: everything it holds alone and its share of what it shares
 (proportional set size). Of that, `program` is what was mapped from Chromium's own files and never written to: code that
@@ -41,6 +42,7 @@ STRATEGIES = "static:2,static:4,threshold,ssd:4"
 RECORDED = 16  # prompts
 REPEATS = 10  # of hundreds of prompts: more than an hour has time for
 MEMORY_MIB = 200.0
+LOOKED_AT = ("#race", "#strip", "#lines", "#forest")
 
 Recorded = dict[str, list[list[Event]]]  # label → of each prompt its events
 
@@ -123,9 +125,11 @@ def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
             web, begun = up.pid_of("supervisor.web"), time.monotonic()
             until = begun + 60 * asked.minutes
             telling = hands.submit(comparison.run, lambda order, say: tell(order, recorded, faster, until, say))
+            looked_at = cycle(LOOKED_AT)
             while not telling.done():
+                page.locator(part := next(looked_at)).evaluate("part => part.scrollIntoView({block: 'center'})")
                 page.wait_for_timeout(1000 * min(60.0, 1 + max(0.0, until - time.monotonic())))
-                minutes.append(minute(page, web, (time.monotonic() - begun) / 60))
+                minutes.append({"looked_at": part, **minute(page, web, (time.monotonic() - begun) / 60)})
                 print(json.dumps(minutes[-1]), flush=True)
             telling.result()
     finally:
@@ -139,7 +143,8 @@ def minute(page: Any, web: int | None, since: float) -> dict[str, float]:
     session.send("Performance.enable")
     metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
     session.detach()
-    return {"minute": round(since, 1), "mib": round(sum(held.values()), 1), **held,
+    samples = int(page.locator("#done").inner_text().split()[0])
+    return {"minute": round(since, 1), "samples": samples, "mib": round(sum(held.values()), 1), **held,
             "heap": round(metrics["JSHeapTotalSize"] / 2**20, 1), "nodes": int(metrics["Nodes"]),
             "page_cpu_s": round(seconds_of(renderer(page)), 1), "web_cpu_s": round(seconds_of(web), 1)}  # fmt: skip
 
