@@ -20,6 +20,7 @@ from webapp.registry import classifying
 from webapp.registry import serializers as registry_serializers
 from webapp.registry import services as registry
 from webapp.registry.models import Classifier, Training
+from webapp.registry.sampling import SamplingFields
 from webapp.studies import cross_sets, reading, serializers, services
 from webapp.studies.models import KINDS, Study
 
@@ -96,7 +97,16 @@ def train_classifier(request: Asked) -> HttpResponse:
     form = Form(registry_serializers.NewTraining, request, initial=initial, actor=request.actor)
     if made := form.submit(lambda **asked: classifying.train_classifier(by=request.actor, **asked)):
         return redirect("training", made.pk)
-    return _form(request, "studies/train_classifier.html", form)
+    folded = [field for field in form if field.name in SamplingFields._declared_fields]
+    plain = [field for field in form if field not in folded]
+    return _form(
+        request,
+        "studies/train_classifier.html",
+        form,
+        plain=plain,
+        folded=folded,
+        is_unfolded=any(f.errors for f in folded),
+    )
 
 
 @page(Right.READ)

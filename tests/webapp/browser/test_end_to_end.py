@@ -208,6 +208,7 @@ def test_a_classifier_is_trained_and_compared_with(materials):
     page.fill("[name=name]", "my stopper")
     page.select_option("[name=pair]", label=PAIR)
     page.select_option("[name=dataset]", label=DATASET)
+    page.click("summary:has-text('Sampling')")
     page.fill("[name=max_new_tokens]", "160")  # two hundred to tune by are the least
     page.click("text=Train it")
     page.wait_for_url(re.compile("/classifiers/(?!train)"))
