@@ -4,15 +4,16 @@ two of the same files are one folder, and nothing is fetched twice."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
-from pathlib import Path, PurePosixPath
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 from django.conf import settings
 
 from decoding import prompts
 from webapp.jobs import services as jobs
+from webapp.registry import checkpoints, classifying
 from webapp.registry.models import Classifier, LanguageModel, Pair, Prompt, Readiness
-from webapp.uploads.models import Upload
+from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader
 from worker import hub
 from worker.cache import Cache, NoRoom
@@ -38,7 +39,7 @@ def place_of(hold: Hold, pair: Pair, classifiers: Iterable[Classifier] = ()) -> 
         target=folder_of(hold, pair.target),
         draft=folder_of(hold, pair.draft),
         device=device_of(hold.job.queue),
-        classifiers={str(classifier.pk): _assembled(hold, classifier.upload, _untold) for classifier in classifiers},
+        classifiers={str(one.pk): _assembled(hold, one.upload, classifying.files(one.upload)) for one in classifiers},
     )
 
 
@@ -53,7 +54,7 @@ def folder_of(hold: Hold, model: LanguageModel, told: Told = lambda done, due: N
         raise NotHere(f"{model.name} was refused: {model.reason}")
     try:
         if model.upload is not None:
-            return _assembled(hold, model.upload, told)
+            return _assembled(hold, model.upload, checkpoints.in_one_folder(list(model.upload.files.all())), told)
         if model.source == LanguageModel.Source.HUB:
             return _from_hub(hold, model, told)
     except NoRoom as trouble:
@@ -79,16 +80,17 @@ def _untold(done: int, due: int) -> None:
     """Too small to tell of."""
 
 
-def _assembled(hold: Hold, upload: Upload, told: Told) -> Path:
-    files = list(upload.files.all())
-    manifest = "\n".join(f"{file.path} {' '.join(file.chunks)}" for file in files)
-    size = sum(file.size for file in files)
+def _assembled(hold: Hold, upload: Upload, files: Mapping[str, UploadedFile], told: Told = _untold) -> Path:
+    """Under the names by which they were looked at when they came."""
+    manifest = "\n".join(f"{name} {' '.join(file.chunks)}" for name, file in files.items())
+    size = sum(file.size for file in files.values())
 
     def fill(folder: Path) -> None:
         done = 0
-        for file in files:
+        for name, file in files.items():
             reader = FileReader(file, upload.team_id)
-            with (folder / PurePosixPath(file.path).name).open("wb") as out:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            with (folder / name).open("xb") as out:
                 while piece := reader.read(PIECE):
                     out.write(piece)
                     done += len(piece)

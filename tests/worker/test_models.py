@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from django.conf import settings
 
 from tests.webapp import make
 from webapp.jobs import services as jobs
@@ -29,6 +32,19 @@ def test_a_sound_model_becomes_ready(check):
     assert (model.state, model.reason) == ("ready", "")
     assert (model.facts["runner"], model.facts["model_type"]) == ("fast", "llama")
     assert Job.objects.get().state == "succeeded"
+
+
+def test_no_file_of_another_folder_takes_the_place_of_the_models_own(team, make_worker, checkpoints):
+    """As repositories have them beside the model: what was looked at when it came is what runs."""
+    own = {f"m/{name}": content for name, content in checkpoints["draft"].items()}
+    others = {"m/onnx/config.json": b"{}", "m/onnx/tokenizer.json": b"{}", "zz/config.json": b"{}", "zz/evil.py": b""}
+    model = registry.add_uploaded_model(name="one", upload=make.upload(team, own | others), by=team)
+    make_worker().look()
+    model.refresh_from_db()
+    assert (model.state, model.reason) == ("ready", "")
+    (folder,) = (Path(settings.DATA_DIR) / "models").iterdir()
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert there == {*checkpoints["draft"], "onnx/config.json", "onnx/tokenizer.json"}
 
 
 def test_a_worker_tells_which_models_lie_on_its_disk(check, checkpoints, tmp_path):

@@ -14,12 +14,12 @@ from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Invalid, NotFound
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, Kind, Queue
+from webapp.jobs.models import USUAL_PRIORITY, Job, Kind, Queue
 from webapp.registry import cards, checkpoints
 from webapp.registry.models import Classifier, Dataset, Pair, Training
 from webapp.registry.services import freeze
 from webapp.uploads import services as uploads
-from webapp.uploads.models import Upload
+from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader, whole
 
 LARGEST_CLASSIFIER = 64 * 1024 * 1024
@@ -30,9 +30,10 @@ def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Class
     """One safetensors file beside a JSON card: what training leaves, and what export gave."""
     by.require(Right.SUBMIT)
     uploads.require_complete(upload)
-    names = sorted(file.path.rsplit("/")[-1] for file in upload.files.all())
+    names = sorted(file.name for file in upload.files.all())
     weights = [file for file in upload.files.all() if file.path.endswith(".safetensors")]
-    if len(weights) != 1 or any(not name.endswith((".safetensors", ".json")) for name in names):
+    is_plain = all(name.endswith((".safetensors", ".json")) for name in names) and len(set(names)) == len(names)
+    if len(weights) != 1 or not is_plain:
         raise Invalid(
             f"A classifier is one .safetensors file with JSON beside it; this upload has {', '.join(names)[:200]}.",
             field="upload",
@@ -51,11 +52,15 @@ def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Class
     return classifier
 
 
+def files(upload: Upload) -> dict[str, UploadedFile]:
+    """By their names alone: they lie in one folder, however they were sent."""
+    return {file.name: file for file in upload.files.all()}
+
+
 def classifier_file(*, classifier: Classifier, name: str) -> bytes:
     """One of its files, as it came: weights or card."""
-    for file in classifier.upload.files.all():
-        if file.name == name:
-            return whole(file, classifier.upload.team_id, longest=LARGEST_CLASSIFIER)
+    if file := files(classifier.upload).get(name):
+        return whole(file, classifier.upload.team_id, longest=LARGEST_CLASSIFIER)
     raise NotFound(f"{classifier.name} has no file {name[:80]!r}.")
 
 
@@ -68,6 +73,7 @@ def train_classifier(
     by: Actor,
     limit: int | None = None,
     queue: Queue = Queue.CPU,
+    priority: int = USUAL_PRIORITY,
     **how: Any,
 ) -> Training:
     """Queue it. The prompts' splits say what they are for; those of a set that has none are dealt out. `how` tokens are
@@ -77,7 +83,7 @@ def train_classifier(
         sampling = Sampling(**how)
     except BadSampling as error:
         raise Invalid(str(error), field=str(error).split()[0], code=error.code) from None
-    job = jobs.enqueue(kind=Kind.TRAINING, queue=queue, title=f"Train {name}", by=by)
+    job = jobs.enqueue(kind=Kind.TRAINING, queue=queue, title=f"Train {name}", by=by, priority=priority)
     training = Training.objects.create(
         job=job, pair=pair, dataset=dataset, name=name, limit=limit, sampling=sampling.to_dict()
     )
