@@ -213,11 +213,28 @@ def _show_simulated(found: Mapping[str, Any], told: Callable[[str], None]) -> No
             f"{name} {row['simulated_phases_ms'][name]:.2f} / {ms:.2f}" for name, ms in row["phases_ms"].items() if ms
         )
         told(f"    ms a round, {found['label']} / measured: {', '.join(phases)}")
+    _show_ceiling(found["label"], found["ceiling"], told)
     for row in found["projected"]:
         told(
             f"  {found['label']}: {row['models']}, {row['placement']}: {row['over autoregressive']:.2f} times "
             f"autoregressive, hits {row['hit_rate']:.3f}"
         )
+
+
+def _show_ceiling(label: str, found: Mapping[str, Any], told: Callable[[str], None]) -> None:
+    """Whether the bar can be reached with this pair, on this machine, by anybody."""
+    every, some = found["every verdict prepared for"], found["with measured hits"]
+    told(
+        f"  {label}: the most that ssd could be over static:{found['static']}, all drafting hidden and answers free: "
+        f"{every['over static']:.2f} were every verdict prepared for (ssd:{every['lookahead']}), "
+        f"{some['over static']:.2f} with the hits that were measured (ssd:{some['lookahead']}, {some['hit_rate']:.2f})"
+    )
+    needed = found["share for the bar"]
+    would = "no share of it" if needed is None else f"{needed:.0%} of it or more, if that could be hidden too,"
+    told(
+        f"    a drafted token takes {found['share of a drafted token']:.0%} of a verification; {would} would make the "
+        f"second {found['bar']}"
+    )
 
 
 def _doubted(gain: Mapping[str, Any]) -> str:

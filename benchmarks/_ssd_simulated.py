@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
+from benchmarks import _ssd_ceiling
 from benchmarks._ssd_figures import Contestant, Run, Runs, fastest, hits
 from decoding.comparison import Comparison, Pair
+from decoding.costs import costs_from
 from decoding.dice import dice_for
 from decoding.disco.classifier import Classifier
 from decoding.disco.recording import record
 from decoding.disco.rules import estimates, rounds_from_everywhere
-from decoding.events import Event
+from decoding.events import Event, Finished, Started
 from decoding.prompts import Prompt
 from decoding.spec import Choice
 from decoding.ssd.plans import plan_for
@@ -90,9 +93,26 @@ def simulated(pair: Pair, runs: Runs, texts: Mapping[tuple[str, int], Track]) ->
         if strategy in ("ssd", "ssd-disco"):
             ahead = beside if strategy == "ssd" else [run.events for run in found]
             rows.append(_beside_measured(pair, racer.choice, found, texts, prices_from(static, ahead)))
-    best = fastest(runs, "ssd", 2)
+    best, alone = fastest(runs, "ssd", 2), costs_from(static)
     assert best is not None
-    return {"label": Simulated.label, "beside_measured": rows, "projected": _projected(pair, best.choice, texts)}
+    return {
+        "label": Simulated.label,
+        "beside_measured": rows,
+        "ceiling": _ssd_ceiling.ceiling(
+            [text.record for text in texts.values()], alone, _ssd_ceiling.beside(alone, beside), _luck(runs)
+        ),
+        "projected": _projected(pair, best.choice, texts),
+    }
+
+
+def _luck(runs: Runs) -> dict[int, float]:
+    """The best hit rate of plain SSD at each lookahead."""
+    best: dict[int, float] = {}
+    for racer, found in runs.items():
+        if racer.choice.strategy == "ssd":
+            lookahead = int(racer.choice.params["lookahead"])
+            best[lookahead] = max(best.get(lookahead, 0.0), hits(found)["hit_rate"] or 0.0)
+    return best
 
 
 def _is_alone(racer: Contestant) -> bool:
@@ -105,17 +125,29 @@ def _beside_measured(
     played = simulate(
         [texts[run.sample.prompt, run.sample.repeat] for run in found], _plan(pair, choice), prices, ANYTIME
     )
-    speed = sum(run.sample.timed_tokens for run in found) * 1e9 / sum(run.sample.decode_ns for run in found)
+    measured, simulated = ([_speed(trace) for trace in traces] for traces in (_traces(found), played.traces))
     return {
         "strategy": choice.label,
-        "measured": speed,
-        "simulated": played.tokens_per_s,
-        "simulated / measured": played.tokens_per_s / speed,
+        "measured": statistics.median(measured),
+        "simulated": statistics.median(simulated),
+        # Within one text, as all ratios are: a sample that something else held up says nothing of the simulation.
+        "simulated / measured": statistics.median(s / m for s, m in zip(simulated, measured, strict=True)),
         "hit_rate": hits(found)["hit_rate"],
         "simulated_hit_rate": played.rates["hit_rate"],
-        "phases_ms": _phases([run.events for run in found]),
+        "phases_ms": _phases(_traces(found)),
         "simulated_phases_ms": _phases(played.traces),
     }
+
+
+def _traces(found: Sequence[Run]) -> list[Sequence[Event]]:
+    return [run.events for run in found]
+
+
+def _speed(trace: Sequence[Event]) -> float:
+    """Tokens per second from where both models have read the prompt."""
+    [started] = (event for event in trace if isinstance(event, Started))
+    [finished] = (event for event in trace if isinstance(event, Finished))
+    return finished.new_tokens * 1e9 / (finished.end_ns - started.prefill_ns)
 
 
 def _phases(traces: Sequence[Sequence[Event]]) -> dict[str, float]:

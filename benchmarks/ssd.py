@@ -43,7 +43,7 @@ OURS = "ours"  # what the pair calls the classifier
 BASE: dict[str, object] = {"lookahead": 4, "branches": 12, "fanout": "geometric", "backup": "auto"}
 SWEPT: dict[str, Sequence[object]] = {
     "lookahead": (2, 3, 6, 8),
-    "branches": (4, 8, 24),
+    "branches": (4, 8, 10, 24),
     "fanout": ("uniform", "measured"),
     "backup": ("neural", "ngram", "random"),
 }
@@ -52,6 +52,7 @@ DISCO: Sequence[dict[str, object]] = (  # SSD has 8 tokens and 4 with 12 branche
     *({"cap": 4, "branches": branches} for branches in (8, 12)),
     {"cap": 6, "branches": 8},
 )
+DEEP = ((5, 8), (6, 8), (8, 6), (8, 8))  # lookahead and branches: fewer of these are as much work as 4 and 12
 TEMPERATURES = (0.0, 0.3, 0.7, 1.0)
 CONSTANTS = (1.0, 0.5, 0.2)
 
@@ -61,13 +62,16 @@ def ssd(**changed: object) -> Contestant:
 
 
 def contestants(is_quick: bool, with_classifier: bool) -> list[Contestant]:
-    """SSD is swept one setting at a time around the base; static over every lookahead, on one core and on both."""
+    """SSD is swept one setting at a time around the base, and towards longer drafts with fewer branches; static over
+    every lookahead, on one core and on both."""
     found = [Contestant(choose("autoregressive"), cores) for cores in (1, 2)]
     lookaheads = (1, 2, 3, 4) if is_quick else range(1, 9)
     found += [Contestant(choose("static", {"lookahead": k}), cores) for cores in (1, 2) for k in lookaheads]
     found.append(ssd())
     swept = {"lookahead": (2, 3)} if is_quick else SWEPT
     found += [ssd(**{name: value}) for name, values in swept.items() for value in values]
+    if not is_quick:
+        found += [ssd(lookahead=lookahead, branches=branches) for lookahead, branches in DEEP]
     if with_classifier:
         tried = DISCO[1:2] if is_quick else DISCO
         found += [Contestant(choose("ssd-disco", {**params, "classifier": OURS}), 2) for params in tried]

@@ -96,7 +96,9 @@ def test_it_prints_all_of_it(found: dict[str, Any]) -> None:
     lines: list[str] = []
     figures.show(found, lines.append)
     text = "\n".join(lines)
-    assert text.count("simulated: ") == len(found["simulated"]["beside_measured"] + found["simulated"]["projected"])
+    rows = len(found["simulated"]["beside_measured"] + found["simulated"]["projected"])
+    assert text.count("simulated: ") == rows + 1  # and the ceiling
+    assert "the most that ssd could be over static:" in text and "of a verification" in text
     assert "static on one core, the other idle" in text and "static on both cores" in text
 
 

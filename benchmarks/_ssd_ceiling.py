@@ -1,0 +1,87 @@
+"""How much SSD could gain over static here, whatever its code does: texts replayed at measured prices with nothing to
+wait for but what nobody can hide. Simulated, and labelled so where it is shown."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from decoding.costs import Costs
+from decoding.events import Event
+from decoding.replay import Counts, Record, Static, replay
+from decoding.ssd.rounds import rounds
+
+BAR = 1.3
+DEEPEST = 8  # tokens a draft, for both
+SHARES = [share / 100 for share in range(1, 101)]  # of a verification, that a drafted token may take
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """`alone`: prices of static lookaheads. `beside`: what a verification costs while a draft works next to it."""
+
+    records: Sequence[Record]
+    alone: Costs
+    beside: Costs
+
+    def static(self) -> tuple[int, Counts]:
+        """The best lookahead, and its passes."""
+        played = {k: self._played(k) for k in range(1, DEEPEST + 1)}
+        best = max(played, key=lambda k: self.alone.tokens_per_s(played[k]))
+        return best, played[best]
+
+    def over_static(self, lookahead: int, hit_rate: float) -> float:
+        """All drafting hidden and answers free, but that a miss is drafted while the target waits."""
+        missed = 1.0 - hit_rate
+        ideal = dataclasses.replace(
+            self.alone,
+            target=self.beside.target,
+            draft=missed * self.alone.draft,
+            draft_round=missed * self.alone.draft_round,
+            catch_up=missed * self.alone.catch_up,
+        )
+        _, before = self.static()
+        after = self._played(lookahead)
+        pairs = zip(before.parts, after.parts, strict=True)
+        return statistics.median(self.alone.seconds(was) / ideal.seconds(becomes) for was, becomes in pairs)
+
+    def best(self, hit_rates: Mapping[int, float]) -> tuple[int, float]:
+        """The lookahead that comes highest with its hit rate, and how high."""
+        return max(((k, self.over_static(k, rate)) for k, rate in hit_rates.items()), key=lambda found: found[1])
+
+    def with_drafts_at(self, share: float) -> Ceiling:
+        """The same pair, if a drafted token took that share of a verification."""
+        factor = share * self.alone.verify(1) / self.alone.draft
+        dearer = dataclasses.replace(
+            self.alone, draft=factor * self.alone.draft, draft_round=factor * self.alone.draft_round
+        )
+        return dataclasses.replace(self, alone=dearer)
+
+    def _played(self, lookahead: int) -> Counts:
+        return replay(self.records, lambda _: Static(lookahead))
+
+
+def beside(alone: Costs, traces: Iterable[Sequence[Event]]) -> Costs:
+    """What verifying costs next to a draft at work, by the median of rounds: a stall now and then is no price."""
+    found = [(len(each.draft.tokens) + 1, each.verifying) for trace in traces for each in rounds(trace) if each.draft]
+    slower = statistics.median(seconds / alone.verify(rows) for rows, seconds in found)
+    return dataclasses.replace(alone, target=tuple(slower * seconds for seconds in alone.target))
+
+
+def ceiling(records: Iterable[Record], alone: Costs, beside: Costs, hit_rates: Mapping[int, float]) -> dict[str, Any]:
+    """`hit_rates`: the best that was measured for each lookahead."""
+    here = Ceiling([*records], alone, beside)
+    static, _ = here.static()
+    hidden, found = here.best(dict.fromkeys(range(1, DEEPEST + 1), 1.0)), here.best(hit_rates)
+    enough = (share for share in SHARES if here.with_drafts_at(share).best(hit_rates)[1] >= BAR)
+    return {
+        "static": static,
+        "every verdict prepared for": {"lookahead": hidden[0], "over static": hidden[1]},
+        "with measured hits": {"lookahead": found[0], "hit_rate": hit_rates[found[0]], "over static": found[1]},
+        "share of a drafted token": alone.draft / alone.verify(1),
+        "share for the bar": next(enough, None),
+        "bar": BAR,
+    }
