@@ -37,7 +37,7 @@ def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]
             case Ended():
                 return
             case Failed():
-                raise _refusal(report, order)
+                raise _refusal(report.code, hold.in_words(report.sentence), order)
             case _:
                 yield report
 
@@ -63,9 +63,9 @@ def _last_words(engine: EngineProcess, report: Report | None) -> Iterator[Report
     engine.end()
 
 
-def _refusal(failed: Failed, order: Order) -> Exception:
-    if failed.code in NEEDS_ANOTHER_MACHINE:
-        return NotHere(failed.sentence)
-    if failed.code == BadCheckpoint.code and not isinstance(order, CheckModel):
-        return NotHere(failed.sentence)  # it was found to be sound, so it is this machine that cannot load it
-    return DrafthouseError(failed.sentence)
+def _refusal(code: str, sentence: str, order: Order) -> Exception:
+    if code in NEEDS_ANOTHER_MACHINE:
+        return NotHere(sentence)
+    if code == BadCheckpoint.code and not isinstance(order, CheckModel):
+        return NotHere(sentence)  # it was found to be sound, so it is this machine that cannot load it
+    return DrafthouseError(sentence)

@@ -53,10 +53,10 @@ def folder_of(hold: Hold, model: LanguageModel, told: Told = lambda done, due: N
     if model.state == Readiness.REFUSED:
         raise NotHere(f"{model.name} was refused: {model.reason}")
     try:
-        if model.upload is not None:
-            return _assembled(hold, model.upload, checkpoints.in_one_folder(list(model.upload.files.all())), told)
-        if model.source == LanguageModel.Source.HUB:
-            return _from_hub(hold, model, told)
+        if model.source != LanguageModel.Source.PATH:
+            folder = _brought(hold, model, told)
+            hold.names[folder] = model.name
+            return folder
     except NoRoom as trouble:
         raise NotHere(f"{model.name} cannot be kept here. {trouble}") from None
     except hub.Unreachable as trouble:
@@ -65,6 +65,12 @@ def folder_of(hold: Hold, model: LanguageModel, told: Told = lambda done, due: N
     if not path.is_dir():
         raise NotHere(f"{model.name} should be in {path}, and this worker's machine has no such folder.")
     return path
+
+
+def _brought(hold: Hold, model: LanguageModel, told: Told) -> Path:
+    if model.upload is not None:
+        return _assembled(hold, model.upload, checkpoints.in_one_folder(list(model.upload.files.all())), told)
+    return _from_hub(hold, model, told)
 
 
 def cached() -> list[dict[str, str | int]]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from django.db import Error, close_old_connections, connection
 
@@ -33,12 +34,19 @@ class Hold:
     is_stopping: bool = False  # this worker goes home
     renewed: float = field(default_factory=time.monotonic)
     using: ExitStack = field(default_factory=ExitStack)  # what of the machine it has for itself while it lasts
+    names: dict[Path, str] = field(default_factory=dict)  # folders of ours, by what people call what lies there
 
     def may_go_on(self) -> bool:
         return not (self.is_lost or self.is_cancelled or self.is_stopping)
 
     def progress(self, done: int, total: int) -> None:
         self.done, self.total = done, total
+
+    def in_words(self, sentence: str) -> str:
+        """Without our folders, which tell whoever reads it nothing."""
+        for folder, name in self.names.items():
+            sentence = sentence.replace(str(folder), name)
+        return sentence
 
 
 class Pulse:
