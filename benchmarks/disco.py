@@ -100,9 +100,10 @@ def predicted(test: Study, costs: Costs, classifier: Classifier, settings: Setti
     counts = {
         **{choice.label: test.static(int(choice.params["lookahead"])) for choice in settings.rivals},
         HEURISTIC.label: test.heuristic(int(HEURISTIC.params["initial"])),
-        settings.threshold.label: test.confidence(float(limit["threshold"]), int(limit["cap"])),
     }
     speeds = {label: costs.speedup(of_one, baseline) for label, of_one in counts.items()}
+    confident = test.confidence(float(limit["threshold"]), int(limit["cap"]))
+    speeds[settings.threshold.label] = costs.speedup(confident, baseline, reads=True)
     for choice in settings.rules:
         rule = str(choice.params["rule"])
         of_one = of_rules[rule](said, classifier.tuned(rule), CAP)
@@ -197,8 +198,13 @@ def show(result: dict[str, Any], title: str) -> None:
     )
     costs = result["costs"]
     print(f"  looks at {', '.join(result['looks_at'])}")
-    print(f"  verification {costs['target'][1] * 1e6:.0f} µs, drafted token {costs['draft'] * 1e6:.0f} µs, ", end="")
-    print(f"decision {costs['decision'] * 1e6:.0f} µs, one more row {Costs(**costs).row() * 1e6:.0f} µs")
+    micros = {name: costs[name] * 1e6 for name in ("draft", "decision", "reading")}
+    print(f"  verification {costs['target'][1] * 1e6:.0f} µs, drafted token {micros['draft']:.0f} µs, ", end="")
+    print(
+        f"decision {micros['decision']:.1f} µs, looking at the draft's own probability {micros['reading']:.1f} µs, ",
+        end="",
+    )
+    print(f"one more row {Costs(**costs).row() * 1e6:.0f} µs")
     print(f"  {'':44} predicted  measured")
     for row in result["settings"]:
         promise = f"{row['predicted']:9.2f}" if row["predicted"] else f"{'':9}"

@@ -17,15 +17,24 @@ Durations = dict[tuple[int, bool], list[float]]  # drafted tokens, and whether t
 
 
 @dataclass(frozen=True)
+class Rest:
+    """What is left of rounds besides drafting and verifying: a draft is also announced, cut and committed."""
+
+    alone: list[float]  # of rounds without a draft
+    drafting: list[float]
+
+
+@dataclass(frozen=True)
 class Costs:
     """Seconds on one machine for one pair."""
 
     target: tuple[float, ...]  # entry n: a verification of n rows, choosing included; entry 0 is not used
     draft: float  # one drafted token, choosing included
-    draft_round: float  # what a draft costs besides its tokens
+    draft_round: float  # what a draft costs besides its tokens, in the rest of its round too
     catch_up: float  # more for a draft that begins with two rows
-    round: float  # the rest of a round
+    round: float  # the rest of a round without one
     decision: float = 0.0  # a classifier's, per drafted token
+    reading: float = 0.0  # the same where the draft's own probability decides
     token: float = 0.0  # what a token of the text costs besides all this: noise made in blocks, a sample's cold start
 
     def verify(self, rows: int) -> float:
@@ -40,9 +49,9 @@ class Costs:
         """What one more row adds to a verification, on the whole."""
         return max(0.0, (self.verify(upto) - self.verify(1)) / (upto - 1))
 
-    def seconds(self, counts: Counts, *, decides: bool = False) -> float:
-        """`decides`: a classifier is asked after each token."""
-        per_token = self.draft + (self.decision if decides else 0.0)
+    def seconds(self, counts: Counts, *, decides: bool = False, reads: bool = False) -> float:
+        """`decides`: a classifier is asked after each token; `reads`: the draft's own probability of it is."""
+        per_token = self.draft + self.decision * decides + self.reading * reads
         starts = counts.target_passes - counts.rounds[0]
         return (
             sum(rounds * self.verify(drafted + 1) for drafted, rounds in counts.rounds.items())
@@ -53,13 +62,13 @@ class Costs:
             + counts.tokens * self.token
         )
 
-    def tokens_per_s(self, counts: Counts, *, decides: bool = False) -> float:
-        return counts.tokens / self.seconds(counts, decides=decides)
+    def tokens_per_s(self, counts: Counts, *, decides: bool = False, reads: bool = False) -> float:
+        return counts.tokens / self.seconds(counts, decides=decides, reads=reads)
 
-    def speedup(self, counts: Counts, baseline: Counts, *, decides: bool = False) -> float:
+    def speedup(self, counts: Counts, baseline: Counts, *, decides: bool = False, reads: bool = False) -> float:
         """As a comparison says it: the median over samples, each against the baseline on the same prompt."""
         return statistics.median(
-            self.seconds(before) / self.seconds(after, decides=decides)
+            self.seconds(before) / self.seconds(after, decides=decides, reads=reads)
             for before, after in zip(baseline.parts, counts.parts, strict=True)
         )
 
@@ -68,18 +77,19 @@ def costs_from(traces: Iterable[Sequence[Event]]) -> Costs:
     """From samples of autoregressive and of static lookaheads, the more different ones the better."""
     verified: dict[int, list[float]] = defaultdict(list)
     drafted: Durations = defaultdict(list)
-    rest: list[float] = []
+    rest = Rest([], [])
     traces = list(traces)
     for trace in traces:
         _read(trace, verified, drafted, rest)
     per_token, per_round = _line(_caught_up(drafted))
+    alone = statistics.median(rest.alone or rest.drafting or [0.0])
     late = [value - per_round - per_token * n for (n, behind), values in drafted.items() if behind for value in values]
     costs = Costs(
         target=_filled(_rising({rows: (statistics.median(values), len(values)) for rows, values in verified.items()})),
         draft=per_token,
-        draft_round=per_round,
+        draft_round=per_round + max(0.0, statistics.median(rest.drafting or [alone]) - alone),
         catch_up=max(0.0, statistics.median(late)) if late else 0.0,
-        round=statistics.median(rest) if rest else 0.0,
+        round=alone,
     )
     # Medians do not see what comes now and then. What whole samples took beyond them is spread over their tokens.
     left = [_unexplained(trace, costs) for trace in traces if any(isinstance(event, Finished) for event in trace)]
@@ -133,7 +143,7 @@ def _unexplained(trace: Sequence[Event], costs: Costs) -> float:
 def _drafts(traces: Iterable[Sequence[Event]]) -> Durations:
     drafted: Durations = defaultdict(list)
     for trace in traces:
-        _read(trace, defaultdict(list), drafted, [])
+        _read(trace, defaultdict(list), drafted, Rest([], []))
     return drafted
 
 
@@ -145,7 +155,7 @@ def _read(
     trace: Sequence[Event],
     verified: dict[int, list[float]],
     drafted: Durations,
-    rest: list[float],
+    rest: Rest,
 ) -> None:
     """Sort one trace's times by what was done in them. The first round is left out: it finds cold caches."""
     drafts = {event.round: event for event in trace if isinstance(event, Drafted)}
@@ -155,7 +165,7 @@ def _read(
         rows = len(draft.tokens) + 1 if draft else 1
         verified[rows].append((verdict.end_ns - verdict.start_ns) * 1e-9)
         drafting = (draft.end_ns - draft.start_ns) * 1e-9 if draft else 0.0
-        rest.append(verdict.wait_ns * 1e-9 - drafting)
+        (rest.drafting if draft else rest.alone).append(verdict.wait_ns * 1e-9 - drafting)
         if draft:
             behind = before.round in drafts and before.outcome == "bonus"
             drafted[draft.passes, behind].append(drafting)

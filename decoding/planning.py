@@ -108,15 +108,15 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
     """Every setting of every strategy that replay knows."""
     baseline = study.static(0)
 
-    def priced(choice: Choice, counts: Counts, decides: bool = False) -> Prediction:
-        speed = costs.tokens_per_s(counts, decides=decides)
-        return Prediction(choice, speed, costs.speedup(counts, baseline, decides=decides))
+    def priced(choice: Choice, counts: Counts, *, decides: bool = False, reads: bool = False) -> Prediction:
+        speed = costs.tokens_per_s(counts, decides=decides, reads=reads)
+        return Prediction(choice, speed, costs.speedup(counts, baseline, decides=decides, reads=reads))
 
     found = [priced(choose("static", {"lookahead": n}), study.static(n)) for n in range(1, CAP + 1)]
     found += [priced(choose("heuristic", {"initial": n}), study.heuristic(n)) for n in (2, 5)]
     found.append(priced(choose("oracle", {"cap": CAP}), study.oracle(CAP)))
     found += [
-        priced(choose("threshold", {"threshold": t, "cap": cap}), study.confidence(t, cap))
+        priced(choose("threshold", {"threshold": t, "cap": cap}), study.confidence(t, cap), reads=True)
         for t in THRESHOLDS
         for cap in (8, CAP)
     ]
@@ -124,7 +124,7 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
         said = study.estimates(classifier)
         for rule, count in (("threshold", study.classified), ("priced", study.priced)):
             found += [
-                priced(choose("disco", {"rule": rule, "threshold": t, "cap": CAP}), count(said, t, CAP), True)
+                priced(choose("disco", {"rule": rule, "threshold": t, "cap": CAP}), count(said, t, CAP), decides=True)
                 for t in THRESHOLDS
             ]
     return found

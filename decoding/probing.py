@@ -3,38 +3,47 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import cycle, islice
 
 import torch
 
 from decoding.comparison import Comparison, Key, Pair
-from decoding.costs import Costs, costs_from, decision_cost
+from decoding.costs import Costs, costs_from
 from decoding.dice import dice_for
-from decoding.drafting import Draft, DraftStep, ModelDrafter
+from decoding.disco.rules import ClassifierStop
+from decoding.drafting import Draft, DraftStep, ModelDrafter, StopRule
 from decoding.ending import Ending
 from decoding.events import Event, Recorder
 from decoding.loop import Request, decode
+from decoding.planning import CAP
 from decoding.prompts import Prompt
-from decoding.spec import Choice, Sampling, choose
+from decoding.spec import Sampling, choose
+from decoding.stopping import Threshold
 from decoding.timing import Clock
 from decoding.verify import Verdict
 
 PROMPTS = 4
 VARIED = 5  # samples of each prompt with drafts of every length
+ALONE = (0, 2, 4)  # after which of them the target goes alone: every speed-up stands or falls with what that takes
 LENGTHS = (*range(1, 9), *range(1, 9), *range(1, 24))  # so that 1 to 24 rows are verified, and few rows often
 STRIDE = 7  # from one length to the next: short and long ones follow each other in any order
+EVEN_ODDS = 0.5  # below which the rules stop whose answers are timed
 AUTOREGRESSIVE = choose("autoregressive")
 
 
 def samples(prompt_count: int, *, classifiers: int) -> int:
     """How many a probe decodes."""
-    return min(PROMPTS, prompt_count) * (1 + VARIED + classifiers)
+    return min(PROMPTS, prompt_count) * (len(ALONE) + VARIED + 1 + classifiers)
 
 
 def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:
-    """What a verification of each number of rows costs, a drafted token, and a classifier's decision, side by side."""
+    """What a verification of each number of rows costs, a drafted token, a look at the draft's own probability of it,
+    and a classifier's decision, side by side."""
     if classifier is not None:
         return probe_each(pair, prompts, sampling, [classifier])[0]
     return _probed(pair, prompts, sampling, [])[0]
@@ -42,27 +51,29 @@ def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier:
 
 def probe_each(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifiers: Sequence[str]) -> list[Costs]:
     """The same for several classifiers: of one moment, and different in the decision alone."""
-    choices = [choose("disco", {"rule": "threshold", "threshold": 0.5, "classifier": name}) for name in classifiers]
-    costs, decisions = _probed(pair, prompts, sampling, choices)
+    rules = [partial(ClassifierStop, CAP, pair.classifier(name), EVEN_ODDS) for name in classifiers]
+    costs, decisions = _probed(pair, prompts, sampling, rules)
     return [dataclasses.replace(costs, decision=decision) for decision in decisions]
 
 
 def _probed(
-    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, deciding: Sequence[Choice]
+    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, deciding: Sequence[Callable[[], StopRule]]
 ) -> tuple[Costs, list[float]]:
-    """The prices of what all drafts are made of, and what each of these costs more per drafted token."""
-    comparison = Comparison(pair, typical(prompts), [AUTOREGRESSIVE, *deciding], sampling)
+    """The prices of what all drafts are made of, and of one decision by each of these rules."""
+    comparison = Comparison(pair, typical(prompts), [AUTOREGRESSIVE], sampling)
     comparison.warm_up()
-    one_by_one, varied = list[list[Event]](), list[list[Event]]()
-    decided: list[list[list[Event]]] = [[] for _ in deciding]
+    traces = list[list[Event]]()
+    reading, *decided = answers = [Answers() for _ in range(1 + len(deciding))]
+    rules: list[Callable[[], StopRule]] = [partial(Threshold, CAP, EVEN_ODDS), *deciding]
     for number, prompt in enumerate(comparison.prompts):
         for turn in range(VARIED):
-            varied.append(_varied(comparison, prompt, number * VARIED + turn))
+            traces.append(_ruled(comparison, prompt, EveryLength(number * VARIED + turn)))
+            if turn in ALONE:
+                traces.append(_traced(comparison, prompt))
             if turn == VARIED // 2:
-                one_by_one.append(_traced(comparison, prompt, AUTOREGRESSIVE))
-                for traces, choice in zip(decided, deciding, strict=True):
-                    traces.append(_traced(comparison, prompt, choice))
-    return costs_from(one_by_one + varied), [decision_cost(traces, varied) for traces in decided]
+                for rule, given in zip(rules, answers, strict=True):
+                    _ruled(comparison, prompt, Timed(rule(), given))
+    return dataclasses.replace(costs_from(traces), reading=reading.price), [given.price for given in decided]
 
 
 def typical(prompts: Sequence[Prompt]) -> list[Prompt]:
@@ -91,20 +102,57 @@ class EveryLength:
         self.lookahead = next(self._lengths)
 
 
-def _traced(comparison: Comparison, prompt: Prompt, choice: Choice) -> list[Event]:
+@dataclass
+class Answers:
+    """How long a rule took to say whether to stop, ns: after a draft's first token, which finds cold caches, and after
+    its later ones."""
+
+    first: list[int] = field(default_factory=list)
+    later: list[int] = field(default_factory=list)
+
+    @property
+    def price(self) -> float:
+        """Seconds a token. Medians, which no busy moment moves far."""
+        parts = [part for part in (self.first, self.later) if part]
+        return sum(len(part) * statistics.median(part) for part in parts) * 1e-9 / max(1, sum(map(len, parts)))
+
+
+@dataclass
+class Timed:
+    """A rule that is timed while it answers: what it takes is too little beside a pass to be read off whole drafts."""
+
+    rule: StopRule
+    answers: Answers
+    reads = True
+    estimates: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        self.lookahead = self.rule.lookahead
+
+    def should_stop(self, step: DraftStep) -> bool:
+        began = time.perf_counter_ns()
+        stop = self.rule.should_stop(step)
+        took = time.perf_counter_ns() - began
+        (self.answers.later if step.ahead else self.answers.first).append(took)
+        return stop
+
+    def observe(self, draft: Draft, verdict: Verdict) -> None:
+        self.rule.observe(draft, verdict)
+
+
+def _traced(comparison: Comparison, prompt: Prompt) -> list[Event]:
     recorder = Recorder()
-    comparison.decode(Key(choice, prompt, 0), recorder)
+    comparison.decode(Key(AUTOREGRESSIVE, prompt, 0), recorder)
     return recorder.events
 
 
-def _varied(comparison: Comparison, prompt: Prompt, turn: int) -> list[Event]:
+def _ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]:
     pair, sampling, recorder = comparison.pair, comparison.sampling, Recorder()
     dice = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0))
     ends = frozenset[int]() if sampling.ignore_eos else pair.end_tokens
     request = Request(
         comparison.tokens(prompt), sampling.max_new_tokens, Ending(ends, sampling.stop, pair.tokenizer.decode)
     )
-    drafter = ModelDrafter(pair.draft, EveryLength(turn), dice, ends)
     with torch.inference_mode():
-        decode(request, pair.target, drafter, dice, recorder, Clock())
+        decode(request, pair.target, ModelDrafter(pair.draft, rule, dice, ends), dice, recorder, Clock())
     return recorder.events

@@ -7,11 +7,13 @@ import dataclasses
 import pytest
 
 from decoding import probing
-from decoding.probing import EveryLength
+from decoding.disco.rules import PricedStop
+from decoding.events import Drafted
+from decoding.probing import Answers, EveryLength, Timed
 from decoding.prompts import Prompt
 from decoding.spec import Sampling
 from tests.decoding.test_comparison import pair
-from tests.decoding.worlds import some_classifier
+from tests.decoding.worlds import World, some_classifier
 
 
 def test_every_number_of_rows_from_1_to_24_is_timed() -> None:
@@ -19,7 +21,7 @@ def test_every_number_of_rows_from_1_to_24_is_timed() -> None:
     costs = probing.probe(pair(), prompts, Sampling(temperature=1.0, max_new_tokens=120))
     assert len(costs.target) == 25
     assert all(after >= before > 0 for before, after in zip(costs.target[1:], costs.target[2:], strict=False))
-    assert costs.decision == 0
+    assert costs.decision == 0 < costs.reading
 
 
 @pytest.mark.parametrize("turn", range(5))
@@ -44,4 +46,20 @@ def test_several_classifiers_are_priced_at_one_moment() -> None:
     prompts = [Prompt(f"p{i}", "ab" * (i + 1)) for i in range(2)]
     costs = probing.probe_each(ready, prompts, Sampling(temperature=1.0, max_new_tokens=60), ["one", "other"])
     assert len({dataclasses.replace(each, decision=0.0) for each in costs}) == 1
-    assert all(each.decision >= 0 for each in costs)
+    assert all(each.decision > 0 for each in costs)
+
+
+def test_an_answer_costs_what_it_usually_takes_after_a_first_token_and_after_later_ones() -> None:
+    """No busy moment moves it."""
+    assert Answers([30_000, 20_000, 9_000_000], [5_000, 4_000_000, 5_000]).price * 1e9 == pytest.approx(17_500)
+    assert Answers([], [5_000]).price * 1e9 == pytest.approx(5_000)
+    assert Answers().price == 0
+
+
+def test_a_rule_that_is_timed_drafts_as_ever_and_every_token_is_answered_for() -> None:
+    world, answers, sampling = World.of_tables(14, 3, noise=0.9), Answers(), Sampling(max_new_tokens=40)
+    alone = world.run(lambda parts: PricedStop(8, some_classifier(), 0.3), [3, 1], sampling)[1].events
+    timed = world.run(lambda parts: Timed(PricedStop(8, some_classifier(), 0.3), answers), [3, 1], sampling)[1].events
+    drafts = [event.tokens for event in timed if isinstance(event, Drafted)]
+    assert drafts == [event.tokens for event in alone if isinstance(event, Drafted)]
+    assert len(answers.first) == len(drafts) and len(answers.later) == sum(len(tokens) - 1 for tokens in drafts)

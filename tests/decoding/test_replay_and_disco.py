@@ -434,6 +434,23 @@ def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
     assert priced == pytest.approx(spent, rel=1e-6)
 
 
+def test_the_rest_of_a_round_costs_more_where_there_is_a_draft_to_tell_of() -> None:
+    """A round without one is nearly all verification: the median of both would make the target alone look slow."""
+    made, sampling = world(), SAMPLINGS[0]
+    runs = [made.run(choose("static", {"lookahead": n}), [3, 1], sampling)[1].events for n in (1, 2, 4)]
+    alone = timed(made.run(choose("autoregressive"), [3, 1], sampling)[1].events)
+    costs = costs_from([alone, *(timed(run, telling=80_000) for run in runs)])
+    assert round(costs.round * 1e6) == 7 and round(costs.draft_round * 1e6) == 50 + 80
+
+
+def test_the_drafts_own_probability_is_looked_at_for_a_price() -> None:
+    costs = Costs((0.0, *[1.0] * 6), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0, decision=0.03, reading=0.02)
+    counts = replay([Record.of([True, False, True])], lambda i: Static(2))
+    least = costs.seconds(counts)
+    assert costs.seconds(counts, reads=True) - least == pytest.approx(0.02 * counts.draft_passes)
+    assert costs.seconds(counts, decides=True) - least == pytest.approx(0.03 * counts.draft_passes)
+
+
 def test_what_comes_now_and_then_is_spread_over_the_tokens() -> None:
     """Noise is made for 32 positions in one go: no median sees it, every sample pays for it."""
     made, sampling = world(), SAMPLINGS[0]
@@ -489,7 +506,7 @@ def test_whatever_noise_does_to_long_and_short_drafts_no_price_is_negative_and_n
     assert drafting_is_clear([trace]) is (spent[4] > spent[2])
 
 
-def timed(events: Sequence[Event], per_token: int = 200_000, now_and_then: int = 0) -> list[Event]:
+def timed(events: Sequence[Event], per_token: int = 200_000, now_and_then: int = 0, telling: int = 0) -> list[Event]:
     """The same rounds at fixed prices, in nanoseconds."""
     drafts = {e.round: e for e in events if isinstance(e, Drafted)}
     out: list[Event] = [Started(2, 0)]
@@ -498,6 +515,7 @@ def timed(events: Sequence[Event], per_token: int = 200_000, now_and_then: int =
         free, draft = now, drafts.get(verdict.round)
         now += 7_000
         if draft:
+            now += telling
             begin, now = now, now + 50_000 + per_token * draft.passes + 30_000 * behind
             out.append(Drafted(**{**as_dict(draft), "start_ns": begin, "end_ns": now}))
             behind = verdict.outcome == "bonus"
