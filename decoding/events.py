@@ -67,7 +67,7 @@ class Anticipated:
     start_ns: int
     end_ns: int
     fanout: tuple[int, ...] = ()  # entry k: branches for the case that k drafted tokens are accepted
-    passes: int = 0  # how often the draft model ran for them
+    passes: int = 0  # opening them, whether or not the draft model had to run for it, and steps of all
     busy_ns: int = 0  # of the time from start to end, what the draft worked
     idle_ns: int = 0  # how long it then stood still until the verdict came
     opening_ns: int = 0  # of the busy time, what passed before all branches took their first step

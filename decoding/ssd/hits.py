@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from decoding.events import Anticipated, Drafted, Event, Verified
+from decoding.ssd.rounds import rounds
 
 Counted = Mapping[str, Any]  # what a sample keeps: plain data, as JSON gives it back
 
 
-def count(events: Iterable[Event]) -> Counted | None:
+def count(events: Sequence[Event]) -> Counted | None:
     """One sample's; None where nothing was prepared."""
     drafts: dict[int, Drafted] = {}
     verdicts: dict[int, Verified] = {}
@@ -38,7 +39,7 @@ def count(events: Iterable[Event]) -> Counted | None:
         "by_position": by_position,  # accepted count -> hits, outcomes
         "by_source": by_source,  # where the judged draft came from -> hits, outcomes
         "predicted": predicted,
-        "passes": sum(event.passes for event in prepared.values()),
+        "passes": sum(event.passes for event in prepared.values()) - _opened_without_a_pass(events),
         "busy_ns": sum(event.busy_ns for event in prepared.values()),
         "hidden_ns": sum(_within(event, verdicts[event.round]) for event in prepared.values()),
         "waited_ns": sum(
@@ -63,6 +64,10 @@ def rates(samples: Sequence[Counted]) -> dict[str, Any]:
         "hit_rate_by_source": {name: hit / all_ for name, (hit, all_) in sorted(by_source.items())},
         "hidden_share": sum(sample["hidden_ns"] for sample in samples) / drafting if drafting else None,
     }
+
+
+def _opened_without_a_pass(events: Sequence[Event]) -> int:
+    return sum(each.is_read for each in rounds(events) if each.beside)
 
 
 def _note(counts: dict[str, list[int]], name: str, is_hit: bool) -> None:

@@ -65,6 +65,10 @@ class Preparing:
         """Whether the branches' last tokens were read too."""
         return self.passes > 1 + self.depth
 
+    def has_read(self, tokens: int) -> bool:
+        """Whether the last of so many tokens of a branch was read."""
+        return tokens < self.depth or (self.is_rounded_off and tokens == self.depth)
+
     @property
     def is_done(self) -> bool:
         return self.depth == self.most

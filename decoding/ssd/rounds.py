@@ -72,12 +72,13 @@ class Round:
 
     @property
     def is_read(self) -> bool:
-        """Whether the draft comes from branches whose last tokens had been read too, so that what is prepared beside it
-        opens without a pass."""
+        """Whether the draft's last token had been read: it comes from branches that went further, or whose last tokens
+        were read too. What is prepared beside it then opens without a pass."""
         if not self.draft or not self.before or self.draft.source != "hit" or self.draft.passes:
             return False
         deepest = max((depth for _, _, depth in self.before.branches), default=0)
-        return self.before.passes > 1 + deepest and len(self.draft.tokens) == deepest
+        tokens = len(self.draft.tokens)
+        return tokens < deepest or (tokens == deepest and self.before.passes > 1 + deepest)
 
     def phases(self) -> dict[str, float]:
         """Seconds, in the order of PHASES; together they are the round."""

@@ -116,7 +116,7 @@ class _Text:
         length = self.track.length(self.at, min(room, ready))
         self.pace.gave(ns(self.asked))
         self.now = max(self.now, self.asked + self.prices.taking)
-        self.is_read = work.is_rounded_off and length == work.depth
+        self.is_read = work.has_read(length)
         return self._by_model(length, "hit")
 
     def _step_beside(self, work: Preparing, heard: float) -> None:
@@ -152,7 +152,7 @@ class _Text:
         if ready == kept < self.track.length(self.at, room) and self._is_worth_waiting(ready):
             length = self.track.length(self.at, room, self.plan.price_alone, ready)
             self._draft(length - ready)
-        self.is_read = work.is_rounded_off and length == work.depth
+        self.is_read = work.has_read(length)
         return self._by_model(length, "hit"), length - kept
 
     def _is_long(self, ready: int) -> bool:
