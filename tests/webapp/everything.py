@@ -54,6 +54,7 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "audit": AuditEntry.objects.first(),
         "jobs": comparison.job,
         "job": comparison.job,
+        "prioritise-job": comparison.job,
         "cancel-job": comparison.job,
         "retry-job": comparison.job,
         "uploads": upload,

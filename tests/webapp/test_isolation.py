@@ -49,6 +49,7 @@ POST   remove-member          302 302 403 404 302 302 302 302
 POST   revoke-invitation      302 403 403 404 302 302 302 302
 GET    jobs                   200 200 200 200 302 302 302 302
 GET    job                    200 200 200 404 302 302 302 302
+POST   prioritise-job         302 302 403 404 302 302 302 302
 POST   cancel-job             409 409 403 404 302 302 302 302
 POST   retry-job              409 409 403 404 302 302 302 302
 POST   pause-queue            403 403 403 403 302 302 302 302
@@ -123,6 +124,7 @@ GET    audit-list             200 403 403 200 401 403 403 200
 GET    audit-detail           200 403 403 404 401 403 403 200
 GET    jobs-list              200 200 200 200 401 200 200 200
 GET    jobs-detail            200 200 200 404 401 200 200 200
+PATCH  jobs-detail            400 400 403 404 401 403 400 400
 POST   jobs-retry             409 409 403 404 401 403 409 409
 POST   jobs-cancel            409 409 403 404 401 403 409 409
 GET    jobs-cancel            200 200 200 404 401 200 200 200

@@ -14,7 +14,7 @@ from webapp.accounts.asked import Asked
 from webapp.comparisons.serializers import NewComparison, SamplingInput
 from webapp.core.forms import Form
 
-PLAIN = ("name", "pair", "dataset", "split", "limit", "repeats", "queue")
+PLAIN = ("name", "pair", "dataset", "split", "limit", "repeats", "queue", "priority")
 
 
 @dataclass(frozen=True, slots=True)

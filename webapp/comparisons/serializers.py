@@ -14,8 +14,8 @@ from webapp.accounts.serializers import Name
 from webapp.comparisons import services
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.api import Input, Output, Visible
-from webapp.jobs.models import Queue
-from webapp.jobs.serializers import JobOut, JobRow
+from webapp.jobs.models import USUAL_PRIORITY, Queue
+from webapp.jobs.serializers import JobOut, JobRow, Priority
 from webapp.registry.models import Dataset, Pair
 from webapp.registry.sampling import SamplingFields
 
@@ -67,6 +67,7 @@ class NewComparison(Input):
     )
     repeats = serializers.IntegerField(min_value=1, max_value=100, required=False, default=1)
     queue = serializers.ChoiceField(choices=Queue.choices, required=False, default=Queue.CPU)
+    priority = Priority(required=False, default=USUAL_PRIORITY)
 
     def validate_queue(self, value: str) -> Queue:
         return Queue(value)

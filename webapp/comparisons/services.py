@@ -19,7 +19,7 @@ from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, Kind, Queue
+from webapp.jobs.models import USUAL_PRIORITY, Job, Kind, Queue
 from webapp.registry import services as registry
 from webapp.registry.models import Classifier, Dataset, Pair, Prompt, Readiness
 
@@ -40,6 +40,7 @@ class Spec:
     limit: int
     repeats: int
     queue: Queue
+    priority: int
 
     @property
     def sample_count(self) -> int:
@@ -79,6 +80,7 @@ def specify(
     limit: int | None = None,
     repeats: int = 1,
     queue: Queue = Queue.CPU,
+    priority: int = USUAL_PRIORITY,
 ) -> Spec:
     for role, model in (("target", pair.target), ("draft", pair.draft)):
         if model.state == Readiness.REFUSED:
@@ -98,6 +100,7 @@ def specify(
         limit=min(limit or there, there),
         repeats=repeats,
         queue=queue,
+        priority=priority,
     )
     if spec.sample_count > MOST_SAMPLES:
         raise Invalid(
@@ -139,6 +142,7 @@ def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None =
         title=name,
         by=by,
         total=spec.sample_count,
+        priority=spec.priority,
         device_count=spec.device_count,
     )
     comparison = Comparison.objects.create(

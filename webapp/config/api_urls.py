@@ -52,7 +52,7 @@ urlpatterns = [
     *noun("invitations", accounts.Invitations, many=LIST | CREATE, one=READ | DELETE),
     *noun("tokens", accounts.Tokens, many=LIST | CREATE, one=READ | DELETE),
     *noun("audit", accounts.Audit, many=LIST, one=READ),
-    *noun("jobs", jobs.JobsApi, many=LIST, one=READ, verbs=("retry",)),
+    *noun("jobs", jobs.JobsApi, many=LIST, one=READ | CHANGE, verbs=("retry",)),
     path(
         "jobs/<uuid:pk>/cancel/",
         jobs.JobsApi.as_view({"post": "cancel", "get": "may_cancel"}, basename="jobs"),

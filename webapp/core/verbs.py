@@ -30,6 +30,7 @@ VERBS = {  # by the page's route that the button's form is sent to
     "restore-view": Verb("Restore the view", "POST", "views-restore"),
     "run-demo": Verb("Run the demo", "POST", "comparisons-list"),
     "revoke-share": Verb("Revoke", "DELETE", "shares-detail"),
+    "prioritise-job": Verb("Set the priority", "PATCH", "jobs-detail"),
     "cancel-job": Verb("Cancel", "POST", "jobs-cancel"),
     "retry-job": Verb("Try again", "POST", "jobs-retry"),
     "pause-queue": Verb("Pause", "POST", "queues-pause"),

@@ -16,7 +16,7 @@ from webapp.accounts.rights import Right
 from webapp.core.api import Nouns
 from webapp.core.cursor import AFTER, WAIT, Bound, number
 from webapp.core.waiting import rest
-from webapp.jobs import line, log, pauses, serializers, services, telemetry
+from webapp.jobs import line, log, pauses, priorities, serializers, services, telemetry
 from webapp.jobs.models import Job, Kind, Queue, State, Worker
 
 EVENTS = Bound("limit", 500, 1, 500)
@@ -37,6 +37,12 @@ class JobsApi(Nouns):
 
     def get_serializer_class(self) -> Any:
         return serializers.JobRow if self.action == "list" else serializers.JobOut
+
+    @extend_schema(request=serializers.JobChanges, responses=serializers.JobOut)
+    def partial_update(self, request: Request, pk: UUID) -> Response:
+        """Another priority, while it waits."""
+        job = self.get_object()
+        return self.shown(priorities.prioritise(job=job, by=self.actor, **self.read(serializers.JobChanges)))
 
     @extend_schema(methods=["POST"], request=None, responses={202: serializers.JobOut})
     def cancel(self, request: Request, pk: UUID) -> Response:

@@ -41,7 +41,8 @@ def _is_somebody_before(job: Job, neighbours: list[Worker]) -> bool:
     busy = set(Job.objects.filter(state=State.RUNNING, worker__in=idle).values_list("worker", flat=True))
     if not set(idle) - busy:
         return False
-    first = Q(priority__gt=job.priority) | Q(priority=job.priority, created__lt=job.created)
+    older = Q(created__lt=job.created) & ~Q(team=job.team_id, priority__lt=job.priority)
+    first = older | Q(team=job.team_id, priority__gt=job.priority)
     waiting = _with_both().filter(first, state=State.QUEUED).exclude(queue__in=Pause.objects.values("queue"))
     return any(set(idle) - busy - set(one.refusals) for one in waiting)
 

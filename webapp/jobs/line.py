@@ -1,7 +1,7 @@
 """The line before a queue: who is next, where a job stands, when it may begin.
 
-Priority first; among equals the team with least running, then the team whose last turn is longest ago; in a team, the
-oldest job. So nobody's hundred jobs make another team wait for all of them.
+The team with least running is next, then the team whose last turn is longest ago; in a team, priority first, and among
+equals the oldest job. So nobody's hundred jobs, and nobody's urgent ones, make another team wait for all of them.
 """
 
 from __future__ import annotations
@@ -37,34 +37,27 @@ def next_job(queues: Sequence[str], worker: str) -> Job | None:
     """Locked where the database can, so that of two who look at once each gets another."""
     waiting = Job.objects.waiting().filter(queue__in=queues).exclude(queue__in=Pause.objects.values("queue"))
     waiting = waiting.exclude(refusals__has_key=worker)
-    first = waiting.first()
-    if first is None:
-        return None
-    equals = waiting.filter(priority=first.priority)
-    teams = list(equals.order_by().values_list("team_id", flat=True).distinct())
+    teams = list(waiting.order_by().values_list("team_id", flat=True).distinct())
     if len(teams) > 1:
-        equals = equals.filter(team_id=_Turns(teams).next(teams))
+        waiting = waiting.filter(team_id=_Turns(teams).next(teams))
     if connection.features.has_select_for_update_skip_locked:
-        equals = equals.select_for_update(skip_locked=True)
-    return equals.first()
+        waiting = waiting.select_for_update(skip_locked=True)
+    return waiting.first()
 
 
 def order(queue: str) -> list[UUID]:
     """All that wait there, in the order in which they will be claimed if nothing changes."""
-    rows = list(Job.objects.waiting().filter(queue=queue).values_list("priority", "team_id", "pk"))
-    turns = _Turns({team for _, team, _ in rows})
+    waiting: dict[UUID, deque[UUID]] = {}
+    for team, job in Job.objects.waiting().filter(queue=queue).values_list("team_id", "pk"):
+        waiting.setdefault(team, deque()).append(job)
+    turns = _Turns(waiting)
     line: list[UUID] = []
-    for priority in sorted({priority for priority, _, _ in rows}, reverse=True):
-        waiting: dict[UUID, deque[UUID]] = {}
-        for found, team, job in rows:
-            if found == priority:
-                waiting.setdefault(team, deque()).append(job)
-        while waiting:
-            team = turns.next(waiting)
-            turns.take(team)
-            line.append(waiting[team].popleft())
-            if not waiting[team]:
-                del waiting[team]
+    while waiting:
+        team = turns.next(waiting)
+        turns.take(team)
+        line.append(waiting[team].popleft())
+        if not waiting[team]:
+            del waiting[team]
     return line
 
 

@@ -1,13 +1,21 @@
-"""The only door to a job's log: its page, the API and scripts read here, each from a cursor of its own."""
+"""The only door to a job's log: written line by line, and read by its page, the API and scripts, each from a cursor."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
+
+from django.db.models import Max
 
 from webapp.core import nudges
 from webapp.jobs import line
 from webapp.jobs.models import Job, JobEvent, State
+
+
+def tell(job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> None:
+    last = JobEvent.objects.filter(job=job).aggregate(last=Max("seq"))["last"] or 0
+    JobEvent.objects.create(job=job, seq=last + 1, state=job.state, sentence=sentence, numbers=dict(numbers or {}))
 
 
 def read(*, job: UUID, after: int, limit: int) -> list[JobEvent]:

@@ -49,9 +49,12 @@ class Queue(models.TextChoices):
     GPU = "gpu", "GPU"
 
 
+LOWEST_PRIORITY, USUAL_PRIORITY, HIGHEST_PRIORITY = -10, 0, 10  # among the jobs of one team
+
+
 class Jobs(Owned):
     def waiting(self) -> Jobs:
-        """In the order in which they will be claimed."""
+        """In the order in which those of one team will be claimed."""
         return self.filter(state=State.QUEUED).order_by("-priority", "created", "pk")
 
 
@@ -62,7 +65,7 @@ class Job(Noun):
     queue = models.CharField(max_length=10, choices=Queue.choices)
     title = models.CharField(max_length=200)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
-    priority = models.SmallIntegerField(default=0)
+    priority = models.SmallIntegerField(default=USUAL_PRIORITY)
     attempt = models.PositiveSmallIntegerField(default=0)
     attempt_limit = models.PositiveSmallIntegerField(default=3)
     spared = models.PositiveSmallIntegerField(default=0)  # attempts in a row that were ended from outside
@@ -99,7 +102,9 @@ class Job(Noun):
                 condition=Q(state__in=FINAL, finished__isnull=False) | ~Q(state__in=FINAL) & Q(finished=None),
                 name="job_has_an_end_exactly_when_final",
             ),
-            models.CheckConstraint(condition=Q(priority__range=(-10, 10)), name="job_priority_is_bounded"),
+            models.CheckConstraint(
+                condition=Q(priority__range=(LOWEST_PRIORITY, HIGHEST_PRIORITY)), name="job_priority_is_bounded"
+            ),
             models.CheckConstraint(condition=Q(attempt__lte=F("attempt_limit")), name="job_attempts_are_limited"),
         ]
 

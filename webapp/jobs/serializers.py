@@ -9,7 +9,7 @@ from rest_framework import serializers
 from webapp.accounts.serializers import UserOut
 from webapp.core.api import Input, Output
 from webapp.jobs import line, pauses
-from webapp.jobs.models import Job, JobEvent, Reading, Worker
+from webapp.jobs.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, Job, JobEvent, Reading, Worker
 
 
 class PlaceOut(serializers.Serializer[Any]):
@@ -102,6 +102,20 @@ class TelemetryOut(serializers.Serializer[Any]):
 class CanCancel(serializers.Serializer[Any]):
     can_cancel = serializers.BooleanField()
     state = serializers.CharField()
+
+
+class Priority(serializers.IntegerField):
+    """Where a job stands among its team's own."""
+
+    def __init__(self, **options: Any) -> None:
+        told = "higher goes first among your team's jobs; above 0 is for owners"
+        super().__init__(min_value=LOWEST_PRIORITY, max_value=HIGHEST_PRIORITY, help_text=told, **options)
+
+
+class JobChanges(Input):
+    """What of a job may change while it waits."""
+
+    priority = Priority()
 
 
 class PauseIn(Input):

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Max
+from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -15,9 +15,9 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict
-from webapp.jobs import devices, line, log
+from webapp.jobs import devices, line, log, priorities
 from webapp.jobs import queue as broker
-from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Queue, State, Worker
+from webapp.jobs.models import FINAL, MOVES, USUAL_PRIORITY, Job, Kind, Queue, State, Worker
 
 LEASE = timedelta(seconds=20)
 TRIES = 3  # attempts that its own worker or engine ended, with no lasting part of the work done in between
@@ -30,9 +30,17 @@ MOST_WAITING = 1000  # per team
 
 @transaction.atomic
 def enqueue(
-    *, kind: Kind, queue: Queue, title: str, by: Actor, total: int = 0, priority: int = 0, device_count: int = 1
+    *,
+    kind: Kind,
+    queue: Queue,
+    title: str,
+    by: Actor,
+    total: int = 0,
+    priority: int = USUAL_PRIORITY,
+    device_count: int = 1,
 ) -> Job:
     by.require(Right.SUBMIT)
+    priorities.require_may_give(priority, by)
     if Job.objects.filter(team=by.home, state=State.QUEUED).count() >= MOST_WAITING:
         raise Conflict(
             f"{MOST_WAITING} jobs of your team wait already.", hint="Cancel some, or wait.", code="queue-full"
@@ -47,7 +55,7 @@ def enqueue(
         total_count=total,
         device_count=device_count,
     )
-    _tell(job, f"Submitted by {by.user}.")
+    log.tell(job, f"Submitted by {by.user}.")
     transaction.on_commit(lambda: broker.nudge(queue))
     return job
 
@@ -60,7 +68,7 @@ def cancel(*, job: Job, by: Actor) -> Job:
         audit.record(by, "cancelled", job)
     elif Job.objects.filter(pk=job.pk, state=State.RUNNING).update(is_cancel_asked=True):
         job.refresh_from_db()
-        _tell(job, f"{by.user} asks to cancel.")
+        log.tell(job, f"{by.user} asks to cancel.")
         log.nudge(job.pk)
         audit.record(by, "asked to cancel", job)
     else:
@@ -147,7 +155,7 @@ def progressed(*, job: Job, done: int) -> bool:
 def note(*, job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> None:
     """A line in the job's history, from the worker that holds it."""
     if _ours(job).select_for_update().exists():
-        _tell(job, sentence, numbers)
+        log.tell(job, sentence, numbers)
         log.nudge(job.pk)
 
 
@@ -286,11 +294,6 @@ def _move(
     if not row.update(state=to, reason=sentence, finished=finished, **changes):
         return False
     job.refresh_from_db()
-    _tell(job, sentence)
+    log.tell(job, sentence)
     log.nudge(job.pk)
     return True
-
-
-def _tell(job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> None:
-    last = JobEvent.objects.filter(job=job).aggregate(last=Max("seq"))["last"] or 0
-    JobEvent.objects.create(job=job, seq=last + 1, state=job.state, sentence=sentence, numbers=dict(numbers or {}))

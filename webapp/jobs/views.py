@@ -10,8 +10,9 @@ from django.shortcuts import redirect, render
 
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
+from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
-from webapp.jobs import line, pauses, services, telemetry
+from webapp.jobs import line, pauses, priorities, serializers, services, telemetry
 from webapp.jobs.models import Job, Kind, State, Worker
 
 
@@ -19,7 +20,7 @@ from webapp.jobs.models import Job, Kind, State, Worker
 def jobs(request: Asked) -> HttpResponse:
     rows = Job.objects.visible_to(request.actor).select_related("created_by")
     found = listing(
-        request, rows, search=("title",), ordering=("created", "state", "finished"),
+        request, rows, search=("title",), ordering=("created", "state", "finished", "priority"),
         filters={"state": State.values, "kind": Kind.values},
     )  # fmt: skip
     context = {
@@ -40,6 +41,19 @@ def job(request: Asked, id: UUID) -> HttpResponse:
         "machine": telemetry.facts(telemetry.read(found)),
     }
     return render(request, "jobs/job.html", context)
+
+
+@page(Right.SUBMIT, ("POST",))
+def prioritise(request: Asked, id: UUID) -> HttpResponse:
+    found = one(Job.objects.visible_to(request.actor), id)
+    form = Form(serializers.JobChanges, request)
+    changed = form.submit(lambda priority: priorities.prioritise(job=found, priority=priority, by=request.actor))
+    if changed is None:
+        told = [sentence for sentences in form.errors.values() for sentence in sentences]
+        messages.error(request, " ".join([*told, form.hint]).strip())
+    else:
+        messages.success(request, f"{changed.title} has priority {changed.priority} now.")
+    return redirect("job", id)
 
 
 @page(Right.SUBMIT, ("POST",))

@@ -10,7 +10,8 @@ from rest_framework import serializers
 from decoding.prompt_forms import FORMS
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
-from webapp.jobs.models import Queue
+from webapp.jobs.models import USUAL_PRIORITY, Queue
+from webapp.jobs.serializers import Priority
 from webapp.registry import prompt_sets
 from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt, TokenLengths
 from webapp.registry.sampling import SamplingFields
@@ -136,6 +137,7 @@ class NewTraining(ToBeTrained, SamplingFields):
         help_text="prompts to take of each split; all if empty",
     )  # fmt: skip
     queue = serializers.ChoiceField(choices=Queue.choices, required=False, default=Queue.CPU)
+    priority = Priority(required=False, default=USUAL_PRIORITY)
 
     def validate_queue(self, value: str) -> Queue:
         return Queue(value)

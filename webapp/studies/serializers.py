@@ -8,8 +8,8 @@ from rest_framework import serializers
 
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
-from webapp.jobs.models import Kind, Queue
-from webapp.jobs.serializers import JobOut, JobRow
+from webapp.jobs.models import USUAL_PRIORITY, Kind, Queue
+from webapp.jobs.serializers import JobOut, JobRow, Priority
 from webapp.registry.models import Dataset, Pair
 from webapp.registry.sampling import SamplingFields
 from webapp.studies.models import KINDS, Study
@@ -38,6 +38,7 @@ class NewStudy(Input):
     )  # fmt: skip
     sampling = StudySampling(required=False)
     queue = serializers.ChoiceField(choices=Queue.choices, required=False, default=Queue.CPU)
+    priority = Priority(required=False, default=USUAL_PRIORITY)
 
     def validate_kind(self, value: str) -> Kind:
         return Kind(value)

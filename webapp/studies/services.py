@@ -14,7 +14,7 @@ from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, Kind, Queue
+from webapp.jobs.models import USUAL_PRIORITY, Job, Kind, Queue
 from webapp.registry import services as registry
 from webapp.registry.models import Dataset, Pair, Readiness
 from webapp.studies.models import Study
@@ -39,6 +39,7 @@ def launch(
     lookahead: int = 5,
     sampling: Mapping[str, Any] | None = None,
     queue: Queue = Queue.CPU,
+    priority: int = USUAL_PRIORITY,
 ) -> Study:
     """Put it in the queue. Nothing is decoded here."""
     by.require(Right.SUBMIT)
@@ -46,7 +47,7 @@ def launch(
     count = _prompt_count(dataset, split, limit)
     found = _sampling(sampling or {})
     name = name or f"{kind.label}: {pair.name} on {dataset.name}"[:200]
-    job = jobs.enqueue(kind=kind, queue=queue, title=name, by=by, total=count)
+    job = jobs.enqueue(kind=kind, queue=queue, title=name, by=by, total=count, priority=priority)
     study = Study.objects.create(
         team=by.home,
         created_by=by.user,

@@ -20,7 +20,7 @@ from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Queue, State, 
 
 
 def enqueue(world, title="one", **options):
-    return services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title=title, by=world.actor(world.bob), **options)
+    return services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title=title, by=world.actor(world.alice), **options)
 
 
 def claim(worker="w1"):

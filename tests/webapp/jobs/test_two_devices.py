@@ -75,7 +75,7 @@ def test_what_came_before_it_or_is_more_urgent_goes_first(world, workers):
     enqueue(bob, Queue.GPU, device_count=2)
     assert claim("cpu-1") == before
     services.succeed(job=Job.objects.get(pk=before.pk, state="running"))
-    urgent = enqueue(bob, Queue.CPU, "urgent", priority=5)
+    urgent = enqueue(world.actor(world.alice), Queue.CPU, "urgent", priority=5)
     assert claim("cpu-1") == urgent
 
 

@@ -1,0 +1,37 @@
+"""Where a job stands among those of its team. Between teams it says nothing: they take turns, however urgent a job."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from webapp.accounts import audit
+from webapp.accounts.actor import Actor
+from webapp.accounts.rights import Right
+from webapp.core.problems import Conflict, Forbidden
+from webapp.jobs import log
+from webapp.jobs.models import USUAL_PRIORITY, Job, State
+
+
+@transaction.atomic
+def prioritise(*, job: Job, priority: int, by: Actor) -> Job:
+    """Another place among the jobs of its team, while it waits."""
+    by.require(Right.SUBMIT)
+    require_may_give(max(priority, job.priority), by)
+    if not Job.objects.filter(pk=job.pk, state=State.QUEUED).update(priority=priority):
+        job.refresh_from_db()
+        raise Conflict(f"This job is {job.state}; a priority only matters while it waits.", code="job-does-not-wait")
+    job.refresh_from_db()
+    log.tell(job, f"{by.user} gives it priority {priority}.")
+    log.nudge(job.pk)
+    audit.record(by, "prioritised", job, priority=priority)
+    return job
+
+
+def require_may_give(priority: int, by: Actor) -> None:
+    """Whoever submits may let a job stand back; what makes the rest of the team wait is for its owners."""
+    if priority > USUAL_PRIORITY and not by.can_admin:
+        raise Forbidden(
+            f"Only owners may put a job before others of their team, with a priority above {USUAL_PRIORITY}.",
+            field="priority",
+            hint="Ask one, or with a token of an owner, use one of scope admin.",
+        )
