@@ -28,8 +28,8 @@ from decoding.summary import (
     report,
     sample_from_events,
     speedup,
-    verdict,
 )
+from decoding.verdict import verdict
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "two_rounds.jsonl"
 TWO_ROUNDS: list[Event] = [

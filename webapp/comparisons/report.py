@@ -1,4 +1,4 @@
-"""What a comparison has shown so far: the verdict and a row per strategy, by decoding.summary and nobody else."""
+"""What a comparison has shown so far: verdict and rows, by decoding.verdict, decoding.summary and nobody else."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.core.cache import cache
 
 from decoding import summary
 from decoding.summary import AUTOREGRESSIVE
+from decoding.verdict import leader, verdict
 from webapp.comparisons.losses import losses
 from webapp.comparisons.models import Comparison, Sample
 from webapp.core.problems import Invalid
@@ -45,9 +46,7 @@ def report(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, 
         strategy["noisy_count"] = noisy[strategy["label"]]
     is_noisy = _is_noisy(strategies, baseline)
     return {
-        "verdict": summary.verdict(
-            [{**row, "label": row["name"]} for row in strategies], names[baseline], is_noisy=is_noisy
-        ),
+        "verdict": verdict([{**row, "label": row["name"]} for row in strategies], names[baseline], is_noisy=is_noisy),
         "is_noisy": is_noisy,
         "baseline": baseline,
         "samples": len(samples),
@@ -60,7 +59,7 @@ def report(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, 
 
 def _is_noisy(strategies: list[dict[str, Any]], baseline: str) -> bool:
     """Whether too many of the samples that the verdict compares were decoded while others used the machine."""
-    best = summary.leader(strategies, baseline)
+    best = leader(strategies, baseline)
     compared = [row for row in strategies if best and row["label"] in (best["label"], baseline)]
     return sum(row["noisy_count"] for row in compared) > NOISY_SHARE * sum(row["sample_count"] for row in compared)
 

@@ -11,7 +11,8 @@ from typing import Any, TextIO
 from decoding.chance import CHANCE_VERSION
 from decoding.comparison import WARM_UP_TOKENS
 from decoding.prompts import Prompt
-from decoding.summary import DEFINITIONS, DEFINITIONS_VERSION, Sample, report, verdict
+from decoding.summary import DEFINITIONS, DEFINITIONS_VERSION, Sample, report
+from decoding.verdict import verdict
 from webapp.core.version import version
 from worker.terminal.arguments import Asked
 
