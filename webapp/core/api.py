@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from decoding.errors import meant
-from webapp.core import answers
+from webapp.core import answers, bounds
 from webapp.core.answers import Given
 from webapp.core.problems import Invalid, NotFound, Stale
 
@@ -30,13 +30,17 @@ class Input(serializers.Serializer[Any]):
             raise serializers.ValidationError(self.no_object(data))
         if unknown := sorted(set(data) - set(self.fields)):
             known = ", ".join(self.fields) or "nothing"
-            told = {name: f"This is not known here; known are {known}.{meant(name, self.fields)}" for name in unknown}
-            raise serializers.ValidationError(told)
+            raise serializers.ValidationError(
+                {name: f"This is not known here; known are {known}.{meant(name, self.fields)}" for name in unknown}
+            )
         if self.context.get("is_json"):
-            misfits = {name: told for name in data if (told := _misfit(self.fields[name], data[name]))}
+            misfits = {name: why for name in data if (why := _misfit(self.fields[name], data[name]))}
             if misfits:
                 raise serializers.ValidationError(misfits)
-        return super().to_internal_value(data)
+        try:
+            return super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            raise serializers.ValidationError(bounds.told(self.fields, data, error.detail)) from None
 
     def no_object(self, data: Any) -> str:
         return f"This is {_brief(data)}, where an object is due, which may hold {', '.join(self.fields)}."

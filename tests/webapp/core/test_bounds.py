@@ -1,0 +1,44 @@
+"""What is out of bounds is told with its field, the value that came, and the bounds it must keep."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.webapp import make
+
+SHA = "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("address", "body", "field", "told"),
+    [
+        ("invitations", {"days": 91}, "days", "This is 91; it must be from 1 to 90."),
+        ("invitations", {"days": -3}, "days", "This is -3; it must be from 1 to 90."),
+        ("teams", {"name": "x" * 81}, "name", "This has 81 characters; it must have at most 80."),
+        ("uploads", {"name": "x", "files": [{"path": "a", "size": -1, "chunks": []}]}, "files.0.size",
+         f"This is -1; it must be from 0 to {1 << 40}."),
+        ("uploads", {"name": "x", "files": [{"path": "a", "size": 1, "chunks": ["ab"]}]}, "files.0.chunks.0",
+         "This has 2 characters; it must have 64."),
+        ("uploads", {"name": "x", "files": [{"path": "a", "size": 1, "chunks": [SHA] * 100_001}]}, "files.0.chunks",
+         "This has 100001 entries; it must have at most 100000."),
+        ("comparisons", {"sampling": {"temperature": 99}}, "sampling.temperature",
+         "This is 99; it must be from 0.0 to 10.0."),
+    ],
+)  # fmt: skip
+def test_the_api_says_what_came_and_what_may_come(world, address, body, field, told):
+    answer = world.api(world.alice).post(f"/api/v1/{address}/", body)
+    assert answer.status_code == 400
+    assert {"field": field, "detail": told} in [
+        {"field": each["field"], "detail": each["detail"]} for each in answer.json()["errors"]
+    ]
+
+
+def test_so_does_the_form(world):
+    by = world.actor(world.alice)
+    pair, dataset = make.pair(by), make.dataset(by)
+    page = world.page(world.alice)
+    assert (
+        "This is 91; it must be from 1 to 90." in page.post("/team/", {"role": "member", "days": "91"}).content.decode()
+    )
+    launched = page.post("/comparisons/new/", {"pair": pair.pk, "dataset": dataset.pk, "repeats": "101"})
+    assert "This is 101; it must be from 1 to 100." in launched.content.decode()

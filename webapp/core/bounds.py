@@ -1,0 +1,43 @@
+"""What lies outside the bounds of a field, told with the value that came and the bounds it must keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
+
+_OF_SIZE = {"min_value", "max_value"}
+_OF_LENGTH = {"min_length", "max_length"}
+
+
+def told(fields: Any, data: Any, errors: Any) -> Any:
+    """The errors of a body, field by field: those of bounds in our words, the others as they are."""
+    return {name: _told(fields.get(name), data.get(name), inner) for name, inner in errors.items()}
+
+
+def _told(field: Any, value: Any, errors: Any) -> Any:
+    if isinstance(errors, dict) and isinstance(field, serializers.ListField):
+        return {index: _told(field.child, value[index], inner) for index, inner in errors.items()}
+    if isinstance(errors, list):
+        return [_sentence(field, value, error) for error in errors]
+    return errors
+
+
+def _sentence(field: Any, value: Any, error: Any) -> Any:
+    match getattr(error, "code", ""):
+        case code if code in _OF_SIZE:
+            told = f"This is {value}; it must be {_between(field.min_value, field.max_value)}."
+        case code if code in _OF_LENGTH:
+            things = "characters" if isinstance(field, serializers.CharField) else "entries"
+            between = _between(field.min_length, field.max_length)
+            told = f"This has {len(value)} {things}; it must have {between}."
+        case _:
+            return error
+    return ErrorDetail(told, error.code)
+
+
+def _between(low: Any, high: Any) -> str:
+    if low is None or high is None:
+        return f"at most {high}" if low is None else f"at least {low}"
+    return str(low) if low == high else f"from {low} to {high}"
