@@ -32,6 +32,7 @@ const fits = (node, wanted) => (wanted.name ? drawn.get(node)?.name === wanted.n
 const begun = (wanted, place) => (wanted.name ? document.createElementNS(place.namespaceURI, wanted.name) : new Text(wanted));
 
 function dress(element, wanted) {
+  if (drawn.get(element) === wanted) return;
   const was = drawn.get(element)?.attributes ?? {};
   for (const key of Object.keys(was)) if (!(key in wanted.attributes)) element.removeAttribute(key);
   for (const [key, value] of Object.entries(wanted.attributes)) if (was[key] !== value) element.setAttribute(key, value);

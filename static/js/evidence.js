@@ -2,6 +2,7 @@
 
 import { become, sketch } from "./become.js";
 import { mark, set } from "./svg.js";
+import { say } from "./race.js";
 import { ticks } from "./stats.js";
 
 const ROW = 40, AXIS = 24, LEFT = 48;
@@ -27,14 +28,18 @@ export function forest(picture, strategies, paired) {
   const height = rows.length * ROW + AXIS;
   size(picture, width, height);
   const middle = (i) => i * ROW + ROW / 2;
+  const points = rows.map((row, i) => (paired.get(row.number) ?? []).map(({ prompt, ratio }) =>
+    ({ prompt, ratio, x: x(ratio), y: middle(i) + jitter(prompt) * 10 })));
   become(picture,
+    sketch("title"),
     sketch("g", {}, ...ticks(most, Math.max(3, Math.round(width / 120))).filter((value) => value >= least).map((value) =>
       sketch("g", {}, sketch("path", { class: value === 1 ? "one" : "rule", d: `M${x(value)},0V${height - AXIS}` }),
         sketch("text", { x: x(value), y: height - 6, "text-anchor": "middle" }, `${value}×`)))),
     sketch("path", { class: "one", d: `M${x(1)},0V${height - AXIS}` }),
-    sketch("g", {}, ...rows.map((row, i) => dots(row, paired.get(row.number) ?? [], x, middle(i)))),
+    sketch("g", {}, ...rows.map((row, i) => dots(row, points[i]))),
     sketch("g", {}, ...rows.map((row, i) => forestRow(row, x, middle(i)))),
   );
+  tell(picture, points.flat());
 }
 
 function forestRow(row, x, y) {
@@ -45,9 +50,31 @@ function forestRow(row, x, y) {
     gain ? mark(row.strategy, 7, x(gain.median), y, sketch) : null);
 }
 
-const dots = (row, points, x, y) => sketch("g", { class: `s-${row.strategy}` }, ...points.map(({ prompt, ratio }) =>
-  sketch("circle", { class: "prompt", r: 2.5, cx: x(ratio), cy: y + jitter(prompt) * 10 },
-    sketch("title", {}, `prompt ${prompt}: ${ratio.toFixed(2)}×`))));
+/** One shape for all dots of a strategy, a mark at each of its corners: in an hour there may be thousands. */
+function dots(row, points) {
+  const mark = `dot-${row.number}`, places = points.map(({ x, y }) => `${x.toFixed(1)},${y.toFixed(1)}`);
+  return sketch("g", { class: `s-${row.strategy}` },
+    sketch("marker", { id: mark, refX: 2.5, refY: 2.5, markerWidth: 5, markerHeight: 5, markerUnits: "userSpaceOnUse" },
+      sketch("circle", { class: "prompt", cx: 2.5, cy: 2.5, r: 2.5 })),
+    sketch("path", { class: "prompts", d: places.length ? `M${places.join("L")}` : null,
+      "marker-start": `url(#${mark})`, "marker-mid": `url(#${mark})`, "marker-end": places.length > 1 ? `url(#${mark})` : null }));
+}
+
+/** Under the pointer, which prompt a dot is. */
+function tell(picture, points) {
+  if (!told.has(picture)) {
+    picture.addEventListener("pointermove", ({ clientX, clientY }) => {
+      const { left, top } = picture.getBoundingClientRect();
+      const away = ({ x, y }) => Math.hypot(left + x - clientX, top + y - clientY);
+      const [nearest] = told.get(picture).filter((point) => away(point) < NEAR).sort((a, b) => away(a) - away(b));
+      say(picture.querySelector("title"), nearest ? `prompt ${nearest.prompt}: ${nearest.ratio.toFixed(2)}×` : "");
+    });
+  }
+  told.set(picture, points);
+}
+
+const NEAR = 5;
+const told = new WeakMap(); // picture → the dots in it
 
 /** Dots of close prompts side by side, always in the same place. */
 const jitter = (prompt) => ((prompt * 0.618034) % 1) * 2 - 1;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -10,7 +12,7 @@ from tests.webapp.browser.test_comparison_page import choose, mode, path_of, sho
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-CHARTED = "#forest .prompt, #forest .interval, #positions .line, #waterfall .bar, #histogram .bar"
+CHARTED = "#forest .prompts, #forest .interval, #positions .line, #waterfall .bar, #histogram .bar"
 
 
 def test_more_samples_change_the_charts_elements_instead_of_making_them_anew(open_page, worker):
@@ -18,8 +20,9 @@ def test_more_samples_change_the_charts_elements_instead_of_making_them_anew(ope
     for _ in STRATEGIES:
         worker.begin().finish()
     page = open_page(path_of(worker))
-    dots = page.locator("#forest .prompt")
+    dots = page.locator("#forest .prompts")
     expect(dots).to_have_count(len(STRATEGIES) - 1)
+    assert dots.evaluate_all("all => all.map((each) => each.getAttribute('d').split('L').length)") == [1] * dots.count()
     expect(page.locator("#waterfall .bar").first).to_be_attached()
     page.click("[data-twin='forest'] summary")
     expect(page.locator("[data-twin='forest'] tbody tr")).to_have_count(1)
@@ -27,8 +30,8 @@ def test_more_samples_change_the_charts_elements_instead_of_making_them_anew(ope
 
     for _ in STRATEGIES:
         worker.begin().finish()
-    expect(dots).to_have_count(2 * (len(STRATEGIES) - 1))
     expect(page.locator("[data-twin='forest'] tbody tr")).to_have_count(2)
+    assert dots.evaluate_all("all => all.map((each) => each.getAttribute('d').split('L').length)") == [2] * dots.count()
     assert page.evaluate("were.length > 10 && were.every((each) => each.isConnected)")
 
 
@@ -50,6 +53,20 @@ def test_one_canvas_draws_the_lines_of_every_heat_and_another_theme_another(open
     page.emulate_media(color_scheme="dark")
     expect(ends).to_have_count(len(STRATEGIES))
     assert not canvas.evaluate("canvas => canvas.isConnected")
+
+
+def test_a_dot_says_which_prompt_it_is(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker))
+    dots = page.locator("#forest .prompts").first
+    dots.scroll_into_view_if_needed()
+    place = page.locator("#forest").bounding_box()
+    x, y = (float(at) for at in dots.get_attribute("d").removeprefix("M").split("L")[0].split(","))
+    page.mouse.move(place["x"] + x, place["y"] + y)
+    expect(page.locator("#forest > title")).to_have_text(re.compile(r"^prompt \d+: \d\.\d\d×$"))
+    page.mouse.move(place["x"] + 2, place["y"] + 2)
+    expect(page.locator("#forest > title")).to_have_text("")
 
 
 def test_an_element_becomes_what_is_wanted_whatever_it_was(open_page):
