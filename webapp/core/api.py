@@ -62,7 +62,7 @@ def _misfit(field: Any, value: Any) -> str:
         return next(filter(None, (_misfit(field.child, each) for each in value)), "")
     if isinstance(field, serializers.ChoiceField) and value not in ("", None) and str(value) not in field.choices:
         known = [str(choice) for choice in field.choices]
-        return f"This is {_brief(value)}, which is not one of {', '.join(known)}.{meant(value, known)}"
+        return f"This is {_brief(value)}, which is not one of {', '.join(known)}.{meant(str(value), known)}"
     for kind, types, name in _IN_JSON:
         if isinstance(field, kind) and value is not None and type(value) not in types:
             return f"This is {_brief(value)}, where {name} is due."

@@ -99,3 +99,10 @@ def test_a_comparison_asked_for_wrongly_is_told_where_what_and_what_else(world, 
 def test_a_query_parameter_that_is_nearly_one_is_named(world):
     told = world.api(world.alice).get("/api/v1/comparisons/?sate=queued").json()
     assert told["field"] == "sate" and told["detail"].endswith("Did you mean state?")
+
+
+@pytest.mark.parametrize("role", [{}, [], {"a": 1}, 1, True, [["owner"]]])
+def test_a_choice_that_is_no_text_is_refused_in_words(world, role):
+    answer = world.api(world.alice).post("/api/v1/invitations/", {"role": role})
+    assert (answer.status_code, answer.json()["field"]) == (400, "role")
+    assert "is not one of owner, member, viewer" in answer.json()["detail"]
