@@ -136,7 +136,7 @@ def keep_a_view(typist) -> None:
     typist.goes_to("r", "Runs")
     typist.picks("strategy", "s")
     expect(page).to_have_url(re.compile("strategy=static"))
-    typist.presses("Enter", "summary:text('Keep this view')")
+    typist.presses("Enter", ".keep summary")
     write(page, ".keep [name=name]", "all static")
     page.keyboard.press("Enter")
     typist.presses("Enter", ".view a:text('all static')")

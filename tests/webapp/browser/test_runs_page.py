@@ -81,7 +81,7 @@ def test_columns_filters_and_views_by_keyboard(open_page, measured):
     page.select_option("select[name=strategy]", "static")
     expect(rows(page)).to_have_count(1)
     expect(page).to_have_url(re.compile(r"/runs/\?strategy=static(&column=\w+)*$"))
-    page.get_by_text("Keep this view").click()
+    page.click(".keep summary")
     page.get_by_label("Name of the view").fill("only static")
     page.keyboard.press("Enter")
     expect(page.locator(".view a")).to_have_text("only static")

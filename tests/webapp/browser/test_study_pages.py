@@ -97,7 +97,7 @@ def test_a_study_is_cancelled_on_its_page_and_says_so(open_page, ready, hands):
     expect(page.locator("[data-work-reason]")).to_contain_text("No worker listens")
     page.click("text=Cancel")
     expect(page.locator(".note.warning")).to_contain_text("Cancelled by bob before it began.")
-    expect(page.locator("text=Try again")).to_be_visible()
+    expect(page.locator("button", has_text="Try again")).to_be_visible()
 
 
 def test_the_threshold_is_explored_by_keyboard_and_compared_with(open_page, ready, hands):
