@@ -57,7 +57,7 @@ function table(chart) {
   return html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Both charts as a table" }, html("table", {},
     html("thead", {}, html("tr", {}, ...heads.map((head, i) => html("th", { scope: "col", class: i > 1 ? "num" : null }, head)))),
     html("tbody", {}, ...chart.runs.map((run) => html("tr", {},
-      html("th", { scope: "row" }, html("a", { href: run.address }, run.label)), html("td", {}, run.comparison),
+      html("th", { scope: "row" }, html("a", { href: run.address }, run.name)), html("td", {}, run.comparison),
       ...chart.axes.map((axis) => html("td", { class: "num" }, written(run.values[axis.name], axis.kind))),
       html("td", { class: "num" }, run.is_on_line ? "yes" : run.is_ranked ? "no" : "not ranked"))))));
 }

@@ -47,17 +47,17 @@ function draw(place, { points, changes }) {
 
 function lines(points, x, y, end) {
   const named = [];
-  return [...pieces(points)].map(([label, parts]) => {
+  return [...pieces(points).values()].map((parts) => {
     const last = parts.at(-1).at(-1), at = y(last.speedup) + 4;
     const hasRoom = end < x(last.at) + 200 && !named.some((other) => Math.abs(other - at) < 14);
     if (hasRoom) named.push(at);
     return svg("g", { class: `s-${last.strategy}${last.role === "ranked" || last.role === "baseline" ? "" : " unranked"}` },
       ...parts.map((part) => svg("path", { class: "line", d: `M${part.map((point) => `${x(point.at).toFixed(1)},${y(point.speedup).toFixed(1)}`).join("L")}` })),
       ...parts.flat().map((point) => svg("a", { href: point.address, class: `run${point.is_noisy ? " unranked" : ""}`, tabindex: -1 },
-        svg("title", {}, `${point.label}: ${point.speedup.toFixed(2)}× on ${point.at.slice(0, 10)}, ${point.device}`),
+        svg("title", {}, `${point.name}: ${point.speedup.toFixed(2)}× on ${point.at.slice(0, 10)}, ${point.device}`),
         point.low === null ? null : svg("path", { class: "interval", d: `M${x(point.at)},${y(point.low)}V${y(point.high)}` }),
         mark(point.strategy, 5, x(point.at), y(point.speedup)))),
-      hasRoom && end + 90 < 4000 ? svg("text", { class: "name", x: end + 4, y: at }, label) : null);
+      hasRoom && end + 90 < 4000 ? svg("text", { class: "name", x: end + 4, y: at }, last.name) : null);
   });
 }
 

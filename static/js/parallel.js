@@ -74,7 +74,7 @@ export class Parallel {
       return step;
     }).join("");
     return svg("path", { class: `line s-${run.strategy}${run.is_ranked ? "" : " unranked"}`, d },
-      svg("title", {}, `${run.label} of ${run.comparison}`));
+      svg("title", {}, `${run.name} of ${run.comparison}`));
   }
 
   #axis(axis) {

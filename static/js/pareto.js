@@ -46,7 +46,7 @@ const fixed = (value) => Number(value.toFixed(1));
 function point(run, x, y) {
   const doubt = has(run.low) ? ` (${run.low.toFixed(2)} to ${run.high.toFixed(2)})` : "";
   return svg("a", { href: run.address, class: `run s-${run.strategy}${run.is_ranked ? "" : " unranked"}${run.is_newest ? "" : " earlier"}`, tabindex: -1 },
-    svg("title", {}, `${run.label}: ${run.values.speedup.toFixed(2)}×${doubt}, ${run.comparison}${run.is_noisy ? ", noisy" : ""}`),
+    svg("title", {}, `${run.name}: ${run.values.speedup.toFixed(2)}×${doubt}, ${run.comparison}${run.is_noisy ? ", noisy" : ""}`),
     has(run.low) ? svg("path", { class: "interval", d: `M${x},${y(run.low)}V${y(run.high)}` }) : null,
     mark(run.strategy, run.is_on_line ? 7 : 5, x, y(run.values.speedup)));
 }
@@ -56,11 +56,11 @@ function labels(line, name, x, y, width) {
   const taken = [];
   const shown = [];
   for (const run of [...line].reverse()) {
-    const length = run.label.length * 7, left = x(run.values[name]) + 10, top = y(run.values.speedup) - 8;
+    const length = run.name.length * 7, left = x(run.values[name]) + 10, top = y(run.values.speedup) - 8;
     const at = left + length > width ? left - length - 20 : left;
     if (taken.some(([l, r, t]) => at < r && at + length > l && Math.abs(top - t) < 14)) continue;
     taken.push([at, at + length, top]);
-    shown.push(svg("text", { class: "name", x: at, y: top }, run.label));
+    shown.push(svg("text", { class: "name", x: at, y: top }, run.name));
   }
   return shown;
 }

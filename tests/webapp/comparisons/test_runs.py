@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import importlib
 import io
 
@@ -18,6 +19,7 @@ from webapp.comparisons.across import charts, filters
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample, SavedView
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
+from webapp.registry import classifying
 
 
 def ended(by, **changes):
@@ -49,6 +51,24 @@ def test_figures_are_the_report_s_own(world, ready):
         assert kept.tokens_per_s == row["tokens_per_s"] and kept.draft_share == row["draft_share"]
         assert kept.sample_count == 3
     assert Figures.objects.get(run__strategy="static").draft_passes == 3 * 2 / (3 * 3)
+
+
+def test_a_run_is_called_by_its_classifier_s_name_not_by_an_id(world, ready):
+    by = world.actor(world.bob)
+    kept = classifying.add_classifier(
+        name="Ours & theirs", pair=ready["pair"], upload=make.upload(by, make.card()), by=by
+    )
+    ended(by, **ready, strategies=[{"strategy": "disco", "params": {"classifier": str(kept.pk), "cap": 9}}])
+    Figures.objects.update(noisy_count=0)
+    client, name = world.page(world.bob), "disco:priced,cap=9 with Ours & theirs"
+    for address, place in (("/runs/", "in_words"), (f"/pairs/{ready['pair'].pk}/history/", "sentence")):
+        answer = client.get(address)
+        assert name in answer.context[place]
+        assert f"</svg>{html.escape(name)}" in answer.content.decode()
+    runs = [*client.get("/runs/").context["chart"]["runs"], *answer.context["history"]["points"]]
+    assert {run["name"] for run in runs} == {"autoregressive", name}
+    Run.objects.filter(strategy="disco").update(params={"classifier": str(ready["pair"].pk), "cap": 9})
+    assert Run.objects.get(strategy="disco").label in client.get("/runs/").context["in_words"], "one that is gone"
 
 
 def test_intervals_that_were_once_made_of_few_prompts_are_forgotten(world, ready):

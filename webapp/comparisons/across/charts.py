@@ -11,6 +11,7 @@ from django.db.models import Count, Max
 from django.urls import reverse
 
 from decoding.spec import STRATEGIES
+from webapp.comparisons.across import naming
 from webapp.comparisons.across.columns import AXES, COSTS, Column
 from webapp.comparisons.across.filters import points
 from webapp.comparisons.models import Conditions, Figures, Run, RunQuerySet
@@ -94,11 +95,12 @@ def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> di
     on_line = front([(pk, spent, gain) for pk, spent, gain in known if spent is not None and gain is not None])
     shown = {run.pk for run in ({run.label: run for run in reversed(found)} | newest).values()}
     axes = [axis for axis in AXES if _tells_apart(axis, found)]
+    names = naming.names_of(found)
     return {
         "cost": {"name": cost, "title": COSTS[cost]},
         "axes": [{"name": axis.name, "title": axis.title, "kind": axis.kind} for axis in axes],
         "runs": [
-            _point(run, axes)
+            _point(run, names[run.pk], axes)
             | {
                 "is_ranked": is_ranked(run, run.figures, noisy_too),
                 "is_newest": run.pk in shown,
@@ -115,11 +117,12 @@ def _tells_apart(axis: Column, runs: Sequence[Run]) -> bool:
     return len(values) > (1 if axis.source.startswith("params__") else 0)
 
 
-def _point(run: Run, axes: Sequence[Column]) -> dict[str, Any]:
+def _point(run: Run, name: str, axes: Sequence[Column]) -> dict[str, Any]:
     figures = run.figures
     return {
         "id": str(run.pk),
         "label": run.label,
+        "name": name,
         "strategy": run.strategy,
         "comparison": run.comparison.name,
         "address": reverse("comparison", args=[run.comparison_id]),
@@ -141,7 +144,7 @@ def in_words(chart: dict[str, Any]) -> str:
     line = sorted((run for run in runs if run["is_on_line"]), key=lambda run: run["values"]["speedup"])
     if not line:
         return f"{_count(len(runs), 'run')}, and none to rank: all are {OUT}."
-    steps = [f"{run['label']} {times(run['values']['speedup'], run['low'], run['high'])}" for run in line]
+    steps = [f"{run['name']} {times(run['values']['speedup'], run['low'], run['high'])}" for run in line]
     out = sum(not run["is_ranked"] for run in runs)
     words = f"{_count(len(runs), 'run')}. On the line, from the cheapest draft to the fastest: {'; '.join(steps)}."
     if out:

@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Count, Max
 from django.urls import reverse
 
+from webapp.comparisons.across import naming
 from webapp.comparisons.across.charts import times
 from webapp.comparisons.models import Conditions, Run, RunQuerySet
 
@@ -51,15 +52,17 @@ def history(rows: RunQuerySet, question: str) -> dict[str, Any]:
     """The newest runs on one question, oldest first."""
     found = rows.filter(figures__conditions__question=question, figures__speedup__isnull=False)
     newest = list(found.order_by("-comparison__created", "-number")[:MOST_RUNS])
-    points = [_point(run) for run in reversed(newest)]
+    names = naming.names_of(newest)
+    points = [_point(run, names[run.pk]) for run in reversed(newest)]
     return {"points": points, "changes": _changes(points), "is_cut": len(newest) == MOST_RUNS}
 
 
-def _point(run: Run) -> dict[str, Any]:
+def _point(run: Run, name: str) -> dict[str, Any]:
     figures = run.figures
     return {
         "run": str(run.pk),
         "label": run.label,
+        "name": name,
         "strategy": run.strategy,
         "role": run.choice.spec.role,
         "comparison": run.comparison.name,
@@ -95,14 +98,14 @@ def in_words(shown: dict[str, Any]) -> str:
     if len(by_label) > 1 and len(days) == 1 and all(len(points) == 1 for points in by_label.values()):
         return f"Each strategy was measured once, on {days.pop()}: what changes over time shows once they run again."
     sentences = []
-    for label, points in by_label.items():
-        first, last = points[0], points[-1]
+    for points in by_label.values():
+        first, last, name = points[0], points[-1], points[-1]["name"]
         now = times(last["speedup"], last["low"], last["high"])
         if len(points) == 1:
-            sentences.append(f"{label} was measured once, on {first['at']:%Y-%m-%d}: {now}.")
+            sentences.append(f"{name} was measured once, on {first['at']:%Y-%m-%d}: {now}.")
         else:
             was = times(first["speedup"], first["low"], first["high"])
-            sentences.append(f"{label} went from {was} on {first['at']:%Y-%m-%d} to {now} on {last['at']:%Y-%m-%d}.")
+            sentences.append(f"{name} went from {was} on {first['at']:%Y-%m-%d} to {now} on {last['at']:%Y-%m-%d}.")
     for change in shown["changes"][-MOST_CHANGES:]:
         what = "hardware" if change["kind"] == "device" else "versions"
         sentences.append(

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
-from webapp.comparisons.across import charts, columns, filters, history, saved, serializers
+from webapp.comparisons.across import charts, columns, filters, history, naming, saved, serializers
 from webapp.comparisons.across.charts import Group
 from webapp.comparisons.models import Conditions, Run, SavedView
 from webapp.core.forms import Form
@@ -40,12 +40,13 @@ def runs(request: Asked) -> HttpResponse:
     pages = Paginator(wanted, PAGE_ROWS)
     now = pages.get_page(request.GET.get("page"))
     on_page = part(wanted, (now.number - 1) * PAGE_ROWS, now.number * PAGE_ROWS)
+    names = naming.names_of(on_page)
     context = {
         "asked": asked,
         "choices": _choices(known),
         "columns": [(column, column in shown) for column in columns.COLUMNS.values()],
         "shown": shown,
-        "rows": [_row(run, shown, found) for run in on_page],
+        "rows": [{**_row(run, shown, found), "name": names[run.pk]} for run in on_page],
         "list": {
             "total": pages.count,
             "previous": now.previous_page_number() if now.has_previous() else None,

@@ -1,0 +1,27 @@
+"""Runs of many comparisons as people read them. A label tells classifiers apart by the first part of their ids, which
+says nothing to anybody; here they are called by name."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from uuid import UUID
+
+from webapp.comparisons.models import Run
+from webapp.registry.models import Classifier
+
+
+def names_of(runs: Sequence[Run]) -> dict[UUID, str]:
+    """In one reading, and none where no classifier decides."""
+    ids = {run.params["classifier"] for run in runs if run.params.get("classifier")}
+    known = dict(Classifier.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
+    called = {str(pk): name for pk, name in known.items()}
+    return {run.pk: _name(run, called.get(run.params.get("classifier", ""))) for run in runs}
+
+
+def _name(run: Run, classifier: str | None) -> str:
+    if classifier is None:  # none decides, or it is gone
+        return run.label
+    usual = {param.name: param.default for param in run.choice.spec.params}
+    rest = dataclasses.replace(run.choice, params={**run.params, "classifier": usual["classifier"]})
+    return f"{rest.label} with {classifier}"
