@@ -47,10 +47,10 @@ SWEPT: dict[str, Sequence[object]] = {
     "fanout": ("uniform", "measured"),
     "backup": ("neural", "ngram", "random"),
 }
-DISCO: Sequence[dict[str, object]] = (  # SSD has 8 tokens and 4 with 12 branches too, and 4 with 8
-    *({"cap": 8, "branches": branches} for branches in (6, 12, 24)),
+DISCO: Sequence[dict[str, object]] = (  # all but the third of these are SSD's lookahead and branches somewhere too
+    *({"cap": 8, "branches": branches} for branches in (6, 12, 24, 8)),
     *({"cap": 4, "branches": branches} for branches in (8, 12)),
-    {"cap": 6, "branches": 8},
+    *({"cap": cap, "branches": 8} for cap in (5, 6)),
 )
 DEEP = ((5, 8), (6, 8), (8, 6), (8, 8))  # lookahead and branches: fewer of these are as much work as 4 and 12
 TEMPERATURES = (0.0, 0.3, 0.7, 1.0)
