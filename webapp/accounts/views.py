@@ -21,7 +21,7 @@ from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.limits import Limit
 from webapp.core.pages import listing, one, page
-from webapp.core.problems import Invalid, Problem
+from webapp.core.problems import Invalid, Problem, TooMany
 from webapp.core.views import of_problem
 
 BY_ADDRESS = Limit("sign-in-address", count=30, seconds=900)
@@ -47,7 +47,11 @@ def sign_in(request: Asked) -> HttpResponse:
         auth.login(request, user)
         return user
 
-    if form.submit(enter):
+    try:
+        user = form.submit(enter)
+    except TooMany as problem:
+        return of_problem(request, problem)
+    if user:
         return redirect(onward)
     return render(request, "accounts/sign_in.html", {"form": form, "next": onward}, status=_status(form))
 

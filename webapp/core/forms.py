@@ -10,7 +10,7 @@ from django.http import HttpRequest, QueryDict
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from webapp.core.problems import Problem
+from webapp.core.problems import Problem, TooMany
 
 T = TypeVar("T")
 
@@ -67,6 +67,8 @@ class Form:
             return None
         try:
             return act(**self.bound.validated_data)
+        except TooMany:
+            raise  # which no other value mends
         except Problem as problem:
             name = problem.field.split(".")[0]
             self.errors = {name if name in self.blank.fields else "": [problem.detail]}

@@ -37,6 +37,7 @@ def test_the_eleventh_wrong_password_waits(db):
     for _ in range(10):
         Client().post("/sign-in/", {"username": "dora", "password": "wrong"})
     answer = Client().post("/sign-in/", {"username": "dora", "password": PASSWORD})
+    assert answer.status_code == 429 and int(answer["Retry-After"]) > 0
     assert b"More than 10 tries" in answer.content
 
 
