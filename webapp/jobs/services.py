@@ -73,7 +73,8 @@ def cancel(*, job: Job, by: Actor) -> Job:
         audit.record(by, "asked to cancel", job)
     else:
         job.refresh_from_db()
-        raise Conflict(f"This job has {job.state} already.", code="job-is-final", state=job.state)
+        ended = "was" if job.state == State.CANCELLED else "has"
+        raise Conflict(f"This job {ended} {job.state} already.", code="job-is-final", state=job.state)
     return job
 
 

@@ -227,4 +227,4 @@ def _number(config: Mapping[str, Any], *names: str) -> int:
 
 
 def _refuse(name: str, why: str, hint: str = "Send the file again, or another.") -> Invalid:
-    return Invalid(f"{name} {why}.", hint=hint, code="bad-checkpoint")
+    return Invalid(f"{name} {why.removesuffix('.')}.", hint=hint, code="bad-checkpoint")
