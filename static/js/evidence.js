@@ -3,7 +3,7 @@
 import { become, sketch } from "./become.js";
 import { mark, set } from "./svg.js";
 import { say } from "./race.js";
-import { ticks } from "./stats.js";
+import { reach, ticks } from "./stats.js";
 
 const ROW = 40, AXIS = 24, LEFT = 48;
 const VALUE = 48; // room for a number behind a bar
@@ -17,27 +17,32 @@ function size(picture, width, height) {
   picture.style.height = `${height}px`;
 }
 
-/** Every prompt a dot, the median the strategy's mark, its interval a bar; the line at 1 is the baseline. */
+/** Every prompt a dot, the median the strategy's mark, its interval a bar; the line at 1 is the baseline. Prompts that lie
+ * far beyond all others stand at the edge, before an arrow. */
 export function forest(picture, strategies, paired) {
   const rows = strategies.filter((row) => !row.isBaseline);
   const width = picture.clientWidth || 600, label = roomFor(rows.map((row) => row.name), width);
   const all = rows.flatMap((row) => [...(paired.get(row.number) ?? []).map((point) => point.ratio), row.speedup?.high ?? 1]);
-  const most = Math.max(1.25, ...all) * 1.03;
+  const most = Math.max(1.25, reach(all), ...rows.map((row) => row.speedup?.high ?? row.speedup?.median ?? 1)) * 1.03;
   const least = Math.floor(Math.min(0.9, ...all) * 9.7) / 10;
   const x = (ratio) => label + ((ratio - least) / (most - least)) * (width - label - 16);
   const height = rows.length * ROW + AXIS;
   size(picture, width, height);
   const middle = (i) => i * ROW + ROW / 2;
   const points = rows.map((row, i) => (paired.get(row.number) ?? []).map(({ prompt, ratio }) =>
-    ({ prompt, ratio, x: x(ratio), y: middle(i) + jitter(prompt) * 10 })));
+    ({ prompt, ratio, x: x(Math.min(ratio, most)), y: middle(i) + jitter(prompt) * 10 })));
+  const marks = new Set([1, ...ticks(most, Math.max(3, Math.round(width / 120))).filter((value) => value >= least)]);
+  picture.parentElement.querySelector("[data-beyond]").hidden = Math.max(...all) <= most;
   become(picture,
     sketch("title"),
-    sketch("g", {}, ...ticks(most, Math.max(3, Math.round(width / 120))).filter((value) => value >= least).map((value) =>
+    sketch("g", {}, ...[...marks].map((value) =>
       sketch("g", {}, sketch("path", { class: value === 1 ? "one" : "rule", d: `M${x(value)},0V${height - AXIS}` }),
         sketch("text", { x: x(value), y: height - 6, "text-anchor": "middle" }, `${value}×`)))),
     sketch("path", { class: "one", d: `M${x(1)},0V${height - AXIS}` }),
     sketch("g", {}, ...rows.map((row, i) => dots(row, points[i]))),
     sketch("g", {}, ...rows.map((row, i) => forestRow(row, x, middle(i)))),
+    sketch("g", {}, ...rows.map((row, i) => sketch("path", { class: `beyond s-${row.strategy}`,
+      d: points[i].some(({ ratio }) => ratio > most) ? `M${x(most) + 6},${middle(i) - 5}l5,5l-5,5` : null }))),
   );
   tell(picture, points.flat());
 }
@@ -54,8 +59,8 @@ function forestRow(row, x, y) {
 function dots(row, points) {
   const mark = `dot-${row.number}`, places = points.map(({ x, y }) => `${x.toFixed(1)},${y.toFixed(1)}`);
   return sketch("g", { class: `s-${row.strategy}` },
-    sketch("marker", { id: mark, refX: 2.5, refY: 2.5, markerWidth: 5, markerHeight: 5, markerUnits: "userSpaceOnUse" },
-      sketch("circle", { class: "prompt", cx: 2.5, cy: 2.5, r: 2.5 })),
+    sketch("marker", { id: mark, refX: 3, refY: 3, markerWidth: 6, markerHeight: 6, markerUnits: "userSpaceOnUse" },
+      sketch("circle", { class: "prompt", cx: 3, cy: 3, r: 2.5 })),
     sketch("path", { class: "prompts", d: places.length ? `M${places.join("L")}` : null,
       "marker-start": `url(#${mark})`, "marker-mid": `url(#${mark})`, "marker-end": places.length > 1 ? `url(#${mark})` : null }));
 }

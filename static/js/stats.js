@@ -36,6 +36,15 @@ export function acceptanceOf(rows, run) {
 
 const FEWEST_DRAFTS = 10;
 
+/** How far an axis goes: to the last value, but not after a few that lie far beyond all others, which would squeeze them. */
+export function reach(values) {
+  const sorted = [...values].sort((a, b) => a - b), last = sorted.at(-1) ?? 0;
+  const usual = sorted[Math.floor(USUAL * (sorted.length - 1))] ?? 0;
+  return sorted.length >= ENOUGH && last > FAR * usual ? usual * BEYOND : last;
+}
+
+const USUAL = 0.97, ENOUGH = 20, FAR = 1.5, BEYOND = 1.1;
+
 /** A whole number with thin spaces between thousands, from five digits on. */
 export const grouped = (number) => (number < 1e4 ? String(number) : String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Recording } from "../../static/js/replay.js";
-import { acceptanceOf, median, pairedSpeedups, ticks } from "../../static/js/stats.js";
+import { acceptanceOf, median, pairedSpeedups, reach, ticks } from "../../static/js/stats.js";
 import { decodeNs, foldAll } from "../../static/js/trace.js";
 import { Watching } from "../../static/js/watching.js";
 import { expected, traces, twoRounds } from "./golden.js";
@@ -120,6 +120,15 @@ test("a speed-up is paired by prompt and repeat, and is the median over repeats"
 test("acceptance by position leaves out what was seldom reached", () => {
   const rows = [1, 2].map(() => ({ run: 2, is_finished: true, drafts_by_position: [10, 6, 1], accepted_by_position: [8, 3, 1] }));
   assert.deepEqual(acceptanceOf(rows, 2), [0.8, 0.5]);
+});
+
+test("a few values far beyond all others do not squeeze these, and many are no few", () => {
+  const usual = Array.from({ length: 97 }, (_, i) => 1 + i / 96);
+  assert.equal(reach([...usual, 2.9]), 2.9);
+  assert.ok(Math.abs(reach([...usual, 9, 14]) - 2.2) < 0.05);
+  assert.equal(reach([...usual, ...usual.map((value) => 7 * value)]), 14);
+  assert.equal(reach([1, 2, 14]), 14);
+  assert.equal(reach([]), 0);
 });
 
 test("medians and ticks", () => {
