@@ -16,20 +16,24 @@ def leader(strategies: Sequence[Row], baseline: str = AUTOREGRESSIVE) -> Row | N
     return max(ranked, key=lambda s: float(s["speedup"]["median"]), default=None)
 
 
-def verdict(strategies: Sequence[Row], baseline: str = AUTOREGRESSIVE, *, is_noisy: bool = False) -> str:
+def verdict(
+    strategies: Sequence[Row], baseline: str = AUTOREGRESSIVE, *, is_noisy: bool = False, is_over: bool = True
+) -> str:
     """The comparison in one sentence: how much faster than the baseline, how sure, and whether the text is still the
-    target's. What was measured while others used the machine is doubted in the same breath."""
+    target's. What was measured while others used the machine is doubted before it is said. Where more prompts are on
+    their way to an interval, none is asked for."""
     best = leader(strategies, baseline)
     if not best:
         return f"Nothing to rank yet: no strategy has a finished sample beside {baseline}'s."
-    gain = _gain(best, baseline)
-    if is_noisy:
-        gain = f"On a machine that was not quiet: {gain}; repeat it on a quiet one before you rely on it"
-    return f"{gain}. {_losslessness(best)}"
+    doubt = "On a machine that was not quiet: " if is_noisy else ""
+    return f"{doubt}{_gain(best, baseline, is_over)}. {_losslessness(best)}"
 
 
-def _gain(best: Row, baseline: str) -> str:
+def _gain(best: Row, baseline: str, is_over: bool) -> str:
     gain = best["speedup"]
+    if gain["low"] is None and not is_over:
+        ran_on = so_few(gain["prompts"])
+        return f"{best['label']} runs at {gain['median']:.2f} times {baseline}'s speed so far, on {ran_on}"
     if gain["low"] is None:
         return (
             f"{best['label']} ran at {gain['median']:.2f} times {baseline}'s speed on {so_few(gain['prompts'])}, which "

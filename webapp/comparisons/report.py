@@ -11,7 +11,7 @@ from typing import Any
 from django.core.cache import cache
 
 from decoding import summary
-from decoding.summary import AUTOREGRESSIVE
+from decoding.summary import AUTOREGRESSIVE, LEAST_PROMPTS
 from decoding.verdict import leader, verdict
 from webapp.comparisons.losses import losses
 from webapp.comparisons.models import Comparison, Sample
@@ -46,7 +46,12 @@ def report(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, 
         strategy["noisy_count"] = noisy[strategy["label"]]
     is_noisy = _is_noisy(strategies, baseline)
     return {
-        "verdict": verdict([{**row, "label": row["name"]} for row in strategies], names[baseline], is_noisy=is_noisy),
+        "verdict": verdict(
+            [{**row, "label": row["name"]} for row in strategies],
+            names[baseline],
+            is_noisy=is_noisy,
+            is_over=comparison.job.is_final or comparison.limit < LEAST_PROMPTS,
+        ),
         "is_noisy": is_noisy,
         "baseline": baseline,
         "samples": len(samples),
