@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from decoding.elsewhere import elsewhere
 from decoding.oracle import analyse
 from decoding.planning import Prediction, Study
 from decoding.spec import Choice
+from worker import noise
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.steps import Steps
@@ -51,6 +53,7 @@ def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Callable[[]
     if cancelled():
         return
     steps("measuring costs", 0, 1)
+    before = noise.mark(os.getpid())
     costs = probing.probe(pair, order.prompts, order.sampling, chosen)
     steps("measuring costs", 1, 1)
     predictions = _predicted(recorded, costs, chosen, classifiers)
@@ -65,7 +68,8 @@ def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Callable[[]
         cancelled=cancelled,
     )
     if not cancelled():
-        say(Found({**_document(best, rows, predictions, costs), "hardware": loaded.hardware,
+        noisy = noise.between(before, noise.mark(os.getpid()))
+        say(Found({**_document(best, rows, predictions, costs), "hardware": loaded.hardware, "noise": noisy,
                    "classifiers": _judged(recorded, costs, classifiers)}))  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING
 from decoding.elsewhere import elsewhere as translated
 from decoding.spec import Choice
 from decoding.summary import so_few
+from worker import noise
 from worker.terminal.arguments import Bench, parser_of, read_bench
 
 if TYPE_CHECKING:
-    from decoding.planning import Prediction
+    from decoding.planning import Prediction, Study
     from worker.terminal.loading import LoadedPair
 
 
@@ -28,26 +30,36 @@ def run(argv: Sequence[str]) -> None:
     from worker.terminal.studying import loaded
 
     ready = loaded(bench)
-    predictions = predicted(bench, ready)
+    study = recorded(bench, ready)
+    before = noise.mark(os.getpid())
+    predictions = predicted(bench, ready, study)
     print(confirmed(bench, ready, predictions))
     print()
     print(elsewhere(predictions))
+    if noisy := noise.between(before, noise.mark(os.getpid())):
+        print(f"\nNoisy: {noisy} Repeat it on a quiet machine before you rely on these figures.")
 
 
-def predicted(bench: Bench, ready: LoadedPair) -> list[Prediction]:
-    """The best setting of each strategy, fastest first."""
-    from decoding.confirming import best_of_each
+def recorded(bench: Bench, ready: LoadedPair) -> Study:
     from decoding.disco.making import Step
-    from decoding.planning import predict, study
-    from decoding.probing import probe
+    from decoding.planning import study
     from worker.terminal.studying import Steps
 
-    classifier = ready.pair.classifier("") if ready.pair.classifier_at("") is not None else None
     steps, due = Steps(), len(bench.prompts)
-    recorded = study(
+    found = study(
         ready.pair, bench.prompts, bench.sampling, tails=True, told=lambda n: steps(Step("recording", n, due))
     )
     steps.close()
+    return found
+
+
+def predicted(bench: Bench, ready: LoadedPair, recorded: Study) -> list[Prediction]:
+    """The best setting of each strategy, fastest first."""
+    from decoding.confirming import best_of_each
+    from decoding.planning import predict
+    from decoding.probing import probe
+
+    classifier = ready.pair.classifier("") if ready.pair.classifier_at("") is not None else None
     costs = probe(ready.pair, bench.prompts, bench.sampling, "" if classifier else None)
     return best_of_each(predict(recorded, costs, classifier))
 

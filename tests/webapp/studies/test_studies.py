@@ -105,9 +105,11 @@ def test_a_plan_is_handed_to_the_form_of_a_comparison_whole(world, ready):
     study = make.study(world.actor(world.bob), Kind.PLAN, pair=ready[0], dataset=ready[1])
     settings = [row for row in study.document["settings"] if row["strategy"] != "disco"]
     study.document["settings"] = settings  # its classifier is nobody's here
+    study.document["noise"] = "Other programs used 40% of the 2 cores."
     study.save()
     shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
     assert "num_assistant_tokens=" in shown and "--speculative-config" in shown and "not run" in shown
+    assert "Noisy: Other programs used 40% of the 2 cores. Plan again on a quiet machine" in shown
     assert "Run as a comparison" not in shown  # viewers may only look
     posted: dict[str, list[str]] = {}
     for name, value in reading.comparison_of(study):
