@@ -18,22 +18,12 @@ class Elsewhere:
 
 def elsewhere(lookahead: int, threshold: float, cap: int) -> tuple[Elsewhere, ...]:
     """For the best static lookahead, and for the best threshold on the draft's confidence with its cap."""
-    vllm = json.dumps({"model": "DRAFT", "num_speculative_tokens": lookahead})
+    vllm = json.dumps({"method": "draft_model", "model": "DRAFT", "num_speculative_tokens": lookahead})
     static = choose("static", {"lookahead": lookahead}).label
     confident = choose("threshold", {"threshold": threshold, "cap": cap}).label
     return (
-        Elsewhere(
-            "transformers",
-            f"num_assistant_tokens={lookahead}, num_assistant_tokens_schedule='constant', "
-            "assistant_confidence_threshold=0",
-            static,
-        ),
-        Elsewhere(
-            "transformers",
-            f"num_assistant_tokens={cap}, num_assistant_tokens_schedule='constant', "
-            f"assistant_confidence_threshold={threshold:g}",
-            confident,
-        ),
+        Elsewhere("transformers", _transformers(lookahead, 0), static),
+        Elsewhere("transformers", _transformers(cap, threshold), confident),
         Elsewhere("vLLM", f"--speculative-config '{vllm}'", static),
         Elsewhere(
             "SGLang",
@@ -42,4 +32,12 @@ def elsewhere(lookahead: int, threshold: float, cap: int) -> tuple[Elsewhere, ..
             f"--speculative-num-draft-tokens {lookahead + 1}",
             static,
         ),
+    )
+
+
+def _transformers(tokens: int, threshold: float) -> str:
+    """It reads the assistant's own configuration: the same given to `generate` changes nothing."""
+    return (
+        f"assistant_model.generation_config.update(num_assistant_tokens={tokens}, "
+        f"num_assistant_tokens_schedule='constant', assistant_confidence_threshold={threshold:g})"
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+from types import SimpleNamespace
 
 import pytest
 import torch
+from transformers import GenerationConfig
 
 from decoding.comparison import Comparison, Pair
 from decoding.costs import Costs
@@ -15,6 +17,7 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.features import GLANCE, QUICK
 from decoding.disco.making import Material, Step, fastest, make_classifier
 from decoding.disco.training import label, train
+from decoding.elsewhere import elsewhere
 from decoding.errors import BadPrompts, BadStrategy
 from decoding.planning import CAP, best, predict, price_of_a_token, study
 from decoding.probing import probe
@@ -158,3 +161,13 @@ def test_where_no_token_follows_another_drafts_stop_after_the_first() -> None:
     costs = Costs((0.0, 1.0, 1.1), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0)
     said = torch.full((3, CAP), 0.99)
     assert rules.priced_lengths(said, rules.price(costs, tokens_per_s=1.0, follows=0.0)) == [1, 1, 1]
+
+
+def test_what_is_printed_for_transformers_is_what_an_assistant_is_set_by() -> None:
+    """It reads only the assistant's own configuration, and only these names."""
+    for one, expected in zip(elsewhere(5, 0.35, 8), ((5, 0), (8, 0.35)), strict=False):
+        config = GenerationConfig()
+        unknown = eval(one.setting, {"assistant_model": SimpleNamespace(generation_config=config)})
+        assert one.engine == "transformers" and not unknown
+        assert (config.num_assistant_tokens, config.assistant_confidence_threshold) == expected
+        assert config.num_assistant_tokens_schedule == "constant"

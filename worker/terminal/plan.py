@@ -100,7 +100,7 @@ def elsewhere(predictions: Sequence[Prediction]) -> str:
     return "\n".join(
         (
             "To set elsewhere (passes cost differently there, so take these as where to start searching):",
-            *(f"  {one.engine:14} {one.setting}" for one in found),
+            *(f"  {one.engine}, as {one.of}:\n    {one.setting}" for one in found),
         )
     )
 
