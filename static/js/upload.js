@@ -43,11 +43,14 @@ class Sending {
     this.files = files.filter(({ path }) => !JUNK.test(path)).map(({ file, path }) => ({ file, path, chunks: [], done: 0 }));
     this.total = this.files.reduce((sum, { file }) => sum + file.size, 0);
     this.paused = false;
+    this.waiting = []; // for the end of the pause: several pieces go at once
     const pause = box.querySelector("[data-pause]");
+    pause.hidden = false;
+    pause.textContent = "Pause";
     pause.onclick = () => {
       this.paused = !this.paused;
       pause.textContent = this.paused ? "Resume" : "Pause";
-      if (!this.paused) this.wake?.();
+      if (!this.paused) for (const wake of this.waiting.splice(0)) wake();
     };
   }
 
@@ -146,7 +149,7 @@ class Sending {
   }
 
   unpaused() {
-    return this.paused ? new Promise((resolve) => { this.wake = resolve; }) : Promise.resolve();
+    return this.paused ? new Promise((resolve) => { this.waiting.push(resolve); }) : Promise.resolve();
   }
 
   count(each, bytes) {
