@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from benchmarks._serving import LINE, load, place, verdict
 ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent
 DEPTHS = "FUZZ_DEPTHS"  # in the environment: the file that takes, for each answer in a sequence, how many led to it
+OPERATION = re.compile(r"(GET|POST|PUT|PATCH|DELETE) /api/v1/")
 IN_SEQUENCES = 0.6  # of the time
 STORIES = (  # by operation: in one story of everything each thing would be begun and none gone on with
     "uploads_(create|chunks_update|complete_create)|models_create|pairs_create|datasets_create|comparisons_create"
@@ -82,7 +84,7 @@ def run(address: str, minutes: float, seed: int, report: Path, *asked: str) -> i
 def tell(log: str, depths: list[int]) -> None:
     """What was asked, and how far it came."""
     answers = [(match["what"], match["status"]) for match in LINE.finditer(log)]
-    taken = {what for what, status in answers if what.partition(" ")[2].startswith("/api/") and status < "300"}
+    taken = {what for what, status in answers if OPERATION.match(what) and status < "300"}
     at_depth = Counter(depths)
     print(f"{len(answers)} requests, {load()}; {len(taken)} operations did what was asked at least once")
     print(f"{at_depth[1]} sequences begun; " + ", ".join(
