@@ -7,6 +7,7 @@ import { Moment } from "./moment.js";
 import { Part } from "./part.js";
 import { Race, say } from "./race.js";
 import { Reading } from "./reading.js";
+import { drawStanding } from "./standing.js";
 import { grouped } from "./stats.js";
 import { tokensPerSecond } from "./trace.js";
 import { Watching } from "./watching.js";
@@ -215,6 +216,7 @@ for (const twin of $("#evidence").querySelectorAll(".twin")) twin.addEventListen
 const verdict = new Part("verdict", (text) => {
   $("#verdict").innerHTML = text;
   findings.read();
+  drawStanding(race.lanes, findings.report.strategies);
   renewEvidence();
 });
 const questions = new Part("what-if", (text) => {
@@ -249,6 +251,7 @@ const feed = new Feed({
   },
 });
 
+drawStanding(race.lanes, findings.report.strategies);
 feed.start();
 look(view.heat);
 redraw("status", "evidence");
