@@ -4,6 +4,7 @@ system has none of a kind, that kind is empty."""
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,6 +76,15 @@ def memory() -> tuple[int, int] | None:
         return None
     kib = {line.partition(":")[0]: int(line.split()[1]) for line in lines}
     return (kib["MemTotal"] - kib["MemAvailable"]) * 1024, kib["MemTotal"] * 1024
+
+
+def memory_limit() -> int | None:
+    """Bytes that all programs here may hold together: the machine's, or fewer in a container."""
+    there = memory()
+    with suppress(OSError, ValueError):  # there is no limit, or it is "max"
+        limit = int((SYS / "fs/cgroup/memory.max").read_text())
+        return min(limit, there[1]) if there else limit
+    return there[1] if there else None
 
 
 def memory_of(pid: int) -> int:

@@ -17,12 +17,12 @@ from decoding.errors import DrafthouseError
 from webapp.core.problems import Problem
 from webapp.core.version import version
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, Kind
+from webapp.jobs.models import Job, Kind, Queue
 from webapp.uploads.store import StoreTrouble
-from worker import comparison_job, leash, lengths_job, model_job, study_job, training_job, unpacking_job
+from worker import comparison_job, gauges, leash, lengths_job, model_job, study_job, training_job, unpacking_job
 from worker.database import Stopped, insist
 from worker.engine_process import EngineDied, EngineProcess
-from worker.gpus import told
+from worker.gpus import read, told
 from worker.listening import hush
 from worker.materials import NotHere, cached, device_of
 from worker.pulse import Hold, Pulse
@@ -124,6 +124,7 @@ class Hands:
             versions=_versions(),
             cached=cached(),
             machine=_machine(),
+            memory=_memory(self.queue),
         )
 
 
@@ -131,6 +132,12 @@ def _machine() -> str:
     """The same for all containers of one machine, where the system tells."""
     told = Path("/proc/sys/kernel/random/boot_id")
     return told.read_text().strip() if told.exists() else socket.gethostname()
+
+
+def _memory(queue: str) -> int | None:
+    """In bytes, of the roomiest place where a draft may work: the machine's, or on the GPU queue a GPU's."""
+    there = [gpu.memory_total or 0 for gpu in read(())] if queue == Queue.GPU else []
+    return max([*there, gauges.memory_limit() or 0]) or None
 
 
 def _described(device: str) -> str:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.worker.conftest import until
-from webapp.jobs.models import Job, Reading
+from webapp.jobs.models import Job, Reading, Worker
 from worker import gauges, gpus
 from worker.gpus import Driver
 from worker.telemetry import Gauge
@@ -53,6 +53,12 @@ def test_what_the_engine_has_started_is_counted_as_the_engine(parent_and_child):
     before = gauges.ticks_of(parent)
     until(lambda: gauges.ticks_of(parent) > before + 20, "the child's work to show")
     assert gauges.memory_of(parent) > gauges.memory_of(child) > 0
+
+
+def test_a_worker_says_how_much_memory_there_is(team, make_worker):
+    make_worker()
+    told = Worker.objects.get().memory
+    assert told == gauges.memory_limit() and 0 < told <= gauges.memory()[1]
 
 
 def test_others_are_told_apart_from_the_engine(parent_and_child):

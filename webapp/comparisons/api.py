@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from decoding.spec import STRATEGIES
-from webapp.comparisons import export, report, serializers, services, trace
+from webapp.comparisons import export, plans, report, serializers, services, trace
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.api import Nouns, once
 from webapp.core.cursor import AFTER, WAIT, Bound, number
@@ -133,7 +133,7 @@ class Comparisons(Nouns):
         if dry_run not in ("true", "false", "1", "0"):
             raise Invalid(f"dry_run is {dry_run[:40]!r}; it can be true or false.", field="dry_run")
         if dry_run in ("true", "1"):
-            return Response(serializers.PlanOut(services.plan(spec=spec)).data)
+            return Response(serializers.PlanOut(plans.plan(spec=spec)).data)
         comparison = services.launch(name=name, spec=spec, by=self.actor, cloned_from=original)
         return self.shown(comparison, 202)
 

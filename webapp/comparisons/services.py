@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Avg, Count
+from django.db.models import Count
 from django.utils import timezone
 
 from decoding.errors import BadSampling, BadStrategy
@@ -15,7 +15,7 @@ from decoding.spec import STRATEGIES, Choice, Sampling, choose
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.comparisons import trace
+from webapp.comparisons import room, trace
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
@@ -25,7 +25,6 @@ from webapp.registry.models import Classifier, Dataset, Pair, Prompt, Readiness
 
 MOST_STRATEGIES = 32
 MOST_SAMPLES = 100_000
-TRACE_BYTES_PER_TOKEN = 40  # 32 were measured, packed, with rounds of one to two tokens (docs/log.md)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +50,6 @@ class Spec:
         """A draft beside its target on a GPU has a core of the machine for itself."""
         is_beside = any(choice.params.get("placement") in ("auto", "beside") for choice in self.choices)
         return 2 if self.queue == Queue.GPU and is_beside else 1
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a comparison will cost, said before it starts."""
-
-    run_count: int
-    prompt_count: int
-    sample_count: int
-    most_tokens: int
-    minutes: float | None  # None: nothing was ever measured with this pair
-    disk_bytes: int
-    labels: list[str]
-    notes: list[str]
 
 
 # What people do ------------------------------------------------------------------------------------------------------
@@ -95,7 +80,7 @@ def specify(
         pair=pair,
         dataset=dataset,
         split=split,
-        choices=_choices(strategies, pair),
+        choices=_choices(strategies, pair, queue),
         sampling=_sampling(sampling or {}),
         limit=min(limit or there, there),
         repeats=repeats,
@@ -110,26 +95,6 @@ def specify(
             hint="Take fewer prompts, repeats or strategies.",
         )
     return spec
-
-
-def plan(*, spec: Spec) -> Plan:
-    most_tokens = spec.sample_count * spec.sampling.max_new_tokens
-    seconds, unmeasured = _seconds(spec)
-    notes = [f"{model.name} is still being checked." for model in (spec.pair.target, spec.pair.draft)
-             if model.state == Readiness.CHECKING]  # fmt: skip
-    notes += [finding["sentence"] for finding in spec.pair.findings if finding["level"] == "remark"]
-    if unmeasured:
-        notes.append(f"Nothing was measured yet for {', '.join(unmeasured)} with this pair, so the time is a guess.")
-    return Plan(
-        run_count=len(spec.choices),
-        prompt_count=spec.limit,
-        sample_count=spec.sample_count,
-        most_tokens=most_tokens,
-        minutes=round(seconds / 60, 1) if seconds is not None else None,
-        disk_bytes=most_tokens * TRACE_BYTES_PER_TOKEN,
-        labels=[choice.label for choice in spec.choices],
-        notes=notes,
-    )
 
 
 @transaction.atomic
@@ -189,7 +154,7 @@ def asked_for(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Choice, ...]:
+def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair, queue: Queue) -> tuple[Choice, ...]:
     """In the order asked for; the baseline comes first and is added where nobody asked for it."""
     found: list[Choice] = []
     for index, asked in enumerate(strategies):
@@ -199,6 +164,8 @@ def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Choic
             raise Invalid(str(error), field=f"strategies.{index}", code=error.code) from None
         if choice in found:
             raise Invalid(f"{choice.label} is named twice.", field=f"strategies.{index}", hint="Once is enough.")
+        if (why := room.why_nowhere(choice, pair, queue)) is not None:
+            raise Invalid(why, field=f"strategies.{index}", hint=room.REMEDY, code="out-of-memory")
         found.append(choice)
     baselines = [choice for choice in found if choice.spec.role == "baseline"]
     if not baselines:
@@ -227,22 +194,6 @@ def _sampling(asked: Mapping[str, Any]) -> Sampling:
     except BadSampling as error:
         name = str(error).split()[0]
         raise Invalid(str(error), field=f"sampling.{name}", code=error.code) from None
-
-
-def _seconds(spec: Spec) -> tuple[float | None, list[str]]:
-    """From speeds measured with this pair before; a strategy never measured is guessed to be as fast as the others."""
-    labels = [choice.label for choice in spec.choices]
-    measured = dict(
-        Sample.objects.filter(run__comparison__pair=spec.pair, run__label__in=labels, tokens_per_s__gt=0)
-        .values_list("run__label")
-        .annotate(Avg("tokens_per_s"))
-    )
-    unmeasured = [label for label in labels if label not in measured]
-    if not measured:
-        return None, unmeasured
-    usual = sum(measured.values()) / len(measured)
-    tokens = spec.limit * spec.repeats * spec.sampling.max_new_tokens
-    return sum(tokens / measured.get(label, usual) for label in labels), unmeasured
 
 
 # What workers do -----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from decoding.errors import BadStrategy
 from decoding.spec import parse_choices
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
-from webapp.comparisons import demo, services
+from webapp.comparisons import demo, plans, services
 from webapp.comparisons.figures import fastest
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison
@@ -55,7 +55,7 @@ def new_comparison(request: Asked) -> HttpResponse:
         return redirect("comparison", made.pk)
     plan = None
     if "launch" not in request.POST:
-        plan = form.submit(lambda name="", **asked: services.plan(spec=services.specify(**asked)))
+        plan = form.submit(lambda name="", **asked: plans.plan(spec=services.specify(**asked)))
     code = {
         "url": request.build_absolute_uri(reverse("comparisons-list")),
         "method": "POST",

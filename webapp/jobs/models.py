@@ -193,6 +193,7 @@ class Worker(models.Model):
     queues = models.JSONField(default=list)
     devices = models.JSONField(default=list)
     versions = models.JSONField(default=dict)
+    memory = models.BigIntegerField(null=True)  # bytes, where a draft of its queue has most; null: it does not say
     cached = models.JSONField(default=list)  # models that lie on its machine's disk, by the hash of what they hold
     started = models.DateTimeField(default=timezone.now)
     seen = models.DateTimeField(default=timezone.now)

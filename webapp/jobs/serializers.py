@@ -140,4 +140,4 @@ class WorkerOut(Output):
 
     class Meta:
         model = Worker
-        fields = ("name", "queues", "devices", "versions", "cached", "started", "seen")
+        fields = ("name", "queues", "devices", "memory", "versions", "cached", "started", "seen")

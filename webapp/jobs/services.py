@@ -257,9 +257,11 @@ def announce(
     versions: dict[str, str],
     cached: Sequence[Any] = (),
     machine: str = "",
+    memory: int | None = None,
 ) -> None:
     """A worker says that it lives, where, what it can do, and which models need not be fetched for it."""
-    told = {"machine": machine, "queues": queues, "devices": devices, "versions": versions, "cached": list(cached)}
+    told = {"machine": machine, "memory": memory, "queues": queues, "devices": devices, "versions": versions}
+    told["cached"] = list(cached)
     Worker.objects.update_or_create(name=name, defaults={**told, "seen": Now()})
 
 

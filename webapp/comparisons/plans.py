@@ -1,0 +1,61 @@
+"""What a comparison will cost, said before it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Avg
+
+from webapp.comparisons.models import Sample
+from webapp.comparisons.services import Spec
+from webapp.registry.models import Readiness
+
+TRACE_BYTES_PER_TOKEN = 40  # 32 were measured, packed, with rounds of one to two tokens (docs/log.md)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    run_count: int
+    prompt_count: int
+    sample_count: int
+    most_tokens: int
+    minutes: float | None  # None: nothing was ever measured with this pair
+    disk_bytes: int
+    labels: list[str]
+    notes: list[str]
+
+
+def plan(*, spec: Spec) -> Plan:
+    most_tokens = spec.sample_count * spec.sampling.max_new_tokens
+    seconds, unmeasured = _seconds(spec)
+    notes = [f"{model.name} is still being checked." for model in (spec.pair.target, spec.pair.draft)
+             if model.state == Readiness.CHECKING]  # fmt: skip
+    notes += [finding["sentence"] for finding in spec.pair.findings if finding["level"] == "remark"]
+    if unmeasured:
+        notes.append(f"Nothing was measured yet for {', '.join(unmeasured)} with this pair, so the time is a guess.")
+    return Plan(
+        run_count=len(spec.choices),
+        prompt_count=spec.limit,
+        sample_count=spec.sample_count,
+        most_tokens=most_tokens,
+        minutes=round(seconds / 60, 1) if seconds is not None else None,
+        disk_bytes=most_tokens * TRACE_BYTES_PER_TOKEN,
+        labels=[choice.label for choice in spec.choices],
+        notes=notes,
+    )
+
+
+def _seconds(spec: Spec) -> tuple[float | None, list[str]]:
+    """From speeds measured with this pair before; a strategy never measured is guessed to be as fast as the others."""
+    labels = [choice.label for choice in spec.choices]
+    measured = dict(
+        Sample.objects.filter(run__comparison__pair=spec.pair, run__label__in=labels, tokens_per_s__gt=0)
+        .values_list("run__label")
+        .annotate(Avg("tokens_per_s"))
+    )
+    unmeasured = [label for label in labels if label not in measured]
+    if not measured:
+        return None, unmeasured
+    usual = sum(measured.values()) / len(measured)
+    tokens = spec.limit * spec.repeats * spec.sampling.max_new_tokens
+    return sum(tokens / measured.get(label, usual) for label in labels), unmeasured

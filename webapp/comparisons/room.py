@@ -1,0 +1,24 @@
+"""Whether what is asked for fits into any worker at hand, as far as that can be known before one tries. What is free
+when it runs only the worker knows, and refuses it then (decision 24)."""
+
+from __future__ import annotations
+
+from decoding.spec import Choice
+from decoding.ssd import memory
+from webapp.jobs.models import Queue, Worker
+from webapp.registry.models import Pair
+
+REMEDY = f"{memory.REMEDY[:-1]}, or start a worker with more memory."
+
+
+def why_nowhere(choice: Choice, pair: Pair, queue: Queue) -> str | None:
+    """A sentence if its branches need more memory than any worker of that queue has; none where nobody can say."""
+    vocab = min(model.facts.get("vocab_size") or 0 for model in (pair.target, pair.draft))
+    if not memory.needed_by(choice, vocab):
+        return None
+    rooms = [worker.memory for worker in Worker.objects.alive() if queue in worker.queues]
+    known = [room for room in rooms if room is not None]
+    if not known or len(known) < len(rooms) or memory.needed_by(choice, vocab) <= max(known):
+        return None
+    most = f"{max(known) / memory.GIB:.1f} GiB"
+    return f"{memory.what_for(choice, vocab)}, and no worker of `{queue}` at hand has more than {most}."
