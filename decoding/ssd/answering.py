@@ -21,7 +21,7 @@ from decoding.ssd.tree import Tree
 def ready(side: Side, tree: Tree, given: Given) -> list[Ready]:
     """What would be given for each outcome without a look at any model, if verdicts came now; nothing where more tokens
     or fewer might be worth the target's wait."""
-    if not tree.depth or not _is_enough(side, tree):
+    if not _is_enough(side, tree):
         return []
     asked, found = side.settings.lookahead, []
     for branch in tree.branches:

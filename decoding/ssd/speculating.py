@@ -37,7 +37,7 @@ class Speculator:
         self._given = Given()
         self._tree: Tree | None = None
         self._ended: tuple[Prepared, Tree | None, int] = (NOTHING, None, 0)  # the preparation before
-        self._is_deeper = False  # whether they have grown since they were last looked through for what is ready
+        self._shown = 0  # depth of the branches when they were last looked through for what is ready
         self._is_open = True  # whether branches were opened, or had no reason to be, since the last answer
         self._prepared = NOTHING
 
@@ -68,9 +68,9 @@ class Speculator:
 
     def ready(self) -> Sequence[Ready]:
         """What may be taken for a verdict that comes now, without asking; each time that there is more of it, once."""
-        if not self._is_deeper or self._tree is None:
+        if self._tree is None or self._tree.depth == self._shown:
             return ()
-        self._is_deeper = False
+        self._shown = self._tree.depth
         return answering.ready(self._side, self._tree, self._given)
 
     def take(self, accepted: int, token: int, limit: int, count: int, asked: int) -> Draft:
@@ -131,7 +131,7 @@ class Speculator:
         self._given = given
         self._prepared = NOTHING
         self._is_open = not given.draft.tokens
-        self._is_deeper = False
+        self._shown = 0
         self._side.pace.gave(at)
         return given.draft
 
@@ -147,7 +147,6 @@ class Speculator:
 
     def _deepen(self, step: Callable[[], None]) -> None:
         self._side.pace.stepped(self._do(step))
-        self._is_deeper = True
 
     def _do(self, work: Callable[[], None]) -> int:
         """Returns how many ns it took."""
