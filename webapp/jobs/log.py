@@ -34,8 +34,9 @@ def shown(event: JobEvent) -> dict[str, Any]:
     }
 
 
-def status_of(job: Job, *, done: int, total: int) -> dict[str, Any]:
-    """Where a job stands, as its page is told."""
+def status_of(job: Job, *, done: int, total: int, part_s: float | None = None) -> dict[str, Any]:
+    """Where a job stands, as its page is told. `part_s`, where it is known, is its pace without what comes before the
+    first part, such as loading models."""
     place = line.place(job)
     return {
         "state": job.state,
@@ -45,7 +46,7 @@ def status_of(job: Job, *, done: int, total: int) -> dict[str, Any]:
         "position": place.position,
         "done": done,
         "total": total,
-        "seconds_left": _seconds_left(job, done, total),
+        "seconds_left": _seconds_left(job, done, total, part_s),
     }
 
 
@@ -54,9 +55,9 @@ def is_same_status(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return {**one, "seconds_left": 0} == {**other, "seconds_left": 0}
 
 
-def _seconds_left(job: Job, done: int, total: int) -> int | None:
+def _seconds_left(job: Job, done: int, total: int, part_s: float | None) -> int | None:
     """From its own pace so far. None while nothing is known or nothing is left."""
-    pace = job.part_s()
+    pace = part_s or job.part_s()
     return round(pace * max(0, total - done)) if pace is not None and job.state == State.RUNNING else None
 
 

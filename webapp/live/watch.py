@@ -17,7 +17,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Count, Min, Q
+from django.utils import timezone
 
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
@@ -216,9 +217,15 @@ class Watch:
 
 
 def status_of(comparison: Comparison) -> Frame:
-    done = Sample.objects.filter(run__comparison=comparison).finished().count()
+    is_own = Q(attempt=comparison.job.attempt)
+    found = Sample.objects.filter(run__comparison=comparison).aggregate(
+        done=Count("pk", filter=Q(finished__isnull=False)),
+        own=Count("pk", filter=is_own & Q(finished__isnull=False)),
+        begun=Min("created", filter=is_own),
+    )
+    part_s = (timezone.now() - found["begun"]).total_seconds() / found["own"] if found["own"] else None
     total = comparison.runs.count() * comparison.limit * comparison.repeats
-    return log.status_of(comparison.job, done=done, total=total)
+    return log.status_of(comparison.job, done=found["done"], total=total, part_s=part_s)
 
 
 def state_of(row: Frame) -> str:

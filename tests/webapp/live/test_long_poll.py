@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from tests.webapp import make
 from webapp.comparisons import services, trace
@@ -50,6 +53,18 @@ def test_a_script_reads_all_of_it_by_asking_on(world, comparison):
     second = ask(bob, comparison, first["next"])
     assert [f["events"] for f in second["frames"] if f["t"] == "events"] == [[{"seq": 2}]]
     assert [f["events"] for f in ask(bob, comparison, second["next"])["frames"] if f["t"] == "events"] == []
+
+
+def test_the_time_left_is_told_by_the_pace_of_samples_and_not_by_how_long_models_took_to_load(world, comparison):
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    prompt, repeat, runs = next(make.remaining(comparison))
+    make.decode_one(job, runs[0], prompt, repeat)
+    ten_seconds, an_hour = timezone.now() - timedelta(seconds=10), timezone.now() - timedelta(hours=1)
+    Sample.objects.update(created=ten_seconds)
+    Job.objects.update(started=an_hour)
+    status = ask(world.api(world.bob), comparison)["frames"][0]
+    assert (status["done"], status["total"]) == (1, 6)
+    assert 50 <= status["seconds_left"] < 500  # and not five hours
 
 
 def test_after_the_end_it_says_so_and_older_traces_can_still_be_read(world, comparison):
