@@ -213,6 +213,7 @@ for (const twin of $("#evidence").querySelectorAll(".twin")) twin.addEventListen
 
 // ---- what arrives
 
+const VERDICT_EVERY_MS = 1000; // it is read aloud too
 const verdict = new Part("verdict", (text) => {
   $("#verdict").innerHTML = text;
   findings.read();
@@ -233,7 +234,7 @@ const feed = new Feed({
     known.hear(frame);
     if (frame.t === "report" && frame.samples !== page.samples) {
       page.samples = frame.samples;
-      verdict.renew();
+      verdict.renew(VERDICT_EVERY_MS);
     }
     if (view.isFollowing && known.latest && known.latest !== view.heat) look(known.latest);
     else if (frame.t === "samples") feed.follow(known.missing(view.heat));

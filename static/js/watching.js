@@ -7,7 +7,7 @@ export const heatOf = (row) => `${row.repeat}.${row.prompt}`;
 
 /** Events that are kept, of whole traces; those of older heats are asked for again when somebody looks back. An hour of
  * watching may bring millions. */
-export const MOST_EVENTS = 10_000;
+export const MOST_EVENTS = 4_000;
 
 export class Watching {
   constructor({ rows = [], status = {} } = {}, most = MOST_EVENTS) {
