@@ -107,6 +107,11 @@ def test_the_oracle_is_counted_and_drawn(
     assert names == {"one-sample.svg", "by-progress.svg", "histogram.svg", "oracle.json"}
     data = json.loads((tmp_path / "figures" / "oracle.json").read_text())
     assert data["oracle"]["target"] == sum(data["histogram"])
+    one, drawn = data["one"], (tmp_path / "figures" / "one-sample.svg").read_text()
+    assert (
+        f"oracle {one['oracle']['target']} and {one['oracle']['draft']}, static:5 {one['static']['target']} and"
+        in drawn
+    )
 
 
 @pytest.mark.parametrize("main", [train_disco.main, plan.main, oracle.main])

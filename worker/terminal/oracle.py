@@ -62,6 +62,10 @@ def _row(name: str, passes: Passes) -> str:
     return f"{name:24} {passes.target:14,} {passes.draft:13,} {passes.accepted:9,}"
 
 
+def _passes(count: Passes) -> str:
+    return f"{count.target:,} and {count.draft:,}"
+
+
 def write(found: Analysis, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     one = found.one
@@ -71,7 +75,8 @@ def write(found: Analysis, out: Path) -> None:
             level=one.lookahead,
             level_name=f"static:{one.lookahead}",
             title=f"Oracle lookahead in each round of {one.prompt}, tokens",
-            across="round",
+            across=f"round (passes of target and draft: oracle {_passes(one.oracle)}, "
+            f"static:{one.lookahead} {_passes(one.static)})",
         ),
         "by-progress.svg": steps(
             found.by_progress,
