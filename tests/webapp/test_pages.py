@@ -8,11 +8,13 @@ import pytest
 from django.urls import reverse
 
 from tests.webapp import make
-from webapp.accounts.models import User
+from webapp.accounts import services as accounts
+from webapp.accounts.models import Scope, User
 from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, LanguageModel, Pair
+from webapp.sharing import services as sharing
 
 
 @pytest.fixture
@@ -73,12 +75,12 @@ def test_a_comparison_is_planned_then_launched(world, ready):
     [
         ({"static.lookahead": "65"}, "outside 1 to 64"),
         ({"static.lookahead": "x"}, "not a whole number"),
-        ({"temperature": "99"}, "less than or equal to 10"),
+        ({"temperature": "99"}, "it must be from 0.0 to 10.0"),
         ({"temperature": "nan"}, "nan"),
         ({"split": "train"}, "no split"),
         ({"pair": ""}, "required"),
         ({"pair": "nonsense"}, "valid UUID"),
-        ({"repeats": "0"}, "greater than or equal to 1"),
+        ({"repeats": "0"}, "This is 0; it must be from 1 to 100."),
         ({"use": []}, "may not be empty"),
     ],
 )
@@ -173,6 +175,25 @@ def test_lists_search_filter_sort_and_page_by_their_address(world):
     assert names(state="refused") == []
     assert len(names(page="2")) == 10
     assert len(names(ordering="nonsense", state="nonsense", page="nonsense", q="\0")) == 50
+
+
+def test_people_tokens_and_links_are_searched_filtered_and_sorted_by_their_address_too(world):
+    by = world.actor(world.alice)
+    comparison = make.comparison(by)
+    for name, scope in (("b", Scope.READ), ("nightly", Scope.SUBMIT), ("a", Scope.READ)):
+        accounts.create_token(name=name, scope=scope, days=1, by=by)
+    shares = [sharing.share(comparison=comparison, days=days, hides_texts=False, by=by)[0] for days in (9, 3)]
+    client = world.page(world.alice)
+
+    def rows(address, **query):
+        return list(client.get(address, query).context["list"].rows)
+
+    assert [token.name for token in rows("/account/tokens/", ordering="name", scope="read")] == ["a", "b"]
+    assert [token.name for token in rows("/account/tokens/", q="night")] == ["nightly"]
+    people = [membership.user.username for membership in rows("/team/", ordering="-user__username")]
+    assert people == sorted(people, reverse=True) and len(people) > 2
+    assert [membership.role for membership in rows("/team/", role="viewer")] == ["viewer"]
+    assert rows(f"/comparisons/{comparison.pk}/shares/", ordering="expires") == shares[::-1]
 
 
 @pytest.mark.parametrize("address", ["/models/", "/pairs/", "/datasets/", "/comparisons/", "/jobs/", "/studies/"])

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from webapp.accounts import people, serializers, services
 from webapp.accounts.asked import Asked
-from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Team, User
+from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Scope, Team, User
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.limits import Limit
@@ -180,8 +180,11 @@ def reactivate(request: Asked, id: UUID) -> HttpResponse:
 def tokens(request: Asked) -> HttpResponse:
     form = Form(serializers.NewToken, request)
     made = form.submit(lambda **asked: services.create_token(by=request.actor, **asked))
-    visible = ApiToken.objects.visible_to(request.actor).filter(user=request.user)
-    context = {"form": form, "made": made, "rows": visible, "api": reverse("tokens-list")}
+    mine = listing(
+        request, ApiToken.objects.visible_to(request.actor).filter(user=request.user), search=("name", "key"),
+        ordering=("created", "name", "scope", "last_used", "expires"), filters={"scope": Scope.values},
+    )  # fmt: skip
+    context = {"form": form, "made": made, "list": mine, "api": reverse("tokens-list")}
     return render(request, "accounts/tokens.html", context, status=_status(form))
 
 
@@ -202,10 +205,15 @@ def team(request: Asked) -> HttpResponse:
     link = ""
     if made := form.submit(lambda **asked: services.invite(by=request.actor, **asked)):
         link = request.build_absolute_uri(reverse("join", args=[made[1]]))
+    people = listing(
+        request, Membership.objects.visible_to(request.actor).select_related("user"),
+        search=("user__username", "user__name"), ordering=("created", "role", "user__username"),
+        filters={"role": Role.values}, usual="created",
+    )  # fmt: skip
     context: dict[str, Any] = {
         "form": form,
         "link": link,
-        "members": Membership.objects.visible_to(request.actor).select_related("user"),
+        "list": people,
         "invitations": Invitation.objects.visible_to(request.actor).open().select_related("created_by"),
         "roles": Role.choices,
         "api": reverse("invitations-list"),

@@ -14,7 +14,7 @@ from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison
 from webapp.core.forms import Form
-from webapp.core.pages import one, page
+from webapp.core.pages import listing, one, page
 from webapp.sharing import serializers, services
 from webapp.sharing.models import Share
 
@@ -34,7 +34,12 @@ def shares(request: Asked, id: UUID) -> HttpResponse:
         "comparison": comparison,
         "form": form,
         "link": link,
-        "rows": comparison.shares.open().select_related("created_by"),
+        "list": listing(
+            request,
+            comparison.shares.open().select_related("created_by"),
+            search=("created_by__username",),
+            ordering=("created", "expires", "hides_texts"),
+        ),
         "api": reverse("comparisons-shares", args=[id]),
     }
     return render(request, "sharing/shares.html", context, status=422 if form.errors else 200)
