@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 FOLDER = os.environ.get("DRAFTHOUSE_SHOTS")
-WIDTHS = (360, 1280, 2560)
+WIDTHS = (360, 1280, 2560, 3840)
 
 
 def keep(page, name: str) -> None:
