@@ -1,5 +1,6 @@
 // How far a comparison is: samples done, time left, and while nothing comes, why.
 
+import { tell } from "./coded.js";
 import { say } from "./race.js";
 
 const WARMING = "A worker has it: it loads the models and lets every strategy run for a moment before the first round counts.";
@@ -13,7 +14,7 @@ export function drawWay(status, isBegun) {
   $("#progress").max = status.total || 1;
   $("#progress").value = status.done || 0;
   say($("#left"), status.seconds_left ? `about ${span(status.seconds_left)} left` : "");
-  say($("#reason"), status.state === "running" ? (isBegun ? "" : WARMING) : status.sentence ?? "");
+  tell($("#reason"), status.state === "running" ? (isBegun ? "" : WARMING) : status.sentence ?? "");
   for (const gone of document.querySelectorAll("[data-while-running]")) gone.hidden = status.is_final;
 }
 

@@ -1,5 +1,6 @@
 // A page on which a job goes on: where it stands, as it is told; and what its log says in numbers, for those who draw it.
 
+import { tell } from "./coded.js";
 import { Feed } from "./feed.js";
 import { begin, fold, inWords } from "./log.js";
 
@@ -40,7 +41,7 @@ function draw() {
   place("phase").textContent = words.phase;
   place("count").textContent = words.count;
   place("left").textContent = words.left;
-  place("reason").textContent = status.state === "running" ? "" : status.sentence;
+  tell(place("reason"), status.state === "running" ? "" : status.sentence);
   const bar = place("bar");
   bar.max = Math.max(1, status.total);
   bar.value = status.done;

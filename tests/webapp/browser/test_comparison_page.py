@@ -41,7 +41,7 @@ def choose(page, run: int) -> None:
 def test_rounds_arrive_and_neither_a_reload_nor_a_late_tab_misses_any(open_page, worker):
     page = open_page(path_of(worker))
     mode(page, "live")
-    expect(page.locator("#reason")).to_contain_text("No worker listens")
+    expect(page.locator("#reason")).to_contain_text("No worker listens on cpu; start one with ./drafthouse up.")
 
     worker.claim()
     first = worker.begin()

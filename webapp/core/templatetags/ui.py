@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from django import template
 from django.template import Context
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
 from webapp.core import verbs
 from webapp.core.forms import Field, Form
 
 register = template.Library()
+TYPED = re.compile(r"`([^`]*)`")
 
 
 @register.inclusion_tag("core/_field.html")
@@ -118,6 +120,12 @@ def size(count: int | None) -> str:
 def count(number: Any) -> str:
     """A number with thin spaces between thousands."""
     return "–" if not isinstance(number, int) else f"{number:,}".replace(",", "\u202f")
+
+
+@register.filter
+def coded(sentence: str) -> SafeString:
+    """What stands between backticks is typed, and looks so."""
+    return SafeString(TYPED.sub(r"<code>\1</code>", escape(sentence)))
 
 
 @register.filter
