@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -41,6 +43,7 @@ ABLATIONS: dict[str, Sequence[str]] = {
     "no echoes": features.GLANCE,
     "no position": [name for name in features.QUICK if name != "position"],
 }
+PARTS = ("training", "validation", "test")  # of the material
 GLANCING = 3  # hidden units enough for a glance
 ABLATION_HIDDEN = 32  # wide enough for all of them; nobody waits for these
 
@@ -158,7 +161,8 @@ def learn(
             "thresholds": thresholds,
             "cap": planning.CAP,
             "sampling": sampling.to_dict(),
-            "prompts": {name: len(getattr(material, name)) for name in ("training", "validation", "test")},
+            "prompts": {name: len(getattr(material, name)) for name in PARTS},
+            "data": {name: _digest(getattr(material, name)) for name in PARTS},
             "labelled": {"training": len(labelled[0].rows), "held_out": len(labelled[1].rows)},
             "metrics": dataclasses.asdict(_measured(classifier, labelled[2])),
             "ablations": _ablations(labelled, told),
@@ -193,6 +197,11 @@ def _elsewhere(study: Study, costs: Costs, classifier: Classifier, thresholds: d
         "calibration_error": found.calibration_error,
         "predicted": _predicted(study, costs, classifier, thresholds),
     }
+
+
+def _digest(prompts: Sequence[Prompt]) -> str:
+    """Which prompts they were, to the letter."""
+    return hashlib.sha256(json.dumps([[prompt.id, prompt.text] for prompt in prompts]).encode()).hexdigest()
 
 
 def _recorded(told: Told, name: str, due: int, done: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from types import SimpleNamespace
@@ -47,6 +48,9 @@ def made() -> tuple[Pair, list[Step], dict[str, float]]:
 def test_a_card_says_what_the_classifier_was_made_of_and_how_good_it_is(made) -> None:  # type: ignore[no-untyped-def]
     _, told, card = made
     assert card["prompts"] == {"training": 40, "validation": 20, "test": 20}
+    parts = (ALL[:40], ALL[40:60], ALL[60:])
+    lines = [json.dumps([[prompt.id, prompt.text] for prompt in part]) for part in parts]
+    assert [*card["data"].values()] == [hashlib.sha256(each.encode()).hexdigest() for each in lines]
     assert card["thresholds"]["priced"] > 0
     assert 0 < card["thresholds"]["threshold"] < 1
     assert 0.5 < card["metrics"]["auc"] <= 1
