@@ -73,13 +73,17 @@ def _brief(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:40]
 
 
+class _Id(serializers.UUIDField):
+    default_error_messages = {"invalid": "This is {value!s:.40}, where an id is due, as lists of the API have it."}
+
+
 class Visible(serializers.PrimaryKeyRelatedField[Any]):
     """Another thing, by its id; what the actor may not see is not there."""
 
     default_error_messages = {"does_not_exist": "There is none with the id {pk_value} that you may see."}
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(pk_field=serializers.UUIDField(), **options)
+        super().__init__(pk_field=_Id(), **options)
 
     def get_queryset(self) -> Any:
         rows: Any = super().get_queryset()

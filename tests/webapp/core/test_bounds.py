@@ -21,6 +21,8 @@ SHA = "0" * 64
          "This has 2 characters; it must have 64."),
         ("uploads", {"name": "x", "files": [{"path": "a", "size": 1, "chunks": [SHA] * 100_001}]}, "files.0.chunks",
          "This has 100001 entries; it must have at most 100000."),
+        ("pairs", {"name": "x", "target": "gpt2", "draft": "gpt2"}, "target",
+         "This is gpt2, where an id is due, as lists of the API have it."),
         ("comparisons", {"sampling": {"temperature": 99}}, "sampling.temperature",
          "This is 99; it must be from 0.0 to 10.0."),
     ],
