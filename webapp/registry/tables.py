@@ -47,6 +47,9 @@ def read(
 def _read(text: str, name: str, form: str, template: str, mapping: Mapping[str, str]) -> list[Prompt]:
     if not template:
         return prompts.read_prompts(text, name, form=form or None)
+    if not _PLACE.search(template):
+        hint = "Write a column's name in braces where its text goes, such as {text}."
+        raise Invalid("The template names no column, so all prompts would be the same.", field="template", hint=hint)
     rows = (_mapped(row, number, template, mapping) for number, row in enumerate(_rows(text, name), 1))
     return prompts.from_rows(rows, name, form="plain")
 

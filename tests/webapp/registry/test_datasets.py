@@ -53,6 +53,12 @@ def test_any_columns_become_prompts_by_a_template(world):
     assert post(world, name="t", **asked).status_code == 201
 
 
+def test_a_template_that_names_no_column_is_refused(world):
+    answer = post(world, "preview/", file_name="t.csv", text=TABLE, template="Answer:")
+    assert (answer.status_code, answer.json()["field"]) == (400, "template")
+    assert "{text}" in answer.json()["hint"]
+
+
 def test_a_template_reaches_nothing_but_columns(world):
     for template in ("{task.__class__}", "{0}", "{}", "{task!r}"):
         answer = post(world, "preview/", file_name="t.csv", text=TABLE, template=template)
