@@ -166,7 +166,7 @@ class Shared(Greedy):
         """[positions, V]"""
         first, last = positions[0], positions[-1]
         block, start = divmod(first, NOISE_BLOCK)
-        if last - first == len(positions) - 1 and last < (block + 1) * NOISE_BLOCK:
+        if [*positions] == [*range(first, last + 1)] and last < (block + 1) * NOISE_BLOCK:
             return self._block(block, device)[start : start + len(positions)]
         lowest = min(positions) // NOISE_BLOCK
         if max(positions) // NOISE_BLOCK == lowest:  # branches: a few places, each several times

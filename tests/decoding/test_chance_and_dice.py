@@ -140,3 +140,11 @@ def test_logits_that_are_no_numbers_are_refused_in_words(settings: dict[str, obj
     logits[1, 3] = damage
     with pytest.raises(BrokenModel, match="NaN or infinite"):
         dice(**settings).judge(logits, Proposal())
+
+
+@pytest.mark.parametrize("places", [[5, 6, 7], [5, 5, 6, 8], [5, 7, 6, 8], [31, 31, 33], [40, 8, 40]], ids=str)
+def test_every_place_has_its_own_noise_in_whatever_order_it_is_asked_for(places: list[int]) -> None:
+    """Branches ask for few places several times, and the first and the last may be as far apart as in a chain."""
+    made = dice(temperature=1.0, dice="shared")
+    alone = [made.noise([place], CPU) for place in places]  # type: ignore[attr-defined]
+    assert torch.equal(made.noise(places, CPU), torch.cat(alone))  # type: ignore[attr-defined]
