@@ -11,11 +11,13 @@ import pytest
 import torch
 
 from decoding.dice import Dice, dice_for
+from decoding.drafting import ModelDrafter
 from decoding.errors import BadStrategy
 from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculating import Speculator
+from decoding.stopping import FixedLength
 from decoding.table_runner import TableRunner
 from tests.decoding.worlds import World, state_of, tables
 
@@ -100,6 +102,21 @@ def test_a_draft_is_the_same_whether_it_was_prepared_or_not() -> None:
                 world.run(parse_choices(text)[0], [3, 1], sampling, seed)[0]
                 == (world.run(choose("static", {"lookahead": 4}), [3, 1], sampling, seed)[0])
             )
+
+
+@pytest.mark.parametrize("text", ["ssd:4,branches=5,fanout=2/1/1/0/1,backup=neural", "ssd-disco:8,branches=8"])
+def test_whatever_is_prepared_the_draft_says_what_it_would_say_alone(text: str) -> None:
+    """Also where its branches stand at as many places, some of them several times, as a chain of them would."""
+    [choice], sampling = parse_choices(text), Sampling(temperature=1.0, max_new_tokens=60)
+    for seed in range(4):
+        world = World.of_tables(12, seed)
+        decoded, recorder = world.run(choice, [3, 1], sampling, seed)
+        written = [3, 1, *decoded.tokens]
+        for draft in drafts_of(recorder.events):
+            dice, before = dice_for(sampling, 12, seed), written[: draft.position]
+            dice.commit(before)
+            alone = ModelDrafter(world.draft, FixedLength(len(draft.tokens)), dice).propose(before, len(draft.tokens))
+            assert alone.tokens == draft.tokens
 
 
 # What is prepared -----------------------------------------------------------------------------------------------------
