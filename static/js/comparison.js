@@ -149,7 +149,7 @@ const evidence = new Whenever(EVIDENCE_EVERY_MS, $("#evidence"));
 const renewEvidence = () => evidence.call(!isOver(), () => redraw("evidence"));
 
 function drawEvidence() {
-  findings.draw([...known.rows.values()], view.run);
+  findings.draw([...known.rows.values()], (run) => known.places(run), view.run);
   whatIf?.draw();
 }
 

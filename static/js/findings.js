@@ -22,14 +22,14 @@ export class Findings {
     this.report = JSON.parse($("#report").textContent);
   }
 
-  /** `samples`: the rows that are here; `run`: the one that is looked at, or where it cannot say, the first that can. */
-  draw(samples, run) {
+  /** `samples`: the rows that are here; `places`: of each run, its drafts by position; `run`: the one that is looked at, or where it cannot say, the first that can. */
+  draw(samples, places, run) {
     if (!this.report.samples) return;
     const rows = this.report.strategies.map((row) => {
       const { number, dash } = this.#runOf(row.label);
       return { ...row, number, dash, isBaseline: row.label === this.report.baseline };
     });
-    for (const row of rows) row.places = acceptanceOf(samples, row.number);
+    for (const row of rows) row.places = acceptanceOf(places(row.number));
     const chosen = rows.find((row) => row.number === run);
     const speculative = chosen?.losses ? chosen : rows.find((row) => row.losses);
     const paired = pairedSpeedups(samples, this.baseline);

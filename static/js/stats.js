@@ -10,29 +10,27 @@ export function median(values) {
 /** run → [{prompt, ratio}], over prompts that both it and the baseline have finished. */
 export function pairedSpeedups(rows, baseline) {
   const finished = rows.filter((row) => row.is_finished && row.tokens_per_s);
-  const key = (row) => `${row.prompt}.${row.repeat}`;
-  const base = new Map(finished.filter((row) => row.run === baseline).map((row) => [key(row), row.tokens_per_s]));
+  const key = (row) => row.repeat * MOST_PROMPTS + row.prompt; // not text: after an hour there are ten thousand rows, once a second
+  const base = new Map();
+  for (const row of finished) if (row.run === baseline) base.set(key(row), row.tokens_per_s);
   const ratios = new Map();
   for (const row of finished) {
     if (row.run === baseline || !base.has(key(row))) continue;
     if (!ratios.has(row.run)) ratios.set(row.run, new Map());
     const prompts = ratios.get(row.run);
-    prompts.set(row.prompt, [...(prompts.get(row.prompt) ?? []), row.tokens_per_s / base.get(key(row))]);
+    if (!prompts.has(row.prompt)) prompts.set(row.prompt, []);
+    prompts.get(row.prompt).push(row.tokens_per_s / base.get(key(row)));
   }
   return new Map(
     [...ratios].map(([run, prompts]) => [run, [...prompts].map(([prompt, all]) => ({ prompt, ratio: median(all) }))]),
   );
 }
 
-/** Of a run's drafts that reached position i, the share accepted there; positions too seldom reached to say are left out. */
-export function acceptanceOf(rows, run) {
-  const drafts = [], accepted = [];
-  for (const row of rows.filter((row) => row.run === run && row.is_finished)) {
-    (row.drafts_by_position ?? []).forEach((count, i) => (drafts[i] = (drafts[i] ?? 0) + count));
-    (row.accepted_by_position ?? []).forEach((count, i) => (accepted[i] = (accepted[i] ?? 0) + count));
-  }
-  return drafts.filter((count) => count >= FEWEST_DRAFTS).map((count, i) => (accepted[i] ?? 0) / count);
-}
+const MOST_PROMPTS = 1e6;
+
+/** Of drafts that came so far as each position, the share accepted there; positions too seldom reached to say are left out. */
+export const acceptanceOf = ({ drafts, accepted }) =>
+  drafts.filter((count) => count >= FEWEST_DRAFTS).map((count, i) => (accepted[i] ?? 0) / count);
 
 const FEWEST_DRAFTS = 10;
 

@@ -15,7 +15,8 @@ export class Watching {
     this.count = 0; // of the events kept
     this.lookedAt = null; // the heat whose traces are not let go
     this.status = status;
-    this.rows = new Map(); // sample → its row
+    this.rows = new Map(); // sample → its row, without what is summed up
+    this.sums = new Map(); // run number → of its finished samples, drafts by position
     this.traces = new Map(); // sample → the state its events add up to
     this.events = new Map(); // sample → its events, for replay
     this.isComplete = new Set(); // samples whose trace is here to its end
@@ -41,6 +42,11 @@ export class Watching {
     return this.traces.get(sample) ?? begin();
   }
 
+  /** Of a run's finished samples: how many drafts came so far as each position, and in how many it was accepted. */
+  places(run) {
+    return this.sums.get(run) ?? { drafts: [], accepted: [] };
+  }
+
   /** Which of a heat's traces are not here yet: what to ask for when somebody looks at it. */
   missing(heat) {
     const samples = [...this.samples(heat).values()];
@@ -59,8 +65,18 @@ export class Watching {
       if (before && before !== row.id) this.#forget(before); // another attempt began it anew
       if (!this.rows.has(row.id)) this.latest = heat;
       this.heats.get(heat).set(row.run, row.id);
-      this.rows.set(row.id, row);
+      if (row.is_finished && !this.rows.get(row.id)?.is_finished) this.#sum(row);
+      const { drafts_by_position, accepted_by_position, ...kept } = row; // in an hour rows come by the ten thousand
+      this.rows.set(row.id, kept);
     }
+  }
+
+  /** Once of each sample: what is finished stays so. */
+  #sum({ run, drafts_by_position: drafts = [], accepted_by_position: accepted = [] }) {
+    const sums = this.places(run);
+    drafts.forEach((count, i) => (sums.drafts[i] = (sums.drafts[i] ?? 0) + count));
+    accepted.forEach((count, i) => (sums.accepted[i] = (sums.accepted[i] ?? 0) + count));
+    this.sums.set(run, sums);
   }
 
   #events(frame) {

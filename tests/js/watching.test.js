@@ -118,8 +118,18 @@ test("a speed-up is paired by prompt and repeat, and is the median over repeats"
 });
 
 test("acceptance by position leaves out what was seldom reached", () => {
-  const rows = [1, 2].map(() => ({ run: 2, is_finished: true, drafts_by_position: [10, 6, 1], accepted_by_position: [8, 3, 1] }));
-  assert.deepEqual(acceptanceOf(rows, 2), [0.8, 0.5]);
+  assert.deepEqual(acceptanceOf({ drafts: [20, 12, 2], accepted: [16, 6, 2] }), [0.8, 0.5]);
+});
+
+test("drafts by position are summed up over a run's finished samples, each once however often its row comes", () => {
+  const row = (id, is_finished, audit = null) =>
+    ({ id, run: 2, prompt: id, repeat: 1, is_finished, audit, drafts_by_position: is_finished ? [10, 6, 1] : [], accepted_by_position: is_finished ? [8, 3] : [] });
+  const known = new Watching({ rows: [row(1, true), row(2, false)] });
+  assert.deepEqual(known.places(2), { drafts: [10, 6, 1], accepted: [8, 3] });
+  known.hear({ t: "samples", rows: [row(1, true, "identical"), row(2, true), row(2, true, "tie"), row(3, false)] });
+  assert.deepEqual(known.places(2), { drafts: [20, 12, 2], accepted: [16, 6] });
+  assert.deepEqual(known.places(3), { drafts: [], accepted: [] });
+  assert.equal(known.rows.get(2).audit, "tie");
 });
 
 test("a few values far beyond all others do not squeeze these, and many are no few", () => {
