@@ -73,6 +73,13 @@ def test_escape_closes_the_menu_and_leaves_the_keyboard_at_its_name(open_page, w
     expect(page.locator(".menu summary")).to_be_focused()
 
 
+def test_the_description_of_the_api_is_as_dark_as_the_page_around_it(open_page):
+    page = open_page("/api/", color_scheme="dark")
+    expect(page.locator("html.dark-mode .opblock-tag").first).to_be_visible()
+    page.emulate_media(color_scheme="light")
+    expect(page.locator("html")).not_to_have_class("dark-mode")
+
+
 def refused_quietly(page, path: str) -> None:
     """A refusal is a page too, but the browser's console complains of its status."""
 
