@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from tests.launcher.up import until
 
 SCRIPTS = Path(__file__).parent / "_in_page"
 ARGUMENTS = ("--no-sandbox", "--disable-background-networking", "--enable-precise-memory-info")
@@ -23,6 +27,34 @@ def chromium(*arguments: str) -> Iterator[Any]:
         browser.close()
 
 
+class Unheard:
+    """A Chromium that nobody listens in on but while it is asked. A page that Playwright is attached to keeps the body
+    of every answer for it, which a page that only people look at does not."""
+
+    def __init__(self, folder: Path) -> None:
+        said = folder / "chromium.txt"
+        command = [str(shutil.which("chromium")), f"--user-data-dir={folder / 'profile'}", *ARGUMENTS,
+                   "--headless=new", "--remote-debugging-port=0", "--window-size=1280,980", "about:blank"]  # fmt: skip
+        with said.open("w") as ear:
+            self._process = subprocess.Popen(command, stderr=ear)
+        found = until(lambda: re.search(r"DevTools listening on (\S+)\n", said.read_text()), "Chromium's own line")
+        self._listens = str(found[1])
+
+    @contextmanager
+    def asked(self) -> Iterator[Any]:
+        """Its only page."""
+        from playwright.sync_api import sync_playwright
+
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.connect_over_cdp(self._listens, no_defaults=True)
+            yield browser.contexts[0].pages[0]
+            browser.close()
+
+    def end(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+
 def in_page(name: str) -> str:
     """A script to be run there."""
     return (SCRIPTS / f"{name}.js").read_text()
@@ -32,11 +64,15 @@ def signed_in(browser: Any, link: str) -> Any:
     """A context of somebody who came by a one-time link."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
+    sign_in(page, link)
+    page.close()
+    return context
+
+
+def sign_in(page: Any, link: str) -> None:
     page.goto(link)
     page.click("main button")
     page.wait_for_url("**/comparisons/")
-    page.close()
-    return context
 
 
 def cookie(context: Any) -> str:
@@ -72,17 +108,13 @@ def renderer(page: Any) -> int:
     rows = session.send("SystemInfo.getProcessInfo")["processInfo"]
     session.detach()
     return int(
-        max((row["id"] for row in rows if row["type"] == "renderer"), key=lambda pid: sum(_held_mib(pid).values()))
+        max((row["id"] for row in rows if row["type"] == "renderer"), key=lambda pid: sum(held_mib(pid).values()))
     )
 
 
-def held_mib(page: Any) -> dict[str, float]:
-    """What the page's process holds, with its share of what several hold together. `program` is of Chromium's own files
+def held_mib(pid: int) -> dict[str, float]:
+    """What a page's process holds, with its share of what several hold together. `program` is of Chromium's own files
     and as they are on the disk, which any page has; `page` is the rest."""
-    return _held_mib(renderer(page))
-
-
-def _held_mib(pid: int) -> dict[str, float]:
     held = {"page": 0, "program": 0}
     is_program = False
     for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():

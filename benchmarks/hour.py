@@ -21,12 +21,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from benchmarks._browser import chromium, held_mib, renderer, signed_in
+from benchmarks._browser import Unheard, held_mib, renderer, sign_in
 from benchmarks._played import Played, Say, enter, numbers_of
 from benchmarks._serving import load, verdict
 from benchmarks.live import seconds_of
@@ -114,39 +115,61 @@ def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
     strategies = [{"strategy": choice.strategy, "params": choice.params}
                   for label in recorded for choice in parse_choices(label) if label != AUTOREGRESSIVE]  # fmt: skip
     comparison = hands.submit(Played, strategies, REPEATS).result()
-    minutes = []
+    browser = Unheard(folder)
     try:
-        with chromium() as browser:
-            page = signed_in(browser, up.said.split("half an hour: ")[-1].split()[0]).new_page()
-            page.goto("about:blank")
-            floor = held_mib(page)
-            page.goto(f"{up.address}/comparisons/{comparison.row.pk}/")
-            page.wait_for_selector("#mode[data-mode=live]")
-            web, begun = up.pid_of("supervisor.web"), time.monotonic()
-            until = begun + 60 * asked.minutes
-            telling = hands.submit(comparison.run, lambda order, say: tell(order, recorded, faster, until, say))
-            looked_at = cycle(LOOKED_AT)
-            while not telling.done():
-                page.locator(part := next(looked_at)).evaluate("part => part.scrollIntoView({block: 'center'})")
-                page.wait_for_timeout(1000 * min(60.0, 1 + max(0.0, until - time.monotonic())))
-                minutes.append({"looked_at": part, **minute(page, web, (time.monotonic() - begun) / 60)})
-                print(json.dumps(minutes[-1]), flush=True)
-            telling.result()
+        process, floor = opened(browser, up, f"{up.address}/comparisons/{comparison.row.pk}/")
+        until = time.monotonic() + 60 * asked.minutes
+        telling = hands.submit(comparison.run, lambda order, say: tell(order, recorded, faster, until, say))
+        minutes = [*counted(browser, process, up.pid_of("supervisor.web"), until, telling.done)]
+        telling.result()
     finally:
+        browser.end()
         up.interrupt()
-    return {"load": load(), "faster_than_recorded": round(faster, 2), "empty_page": rounded(floor), "minutes": minutes}
+    return {"load": load(), "faster_than_recorded": round(faster, 2), "empty_page": floor, "minutes": minutes}
 
 
-def minute(page: Any, web: int | None, since: float) -> dict[str, float]:
-    held = rounded(held_mib(page))
+def opened(browser: Unheard, up: Up, address: str) -> tuple[int, dict[str, float]]:
+    """The process of the page that stands there now, and what it held when it was empty."""
+    with browser.asked() as page:
+        sign_in(page, up.said.split("half an hour: ")[-1].split()[0])
+        page.goto("about:blank")
+        floor = rounded(held_mib(renderer(page)))
+        page.goto(address)
+        page.wait_for_selector("#mode[data-mode=live]")
+        return renderer(page), floor
+
+
+def counted(
+    browser: Unheard, process: int, web: int | None, until: float, is_over: Callable[[], bool]
+) -> Iterator[dict[str, Any]]:
+    """A minute each, until all is told."""
+    begun, looked_at = time.monotonic(), cycle(LOOKED_AT)
+    while not is_over():
+        with browser.asked() as page:
+            page.locator(part := next(looked_at)).evaluate("part => part.scrollIntoView({block: 'center'})")
+        time.sleep(min(60.0, 1 + max(0.0, until - time.monotonic())))
+        held = rounded(held_mib(process))
+        minute = {
+            "looked_at": part,
+            "minute": round((time.monotonic() - begun) / 60, 1),
+            "mib": round(sum(held.values()), 1),
+            **held,
+            "page_cpu_s": round(seconds_of(process), 1),
+            "web_cpu_s": round(seconds_of(web), 1),
+        }
+        with browser.asked() as page:
+            minute |= told_by(page)
+        print(json.dumps(minute), flush=True)
+        yield minute
+
+
+def told_by(page: Any) -> dict[str, float]:
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
     metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
     session.detach()
-    samples = int(page.locator("#done").inner_text().split()[0])
-    return {"minute": round(since, 1), "samples": samples, "mib": round(sum(held.values()), 1), **held,
-            "heap": round(metrics["JSHeapTotalSize"] / 2**20, 1), "nodes": int(metrics["Nodes"]),
-            "page_cpu_s": round(seconds_of(renderer(page)), 1), "web_cpu_s": round(seconds_of(web), 1)}  # fmt: skip
+    return {"samples": int(page.locator("#done").inner_text().split()[0]),
+            "heap": round(metrics["JSHeapTotalSize"] / 2**20, 1), "nodes": int(metrics["Nodes"])}  # fmt: skip
 
 
 def rounded(held: dict[str, float]) -> dict[str, float]:
