@@ -218,7 +218,7 @@ const verdict = new Part("verdict", (text) => {
   $("#verdict").innerHTML = text;
   findings.read();
   drawStanding(race.lanes, findings.report.strategies);
-  renewEvidence();
+  renewEvidence(); // with its numbers, not with each sample: reports are the rarer the more samples there are
 });
 const questions = new Part("what-if", (text) => {
   $("#forest").closest("section").insertAdjacentHTML("afterend", text);
@@ -240,7 +240,6 @@ const feed = new Feed({
     else if (frame.t === "samples") feed.follow(known.missing(view.heat));
     if (frame.t === "samples") offerNext();
     redraw(...(CHANGES[frame.t] ?? []));
-    if (frame.t === "samples" || frame.t === "report") renewEvidence();
   },
   onMode: (mode, sentence) => {
     drawMode(mode, sentence, known.status.state);
