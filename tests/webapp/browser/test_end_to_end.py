@@ -162,8 +162,11 @@ def test_a_finished_race_is_read_and_replayed_by_keyboard_alone(materials, finis
     page = materials.open(finished)
     page.keyboard.press("2")
     expect(page.locator("#text-of")).to_have_text("as static:2 wrote it")
+    prompt = page.locator("#strip .before")
+    before = prompt.inner_text()
     page.keyboard.press("[")
     expect(page.locator("#heat")).to_contain_text("Prompt 2 of 3")
+    expect(prompt).not_to_have_text(before)  # the heat's name is there a frame before its text
     expect(page.locator("#replay")).to_be_visible()
     rounds = page.locator("#strip .round")
     count = rounds.count()
