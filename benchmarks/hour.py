@@ -36,6 +36,7 @@ from decoding.events import Event, from_dict
 from decoding.spec import parse_choices
 from decoding.summary import AUTOREGRESSIVE
 from tests.launcher.up import Up
+from tests.launcher.up import until as wait
 
 ROOT = Path(__file__).parents[1]
 PROMPTS = ROOT / "starter" / "prompts" / "code.jsonl"
@@ -130,13 +131,14 @@ def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 def opened(browser: Unheard, up: Up, address: str) -> tuple[int, dict[str, float]]:
     """The process of the page that stands there now, and what it held when it was empty."""
-    with browser.asked() as page:
-        sign_in(page, up.said.split("half an hour: ")[-1].split()[0])
+    with browser.attached() as page:
         page.goto("about:blank")
         floor = rounded(held_mib(renderer(page)))
-        page.goto(address)
-        page.wait_for_selector("#mode[data-mode=live]")
-        return renderer(page), floor
+        sign_in(page, up.said.split("half an hour: ")[-1].split()[0])
+        process = renderer(page)  # which is that of every page of this server
+    browser.ask("Page.navigate", url=address)
+    wait(lambda: browser.value("document.querySelector('#mode[data-mode=live]') !== null"), "the page to be live")
+    return process, floor
 
 
 def counted(
@@ -145,8 +147,7 @@ def counted(
     """A minute each, until all is told."""
     begun, looked_at = time.monotonic(), cycle(LOOKED_AT)
     while not is_over():
-        with browser.asked() as page:
-            page.locator(part := next(looked_at)).evaluate("part => part.scrollIntoView({block: 'center'})")
+        browser.value(f"document.querySelector('{(part := next(looked_at))}').scrollIntoView({{block: 'center'}})")
         time.sleep(min(60.0, 1 + max(0.0, until - time.monotonic())))
         held = rounded(held_mib(process))
         minute = {
@@ -154,22 +155,13 @@ def counted(
             "minute": round((time.monotonic() - begun) / 60, 1),
             "mib": round(sum(held.values()), 1),
             **held,
+            "samples": int(browser.value("document.querySelector('#done').textContent").split()[0]),
+            "heap": round(browser.ask("Runtime.getHeapUsage")["usedSize"] / 2**20, 1),
             "page_cpu_s": round(seconds_of(process), 1),
             "web_cpu_s": round(seconds_of(web), 1),
         }
-        with browser.asked() as page:
-            minute |= told_by(page)
         print(json.dumps(minute), flush=True)
         yield minute
-
-
-def told_by(page: Any) -> dict[str, float]:
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable")
-    metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
-    session.detach()
-    return {"samples": int(page.locator("#done").inner_text().split()[0]),
-            "heap": round(metrics["JSHeapTotalSize"] / 2**20, 1), "nodes": int(metrics["Nodes"])}  # fmt: skip
 
 
 def rounded(held: dict[str, float]) -> dict[str, float]:
