@@ -13,7 +13,10 @@ _OF_LENGTH = {"min_length", "max_length"}
 
 def told(fields: Any, data: Any, errors: Any) -> Any:
     """The errors of a body, field by field: those of bounds in our words, the others as they are."""
-    return {name: _told(fields.get(name), data.get(name), inner) for name, inner in errors.items()}
+    return {
+        name: _told(fields[name], fields[name].get_value(data), inner) if name in fields else inner
+        for name, inner in errors.items()
+    }
 
 
 def _told(field: Any, value: Any, errors: Any) -> Any:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from django.http import QueryDict
+from rest_framework import serializers
 
 from tests.webapp import make
+from webapp.core.api import Input
 
 SHA = "0" * 64
 
@@ -44,3 +47,17 @@ def test_so_does_the_form(world):
     )
     launched = page.post("/comparisons/new/", {"pair": pair.pk, "dataset": dataset.pk, "repeats": "101"})
     assert "This is 101; it must be from 1 to 100." in launched.content.decode()
+
+
+class Stops(Input):
+    stop = serializers.ListField(child=serializers.CharField(max_length=3))
+
+
+@pytest.mark.parametrize(
+    "data", [{"stop": ["a", "long"]}, QueryDict("stop=a&stop=long"), QueryDict("stop=long&stop=a")]
+)
+def test_a_list_that_a_form_sends_is_read_as_one(data):
+    stops = Stops(data=data)
+    assert not stops.is_valid()
+    told = [each for entries in stops.errors["stop"].values() for each in entries]
+    assert told == ["This has 4 characters; it must have at most 3."]
