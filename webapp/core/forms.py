@@ -76,6 +76,12 @@ class Form:
             return None
 
     @property
+    def refusal(self) -> str:
+        """All errors in one line, for a form that is too small to show them beside its fields."""
+        told = [sentence for sentences in self.errors.values() for sentence in sentences]
+        return " ".join([*told, self.hint]).strip()
+
+    @property
     def general_errors(self) -> list[str]:
         return [
             *self.errors.get("", []),

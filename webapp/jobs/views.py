@@ -49,8 +49,7 @@ def prioritise(request: Asked, id: UUID) -> HttpResponse:
     form = Form(serializers.JobChanges, request)
     changed = form.submit(lambda priority: priorities.prioritise(job=found, priority=priority, by=request.actor))
     if changed is None:
-        told = [sentence for sentences in form.errors.values() for sentence in sentences]
-        messages.error(request, " ".join([*told, form.hint]).strip())
+        messages.error(request, form.refusal)
     else:
         messages.success(request, f"{changed.title} has priority {changed.priority} now.")
     return redirect("job", id)

@@ -152,8 +152,7 @@ def rename(request: Asked, kind: str, id: UUID) -> HttpResponse:
     if form.submit(lambda name: services.rename(entry=entry, name=name, by=request.actor) or entry):
         messages.success(request, f"{before} is called {entry.name} now.")
     else:
-        told = [sentence for sentences in form.errors.values() for sentence in sentences]
-        messages.error(request, " ".join([*told, form.hint]).strip())
+        messages.error(request, form.refusal)
     return redirect(PLACES[kind], id)
 
 
