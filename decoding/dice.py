@@ -7,9 +7,11 @@ same functions serve one drafted token, the rows of a verification, and the bran
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -20,6 +22,7 @@ from decoding.errors import BrokenModel
 from decoding.spec import Sampling
 from decoding.verify import Verdict, by_equality, by_ratio, choose_each
 
+Row = npt.NDArray[np.float32]  # [V]
 Ahead = Sequence[int] | Sequence[Tensor]  # ids, or one-element tensors of ids that nobody has waited for yet
 
 NOISE_BLOCK = 32  # positions of noise made in one go: the launch costs more than the numbers
@@ -93,9 +96,13 @@ class Dice:
         """The same, for whoever has the preferences already."""
         raise NotImplementedError
 
+    def pick_one(self, preferences: Tensor, ahead: Ahead) -> tuple[int, Row | None]:
+        """The same for a single context [1, V], waited for, and its preferences where numpy has looked at them."""
+        return int(self.pick(preferences, [ahead])), None
+
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
-        """Whether the target, with these logits [1, V], will accept a token drawn from `scores` [V]: for the oracle,
-        which peeks, and for labels."""
+        """Whether the target, with these logits [1, V], will accept a token drawn from `scores` [1, V]: for the
+        oracle, which peeks, and for labels."""
         raise NotImplementedError
 
     def judge(self, logits: Tensor, draft: Drawn) -> Verdict:
@@ -138,6 +145,13 @@ class Greedy(Dice):
 
     def pick(self, preferences: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         return _best(preferences)
+
+    def pick_one(self, preferences: Tensor, ahead: Ahead) -> tuple[int, Row | None]:
+        if preferences.device.type != "cpu":
+            return super().pick_one(preferences, ahead)
+        row = preferences.numpy()[0]  # what `pick` does for many rows takes three times as long
+        best = int(row.argmax())
+        return best if isfinite(row[best]) else -1, row
 
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
         return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
@@ -199,7 +213,7 @@ class Ratio(Dice):
 
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
         p = _probabilities(self.scores(logits, [ahead]))[0, token].item()
-        q = _probabilities(scores[None])[0, token].item()
+        q = _probabilities(scores)[0, token].item()
         return self._coin("accept", ahead) * q < p
 
     def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:

@@ -10,7 +10,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from decoding.dice import Dice, broken
+from decoding.dice import Dice, Row, broken
 from decoding.events import Anticipated, Backup, Source, StopReason
 from decoding.runner import ModelRunner, align
 from decoding.verify import Verdict
@@ -47,19 +47,20 @@ class Draft:
 EMPTY = Draft((), torch.empty(0, 0), 0, "length", "none", 0)
 
 
-@dataclass(frozen=True)
+@dataclass  # not frozen: one is made after every token, and that takes three times as long
 class DraftStep:
     """One drafted token as a stop rule sees it. Looking at a value waits for the device."""
 
     text: Sequence[int]  # what is committed
     ahead: Sequence[int]  # the round's tokens before this one
     token: int
-    scores: Tensor  # [V], what it was chosen from
-    preferences: Tensor  # [V], what the choice went by: under shared dice, scores and noise
+    scores: Tensor  # [1, V], what it was chosen from
+    preferences: Tensor  # [1, V], what the choice went by: under shared dice, scores and noise
+    row: Row | None = None  # the same [V], where numpy has looked at it
 
     @cached_property
     def confidence(self) -> float:
-        return float(torch.softmax(self.scores.float(), -1)[self.token])
+        return float(torch.softmax(self.scores.float(), -1)[0, self.token])
 
 
 class StopRule(Protocol):
@@ -167,10 +168,10 @@ class ModelDrafter:
         while True:
             scores = self.dice.scores(self.runner.extend(fed), [tokens])
             preferences = self.dice.preferences(scores, [tokens])
-            token = int(self.dice.pick(preferences, [tokens]))
+            token, row = self.dice.pick_one(preferences, tokens)
             if token < 0:
                 raise broken()
-            step = DraftStep(text, tuple(tokens), token, scores[0], preferences[0])
+            step = DraftStep(text, tuple(tokens), token, scores, preferences, row)
             tokens.append(token)
             rows.append(scores)
             stop = self._stop(step, asked, room)

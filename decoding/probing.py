@@ -15,7 +15,7 @@ import torch
 from decoding.comparison import Comparison, Key, Pair
 from decoding.costs import Costs, costs_from
 from decoding.dice import dice_for
-from decoding.disco.rules import ClassifierStop
+from decoding.disco.stops import stop_of
 from decoding.drafting import Draft, DraftStep, ModelDrafter, StopRule
 from decoding.ending import Ending
 from decoding.events import Event, Recorder
@@ -51,7 +51,7 @@ def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier:
 
 def probe_each(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifiers: Sequence[str]) -> list[Costs]:
     """The same for several classifiers: of one moment, and different in the decision alone."""
-    rules = [partial(ClassifierStop, CAP, pair.classifier(name), EVEN_ODDS) for name in classifiers]
+    rules = [partial(stop_of, "threshold", CAP, pair.classifier(name), EVEN_ODDS) for name in classifiers]
     costs, decisions = _probed(pair, prompts, sampling, rules)
     return [dataclasses.replace(costs, decision=decision) for decision in decisions]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
-from decoding.disco.rules import ClassifierStop, PricedStop
+from decoding.disco.stops import stop_of
 from decoding.drafting import Drafter, ModelDrafter, NoDraft, StopRule
 from decoding.runner import ModelRunner
 from decoding.spec import Choice
@@ -46,8 +46,7 @@ def _threshold(parts: Parts, threshold: float, cap: int, adaptive: bool) -> Draf
 
 def _disco(parts: Parts, rule: str, threshold: float, cap: int, classifier: str) -> Drafter:
     chosen = parts.classifier(classifier)
-    stops = {"priced": PricedStop, "threshold": ClassifierStop}[rule]
-    return parts.drafter(stops(cap, chosen, threshold or chosen.tuned(rule)))
+    return parts.drafter(stop_of(rule, cap, chosen, threshold or chosen.tuned(rule)))
 
 
 def _ssd(parts: Parts, placement: str, **settings: Any) -> Drafter:

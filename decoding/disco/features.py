@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from math import inf, log1p
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from decoding.dice import Row
 from decoding.disco.echoes import LONGEST
 
 TOP = 10  # as published
@@ -59,10 +60,10 @@ def describe(scores: Tensor, preferences: Tensor, ids: Tensor, echoes: Tensor | 
 def describe_one(
     scores: Tensor, preferences: Tensor, token: int, echoes: Sequence[float] = UNHEARD, *, quick: bool = False
 ) -> list[float]:
-    """The same for one token [V]. `quick` leaves out what QUICK does: it is asked after every drafted token, and on
+    """The same for one token [1, V]. `quick` leaves out what QUICK does: it is asked after every drafted token, and on
     small models each call of torch counts."""
     if not quick:
-        rows = describe(scores[None], preferences[None], torch.tensor([token], device=scores.device))
+        rows = describe(scores, preferences, torch.tensor([token], device=scores.device))
         return [*rows[0, :-LONGEST].tolist(), *echoes]
     margin, score = glance(scores, preferences, token)
     return [*[0.0] * (TOP + 2), margin, score, *echoes]
@@ -70,24 +71,27 @@ def describe_one(
 
 def quick_one(first: float, second: float, score: float, echoes: Sequence[float]) -> list[float]:
     """The same for one token of which only that is known: the two best preferences, its score, its echoes."""
-    return [*[0.0] * (TOP + 2), math.log1p(first - max(second, LEAST_SCORE)), score, *echoes]
+    return [*[0.0] * (TOP + 2), log1p(first - max(second, LEAST_SCORE)), score, *echoes]
 
 
-def glance(scores: Tensor, preferences: Tensor, token: int) -> tuple[float, float]:
-    """The margin and the score of one token [V]. On a CPU the runner-up is sought with the winner out of the way for a
-    moment, by the argmax that the choice has just used: topk takes twenty times as long, max three times."""
+def glance(scores: Tensor, preferences: Tensor, token: int, row: Row | None = None) -> tuple[float, float]:
+    """The margin and the score of one token [1, V]; `row` are the preferences, where numpy has looked at them before.
+    On a CPU the runner-up is sought with the winner out of the way for a moment, by the argmax that the choice has just
+    used: topk takes twenty times as long, max three times."""
     try:
-        row, score = preferences.numpy(), scores.numpy().item(token)
+        if row is None:
+            row = preferences.numpy()[0]
+        score = row.item(token) if preferences is scores else scores.numpy().item(token)
     except TypeError:  # on a GPU, or in a format that numpy does not have: one wait for all three
-        best, second, score = torch.cat((preferences.topk(2).values, scores[token, None])).tolist()
+        best, second, score = torch.cat((preferences[0].topk(2).values, scores[0, token, None])).tolist()
     else:
         best = row.item(token)
-        row[token] = -math.inf
+        row[token] = -inf
         second = row.item(row.argmax())
         row[token] = best
         if second > best:  # under ratio dice the token need not be the winner
-            best, second = preferences.topk(2).values.tolist()
-    return math.log1p(best - (second if second > LEAST_SCORE else LEAST_SCORE)), score
+            best, second = preferences[0].topk(2).values.tolist()
+    return log1p(best - (second if second > LEAST_SCORE else LEAST_SCORE)), score
 
 
 def in_round(static: Tensor, previous: Tensor, position: Tensor) -> Tensor:

@@ -1,9 +1,8 @@
-"""Stop rules that ask the classifier, live and in replay."""
+"""What a classifier's stop rules come to in replay, and the price that one of them goes by."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -12,57 +11,6 @@ from decoding.costs import Costs
 from decoding.disco import features
 from decoding.disco.classifier import Classifier
 from decoding.disco.recording import Recording
-from decoding.disco.words import word_of
-from decoding.drafting import Draft, DraftStep
-from decoding.verify import Verdict
-
-
-@dataclass
-class ClassifierStop:
-    """DISCO as published: stop after a token that the classifier gives less than the threshold."""
-
-    lookahead: int
-    classifier: Classifier
-    threshold: float
-    reads = True
-    estimates: Sequence[float] = ()
-
-    def __post_init__(self) -> None:
-        self._word = word_of(self.classifier, self.lookahead)
-        self._begin()
-
-    def should_stop(self, step: DraftStep) -> bool:
-        accepted = self._word(step)
-        self._said.append(accepted)
-        return accepted < self.threshold
-
-    def observe(self, draft: Draft, verdict: Verdict) -> None:
-        self._begin()
-
-    def _begin(self) -> None:
-        """A round."""
-        self.estimates = self._said = list[float]()
-
-
-@dataclass
-class PricedStop(ClassifierStop):
-    """Go on while one more token is worth the time that it takes. What it brings is the chance that all of the draft
-    so far is accepted, times the chance that a token is whose predecessors were; `price` is the first of these at which
-    the two come out even.
-
-    That is the best stopping time wherever the words for the tokens to come do not depend on those so far: the chance
-    that all is accepted only falls, so what is not worth its time now will not be later (docs/decisions/0010).
-    """
-
-    def should_stop(self, step: DraftStep) -> bool:
-        accepted = self._word(step)
-        self._said.append(accepted)
-        self._survival *= accepted
-        return self._survival < self.threshold
-
-    def _begin(self) -> None:
-        super()._begin()
-        self._survival = 1.0
 
 
 def price(costs: Costs, tokens_per_s: float, follows: float) -> float:
@@ -99,12 +47,12 @@ def estimates(classifier: Classifier, rounds: Tensor) -> Tensor:
 
 
 def threshold_lengths(said: Tensor, threshold: float) -> Sequence[int]:
-    """How many tokens ClassifierStop drafts from each place, given its estimates [N, cap]."""
+    """How many tokens the published rule drafts from each place, given the classifier's estimates [N, cap]."""
     return _first(said < threshold)
 
 
 def priced_lengths(said: Tensor, threshold: float) -> Sequence[int]:
-    """How many tokens PricedStop drafts from each place."""
+    """How many tokens the priced rule does."""
     return _first(said.cumprod(-1) < threshold)
 
 

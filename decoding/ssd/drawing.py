@@ -48,7 +48,7 @@ class Drawing:
         """Draw the chain's next token from logits [1, V]."""
         drawn, [token] = self._draw(logits, [chain.tokens], len(chain.tokens))
         if self.estimator:
-            chain.note(*self.estimator.one(chain, drawn.bent[0], drawn.liked[0], token, chain.echoes))
+            chain.note(*self.estimator.one(chain, drawn.bent, drawn.liked, token, chain.echoes))
             chain.echoes.take(token)
         chain.take(token, self.end_tokens, self.price_alone, room, self.lookahead)
         return drawn

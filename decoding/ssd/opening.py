@@ -89,5 +89,5 @@ def _estimates(side: Side, given: Given) -> Sequence[float]:
         return ()
     (favourites, likings), row = given.best[len(chain.tokens)], given.rows[len(chain.tokens)]
     echoes = given.heard[len(chain.tokens)]
-    next_one, _ = estimator.one(chain, row.scores[0], row.liked[0], favourites[0], echoes, likings)
+    next_one, _ = estimator.one(chain, row.scores, row.liked, favourites[0], echoes, likings)
     return [*chain.estimates, next_one]

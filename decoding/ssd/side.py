@@ -112,7 +112,7 @@ class Side:
         chain.echoes = self.echoes.fork()
         likings = itertools.chain((liking for _, liking in given.best), itertools.repeat([]))
         for token, row, best in zip(chain.tokens, given.look(), likings, strict=False):
-            chain.note(*estimator.one(chain, row.scores[0], row.liked[0], token, chain.echoes, best))
+            chain.note(*estimator.one(chain, row.scores, row.liked, token, chain.echoes, best))
             chain.echoes.take(token)
 
     def _hear(self, tokens: Sequence[int]) -> None:

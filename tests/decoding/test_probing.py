@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from decoding import probing
-from decoding.disco.rules import PricedStop
+from decoding.disco.stops import stop_of
 from decoding.events import Drafted
 from decoding.probing import Answers, EveryLength, Timed
 from decoding.prompts import Prompt
@@ -58,8 +58,10 @@ def test_an_answer_costs_what_it_usually_takes_after_a_first_token_and_after_lat
 
 def test_a_rule_that_is_timed_drafts_as_ever_and_every_token_is_answered_for() -> None:
     world, answers, sampling = World.of_tables(14, 3, noise=0.9), Answers(), Sampling(max_new_tokens=40)
-    alone = world.run(lambda parts: PricedStop(8, some_classifier(), 0.3), [3, 1], sampling)[1].events
-    timed = world.run(lambda parts: Timed(PricedStop(8, some_classifier(), 0.3), answers), [3, 1], sampling)[1].events
+    alone = world.run(lambda parts: stop_of("priced", 8, some_classifier(), 0.3), [3, 1], sampling)[1].events
+    timed = world.run(lambda parts: Timed(stop_of("priced", 8, some_classifier(), 0.3), answers), [3, 1], sampling)[
+        1
+    ].events
     drafts = [event.tokens for event in timed if isinstance(event, Drafted)]
     assert drafts == [event.tokens for event in alone if isinstance(event, Drafted)]
     assert len(answers.first) == len(drafts) and len(answers.later) == sum(len(tokens) - 1 for tokens in drafts)

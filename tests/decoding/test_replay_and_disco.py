@@ -15,15 +15,13 @@ from decoding.disco.classifier import Classifier, load_classifier
 from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording, record
 from decoding.disco.rules import (
-    ClassifierStop,
-    PricedStop,
     confidence_lengths,
     estimates,
     priced_lengths,
     rounds_from_everywhere,
     threshold_lengths,
 )
-from decoding.disco.words import word_of
+from decoding.disco.stops import stop_of
 from decoding.drafting import Draft, DraftStep, StopRule
 from decoding.errors import BadStrategy
 from decoding.events import Drafted, Event, Finished, Started, Verified
@@ -79,23 +77,23 @@ LIVE_AND_REPLAYED: dict[str, tuple[Choice | Callable[[Parts], StopRule], Callabl
         lambda r: ByPlace(confidence_lengths(rounds_from_everywhere(r, CAP), 0.35)),
     ),
     "classifier": (
-        lambda parts: ClassifierStop(CAP, some_classifier(), 0.5),
+        lambda parts: stop_of("threshold", CAP, some_classifier(), 0.5),
         lambda r: ByPlace(threshold_lengths(estimates(some_classifier(), rounds_from_everywhere(r, CAP)), 0.5)),
     ),
     "quick": (
-        lambda parts: ClassifierStop(CAP, looking_at(features.QUICK), 0.5),
+        lambda parts: stop_of("threshold", CAP, looking_at(features.QUICK), 0.5),
         lambda r: ByPlace(
             threshold_lengths(estimates(looking_at(features.QUICK), rounds_from_everywhere(r, CAP)), 0.5)
         ),
     ),
     "at a glance": (
-        lambda parts: PricedStop(CAP, looking_at(features.GLANCE), PRICE),
+        lambda parts: stop_of("priced", CAP, looking_at(features.GLANCE), PRICE),
         lambda r: ByPlace(
             priced_lengths(estimates(looking_at(features.GLANCE), rounds_from_everywhere(r, CAP)), PRICE)
         ),
     ),
     "priced": (
-        lambda parts: PricedStop(CAP, some_classifier(), PRICE),
+        lambda parts: stop_of("priced", CAP, some_classifier(), PRICE),
         lambda r: ByPlace(priced_lengths(estimates(some_classifier(), rounds_from_everywhere(r, CAP)), PRICE)),
     ),
 }
@@ -144,7 +142,7 @@ class Watching:
             self._echoes.follow(step.text)
         echoes = torch.tensor([self._echoes.of(step.token)])
         self._echoes.take(step.token)
-        static = features.describe(step.scores[None], step.preferences[None], torch.tensor([step.token]), echoes)
+        static = features.describe(step.scores, step.preferences, torch.tensor([step.token]), echoes)
         row = features.in_round(static, torch.tensor([self._previous]), torch.tensor([len(step.ahead) + 1.0]))
         self._previous = float(features.own(static))
         self._round.append(row)
@@ -213,7 +211,7 @@ def test_under_ratio_dice_a_label_is_the_chance_of_being_accepted() -> None:
 
 
 def test_the_classifiers_word_is_in_the_trace() -> None:
-    _, live = world().run(lambda parts: ClassifierStop(CAP, some_classifier(), 0.5), [3, 1], SAMPLINGS[0])
+    _, live = world().run(lambda parts: stop_of("threshold", CAP, some_classifier(), 0.5), [3, 1], SAMPLINGS[0])
     drafts = [e for e in live.events if isinstance(e, Drafted)]
     assert any(draft.stop == "rule" for draft in drafts)
     for draft in drafts:
@@ -260,7 +258,9 @@ def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dic
     def one_by_one(quick: bool) -> list[list[float]]:
         return [
             [
-                *features.describe_one(scores[i], preferences[i], int(chosen[i]), echoes[i].tolist(), quick=quick),
+                *features.describe_one(
+                    scores[i : i + 1], preferences[i : i + 1], int(chosen[i]), echoes[i].tolist(), quick=quick
+                ),
                 1.0,
                 1 / features.POSITION_SCALE,
             ]
@@ -275,13 +275,19 @@ def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dic
     for names in (features.GLANCE, ["score"]):  # a glance tells more than it may look at
         glancing, second = looking_at(names), features.in_round(described, torch.ones(6), torch.full((6,), 2.0))
         for ahead, rows in (([], many_rows), ([5], second)):
-            word = word_of(glancing, longest=2)
-            steps = [DraftStep([1], ahead, int(chosen[i]), scores[i], preferences[i]) for i in range(6)]
-            answers = torch.tensor([word(step) for step in steps])
+            stop = stop_of("threshold", 2, glancing, 0.5)
+            steps = [DraftStep([1], ahead, int(chosen[i]), scores[i : i + 1], preferences[i : i + 1]) for i in range(6)]
+            answers = words(stop, steps)
             torch.testing.assert_close(answers, glancing(rows), rtol=1e-4, atol=1e-5)
             coarse = [replace(step, scores=step.scores.bfloat16()) for step in steps]  # numpy has no such format
-            torch.testing.assert_close(torch.tensor([word(step) for step in coarse]), answers, rtol=0.02, atol=0.01)
+            torch.testing.assert_close(words(stop, coarse), answers, rtol=0.02, atol=0.01)
     assert torch.equal(preferences, before)  # looking changes nothing
+
+
+def words(stop: StopRule, steps: Sequence[DraftStep]) -> torch.Tensor:
+    for step in steps:
+        stop.should_stop(step)
+    return torch.tensor(stop.estimates[-len(steps) :])
 
 
 def test_only_a_classifier_that_looks_at_nothing_else_is_quick_or_glances() -> None:
@@ -464,7 +470,7 @@ def test_what_comes_now_and_then_is_spread_over_the_tokens() -> None:
 def test_a_decision_costs_what_a_draft_of_as_many_tokens_takes_longer() -> None:
     made, sampling = world(), SAMPLINGS[0]
     queued = [timed(made.run(choose("static", {"lookahead": n}), [3, 1], sampling)[1].events) for n in (1, 2, 3, 4, 8)]
-    deciding = made.run(lambda parts: ClassifierStop(CAP, some_classifier(), 0.5), [3, 1], sampling)[1].events
+    deciding = made.run(lambda parts: stop_of("threshold", CAP, some_classifier(), 0.5), [3, 1], sampling)[1].events
     assert decision_cost([timed(deciding, per_token=215_000)], queued) * 1e9 == pytest.approx(15_000)
     assert decision_cost([timed(deciding)], queued) == pytest.approx(0.0)
 
