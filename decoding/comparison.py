@@ -16,6 +16,7 @@ import torch
 from decoding import chance
 from decoding.audit import audit
 from decoding.checkpoints import load
+from decoding.choosing import Choosings
 from decoding.devices import free_bytes
 from decoding.dice import dice_for
 from decoding.disco.classifier import Classifier, load_classifier
@@ -68,6 +69,11 @@ class Pair:
     def vocab(self) -> int:
         """The part of the vocabulary that both have: the rest is padding."""
         return min(self.target.vocab_size, self.draft.vocab_size)
+
+    @cached_property
+    def choosings(self) -> Choosings:
+        """How its draft chooses where that means launching."""
+        return Choosings(self.vocab, self.draft.device)
 
     @cached_property
     def peer(self) -> TransformersPeer:
@@ -257,6 +263,7 @@ class Comparison:
                 clock,
                 ending.end_tokens,
                 self.pair.classifier,
+                self.pair.choosings,
                 process,
                 lanes,
             )

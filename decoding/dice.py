@@ -65,7 +65,7 @@ class Dice:
         self.seed = seed
         self.length = 0
         self._seen: set[int] = set()  # the text's tokens
-        self._penalties: dict[torch.device, Tensor] = {}  # of every token after the text: [V]
+        self._penalties: dict[torch.device, Tensor] = {}
 
     def commit(self, tokens: Sequence[int]) -> None:
         self.length += len(tokens)
@@ -79,10 +79,7 @@ class Dice:
         scores = logits[:, : self.vocab]
         if self.sampling.repetition_penalty != 1.0:
             scores = self._penalised(scores, aheads)
-        if self.sampling.is_greedy:
-            return scores
-        scores = scores.float() / self.sampling.temperature
-        return _truncated(scores, self.sampling.top_k, self.sampling.top_p)
+        return tempered(scores, self.sampling)
 
     def preferences(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         """What the choice goes by before any coin is thrown: the best of these, where the dice fix the text."""
@@ -115,17 +112,15 @@ class Dice:
 
     def _penalised(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         """Whole rows at once: a token that the context does not hold has penalty 1, which changes nothing."""
-        penalties = self._penalties_on(scores.device)
+        penalties = self.penalties_on(scores.device)[None]
         longest = max(map(len, aheads))
         if longest:
             ahead = self._table(aheads, longest, scores.device)
             penalties = penalties.expand(len(aheads), -1).clone().scatter_(1, ahead, self.sampling.repetition_penalty)
-        whole = scores.float()
-        # Dividing what is positive and multiplying what is not: with a penalty above 1, whichever is less.
-        pick = torch.minimum if self.sampling.repetition_penalty > 1.0 else torch.maximum
-        return pick(whole / penalties, whole * penalties)
+        return penalised(scores, penalties, self.sampling.repetition_penalty)
 
-    def _penalties_on(self, device: torch.device) -> Tensor:
+    def penalties_on(self, device: torch.device) -> Tensor:
+        """Of every token after the text: [V]. Changes as the text grows."""
         if device not in self._penalties:
             seen = torch.tensor([*self._seen], dtype=torch.int64, device=device)
             ones = torch.ones(self.vocab, device=device)
@@ -238,13 +233,33 @@ def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
     return (Shared if sampling.dice == "shared" else Ratio)(sampling, vocab, seed)
 
 
+def penalised(scores: Tensor, penalties: Tensor, penalty: float) -> Tensor:
+    """Rows of logits with each token's penalty, which is 1 where the context does not hold it: [n, V] both."""
+    whole = scores.float()
+    # Dividing what is positive and multiplying what is not: with a penalty above 1, whichever is less.
+    pick = torch.minimum if penalty > 1.0 else torch.maximum
+    return pick(whole / penalties, whole * penalties)
+
+
+def tempered(scores: Tensor, sampling: Sampling) -> Tensor:
+    """Rows of logits after temperature and truncation."""
+    if sampling.is_greedy:
+        return scores
+    return _truncated(scores.float() / sampling.temperature, sampling.top_k, sampling.top_p)
+
+
 def _best(scores: Tensor) -> Tensor:
     """The id of each row's best score; -1 where the row holds no finite best, so that one read tells both."""
     if scores.device.type == "cpu":  # torch's own takes three times as long there
         rows = scores.numpy()
-        best = rows.argmax(-1)
-        finite = np.isfinite(rows[np.arange(len(rows)), best])  # a sixth of what take_along_axis takes
-        return torch.from_numpy(np.where(finite, best, -1))
+        ids = rows.argmax(-1)
+        finite = np.isfinite(rows[np.arange(len(rows)), ids])  # a sixth of what take_along_axis takes
+        return torch.from_numpy(np.where(finite, ids, -1))
+    return best(scores)
+
+
+def best(scores: Tensor) -> Tensor:
+    """The same in calls that any device can be given, without waiting."""
     values, ids = scores.max(-1)
     return torch.where(torch.isfinite(values), ids, -1)
 

@@ -10,6 +10,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from decoding.choosing import Choosing, Look
 from decoding.dice import Dice, Row, broken
 from decoding.events import Anticipated, Backup, Source, StopReason
 from decoding.runner import ModelRunner, align
@@ -57,6 +58,7 @@ class DraftStep:
     scores: Tensor  # [1, V], what it was chosen from
     preferences: Tensor  # [1, V], what the choice went by: under shared dice, scores and noise
     row: Row | None = None  # the same [V], where numpy has looked at it
+    seen: Sequence[float] = ()  # what the rule's look has seen, where one was launched
 
     @cached_property
     def confidence(self) -> float:
@@ -70,6 +72,12 @@ class StopRule(Protocol):
     lookahead: int  # the most tokens this round may have
     reads: bool  # whether `should_stop` looks at the tokens; if not, a draft is queued without waiting
     estimates: Sequence[float]  # that each token of this round is accepted; empty where the rule makes none
+
+    @property
+    def look(self) -> Look | None:
+        """What it would rather be told of each token (`DraftStep.seen`) than look for itself, where choosing one means
+        launching."""
+        ...
 
     def should_stop(self, step: DraftStep) -> bool:
         """Asked after every drafted token. The token stays in the draft whatever the answer: dropping it because of
@@ -134,6 +142,7 @@ class ModelDrafter:
     rule: StopRule
     dice: Dice
     end_tokens: Collection[int] = field(default_factory=frozenset)
+    choosing: Choosing | None = None  # where choosing means launching
 
     def prepare(self, text: Sequence[int]) -> None:
         if len(text) <= self.runner.context:  # otherwise it never drafts, and the target goes on alone
@@ -144,10 +153,11 @@ class ModelDrafter:
         room = min(asked, limit, self.runner.context - len(text))
         if room <= 0:
             return EMPTY
-        # On a CPU reading a token costs nothing; on a GPU it would stop the queue, so only those who must, read.
-        if self.rule.reads or self.dice.reads or self.runner.device.type == "cpu":
-            return self._step_by_step(text, asked, room)
-        return self._queued(text, asked, room)
+        if self.choosing:
+            self.choosing.begin(self.dice)
+            if not self.rule.reads:  # to read a token would stop the queue
+                return self._queued(self.choosing, text, asked, room)
+        return self._step_by_step(text, asked, room)
 
     def anticipate(self, text: Sequence[int], draft: Draft) -> None:
         pass
@@ -166,19 +176,29 @@ class ModelDrafter:
         rows: list[Tensor] = []
         fed = align(self.runner, text)
         while True:
-            scores = self.dice.scores(self.runner.extend(fed), [tokens])
-            preferences = self.dice.preferences(scores, [tokens])
-            token, row = self.dice.pick_one(preferences, tokens)
-            if token < 0:
-                raise broken()
-            step = DraftStep(text, tuple(tokens), token, scores, preferences, row)
-            tokens.append(token)
-            rows.append(scores)
+            step = self._step(text, tokens, self.runner.extend(fed))
+            tokens.append(step.token)
+            rows.append(step.scores)
             stop = self._stop(step, asked, room)
             if stop:
                 estimates = tuple(self.rule.estimates)
                 return Draft(tuple(tokens), torch.cat(rows), asked, stop, "fresh", len(tokens), estimates)
-            fed = [token]
+            fed = [step.token]
+
+    def _step(self, text: Sequence[int], tokens: Sequence[int], logits: Tensor) -> DraftStep:
+        """The token after these of the draft."""
+        if self.choosing:
+            launched = self.choosing.launch(logits, self.dice, len(tokens))
+            token, *seen = launched.told.tolist()
+            step = DraftStep(text, tuple(tokens), int(token), launched.scores, launched.preferences, seen=seen)
+        else:
+            scores = self.dice.scores(logits, [tokens])
+            preferences = self.dice.preferences(scores, [tokens])
+            token, row = self.dice.pick_one(preferences, tokens)
+            step = DraftStep(text, tuple(tokens), token, scores, preferences, row)
+        if step.token < 0:
+            raise broken()
+        return step
 
     def _stop(self, step: DraftStep, asked: int, room: int) -> StopReason | None:
         if step.token in self.end_tokens:
@@ -189,16 +209,16 @@ class ModelDrafter:
             return "limit" if room == asked else "length"
         return None
 
-    def _queued(self, text: Sequence[int], asked: int, room: int) -> Draft:
+    def _queued(self, choosing: Choosing, text: Sequence[int], asked: int, room: int) -> Draft:
         """The whole chain is launched before its first token is known. What follows an end token is cut: no text can
         contain it."""
         ids: list[Tensor] = []
         rows: list[Tensor] = []
         fed: Sequence[int] | Tensor = align(self.runner, text)
-        for _ in range(room):
-            scores = self.dice.scores(self.runner.extend(fed), [ids])
-            rows.append(scores)
-            ids.append(self.dice.draw(scores, [ids]))
+        for number in range(room):
+            launched = choosing.launch(self.runner.extend(fed), self.dice, number)
+            rows.append(launched.scores)
+            ids.append(launched.told[:1].long())
             fed = ids[-1].clamp(min=0)
         tokens: list[int] = torch.cat(ids).tolist()
         if min(tokens) < 0:

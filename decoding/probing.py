@@ -89,6 +89,7 @@ class EveryLength:
 
     turn: int
     reads = False
+    look = None
     estimates: Sequence[float] = ()
 
     def __post_init__(self) -> None:
@@ -128,6 +129,7 @@ class Timed:
 
     def __post_init__(self) -> None:
         self.lookahead = self.rule.lookahead
+        self.look = self.rule.look
 
     def should_stop(self, step: DraftStep) -> bool:
         began = time.perf_counter_ns()
@@ -154,5 +156,12 @@ def _ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event
         comparison.tokens(prompt), sampling.max_new_tokens, Ending(ends, sampling.stop, pair.tokenizer.decode)
     )
     with torch.inference_mode():
-        decode(request, pair.target, ModelDrafter(pair.draft, rule, dice, ends), dice, recorder, Clock())
+        decode(
+            request,
+            pair.target,
+            ModelDrafter(pair.draft, rule, dice, ends, pair.choosings.of(sampling, rule.look)),
+            dice,
+            recorder,
+            Clock(),
+        )
     return recorder.events

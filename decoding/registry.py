@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
+from decoding.choosing import Choosings
 from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.disco.stops import stop_of
@@ -33,11 +34,13 @@ class Parts:
     clock: Clock
     end_tokens: Collection[int]
     classifier: Callable[[str], Classifier]
+    choosings: Choosings
     draft_process: DraftProcess | None = None  # where the draft can run beside the target
     lanes: Lanes | None = None  # where this thread drives both at once
 
     def drafter(self, rule: StopRule) -> Drafter:
-        return ModelDrafter(self.draft, rule, self.dice, self.end_tokens)
+        choosing = self.choosings.of(self.dice.sampling, rule.look)
+        return ModelDrafter(self.draft, rule, self.dice, self.end_tokens, choosing)
 
 
 def _threshold(parts: Parts, threshold: float, cap: int, adaptive: bool) -> Drafter:

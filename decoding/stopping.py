@@ -6,6 +6,9 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import torch
+from torch import Tensor
+
 from decoding.dice import Dice
 from decoding.drafting import Draft, DraftStep
 from decoding.runner import ModelRunner, align
@@ -19,6 +22,7 @@ class FixedLength:
 
     lookahead: int
     reads = False
+    look = None
     estimates: Sequence[float] = ()
 
     def should_stop(self, step: DraftStep) -> bool:
@@ -34,6 +38,7 @@ class Heuristic:
 
     lookahead: int
     reads = False
+    look = None
     estimates: Sequence[float] = ()
 
     def should_stop(self, step: DraftStep) -> bool:
@@ -45,6 +50,11 @@ class Heuristic:
         self.lookahead = self.lookahead + 2 if verdict.outcome == "bonus" else max(1, self.lookahead - 1)
 
 
+def own_probability(scores: Tensor, preferences: Tensor, token: Tensor, number: Tensor) -> Tensor:
+    """The draft's own of its token: a look."""
+    return torch.softmax(scores.float(), -1)[0, token]
+
+
 @dataclass
 class Threshold:
     """Stop after a token that the draft itself held less likely than the threshold."""
@@ -52,10 +62,12 @@ class Threshold:
     lookahead: int
     threshold: float
     reads = True
+    look = staticmethod(own_probability)
     estimates: Sequence[float] = ()
 
     def should_stop(self, step: DraftStep) -> bool:
-        return step.confidence < self.threshold
+        confidence = step.seen[0] if step.seen else step.confidence
+        return confidence < self.threshold
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
         pass
@@ -111,6 +123,7 @@ class Oracle:
     dice: Dice
     clock: Clock
     reads = True
+    look = None
     estimates: Sequence[float] = ()
 
     def should_stop(self, step: DraftStep) -> bool:

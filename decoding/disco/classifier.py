@@ -32,6 +32,7 @@ class Classifier:
     out: Tensor  # [1, H]
     out_bias: Tensor  # [1]
     card: Mapping[str, Any] = field(default_factory=dict)
+    _glances_on: dict[torch.device, list[Tensor]] = field(default_factory=dict, repr=False, compare=False)
 
     @torch.inference_mode()
     def __call__(self, rows: Tensor) -> Tensor:
@@ -48,6 +49,19 @@ class Classifier:
             if hidden > 0.0:
                 logit += out * hidden
         return 1.0 / (1.0 + math.exp(-max(logit, -700.0)))
+
+    def glance(self, scores: Tensor, preferences: Tensor, token: Tensor, number: Tensor) -> Tensor:
+        """The same [1] for the token [1] that scores and preferences [1, V] gave, the draft's `number`th [1], if a
+        glance is all that it needs. Launched where those lie, and not waited for."""
+        if scores.device not in self._glances_on:
+            columns = self.hidden[:, [features.NAMES.index(name) for name in features.GLANCE]]
+            parts = (columns.T, self.hidden_bias, self.out, self.out_bias)
+            self._glances_on[scores.device] = [part.to(scores.device) for part in parts]
+        weights, bias, says, last = self._glances_on[scores.device]
+        margin, score = features.margin_and_score(scores, preferences, token)
+        seen = torch.cat((margin, score, number[:, None] / features.POSITION_SCALE), -1)
+        hidden = (seen.T * weights).sum(0) + bias  # three numbers: products of matrices have more to set up
+        return ((hidden.relu() * says).sum(-1) + last).sigmoid()
 
     @cached_property
     def quick(self) -> bool:

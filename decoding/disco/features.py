@@ -50,11 +50,17 @@ def describe(scores: Tensor, preferences: Tensor, ids: Tensor, echoes: Tensor | 
     # The entropy without a logarithm per token: log p is the score less what normalises it.
     normaliser = scores.amax(-1, keepdim=True) - top[:, :1].log()
     entropy = normaliser - (probabilities * scores).sum(-1, keepdim=True)
-    own, score = probabilities.gather(1, ids[:, None]), scores.gather(1, ids[:, None])
-    best = preferences.float().topk(2, -1).values.clamp(min=LEAST_SCORE)
-    margin = torch.log1p(best[:, :1] - best[:, 1:])  # where truncation left no second, the first won by all there is
+    own = probabilities.gather(1, ids[:, None])
+    margin, score = margin_and_score(scores, preferences, ids)
     heard = scores.new_zeros(len(ids), LONGEST) if echoes is None else echoes.to(scores.device)
     return torch.cat((top, entropy, own, margin, score, heard), -1)
+
+
+def margin_and_score(scores: Tensor, preferences: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """[n, 1] each."""
+    best = preferences.float().topk(2, -1).values.clamp(min=LEAST_SCORE)
+    margin = torch.log1p(best[:, :1] - best[:, 1:])  # where truncation left no second, the first won by all there is
+    return margin, scores.gather(1, ids[:, None])
 
 
 def describe_one(

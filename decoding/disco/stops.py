@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp
 
+from decoding.choosing import Look
 from decoding.disco import features
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
@@ -41,6 +42,10 @@ class ClassifierStop:
     def observe(self, draft: Draft, verdict: Verdict) -> None:
         self._begin()
 
+    @property
+    def look(self) -> Look | None:
+        return None
+
     def _begin(self) -> None:
         """A round."""
         self.estimates = self._said = list[float]()
@@ -67,7 +72,13 @@ class GlanceStop(ClassifierStop):
             biases = self.classifier.hidden_bias + weights[:, position] * (number / features.POSITION_SCALE)
             self._units.append(list(zip(of_margin, of_score, biases.tolist(), says, strict=True)))
 
+    @property
+    def look(self) -> Look:
+        return self.classifier.glance
+
     def should_stop(self, step: DraftStep) -> bool:
+        if step.seen:
+            return self._weigh(*step.seen)
         margin, score = glance(step.scores, step.preferences, step.token, step.row)
         logit = self._bias
         for of_margin, of_score, bias, say in self._units[len(step.ahead)]:

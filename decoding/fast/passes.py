@@ -5,8 +5,6 @@ A pass appends rows. `chain` appends them to the text; `tree` appends one to eac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from decoding.capturing import Capturing
 from decoding.fast.decoder import Decoder
 from decoding.fast.kv import HIDDEN, Rows, Storage, chain_mask
 
@@ -58,12 +57,7 @@ class StaticPasses:
         self._storage = storage
         self._values: Tensor | None = None
         self._forms: dict[Form, StaticPass] = {}
-        self._captures = decoder.device.type == "cuda"
-        # A pool of its own: a draft's and a target's graphs may replay at the same time.
-        self._pool = torch.cuda.graph_pool_handle() if self._captures else None
-        # And a stream of its own to capture on: torch's is on the device that captured first.
-        new_stream: Any = torch.cuda.Stream
-        self._stream = new_stream(decoder.device) if self._captures else None
+        self._capturing = Capturing(decoder.device) if decoder.device.type == "cuda" else None
 
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
         form = self._form(len(ids), need, start + len(ids), is_tree=False)
@@ -101,10 +95,10 @@ class StaticPasses:
         static.ids.copy_(ids, non_blocking=True)
         static.uses += 1
         # A form that comes a second time will come again; most prompts' lengths come once.
-        if not self._captures or static.uses == 1:
+        if self._capturing is None or static.uses == 1:
             return static.launch()
         if static.graph is None:
-            static.capture(self._pool, self._stream)
+            static.capture(self._capturing)
         return static.replay()
 
 
@@ -144,22 +138,16 @@ class StaticPass:
             self._mask_chain()
         return self._decoder(self.ids, self, self.form.need)
 
-    def capture(self, pool: Any, stream: Any) -> None:
-        """Run until every library has made its own buffers, choose how to attend, then record one run.
+    def capture(self, capturing: Capturing) -> None:
+        """Run, choose how to attend, then record one run.
 
         Running twice writes the same keys and values to the same slots twice."""
-        with torch.cuda.device(self._values.device), _aside():
+        with capturing.aside():
             for _ in range(2):
                 self.launch()
             self._attend = self._faster_attention()
             self.launch()
-        graph = torch.cuda.CUDAGraph()
-        with (
-            torch.cuda.device(self._values.device),
-            torch.cuda.graph(graph, pool=pool, stream=stream, capture_error_mode="thread_local"),
-        ):
-            self._logits = self.launch()
-        self.graph = graph
+        self.graph, self._logits = capturing.record(self.launch)
 
     def replay(self) -> Tensor:
         """Logits of their own: the graph's are overwritten by the next graph of the pool."""
@@ -228,14 +216,3 @@ def _gpu_time(way: Attend, *tensors: Tensor) -> float:
     end.record()
     end.synchronize()
     return float(start.elapsed_time(end))
-
-
-@contextmanager
-def _aside() -> Iterator[None]:
-    """On a stream of its own, as capturing asks for."""
-    new_stream: Any = torch.cuda.Stream
-    stream = new_stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        yield
-    torch.cuda.current_stream().wait_stream(stream)

@@ -29,15 +29,7 @@ from decoding.registry import Parts
 from decoding.replay import ByPlace, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
 from decoding.spec import Choice, Sampling, choose
 from decoding.verify import Verdict
-from tests.decoding.worlds import World, some_classifier
-
-
-def looking_at(names: Sequence[str]) -> Classifier:
-    """Untrained, and it looks at nothing else."""
-    made = some_classifier(1)
-    made.hidden[:, [i for i, name in enumerate(features.NAMES) if name not in names]] = 0.0
-    return made
-
+from tests.decoding.worlds import World, looking_at, some_classifier
 
 CAP = 8
 NEW = 40
@@ -126,6 +118,7 @@ class Watching:
     """A static lookahead that keeps what a classifier would be shown, with what became of it."""
 
     reads = True
+    look = None
     estimates: Sequence[float] = ()
 
     def __init__(self, lookahead: int) -> None:

@@ -68,6 +68,7 @@ class Remembers:
 
     lookahead = 4
     reads = True
+    look = None
     estimates: Sequence[float] = ()
 
     def __init__(self) -> None:
@@ -283,24 +284,3 @@ def test_align_feeds_again_what_logits_are_needed_of() -> None:
     world = World.of_tables(12, 7)
     world.draft.extend([1, 2, 3])
     assert list(align(world.draft, [1, 2, 3], need=2)) == [2, 3]
-
-
-@pytest.mark.parametrize("choice", [c for c in RANKED if c.strategy in ("static", "heuristic")], ids=label)
-@pytest.mark.parametrize(
-    "settings", [{}, {"temperature": 0.9}, {"temperature": 0.9, "repetition_penalty": 1.4}], ids=str
-)
-@pytest.mark.parametrize("ends", [(), (2, 5)], ids=["without-end", "with-end"])
-def test_a_draft_queued_without_waiting_is_the_one_drafted_step_by_step(
-    choice: Choice, settings: dict[str, float], ends: tuple[int, ...]
-) -> None:
-    """On a GPU the whole chain is launched before its first token is known. The text and every draft stay the same."""
-    sampling = Sampling(max_new_tokens=40, **settings)  # type: ignore[arg-type]
-    for seed in range(4):
-        stepping, queueing = World.of_tables(12, seed), World.of_tables(12, seed)
-        stepping.end_tokens = queueing.end_tokens = frozenset(ends)
-        queueing.draft.device = torch.device("cuda")  # where a drafter believes it is; the table stays where it is
-        expected, one_by_one = stepping.run(choice, [3, 1], sampling, seed)
-        decoded, at_once = queueing.run(choice, [3, 1], sampling, seed)
-        assert decoded == expected
-        drafts = [[d.tokens for d, _ in rounds(r.events) if d] for r in (one_by_one, at_once)]
-        assert drafts[0] == drafts[1]

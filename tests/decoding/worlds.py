@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import torch
 
+from decoding.choosing import Choosings
 from decoding.dice import Dice, dice_for
 from decoding.disco import features
 from decoding.disco.classifier import Classifier
-from decoding.drafting import Drafter, ModelDrafter, StopRule
+from decoding.drafting import Drafter, StopRule
 from decoding.ending import Ending
 from decoding.events import Recorder
 from decoding.loop import Decoded, Request, decode
@@ -41,6 +42,13 @@ def some_classifier(seed: int = 0) -> Classifier:
     )
 
 
+def looking_at(names: Sequence[str]) -> Classifier:
+    """Untrained, and it looks at nothing else."""
+    made = some_classifier(1)
+    made.hidden[:, [i for i, name in enumerate(features.NAMES) if name not in names]] = 0.0
+    return made
+
+
 STATES = 101
 state_of = hashed(STATES)
 
@@ -58,6 +66,7 @@ class World:
     draft: ModelRunner
     end_tokens: frozenset[int] = frozenset()
     draft_process: DraftProcess | None = None
+    choosings: type[Choosings] = Choosings
 
     @classmethod
     def of_tables(cls, vocab: int, seed: int = 0, context: int = 4096, **shape: float) -> World:
@@ -76,13 +85,16 @@ class World:
         dice: Dice = dice_for(sampling, min(self.target.vocab_size, self.draft.vocab_size), seed)
         clock, recorder = Clock(), recorder or Recorder()
         parts = Parts(
-            self.target, self.draft, dice, clock, self.end_tokens, lambda name: some_classifier(), self.draft_process
+            self.target,
+            self.draft,
+            dice,
+            clock,
+            self.end_tokens,
+            lambda name: some_classifier(),
+            self.choosings(dice.vocab, self.draft.device),
+            self.draft_process,
         )
-        drafter: Drafter = (
-            build(choice, parts)
-            if isinstance(choice, Choice)
-            else ModelDrafter(self.draft, choice(parts), dice, self.end_tokens)
-        )
+        drafter: Drafter = build(choice, parts) if isinstance(choice, Choice) else parts.drafter(choice(parts))
         request = Request(prompt, sampling.max_new_tokens, ending or Ending(self.end_tokens, sampling.stop))
         with torch.inference_mode():
             return decode(request, self.target, drafter, dice, recorder, clock), recorder

@@ -1,0 +1,103 @@
+"""How a draft's tokens are chosen where that means launching: penalty, noise, choice, and what a stop rule wants to see
+of the token are one graph, and whoever waits for the token has waited for all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from decoding.capturing import Capturing
+from decoding.dice import Dice, Shared, best, penalised, tempered
+from decoding.spec import Sampling
+
+# scores [1, V], what the choice went by [1, V], the token [1], how many the draft has with it [1] -> [n]
+Look = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Launched:
+    """One token that nobody has waited for yet."""
+
+    scores: Tensor  # [1, V]
+    preferences: Tensor  # [1, V], until the next one is launched
+    told: Tensor  # the token, below zero where the model is broken, and what the look saw: [1 + n], float64
+
+
+class Choosing:
+    """Of one way to sample and one look, on one device. Samples take turns: each draft begins with its own dice, which
+    have to be greedy or shared."""
+
+    def __init__(self, sampling: Sampling, vocab: int, device: torch.device, look: Look | None) -> None:
+        self._sampling = sampling
+        self._look = look
+        self._logits = torch.zeros(1, vocab, device=device)
+        self._penalties = torch.ones(1, vocab, device=device)  # of the text, and of what the draft has so far
+        self._noise = torch.zeros(1, vocab, device=device)
+        self._number = torch.zeros(1, device=device)  # of tokens in the draft
+        self._device = device
+        self._capturing = Capturing(device) if device.type == "cuda" else None
+        self._graph: torch.cuda.CUDAGraph | None = None
+
+    @torch.inference_mode()
+    def begin(self, dice: Dice) -> None:
+        """A draft."""
+        if self._capturing and not self._graph:
+            self._capture(self._capturing)
+        self._number.zero_()
+        if self._sampling.repetition_penalty != 1.0:
+            self._penalties[0].copy_(dice.penalties_on(self._device))
+
+    @torch.inference_mode()
+    def launch(self, logits: Tensor, dice: Dice, ahead: int) -> Launched:
+        """The token after so many of the draft, from its logits [1, V]."""
+        self._logits.copy_(logits[:, : self._logits.shape[1]])
+        if isinstance(dice, Shared):
+            self._noise.copy_(dice.noise([dice.length + ahead], self._device))
+        if self._graph:
+            self._graph.replay()
+        else:
+            self._put_out = self._launches()
+        scores, preferences, told = self._put_out
+        return Launched(scores.clone(), preferences, told.clone())
+
+    def _launches(self) -> tuple[Tensor, Tensor, Tensor]:
+        penalty, scores = self._sampling.repetition_penalty, self._logits
+        if penalty != 1.0:
+            scores = penalised(scores, self._penalties, penalty)
+        scores = tempered(scores, self._sampling)
+        preferences = scores if self._sampling.is_greedy else scores + self._noise
+        told = best(preferences)
+        token = told.clamp(min=0)
+        self._penalties.scatter_(1, token[:, None], penalty)
+        self._number += 1
+        seen = [self._look(scores, preferences, token, self._number).double()] if self._look else []
+        return scores, preferences, torch.cat([told.double(), *seen])
+
+    def _capture(self, capturing: Capturing) -> None:
+        """Before anything of a draft is in the buffers, which every run changes."""
+        with capturing.aside():
+            for _ in range(3):
+                self._launches()
+        self._graph, self._put_out = capturing.record(self._launches)
+
+
+class Choosings:
+    """A device's: what was captured for one sample serves all that sample alike and look at the same."""
+
+    def __init__(self, vocab: int, device: torch.device) -> None:
+        self._vocab = vocab
+        self._device = device
+        self._made: dict[object, Choosing] = {}
+
+    def of(self, sampling: Sampling, look: Look | None) -> Choosing | None:
+        """None where tokens are read one by one anyway: on a CPU, which reads for nothing, and under dice that need
+        the values of the tokens ahead."""
+        if self._device.type == "cpu" or not sampling.fixes_the_text:
+            return None
+        alike = (sampling.temperature, sampling.top_k, sampling.top_p, sampling.repetition_penalty, look)
+        if alike not in self._made:
+            self._made[alike] = Choosing(sampling, self._vocab, self._device, look)
+        return self._made[alike]

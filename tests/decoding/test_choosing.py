@@ -1,0 +1,147 @@
+"""Where choosing means launching, drafts are what they are call by call; with a GPU, captured and replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from decoding.choosing import Choosing, Choosings, Look
+from decoding.dice import Shared, dice_for
+from decoding.disco import features
+from decoding.disco.stops import stop_of
+from decoding.drafting import StopRule
+from decoding.events import Drafted, Recorder
+from decoding.registry import Parts
+from decoding.spec import Choice, Sampling, choose
+from decoding.stopping import AdaptiveThreshold
+from tests.decoding import models
+from tests.decoding.worlds import World, looking_at, some_classifier
+
+PROMPT = [3, 1]
+RULES: dict[str, Choice | Callable[[Parts], StopRule]] = {
+    "static": choose("static", {"lookahead": 6}),
+    "heuristic": choose("heuristic", {"initial": 2}),
+    "threshold": choose("threshold", {"threshold": 0.35, "cap": 8}),
+    "threshold that moves": lambda parts: AdaptiveThreshold(8, 0.35),
+    "oracle": choose("oracle", {"cap": 8}),
+    "disco by echoes": lambda parts: stop_of("priced", 8, some_classifier(), 0.3),
+    "disco at a glance": lambda parts: stop_of("priced", 8, looking_at(features.GLANCE), 0.3),
+    "disco as published": lambda parts: stop_of("threshold", 8, looking_at(features.GLANCE), 0.5),
+}
+SETTINGS = [
+    {},
+    {"repetition_penalty": 1.3},
+    {"temperature": 0.9},
+    {"temperature": 0.9, "repetition_penalty": 1.4},
+    {"temperature": 0.9, "repetition_penalty": 0.8, "top_k": 5},
+    {"temperature": 0.9, "top_p": 0.8},
+]
+
+
+class Launching(Choosings):
+    """As on a GPU; what would be captured there runs call by call."""
+
+    def of(self, sampling: Sampling, look: Look | None) -> Choosing | None:
+        return Choosing(sampling, self._vocab, self._device, look) if sampling.fixes_the_text else None
+
+
+def drafts_of(recorder: Recorder) -> list[Drafted]:
+    return [event for event in recorder.events if isinstance(event, Drafted)]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("ends", [(), (2, 5)], ids=["without-end", "with-end"])
+def test_a_launched_draft_is_the_one_that_is_chosen_call_by_call(
+    rule: str, settings: dict[str, float], ends: tuple[int, ...]
+) -> None:
+    sampling = Sampling(max_new_tokens=40, **settings)  # type: ignore[arg-type]
+    for seed in range(4):
+        calling, launching = World.of_tables(12, seed), World.of_tables(12, seed)
+        calling.end_tokens = launching.end_tokens = frozenset(ends)
+        launching.choosings = Launching
+        expected, called = calling.run(RULES[rule], PROMPT, sampling, seed)
+        decoded, launched = launching.run(RULES[rule], PROMPT, sampling, seed)
+        assert decoded == expected
+        pairs = list(zip(drafts_of(called), drafts_of(launched), strict=True))
+        assert pairs and all(a.tokens == b.tokens and a.stop == b.stop for a, b in pairs)
+        for one, other in pairs:
+            assert other.estimate == pytest.approx(one.estimate, rel=1e-4)
+            assert other.confidence == pytest.approx(one.confidence, rel=1e-4)
+
+
+def test_a_choice_may_serve_one_sample_after_another() -> None:
+    """Nothing of a text's penalties, noise or drafts is left for the next."""
+    sampling = Sampling(temperature=0.9, repetition_penalty=1.4)
+    choosing = Choosing(sampling, 12, torch.device("cpu"), None)
+    logits = torch.randn(6, 12, generator=torch.Generator().manual_seed(1))
+    for seed in range(5):
+        dice = dice_for(sampling, 12, seed)
+        dice.commit([seed, seed + 1])
+        tokens: list[int] = []
+        choosing.begin(dice)
+        for number in range(6):
+            row = logits[number : number + 1]
+            expected = dice.draw(dice.scores(row, [tokens]), [tokens])
+            tokens.append(int(choosing.launch(row, dice, number).told[0]))
+            assert tokens[-1:] == expected.tolist()
+
+
+def test_samples_that_sample_and_look_alike_share_what_was_captured() -> None:
+    choosings = Choosings(12, torch.device("meta"))  # neither a CPU nor able to capture
+    classifier = looking_at(features.GLANCE)
+    looks = [stop_of(rule, 8, classifier, 0.5).look for rule in ("priced", "threshold")]
+    sampling = Sampling(temperature=0.9)
+    first = choosings.of(sampling, looks[0])
+    assert first and first is choosings.of(Sampling(temperature=0.9, seed=5, max_new_tokens=7), looks[1])
+    others = [choosings.of(sampling, None), choosings.of(Sampling(temperature=0.8), looks[0])]
+    others.append(choosings.of(sampling, stop_of("priced", 8, looking_at(features.GLANCE), 0.5).look))
+    assert first not in others
+
+
+def test_a_processor_and_dice_that_read_choose_call_by_call() -> None:
+    assert Choosings(12, torch.device("cpu")).of(Sampling(), None) is None
+    assert Choosings(12, torch.device("meta")).of(Sampling(temperature=1.0, dice="ratio"), None) is None
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_a_captured_draft_is_the_one_that_is_chosen_call_by_call(
+    rule: str, settings: dict[str, float], tmp_path: Path
+) -> None:
+    class Calling(Choosings):
+        def of(self, sampling: Sampling, look: Look | None) -> None:
+            return None
+
+    folder, device = models.save(tmp_path, "llama", **models.LLAMA), torch.device("cuda:0")
+    runners = [models.fast_runner(folder, device=device, dtype="float32") for _ in range(2)]
+    world, sampling = World(*runners), Sampling(max_new_tokens=40, **settings)  # type: ignore[arg-type]
+    for _ in range(2):
+        found = []
+        for world.choosings in (Choosings, Calling):
+            decoded, recorder = world.run(RULES[rule], PROMPT, sampling, 3)
+            found.append((decoded, [(draft.tokens, draft.stop) for draft in drafts_of(recorder)]))
+        assert found[0] == found[1]
+
+
+@pytest.mark.gpu
+def test_a_captured_choice_is_launched_without_a_stop() -> None:
+    sampling, device = Sampling(temperature=0.9, repetition_penalty=1.4), torch.device("cuda:0")
+    choosing = Choosing(sampling, 97, device, looking_at(features.GLANCE).glance)
+    dice = dice_for(sampling, 97, 3)
+    assert isinstance(dice, Shared)
+    dice.commit([1, 2])
+    logits = torch.randn(1, 97, device=device)
+    choosing.begin(dice)
+    choosing.launch(logits, dice, 0)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        choosing.begin(dice)
+        told = [choosing.launch(logits, dice, number).told for number in range(4)]
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert torch.stack(told).isfinite().all()
