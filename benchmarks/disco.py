@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import statistics
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -20,17 +21,23 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.engine import Bar
+from decoding import probing
+from decoding.choosing import Look
 from decoding.comparison import Comparison, Key, Pair
 from decoding.costs import Costs, decision_cost
 from decoding.disco import making
 from decoding.disco.ceiling import ceiling
 from decoding.disco.classifier import Classifier
 from decoding.disco.making import Material, Step
-from decoding.events import Event, EventSink, Recorder
+from decoding.disco.stops import stop_of
+from decoding.drafting import Draft, DraftStep, StopRule
+from decoding.events import Drafted, Event, EventSink, Recorder
 from decoding.planning import CAP, Study, best, predict
 from decoding.prompts import Prompt
 from decoding.spec import Choice, Sampling, choose
+from decoding.stopping import FixedLength
 from decoding.summary import Sample, speedup
+from decoding.verify import Verdict
 from worker.terminal.arguments import STARTER, count_of, parser_of, read_bench, read_prompt_file
 from worker.terminal.ending import ended
 from worker.terminal.files import whole_file
@@ -135,20 +142,62 @@ def run(pair: Pair, prompts: Sequence[Prompt], choices: Sequence[Choice], sampli
     return done
 
 
+@dataclass
+class Heedless:
+    """Asks a rule after every token and goes on whatever it says: what such drafts take longer is what asking takes."""
+
+    lookahead: int
+    rule: StopRule
+    reads = True
+    estimates: Sequence[float] = ()
+
+    @property
+    def look(self) -> Look | None:
+        return self.rule.look
+
+    def should_stop(self, step: DraftStep) -> bool:
+        self.rule.should_stop(step)
+        return False
+
+    def observe(self, draft: Draft, verdict: Verdict) -> None:
+        self.rule.observe(draft, verdict)
+
+
+def asking(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, lookahead: int) -> float:
+    """By what share a draft of so many tokens takes longer with a decision after each, caches and all. The text is
+    fixed, so both ways have the very same rounds: the median over them."""
+    comparison, classifier = Comparison(pair, prompts, [AUTOREGRESSIVE], sampling), pair.classifier(OURS)
+    ratios = list[float]()
+    for turn, prompt in enumerate(prompts):
+        ways: list[StopRule] = [
+            Heedless(lookahead, stop_of("priced", lookahead, classifier, classifier.tuned("priced"))),
+            FixedLength(lookahead),
+        ]
+        order = (0, 1) if turn % 2 else (1, 0)
+        times = {way: _times(probing.ruled(comparison, prompt, ways[way])) for way in order}
+        ratios += [asked / unasked for asked, unasked in zip(times[0], times[1], strict=True)]
+    return statistics.median(ratios) - 1
+
+
+def _times(trace: Sequence[Event]) -> list[int]:
+    return [event.end_ns - event.start_ns for event in trace if isinstance(event, Drafted)]
+
+
 def bars_of(
-    done: Run, elsewhere: Run, settings: Settings, costs: Costs, promised: dict[str, float], bound: float
+    done: Run, elsewhere: Run, settings: Settings, costs: Costs, asked: float, promised: dict[str, float], bound: float
 ) -> list[Bar]:
-    """`bound` is what the oracle would bring if its asking the target left no cold caches behind."""
+    """`asked` is what decisions take of a whole draft; `bound` what the oracle would bring if its asking the target
+    left no cold caches behind."""
     disco, static = settings.rules[0], settings.static
     gain, least = done.ratio(disco, AUTOREGRESSIVE), done.ratio(static, AUTOREGRESSIVE)
-    decision = decision_cost([trace for rule in settings.rules for trace in done.traces[rule.label]], done.queued)
     measured = {choice.label: done.ratio(choice, AUTOREGRESSIVE) for choice in settings.all}
     worst = max(abs(promise / measured[label] - 1) for label, promise in promised.items())
     return [
         Bar(f"{disco.params['rule']} / best static ({static.label})", done.ratio(disco, static), 1.10),
         Bar("share of the gap to the oracle by replay", (gain - least) / (bound - least), 0.5),
         Bar(f"{disco.params['rule']} / heuristic", done.ratio(disco, HEURISTIC), 1.30),
-        Bar("a decision / a draft step", decision / costs.draft, 0.03, at_most=True),
+        Bar("a decision, timed alone / a drafted token", costs.decision / costs.draft, 0.03, at_most=True),
+        Bar("a draft with decisions, longer by", asked, 0.03, at_most=True),
         Bar("replay's worst prediction, off by", worst, 0.05, at_most=True),
         Bar("texts that diverge", done.divergent + elsewhere.divergent, 0, at_most=True),
         Bar("on other prompts, over autoregressive", elsewhere.ratio(disco, AUTOREGRESSIVE), 1.0),
@@ -169,7 +218,8 @@ def measure(
     promised[ORACLE.label] = as_it_ran(test, costs, done)
     there = [AUTOREGRESSIVE, settings.static, *settings.rules]
     elsewhere = run(pair, other, there, sampling, repeats)
-    bars = bars_of(done, elsewhere, settings, costs, promised, replayed.measured.oracle)
+    asked = asking(pair, material.test, sampling, int(settings.static.params["lookahead"]))
+    bars = bars_of(done, elsewhere, settings, costs, asked, promised, replayed.measured.oracle)
     return {
         "sampling": sampling.to_dict(),
         "prompts": {"training": len(material.training), "test": len(material.test), "repeats": repeats},

@@ -67,12 +67,12 @@ def _probed(
     rules: list[Callable[[], StopRule]] = [partial(Threshold, CAP, EVEN_ODDS), *deciding]
     for number, prompt in enumerate(comparison.prompts):
         for turn in range(VARIED):
-            traces.append(_ruled(comparison, prompt, EveryLength(number * VARIED + turn)))
+            traces.append(ruled(comparison, prompt, EveryLength(number * VARIED + turn)))
             if turn in ALONE:
                 traces.append(_traced(comparison, prompt))
             if turn == VARIED // 2:
                 for rule, given in zip(rules, answers, strict=True):
-                    _ruled(comparison, prompt, Timed(rule(), given))
+                    ruled(comparison, prompt, Timed(rule(), given))
     return dataclasses.replace(costs_from(traces), reading=reading.price), [given.price for given in decided]
 
 
@@ -148,7 +148,8 @@ def _traced(comparison: Comparison, prompt: Prompt) -> list[Event]:
     return recorder.events
 
 
-def _ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]:
+def ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]:
+    """A sample with drafts that this rule stops."""
     pair, sampling, recorder = comparison.pair, comparison.sampling, Recorder()
     dice = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0))
     ends = frozenset[int]() if sampling.ignore_eos else pair.end_tokens

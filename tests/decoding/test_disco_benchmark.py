@@ -29,7 +29,7 @@ def test_every_bar_has_a_figure_from_prompts_that_nothing_was_tuned_on(capsys: p
         measured
     )
     bars = {bar["what"]: bar for bar in result["bars"]}
-    assert len(bars) == 7
+    assert len(bars) == 8
     assert all(math.isfinite(bar["figure"]) for bar in bars.values())
     assert bars["texts that diverge"]["figure"] == 0
     disco.show(result, "tables")
