@@ -29,7 +29,9 @@ export function become(place, ...children) {
 
 const fits = (node, wanted) => (wanted.name ? drawn.get(node)?.name === wanted.name : node?.nodeType === Node.TEXT_NODE);
 
-const begun = (wanted, place) => (wanted.name ? document.createElementNS(place.namespaceURI, wanted.name) : new Text(wanted));
+const begun = (wanted, place) => (wanted.name ? document.createElementNS(spaceOf(wanted, place), wanted.name) : new Text(wanted));
+
+const spaceOf = (wanted, place) => (wanted.name === "svg" ? "http://www.w3.org/2000/svg" : place.namespaceURI);
 
 function dress(element, wanted) {
   if (drawn.get(element) === wanted) return;

@@ -1,7 +1,7 @@
 // Every chart's numbers as a table: for those who cannot see the chart, and for those who want to copy them.
 
 import { become, sketch } from "./become.js";
-import { html } from "./svg.js";
+import { html, mark } from "./svg.js";
 import { median, ticks } from "./stats.js";
 import { progress } from "./trace.js";
 
@@ -59,11 +59,13 @@ function categoryTable(rows, paired, prompts) {
   if (categories.length < 2) return null;
   const within = (row, category) => (paired.get(row.number) ?? []).filter((point) => categoryOf(point) === category);
   const heads = categories.map((category) => `${category} (${Math.max(0, ...rows.map((row) => within(row, category).length))})`);
-  return table(["strategy", ...heads], rows.map((row) => [row.name, ...categories.map((category) => {
+  return table(["strategy", ...heads], rows.map((row) => [[badge(row.strategy), row.name], ...categories.map((category) => {
     const points = within(row, category);
     return times(points.length ? median(points.map((point) => point.ratio)) : undefined);
   })]));
 }
+
+const badge = (strategy) => sketch("svg", { class: `mark s-${strategy}`, viewBox: "0 0 14 14", "aria-hidden": "true" }, mark(strategy, 7, 7, 7, sketch));
 
 const lossTable = (losses) => table(["step", "speed-up after it"],
   [["tokens per pass", times(losses.ideal)], ...losses.steps.map((step) => [step.name, times(step.to)])]);
@@ -78,10 +80,11 @@ function positionTable(rows) {
 
 export const times = (ratio) => (ratio === undefined ? "–" : `${ratio.toFixed(2)}×`);
 
+/** What a line begins with may be several things. */
 export function table(heads, lines) {
   return [
     sketch("thead", {}, sketch("tr", {}, ...heads.map((head, i) => sketch("th", { scope: "col", class: i ? "num" : null }, head)))),
     sketch("tbody", {}, ...lines.map(([first, ...rest]) =>
-      sketch("tr", {}, sketch("th", { scope: "row" }, String(first)), ...rest.map((cell) => sketch("td", { class: "num" }, String(cell)))))),
+      sketch("tr", {}, sketch("th", { scope: "row" }, ...[first].flat().map((part) => part.name ? part : String(part))), ...rest.map((cell) => sketch("td", { class: "num" }, String(cell)))))),
   ];
 }

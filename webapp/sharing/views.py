@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
@@ -25,13 +26,13 @@ def shares(request: Asked, id: UUID) -> HttpResponse:
     comparison = one(Comparison.objects.visible_to(request.actor), id)
     form = Form(serializers.NewLink, request, initial={"days": 30})
     link = ""
+    # What the comparison was relative to when asked for.
+    query = f"?{urlencode({'baseline': request.GET['baseline']})}" if "baseline" in request.GET else ""
     if made := form.submit(lambda **asked: services.share(comparison=comparison, by=request.actor, **asked)):
-        query = (
-            f"?{request.GET.urlencode()}" if "baseline" in request.GET else ""
-        )  # what it was relative to when asked for
         link = request.build_absolute_uri(reverse("shared", args=[made[1]])) + query
     context = {
         "comparison": comparison,
+        "query": query,
         "form": form,
         "link": link,
         "list": listing(

@@ -12,6 +12,7 @@ from tests.golden.record import FOLDER, name_of
 from tests.webapp.browser.conftest import AXE, EXPECTED, STRATEGIES
 from webapp.comparisons import trace
 from webapp.jobs import services as jobs
+from webapp.registry.models import Prompt
 from webapp.sharing import services as sharing
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -354,3 +355,19 @@ def test_where_texts_are_hidden_squares_stand_for_tokens(open_page, worker, worl
     expect(tokens(page)).to_have_text(["▪"] * len(EXPECTED[name_of("static:4")]["tokens"]))
     expect(page.locator("main")).to_contain_text("hides prompts and texts")
     expect(page.locator("#beside")).to_be_hidden()
+
+
+def test_speed_ups_by_category_stand_beside_their_strategys_mark(open_page, worker):
+    worker.does(
+        lambda: [Prompt.objects.filter(pk=p.pk).update(category="ab"[p.number % 2]) for p in worker.comparison.prompts]
+    )
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker))
+    rows = page.locator("#categories tbody tr")
+    expect(rows).to_have_count(len(STRATEGIES) - 1)
+    expect(rows.first.locator("th")).to_have_text(STRATEGIES[1])
+    drawn = rows.first.locator("svg use").bounding_box()
+    assert drawn["width"] > 5 and drawn["height"] > 5
+    legend = page.locator("section:has(#positions) .legend.marks span")
+    expect(legend).to_have_text(STRATEGIES[1:])  # the baseline drafts nothing

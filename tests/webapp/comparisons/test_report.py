@@ -119,6 +119,7 @@ def test_a_link_to_share_keeps_what_was_pinned(world, decoded):
     answer = world.page(world.bob).post(f"/comparisons/{decoded.pk}/shares/?baseline=static:4", {"days": 3})
     link = answer.context["link"]
     assert link.endswith("/?baseline=static%3A4")
+    assert f'href="/comparisons/{decoded.pk}/?baseline=static%3A4">Back to it' in answer.content.decode()
     shown = world.page(None).get(link.removeprefix("http://testserver"))
     assert '<option value="static:4" selected>' in shown.content.decode()
 
