@@ -18,10 +18,10 @@ import { Whenever } from "./whenever.js";
 const page = JSON.parse(document.getElementById("page").textContent);
 const $ = (selector) => document.querySelector(selector);
 const runs = page.runs;
-const known = new Watching(page);
-for (const frame of page.frames) known.hear(frame);
 const heats = new Heats(page);
 const findings = new Findings(runs, heats.prompts);
+const known = new Watching(page, findings.baseline);
+for (const frame of page.frames) known.hear(frame);
 for (const run of runs) run.mayLeave = run.role === "peer" && run.number !== findings.baseline; // out of the picture
 const moment = new Moment(known);
 const race = new Race($("#race"), runs, findings.baseline);
@@ -86,7 +86,7 @@ function draw(now) {
   if (moment.playing) moment.tick(now);
   if (asked.includes("race")) drawRace();
   if (asked.includes("evidence")) drawEvidence();
-  if (asked.includes("status")) drawWay(known.status, known.rows.size > 0);
+  if (asked.includes("status")) drawWay(known.status, known.heats.size > 0);
   if (moment.playing) redraw("race");
 }
 
@@ -117,7 +117,7 @@ function drawText(found, whole) {
 }
 
 function drawRace() {
-  $(".reading").hidden = !known.rows.size;
+  $(".reading").hidden = !known.heats.size;
   const found = moment.states(), whole = moment.isReplay ? moment.whole() : found;
   const isWhole = moment.isWhole(runs);
   lanes.call(!isOver(), () => drawLanes(found, isWhole ? moment.lengths() : null));
@@ -149,7 +149,7 @@ const evidence = new Whenever(EVIDENCE_EVERY_MS, $("#evidence"));
 const renewEvidence = () => evidence.call(!isOver(), () => redraw("evidence"));
 
 function drawEvidence() {
-  findings.draw([...known.rows.values()], (run) => known.places(run), view.run);
+  findings.draw(known.pairs.all, (run) => known.places(run), view.run);
   whatIf?.draw();
 }
 

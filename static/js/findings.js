@@ -2,7 +2,7 @@
 // and are renewed with the words of the verdict.
 
 import { advice, forest, histogram, positions, waterfall } from "./evidence.js";
-import { acceptanceOf, pairedSpeedups } from "./stats.js";
+import { acceptanceOf } from "./stats.js";
 import { ofForest, ofHistogram, ofPositions } from "./summaries.js";
 import { say } from "./race.js";
 import { describe } from "./svg.js";
@@ -22,8 +22,8 @@ export class Findings {
     this.report = JSON.parse($("#report").textContent);
   }
 
-  /** `samples`: the rows that are here; `places`: of each run, its drafts by position; `run`: the one that is looked at, or where it cannot say, the first that can. */
-  draw(samples, places, run) {
+  /** `paired`: speed-ups by run and prompt; `places`: of each run, its drafts by position; `run`: the one that is looked at, or where it cannot say, the first that can. */
+  draw(paired, places, run) {
     if (!this.report.samples) return;
     const rows = this.report.strategies.map((row) => {
       const { number, dash } = this.#runOf(row.label);
@@ -32,7 +32,6 @@ export class Findings {
     for (const row of rows) row.places = acceptanceOf(places(row.number));
     const chosen = rows.find((row) => row.number === run);
     const speculative = chosen?.losses ? chosen : rows.find((row) => row.losses);
-    const paired = pairedSpeedups(samples, this.baseline);
     this.#charts(rows, speculative, paired);
     this.#words(rows, speculative, paired);
     twins({ rows, paired, speculative, prompts: this.prompts });

@@ -1,32 +1,10 @@
-// Speed-ups per prompt, by the definition that the report carries: paired with autoregressive on the same prompt and
-// repeat, the median over repeats. Intervals are the server's business.
+// What numbers come to: their middle, their reach, the steps of an axis.
 
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
-
-/** run → [{prompt, ratio}], over prompts that both it and the baseline have finished. */
-export function pairedSpeedups(rows, baseline) {
-  const finished = rows.filter((row) => row.is_finished && row.tokens_per_s);
-  const key = (row) => row.repeat * MOST_PROMPTS + row.prompt; // not text: after an hour there are ten thousand rows, once a second
-  const base = new Map();
-  for (const row of finished) if (row.run === baseline) base.set(key(row), row.tokens_per_s);
-  const ratios = new Map();
-  for (const row of finished) {
-    if (row.run === baseline || !base.has(key(row))) continue;
-    if (!ratios.has(row.run)) ratios.set(row.run, new Map());
-    const prompts = ratios.get(row.run);
-    if (!prompts.has(row.prompt)) prompts.set(row.prompt, []);
-    prompts.get(row.prompt).push(row.tokens_per_s / base.get(key(row)));
-  }
-  return new Map(
-    [...ratios].map(([run, prompts]) => [run, [...prompts].map(([prompt, all]) => ({ prompt, ratio: median(all) }))]),
-  );
-}
-
-const MOST_PROMPTS = 1e6;
 
 /** Of drafts that came so far as each position, the share accepted there; positions too seldom reached to say are left out. */
 export const acceptanceOf = ({ drafts, accepted }) =>

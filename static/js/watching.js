@@ -1,5 +1,6 @@
 // What the page knows of a comparison, from frames in whatever order and however often they come. No page, no clock.
 
+import { Pairs } from "./pairs.js";
 import { begin, foldAll } from "./trace.js";
 
 /** Samples of the same prompt and repeat, one for each strategy, race against each other. */
@@ -10,13 +11,15 @@ export const heatOf = (row) => `${row.repeat}.${row.prompt}`;
 export const MOST_EVENTS = 4_000;
 
 export class Watching {
-  constructor({ rows = [], status = {} } = {}, most = MOST_EVENTS) {
+  constructor({ rows = [], status = {} } = {}, baseline = null, most = MOST_EVENTS) {
     this.most = most;
     this.count = 0; // of the events kept
     this.lookedAt = null; // the heat whose traces are not let go
     this.status = status;
-    this.rows = new Map(); // sample → its row, without what is summed up
+    this.heatBy = new Map(); // sample → its heat; of rows nothing else is kept, since in an hour they come by the ten thousand
+    this.isFinished = new Set(); // samples that are summed up
     this.sums = new Map(); // run number → of its finished samples, drafts by position
+    this.pairs = new Pairs(baseline);
     this.traces = new Map(); // sample → the state its events add up to
     this.events = new Map(); // sample → its events, for replay
     this.isComplete = new Set(); // samples whose trace is here to its end
@@ -62,17 +65,21 @@ export class Watching {
       const heat = heatOf(row);
       if (!this.heats.has(heat)) this.heats.set(heat, new Map());
       const before = this.heats.get(heat).get(row.run);
-      if (before && before !== row.id) this.#forget(before); // another attempt began it anew
-      if (!this.rows.has(row.id)) this.latest = heat;
+      if (before && before !== row.id) this.#forget(before, row); // another attempt began it anew
+      if (!this.heatBy.has(row.id)) {
+        this.latest = heat;
+        this.heatBy.set(row.id, heat);
+      }
       this.heats.get(heat).set(row.run, row.id);
-      if (row.is_finished && !this.rows.get(row.id)?.is_finished) this.#sum(row);
-      const { drafts_by_position, accepted_by_position, ...kept } = row; // in an hour rows come by the ten thousand
-      this.rows.set(row.id, kept);
+      if (row.is_finished && !this.isFinished.has(row.id)) this.#sum(row);
     }
   }
 
   /** Once of each sample: what is finished stays so. */
-  #sum({ run, drafts_by_position: drafts = [], accepted_by_position: accepted = [] }) {
+  #sum(row) {
+    this.isFinished.add(row.id);
+    this.pairs.note(row);
+    const { run, drafts_by_position: drafts = [], accepted_by_position: accepted = [] } = row;
     const sums = this.places(run);
     drafts.forEach((count, i) => (sums.drafts[i] = (sums.drafts[i] ?? 0) + count));
     accepted.forEach((count, i) => (sums.accepted[i] = (sums.accepted[i] ?? 0) + count));
@@ -96,14 +103,14 @@ export class Watching {
   #letGo() {
     for (const sample of [...this.events.keys()]) {
       if (this.count <= this.most) return;
-      const row = this.rows.get(sample);
-      const heat = row && heatOf(row);
+      const heat = this.heatBy.get(sample);
       if (heat && heat !== this.lookedAt && heat !== this.latest && this.isComplete.has(sample)) this.#forgetTrace(sample);
     }
   }
 
-  #forget(sample) {
-    this.rows.delete(sample);
+  #forget(sample, { run, prompt, repeat }) {
+    this.heatBy.delete(sample);
+    if (this.isFinished.delete(sample)) this.pairs.note({ run, prompt, repeat });
     this.#forgetTrace(sample);
   }
 

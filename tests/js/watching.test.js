@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Recording } from "../../static/js/replay.js";
-import { acceptanceOf, median, pairedSpeedups, reach, ticks } from "../../static/js/stats.js";
+import { Pairs } from "../../static/js/pairs.js";
+import { acceptanceOf, median, reach, ticks } from "../../static/js/stats.js";
 import { decodeNs, foldAll } from "../../static/js/trace.js";
 import { Watching } from "../../static/js/watching.js";
 import { expected, traces, twoRounds } from "./golden.js";
@@ -39,7 +40,7 @@ test("a row that is told again, finished, does not make its heat the latest", ()
   const known = new Watching({ rows: [row("a", 1, 1), row("b", 1, 2)] });
   known.hear({ t: "samples", rows: [row("a", 1, 1, { is_finished: true })] });
   assert.equal(known.latest, "1.2");
-  assert.ok(known.rows.get("a").is_finished);
+  assert.ok(known.isFinished.has("a"));
 });
 
 test("what is missing of a heat is asked for from where it stands", () => {
@@ -51,7 +52,7 @@ test("what is missing of a heat is asked for from where it stands", () => {
 
 test("of long watching only the latest traces are kept, and what was let go is asked for again from its start", () => {
   const trace = traces["static-4"];
-  const known = new Watching({}, 3 * trace.length);
+  const known = new Watching({}, 1, 3 * trace.length);
   const told = (prompt) => {
     known.hear({ t: "samples", rows: [row(`s${prompt}`, 1, prompt)] });
     known.hear(events(`s${prompt}`, trace));
@@ -62,7 +63,7 @@ test("of long watching only the latest traces are kept, and what was let go is a
   for (let prompt = 2; prompt <= 9; prompt++) told(prompt);
   assert.deepEqual([...known.events.keys()], ["s2", "s8", "s9"]);
   assert.deepEqual([known.missing("1.2"), known.missing("1.1"), known.count], [{}, { s1: 0 }, 3 * trace.length]);
-  assert.equal(known.rows.size, 9);
+  assert.equal(known.heatBy.size, 9);
 
   known.lookedAt = "1.1";
   known.hear(events("s1", trace));
@@ -72,7 +73,7 @@ test("of long watching only the latest traces are kept, and what was let go is a
 
 test("a trace that still grows is never let go", () => {
   const trace = traces["static-4"];
-  const known = new Watching({ rows: [row("a", 1, 1), row("b", 1, 2)] }, trace.length);
+  const known = new Watching({ rows: [row("a", 1, 1), row("b", 1, 2)] }, 1, trace.length);
   known.hear(events("a", trace.slice(0, 3)));
   known.hear(events("b", trace));
   known.hear(events("a", trace.slice(3)));
@@ -108,13 +109,31 @@ test("an event that is told late does not hold up those that were told before it
   assert.equal(recording.lengthNs, last.end_ns - recording.zero);
 });
 
-test("a speed-up is paired by prompt and repeat, and is the median over repeats", () => {
-  const done = (run, prompt, repeat, tokens_per_s) => ({ run, prompt, repeat, tokens_per_s, is_finished: true });
-  const rows = [
-    done(1, 1, 1, 100), done(1, 1, 2, 200), done(2, 1, 1, 150), done(2, 1, 2, 400),
-    done(2, 2, 1, 999), { ...done(1, 2, 1, 10), is_finished: false },
-  ];
-  assert.deepEqual(pairedSpeedups(rows, 1), new Map([[2, [{ prompt: 1, ratio: 1.75 }]]]));
+const done = (run, prompt, repeat, tokens_per_s) => ({ id: `${run} ${prompt} ${repeat}`, run, prompt, repeat, tokens_per_s, is_finished: true });
+
+test("a speed-up is paired by prompt and repeat, and is the median over repeats, in whatever order samples end", () => {
+  const rows = [done(1, 1, 1, 100), done(1, 1, 2, 200), done(2, 1, 1, 150), done(2, 1, 2, 400), done(2, 2, 1, 999)];
+  for (const order of [rows, [...rows].reverse(), [rows[2], rows[0], rows[4], rows[3], rows[1]]]) {
+    const pairs = new Pairs(1);
+    for (const row of order) pairs.note(row);
+    assert.deepEqual(pairs.all, new Map([[2, [{ prompt: 1, ratio: 1.75 }]]]));
+  }
+});
+
+test("what has no speed has no speed-up", () => {
+  const known = new Watching({ rows: [done(1, 1, 1, 0), done(2, 1, 1, 5), done(1, 2, 1, null), done(2, 2, 1, 5), done(1, 3, 1, 5), done(1, 4, 1, 5), done(2, 4, 1, null)] }, 1);
+  known.hear({ t: "samples", rows: [{ ...done(2, 3, 1, null), is_finished: false }] });
+  assert.deepEqual([...known.pairs.all.values()].flat(), []);
+});
+
+test("an attempt that took the place of another takes its speed-up back until it ends", () => {
+  const known = new Watching({ rows: [done(1, 1, 1, 100), done(2, 1, 1, 150), done(2, 2, 1, 150), done(1, 2, 1, 50)] }, 1);
+  known.hear({ t: "samples", rows: [{ ...done(2, 1, 1, null), id: "again", is_finished: false }] });
+  assert.deepEqual(known.pairs.all.get(2), [{ prompt: 2, ratio: 3 }]);
+  known.hear({ t: "samples", rows: [{ ...done(2, 1, 1, 120), id: "again" }] });
+  assert.deepEqual(known.pairs.all.get(2), [{ prompt: 2, ratio: 3 }, { prompt: 1, ratio: 1.2 }]);
+  known.hear({ t: "samples", rows: [{ ...done(1, 2, 1, null), id: "alone again", is_finished: false }] });
+  assert.deepEqual(known.pairs.all.get(2), [{ prompt: 1, ratio: 1.2 }]);
 });
 
 test("acceptance by position leaves out what was seldom reached", () => {
@@ -129,7 +148,6 @@ test("drafts by position are summed up over a run's finished samples, each once 
   known.hear({ t: "samples", rows: [row(1, true, "identical"), row(2, true), row(2, true, "tie"), row(3, false)] });
   assert.deepEqual(known.places(2), { drafts: [20, 12, 2], accepted: [16, 6] });
   assert.deepEqual(known.places(3), { drafts: [], accepted: [] });
-  assert.equal(known.rows.get(2).audit, "tie");
 });
 
 test("a few values far beyond all others do not squeeze these, and many are no few", () => {
