@@ -22,10 +22,10 @@ from webapp.core.problems import Invalid
 from webapp.core.waiting import rest
 from webapp.jobs.models import Job
 from webapp.live import tickets
-from webapp.live.board import Watching
 from webapp.live.following import MOST_FOLLOWED, Unreadable, read_cursors, read_since
 from webapp.live.job_watch import JobWatch
 from webapp.live.redaction import shown_by
+from webapp.live.relay import Watching
 from webapp.live.watch import Watch
 from webapp.sharing import services as sharing
 

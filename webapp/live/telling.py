@@ -1,6 +1,6 @@
-"""The socket of a page: read-only, told by a watch of its own and by the board it shares with others.
+"""The socket of a page: read-only, told by a watch of its own and by the relay it shares with others.
 
-It joins the board before it reads for the first time, so nothing falls between; what both bring is told once, because
+It joins the relay before it reads for the first time, so nothing falls between; what both bring is told once, because
 the cursor says so and not the timing.
 """
 
@@ -16,10 +16,10 @@ from django.core.exceptions import ObjectDoesNotExist
 
 from webapp.accounts import actor as actors
 from webapp.accounts.actor import Actor
-from webapp.live import board, tickets
-from webapp.live.board import Watching, within, written
+from webapp.live import relay, tickets
 from webapp.live.following import MOST_FOLLOWED, Unreadable, read_follow
 from webapp.live.origin import is_ours
+from webapp.live.relay import Watching, within, written
 from webapp.live.watch import Frame
 
 HEARTBEAT = 15.0
@@ -36,7 +36,7 @@ class Teller(AsyncWebsocketConsumer):
     """What all sockets of pages have in common. Whose page it is says the subclass."""
 
     what = ""  # it tells of, in sentences
-    channel_layer_alias = "none"  # the board listens for all; a channel for each socket would only cost
+    channel_layer_alias = "none"  # the relay listens for all; a channel for each socket would only cost
 
     async def connect(self) -> None:
         self.telling: asyncio.Task[None] | None = None
@@ -72,13 +72,13 @@ class Teller(AsyncWebsocketConsumer):
 
     async def _tell(self) -> None:
         await within(PATIENCE, self.stirred)  # the first message says from where
-        joined = await board.join(self.fresh_watch(), self.deliver)
+        joined = await relay.join(self.fresh_watch(), self.deliver)
         try:
             await self._tell_all()
         except ObjectDoesNotExist:
             await self.close(*self.not_found)
         finally:
-            board.leave(joined, self.deliver)
+            relay.leave(joined, self.deliver)
 
     async def _tell_all(self) -> None:
         clock = asyncio.get_running_loop().time
@@ -97,11 +97,11 @@ class Teller(AsyncWebsocketConsumer):
                 await self.send(written([self.show(frame) for frame in frames]))
             if self.watch.is_over:
                 return await self.close(ALL_TOLD, f"The {self.what} is over and all of it was told.")
-            await asyncio.sleep(board.SMALLEST_GAP)
+            await asyncio.sleep(relay.SMALLEST_GAP)
             await within(max(0.0, heard + HEARTBEAT - clock()), self.stirred)
 
     async def _fresh(self) -> list[Frame]:
-        """What the board brought and this watcher has not heard; read anew when the board cannot know it. Then what it
+        """What the relay brought and this watcher has not heard; read anew when the relay cannot know it. Then what it
         brought is older than what is read: rows taken from it would pass for told, and their traces never follow."""
         brought, self.inbox = self.inbox, []
         frames = [] if self.watch.must_read else self.watch.sift(brought)

@@ -15,7 +15,7 @@ from webapp.comparisons import services, trace
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
-from webapp.live import board
+from webapp.live import relay
 from webapp.live.consumer import ComparisonConsumer
 from webapp.live.watch import Watch
 
@@ -88,7 +88,7 @@ def test_a_cursor_goes_on_where_it_was_also_inside_a_chunk(world, comparison, sa
 
 
 def test_a_lost_nudge_costs_a_moment_and_nothing_else(world, comparison, sample, monkeypatch):
-    monkeypatch.setattr(board, "LOOK_AGAIN", 0.2)
+    monkeypatch.setattr(relay, "LOOK_AGAIN", 0.2)
     bob = watcher(comparison, world.bob)
 
     async def story() -> None:
@@ -103,8 +103,8 @@ def test_a_lost_nudge_costs_a_moment_and_nothing_else(world, comparison, sample,
 
 
 def test_without_a_channel_layer_the_page_is_told_a_little_later(world, comparison, sample, monkeypatch, settings):
-    monkeypatch.setattr(board, "LOOK_AGAIN", 0.2)
-    monkeypatch.setattr(board, "LONGEST_WAIT", 0.2)
+    monkeypatch.setattr(relay, "LOOK_AGAIN", 0.2)
+    monkeypatch.setattr(relay, "LONGEST_WAIT", 0.2)
     backend = "channels_redis.pubsub.RedisPubSubChannelLayer"
     gone = {"BACKEND": backend, "CONFIG": {"hosts": ["unix:///nowhere/valkey.sock"]}}
     settings.CHANNEL_LAYERS = {"default": gone}
@@ -199,8 +199,8 @@ def test_a_sample_that_began_and_ended_unseen_is_told_too(world, comparison, job
     assert bob.seqs(sample) == [1, 2, 3]
 
 
-def test_what_the_board_read_first_hides_nothing_from_who_asks_for_more(world, comparison, job, sample):
-    """The board begins now, and knows of the sample only that it is over; the watcher wants to know how it went."""
+def test_what_the_relay_read_first_hides_nothing_from_who_asks_for_more(world, comparison, job, sample):
+    """The relay begins now, and knows of the sample only that it is over; the watcher wants to know how it went."""
     teller = ComparisonConsumer()
     teller.watch, others = Watch(comparison.pk), Watch(comparison.pk)
     teller.watch.follow({}, comparison.created)
@@ -216,8 +216,8 @@ def test_what_the_board_read_first_hides_nothing_from_who_asks_for_more(world, c
 
 
 @pytest.mark.parametrize("read_before", [0, 3])
-def test_an_end_that_the_board_takes_for_older_than_itself_is_told(world, comparison, job, sample, read_before):
-    """A row is stamped a moment before others see it. In that moment the board began, and the watcher read."""
+def test_an_end_that_the_relay_takes_for_older_than_itself_is_told(world, comparison, job, sample, read_before):
+    """A row is stamped a moment before others see it. In that moment the relay began, and the watcher read."""
     teller = ComparisonConsumer()
     teller.watch, others = Watch(comparison.pk), Watch(comparison.pk)
     teller.watch.follow({}, comparison.created)

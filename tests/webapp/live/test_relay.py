@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from webapp.live.board import Shared, written
+from webapp.live.relay import Shared, written
 from webapp.live.watch import Watch
 
 SAMPLE = uuid4()

@@ -1,7 +1,7 @@
 """One reading of a comparison, or of a job, for all who watch it in this process: fifty pages cost the database as
 much as one.
 
-A board joins the group before it reads, and a watcher joins the board before it reads on its own; whatever both bring
+A relay joins the group before it reads, and a watcher joins the relay before it reads on its own; whatever both bring
 is told once, because each watcher sifts by its own cursors.
 """
 
@@ -33,7 +33,7 @@ LOOK_AGAIN = 2.0  # a nudge may be lost
 LONGEST_WAIT = 3.0  # for the channel layer
 
 Deliver = Callable[[list[Frame]], None]
-_boards: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Board]] = WeakKeyDictionary()
+_relays: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Relay]] = WeakKeyDictionary()
 
 
 class Watching(Protocol):
@@ -55,27 +55,27 @@ class Watching(Protocol):
     def report_news(self) -> list[Frame]: ...
 
 
-async def join(watch: Watching, deliver: Deliver) -> Board:
-    """The board that all share who watch the same; `watch` is what it reads with if there is none yet."""
-    boards = _boards.setdefault(asyncio.get_running_loop(), {})
-    board = boards.get(watch.group)
-    if board is None or board.watch.is_over:
-        board = boards[watch.group] = Board(watch)
-    board.readers.add(deliver)
-    await board.opened
-    return board
+async def join(watch: Watching, deliver: Deliver) -> Relay:
+    """The relay that all share who watch the same; `watch` is what it reads with if there is none yet."""
+    relays = _relays.setdefault(asyncio.get_running_loop(), {})
+    relay = relays.get(watch.group)
+    if relay is None or relay.watch.is_over:
+        relay = relays[watch.group] = Relay(watch)
+    relay.readers.add(deliver)
+    await relay.opened
+    return relay
 
 
-def leave(board: Board, deliver: Deliver) -> None:
-    board.readers.discard(deliver)
-    if not board.readers:
-        board.task.cancel()
-        boards = _boards.get(asyncio.get_running_loop(), {})
-        if boards.get(board.watch.group) is board:
-            del boards[board.watch.group]
+def leave(relay: Relay, deliver: Deliver) -> None:
+    relay.readers.discard(deliver)
+    if not relay.readers:
+        relay.task.cancel()
+        relays = _relays.get(asyncio.get_running_loop(), {})
+        if relays.get(relay.watch.group) is relay:
+            del relays[relay.watch.group]
 
 
-class Board:
+class Relay:
     def __init__(self, watch: Watching) -> None:
         self.watch = watch
         self.watch.since = timezone.now()
