@@ -4,6 +4,7 @@ is lost costs a moment, never an event."""
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -12,6 +13,26 @@ from django.db import transaction
 from redis.exceptions import RedisError
 
 logger = logging.getLogger("drafthouse.nudges")
+
+
+class _Silence:
+    """While the channel layer is away a worker nudges for every event; that it is away is said once."""
+
+    def __init__(self) -> None:
+        self.since = 0.0
+
+    def begins(self, error: Exception) -> None:
+        if not self.since:
+            logger.warning("the channel layer does not answer (%s); until it does, watchers look on their own", error)
+        self.since = self.since or time.monotonic()
+
+    def ends(self) -> None:
+        if self.since:
+            logger.info("the channel layer answers again, after %.0f seconds", time.monotonic() - self.since)
+        self.since = 0.0
+
+
+_silence = _Silence()
 
 
 def nudge(group: str) -> None:
@@ -24,5 +45,6 @@ def nudge(group: str) -> None:
 def _send(layer: Any, to: str) -> None:
     try:
         async_to_sync(layer.group_send)(to, {"type": "changed"})
+        _silence.ends()
     except (RedisError, OSError) as error:
-        logger.warning("the channel layer does not answer (%s); watchers look again on their own", error)
+        _silence.begins(error)
