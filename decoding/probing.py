@@ -32,6 +32,7 @@ VARIED = 5  # samples of each prompt with drafts of every length
 ALONE = (0, 2, 4)  # after which of them the target goes alone: every speed-up stands or falls with what that takes
 LENGTHS = (*range(1, 9), *range(1, 9), *range(1, 24))  # so that 1 to 24 rows are verified, and few rows often
 STRIDE = 7  # from one length to the next: short and long ones follow each other in any order
+KEPT = 3  # rounds of one length: a form of pass that was run just before finds warmer caches, as most do in earnest
 EVEN_ODDS = 0.5  # below which the rules stop whose answers are timed
 AUTOREGRESSIVE = choose("autoregressive")
 
@@ -85,7 +86,7 @@ def typical(prompts: Sequence[Prompt]) -> list[Prompt]:
 
 @dataclass
 class EveryLength:
-    """A lookahead that is another in each round."""
+    """A lookahead that is another after every few rounds."""
 
     turn: int
     reads = False
@@ -93,7 +94,8 @@ class EveryLength:
     estimates: Sequence[float] = ()
 
     def __post_init__(self) -> None:
-        self._lengths = islice(cycle(LENGTHS), self.turn, None, STRIDE)
+        changes = islice(cycle(LENGTHS), self.turn, None, STRIDE)
+        self._lengths = (length for length in changes for _ in range(KEPT))
         self.lookahead = next(self._lengths)
 
     def should_stop(self, step: DraftStep) -> bool:

@@ -25,12 +25,14 @@ def test_every_number_of_rows_from_1_to_24_is_timed() -> None:
 
 
 @pytest.mark.parametrize("turn", range(5))
-def test_a_sample_has_drafts_of_every_length(turn: int) -> None:
+def test_drafts_have_every_length_and_keep_each_for_a_while(turn: int) -> None:
     rule, seen = EveryLength(turn), []
-    for _ in probing.LENGTHS:
+    for _ in range(probing.KEPT * len(probing.LENGTHS)):
         seen.append(rule.lookahead)
         rule.observe(None, None)  # type: ignore[arg-type]
-    assert sorted(seen) == sorted(probing.LENGTHS)
+    kept = [seen[i : i + probing.KEPT] for i in range(0, len(seen), probing.KEPT)]
+    assert all(len({*lengths}) == 1 for lengths in kept)
+    assert sorted(lengths[0] for lengths in kept) == sorted(probing.LENGTHS)
 
 
 def test_prompts_stand_for_all_by_their_length() -> None:
