@@ -59,18 +59,12 @@ class ClassifierStop:
 
 
 class GlanceStop(ClassifierStop):
-    """Of a classifier that looks at nothing but features.GLANCE. What a position adds is worked out beforehand."""
+    """Of a classifier that looks at nothing but features.GLANCE."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        margin, score, position = (features.NAMES.index(name) for name in features.GLANCE)
-        weights, says = self.classifier.hidden.double(), self.classifier.out[0].tolist()
-        of_margin, of_score = weights[:, margin].tolist(), weights[:, score].tolist()
+        self._units = _units(self.classifier, ("margin", "score"), self.lookahead)
         self._bias = float(self.classifier.out_bias)
-        self._units = []  # by position: each hidden unit's weights, its bias there, and its say
-        for number in range(1, self.lookahead + 1):
-            biases = self.classifier.hidden_bias + weights[:, position] * (number / features.POSITION_SCALE)
-            self._units.append(list(zip(of_margin, of_score, biases.tolist(), says, strict=True)))
 
     @property
     def look(self) -> Look:
@@ -89,7 +83,32 @@ class GlanceStop(ClassifierStop):
 
 
 class EarStop(ClassifierStop):
-    """Of one that looks at more, among it what the text has said before."""
+    """Of one that looks at features.QUICK: also at what the text has said before."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._units = _units(self.classifier, ("margin", "score", "echo_1", "echo_2", "echo_3"), self.lookahead)
+        self._bias = float(self.classifier.out_bias)
+        self._echoes = Echoes()
+
+    def should_stop(self, step: DraftStep) -> bool:
+        if not step.ahead:
+            self._echoes.follow(step.text)
+        once, twice, thrice = self._echoes.of(step.token)
+        self._echoes.take(step.token)
+        margin, score = glance(step.scores, step.preferences, step.token, step.row)
+        logit = self._bias
+        for of_margin, of_score, of_once, of_twice, of_thrice, bias, say in self._units[len(step.ahead)]:
+            hidden = (
+                of_margin * margin + of_score * score + of_once * once + of_twice * twice + of_thrice * thrice + bias
+            )
+            if hidden > 0.0:
+                logit += say * hidden
+        return self._weigh(1.0 / (1.0 + exp(-logit)) if logit > -700.0 else 0.0)
+
+
+class StareStop(ClassifierStop):
+    """Of one that looks at whatever there is."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -102,14 +121,26 @@ class EarStop(ClassifierStop):
             self._previous = 1.0
         echoes = self._echoes.of(step.token)
         self._echoes.take(step.token)
-        quick, position = self.classifier.quick, (len(step.ahead) + 1) / features.POSITION_SCALE
-        static = features.describe_one(step.scores, step.preferences, step.token, echoes, quick=quick)
-        accepted = self.classifier.one([*static, self._previous, position])
+        static = features.describe_one(step.scores, step.preferences, step.token, echoes)
+        accepted = self.classifier.one([*static, self._previous, (len(step.ahead) + 1) / features.POSITION_SCALE])
         self._previous = static[features.OWN]
         return self._weigh(accepted)
 
 
+def _units(classifier: Classifier, names: Sequence[str], longest: int) -> list[list[tuple[float, ...]]]:
+    """By position, up to the `longest` draft: of each hidden unit the weights of these features, its bias, to which the
+    position has been added beforehand, and its say."""
+    weights, says = classifier.hidden.double(), classifier.out[0].tolist()
+    of_features = [weights[:, features.NAMES.index(name)].tolist() for name in names]
+    of_position = weights[:, features.NAMES.index("position")]
+    units = []
+    for number in range(1, longest + 1):
+        biases = classifier.hidden_bias + of_position * (number / features.POSITION_SCALE)
+        units.append(list(zip(*of_features, biases.tolist(), says, strict=True)))
+    return units
+
+
 def stop_of(rule: str, lookahead: int, classifier: Classifier, threshold: float) -> ClassifierStop:
     """`rule` as in decoding.spec: threshold or priced."""
-    kind = GlanceStop if classifier.glances else EarStop
+    kind = GlanceStop if classifier.glances else EarStop if classifier.quick else StareStop
     return kind(lookahead, classifier, threshold, by_price=rule == "priced")
