@@ -116,15 +116,6 @@ def clock_offset_ns(page: Any) -> int:
     return best[1]
 
 
-def heap_mib(page: Any) -> float:
-    """What its scripts still hold once what they do not need is swept away."""
-    session = page.context.new_cdp_session(page)
-    session.send("HeapProfiler.collectGarbage")
-    session.send("Performance.enable")
-    metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
-    return float(metrics["JSHeapUsedSize"]) / 1024**2
-
-
 def renderer(page: Any) -> int:
     """The process of this page: of all that show pages the largest."""
     session = page.context.browser.new_browser_cdp_session()

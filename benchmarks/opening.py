@@ -1,10 +1,10 @@
-"""What the page of a comparison weighs, how soon it stands, how smoothly it is scrubbed, what it holds after an hour.
+"""What the page of a comparison weighs, how soon it stands, and how smoothly it is scrubbed.
 
-    ./drafthouse bench opening [--times 9] [--seconds 5] [--hours 1] [--events 1000] [--json FILE]
+    ./drafthouse bench opening [--times 9] [--seconds 5] [--json FILE]
 
 The finished comparison has 100 prompts and 8 strategies, 100,000 rounds. Chromium opens it, each time with no caches,
-until race, text and evidence are on the screen; then its slider is moved at every frame. The hour of watching is told
-by a socket, faster than time goes by, a thousand events for each of its seconds; and then it goes on at true speed.
+until race, text and evidence are on the screen; then its slider is moved at every frame. What a page holds after an
+hour of watching is told by `./drafthouse bench hour`, in an hour.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from benchmarks._browser import chromium, heap_mib, held_mib, in_page, renderer
+from benchmarks._browser import chromium, in_page
 from benchmarks._serving import load, place, serving, verdict
 
-OPEN_MS, FRAME_MS, MEMORY_MIB, WEIGHT_KB = 1500.0, 17.0, 200.0, 250.0
-ROUNDS = 300  # of a sample that is told live
-WATCHED_ON = 20  # s, at true speed
+OPEN_MS, FRAME_MS, WEIGHT_KB = 1500.0, 17.0, 250.0
 
 
 class Visitor:
@@ -71,34 +69,16 @@ class Visitor:
         page.context.close()
         return dict(found)
 
-    def watches(self, path: str, report: Any, hours: float, events_per_s: int, prompts: int) -> dict[str, float]:
-        """What the page's process holds, MiB: while the hours are told, and while it is watched on after them."""
-        told = {"due": int(hours * 3600 * events_per_s), "perSecond": events_per_s, "rounds": ROUNDS}
-        page = self.come(f"({in_page('hour')})({json.dumps(told | {'prompts': prompts, 'report': report})})")
-        page.goto(self.address + path)
-        page.wait_for_selector("#mode[data-mode=live]")
-        most: dict[str, float] = {"told fast": 0.0, "afterwards": 0.0}
-        seconds_left = WATCHED_ON
-        while seconds_left:
-            page.wait_for_timeout(1000)
-            is_over = page.evaluate("window.isHourOver")
-            now = "afterwards" if is_over else "told fast"
-            most[now] = max(most[now], round(sum(held_mib(renderer(page)).values()), 1))
-            seconds_left -= is_over
-        return {**most, "heap, swept": round(heap_mib(page), 1)}
-
 
 def measured(asked: argparse.Namespace) -> dict[str, Any]:
     with place() as folder:
         from benchmarks._filling import fill
         from benchmarks._sessions import session_of
-        from webapp.comparisons.report import so_far
 
         world, things = fill(0)
         done = things["comparison"]
         live = launch_another(world, done)
         session = session_of(world.bob)
-        report = json.loads(json.dumps(so_far(done)))
         with serving(folder) as up, chromium() as browser:
             visitor = Visitor(browser, up.address, session)
             at, at_live = (f"/comparisons/{each.pk}/" for each in (done, live))
@@ -110,7 +90,6 @@ def measured(asked: argparse.Namespace) -> dict[str, Any]:
                 "weight_kb": {"live": visitor.weight(at_live), "finished": visitor.weight(at)},
                 "open_ms": {"least": round(min(opened)), "median": round(statistics.median(opened))},
                 "scrub_ms": {name: spread(values) for name, values in scrubbed.items()},
-                "hour_mib": visitor.watches(at_live, report, asked.hours, asked.events, done.limit),
             }
 
 
@@ -133,8 +112,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=5, help="of scrubbing")
-    parser.add_argument("--hours", type=float, default=1)
-    parser.add_argument("--events", type=int, default=1000, help="in each second of them")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     found = measured(asked)
@@ -144,7 +121,6 @@ def main() -> int:
         verdict("kB of the live page", weighs, WEIGHT_KB),
         verdict("ms until a finished comparison stands, median", found["open_ms"]["median"], OPEN_MS),
         verdict("ms between two frames while scrubbing, p95", found["scrub_ms"]["apart"]["p95"], FRAME_MS),
-        verdict("MiB of the page's process, watched on after that", found["hour_mib"]["afterwards"], MEMORY_MIB),
     ]
     if asked.json:
         asked.json.write_text(json.dumps(found, indent=1) + "\n")
