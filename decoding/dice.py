@@ -261,7 +261,7 @@ def _best(scores: Tensor) -> Tensor:
 def best(scores: Tensor) -> Tensor:
     """The same in calls that any device can be given, without waiting."""
     values, ids = scores.max(-1)
-    return torch.where(torch.isfinite(values), ids, -1)
+    return ids.masked_fill(~torch.isfinite(values), -1)
 
 
 def _read(ids: Tensor) -> list[int]:
@@ -293,7 +293,7 @@ def _truncated(scores: Tensor, top_k: int, top_p: float) -> Tensor:
     if top_p < 1.0:
         ordered, order = scores.sort(-1, descending=True)
         before = torch.softmax(ordered, -1).cumsum(-1).roll(1, -1)
-        before[:, 0] = 0.0  # the likeliest token always stays
+        before[:, 0].zero_()  # the likeliest token always stays
         drop = torch.zeros_like(scores, dtype=torch.bool).scatter(1, order, before >= top_p)
         scores = scores.masked_fill(drop, -torch.inf)
     return scores

@@ -52,7 +52,7 @@ class Heuristic:
 
 def own_probability(scores: Tensor, preferences: Tensor, token: Tensor, number: Tensor) -> Tensor:
     """The draft's own of its token: a look."""
-    return torch.softmax(scores.float(), -1)[0, token]
+    return torch.softmax(scores.float(), -1).gather(1, token[:, None])[0]
 
 
 @dataclass
