@@ -57,8 +57,6 @@ class Weighing:
 class Dice:
     """The choices of one sample. `commit` tells it that the text has grown; everything else only reads."""
 
-    reads = False  # whether choosing a token needs the values of the tokens ahead
-
     def __init__(self, sampling: Sampling, vocab: int, seed: int) -> None:
         self.sampling = sampling
         self.vocab = vocab
@@ -192,8 +190,6 @@ class Shared(Greedy):
 
 class Ratio(Dice):
     """Draft and target throw dice of their own, keyed by role and context; the ratio rule keeps the target's law."""
-
-    reads = True
 
     def __init__(self, sampling: Sampling, vocab: int, seed: int) -> None:
         super().__init__(sampling, vocab, seed)
