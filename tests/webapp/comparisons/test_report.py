@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 
 import pytest
 from django.db import connection
@@ -122,6 +123,15 @@ def test_a_link_to_share_keeps_what_was_pinned(world, decoded):
     assert f'href="/comparisons/{decoded.pk}/?baseline=static%3A4">Back to it' in answer.content.decode()
     shown = world.page(None).get(link.removeprefix("http://testserver"))
     assert '<option value="static:4" selected>' in shown.content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("asked", ["%00", "%ed%a0%80", "%22%3E%3Cscript%3E", "a%26b=c"])
+def test_the_way_back_from_sharing_holds_whatever_was_in_the_address(world, decoded, asked):
+    answer = world.page(world.bob).get(f"/comparisons/{decoded.pk}/shares/?baseline={asked}")
+    assert answer.status_code == 200 and b'"><script>' not in answer.content
+    [back] = re.findall(r'href="([^"]*)">Back to it', answer.content.decode())
+    assert back.startswith(f"/comparisons/{decoded.pk}/?baseline=") and "&" not in back
 
 
 @pytest.mark.django_db
