@@ -1,4 +1,4 @@
-"""What runs add up to: one sample's numbers, paired speed-ups with their doubt. Standard library only.
+"""Sums over runs: one sample's numbers, paired speed-ups with their intervals. Standard library only.
 
 Names follow vLLM's per-request metrics. DEFINITIONS says what each means; a change of meaning changes
 DEFINITIONS_VERSION, which every result carries.
@@ -7,23 +7,29 @@ DEFINITIONS_VERSION, which every result carries.
 from __future__ import annotations
 
 import dataclasses
-import random
+import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from decoding import intervals
 from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.spec import Choice
 from decoding.ssd import hits
 
-DEFINITIONS_VERSION = 1
+DEFINITIONS_VERSION = 2
 DEFINITIONS = {
     "tokens_per_s": "generated tokens per second of decoding, over all samples; reading the prompt is excluded",
     "speedup": "per prompt, the ratio of tokens per second to the baseline's on the same prompt in the same pass "
-    "(median over repeats); the median over prompts, with a 95 % percentile bootstrap interval over prompts where "
-    "there are six or more; the baseline is autoregressive unless another strategy is pinned",
+    "(median over repeats); the median over prompts, with a 95 % interval that holds for all strategies of the "
+    "comparison at once, where there are prompts enough; the baseline is autoregressive unless another is pinned",
+    "end_to_end": "the same with the time that reading the prompt takes, the draft's reading included: tokens per "
+    "second from request to last token",
+    "prefill_ms": "median time that reading the prompt takes, target and draft together",
+    "break_even_tokens": "the output length from which the strategy is faster end to end: what its prefill takes "
+    "longer than the baseline's, divided by what it saves per token; median over prompts, null if it saves nothing",
     "num_spec_steps": "target passes that verified at least one drafted token",
     "num_draft_tokens": "drafted tokens that were verified",
     "num_accepted_draft_tokens": "drafted tokens that the target accepted",
@@ -95,6 +101,11 @@ class Sample:
     @property
     def tokens_per_s(self) -> float:
         return self.timed_tokens * 1e9 / self.decode_ns if self.decode_ns else 0.0
+
+    @property
+    def end_to_end_tokens_per_s(self) -> float:
+        total_ns = self.prefill_ns + self.decode_ns
+        return len(self.tokens) * 1e9 / total_ns if total_ns else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         record = {
@@ -171,52 +182,73 @@ def repeated_8grams(tokens: Sequence[int]) -> float:
 @dataclass(frozen=True, slots=True)
 class Speedup:
     median: float
-    low: float | None  # None below LEAST_PROMPTS
+    low: float | None  # None where the prompts are too few for so many strategies
     high: float | None
     prompts: int
 
 
-BOOTSTRAP_RESAMPLES = 2000
-# Of n ratios, even the least and the greatest have the true median between them only in 1 - 2 / 2**n of all cases.
-LEAST_PROMPTS = 6
-Interval = tuple[float, float] | tuple[None, None]
+Ratios = Mapping[str, float]  # prompt -> the strategy's speed on it / the baseline's
+Speed = Callable[[Sample], float]
+
+
+def decode_speed(sample: Sample) -> float:
+    return sample.tokens_per_s
+
+
+def end_to_end_speed(sample: Sample) -> float:
+    return sample.end_to_end_tokens_per_s
+
+
+def ratios(samples: Iterable[Sample], baseline: Iterable[Sample], speed: Speed = decode_speed) -> Ratios:
+    """Each prompt's ratio to the baseline: the median over repeats."""
+    base = {(s.prompt, s.repeat): speed(s) for s in baseline}
+    found: dict[str, list[float]] = {}
+    for sample in samples:
+        reference = base.get((sample.prompt, sample.repeat))
+        if reference and speed(sample):
+            found.setdefault(sample.prompt, []).append(speed(sample) / reference)
+    return {prompt: statistics.median(values) for prompt, values in found.items()}
+
+
+def speedups(columns: Sequence[Ratios]) -> list[Speedup | None]:
+    """One speed-up per strategy, with intervals that hold together. None where nothing could be paired."""
+    found = zip(columns, intervals.median_intervals(columns), strict=True)
+    return [
+        Speedup(statistics.median(column.values()), low, high, len(column)) if column else None
+        for column, (low, high) in found
+    ]
 
 
 def speedup(samples: Sequence[Sample], baseline: Sequence[Sample]) -> Speedup | None:
-    """Paired by prompt and repeat. None where nothing can be paired."""
-    base = {(s.prompt, s.repeat): s.tokens_per_s for s in baseline if s.tokens_per_s}
-    ratios: dict[str, list[float]] = {}
-    for sample in samples:
-        reference = base.get((sample.prompt, sample.repeat))
-        if reference and sample.tokens_per_s:
-            ratios.setdefault(sample.prompt, []).append(sample.tokens_per_s / reference)
-    per_prompt = [statistics.median(values) for values in ratios.values()]
-    if not per_prompt:
-        return None
-    low, high = bootstrap_interval(per_prompt)
-    return Speedup(statistics.median(per_prompt), low, high, len(per_prompt))
+    """The speed-up of a strategy that is judged alone."""
+    return speedups([ratios(samples, baseline)])[0]
 
 
-def bootstrap_interval(values: Sequence[float]) -> Interval:
-    """The middle 95 % of the medians of resampled prompts; none of so few that none could hold the median that often.
-    The same values always give the same interval."""
-    if len(values) < LEAST_PROMPTS:
-        return None, None
-    dice = random.Random(0)
-    medians = sorted(statistics.median(dice.choices(values, k=len(values))) for _ in range(BOOTSTRAP_RESAMPLES))
-    edge = round(BOOTSTRAP_RESAMPLES * 0.025)
-    return medians[edge], medians[-edge - 1]
+def break_even_tokens(samples: Iterable[Sample], baseline: Iterable[Sample]) -> float | None:
+    """From how many output tokens on the strategy is faster end to end; None if it never is, or nobody can tell."""
+    base = {(s.prompt, s.repeat): s for s in baseline if s.tokens_per_s}
+    found = [
+        _break_even(sample, base[sample.prompt, sample.repeat])
+        for sample in samples
+        if sample.tokens_per_s and (sample.prompt, sample.repeat) in base
+    ]
+    middle = statistics.median(found) if found else math.inf
+    return middle if math.isfinite(middle) else None
 
 
-def strategy_report(
-    choice: Choice, runner: str, samples: Sequence[Sample], baseline: Sequence[Sample]
+def _break_even(sample: Sample, baseline: Sample) -> float:
+    saved_ns = 1e9 / baseline.tokens_per_s - 1e9 / sample.tokens_per_s
+    return max(0.0, (sample.prefill_ns - baseline.prefill_ns) / saved_ns) if saved_ns > 0 else math.inf
+
+
+def _row(
+    choice: Choice, runner: str, samples: Sequence[Sample], gain: Speedup | None, end_to_end: Speedup | None
 ) -> dict[str, Any]:
     """One row of a comparison, as it stands in the JSON document."""
     decode_ns = sum(s.decode_ns for s in samples)
     spec_steps = sum(s.num_spec_steps for s in samples)
     drafted = sum(s.num_draft_tokens for s in samples)
     accepted = sum(s.num_accepted_draft_tokens for s in samples)
-    gain = speedup(samples, baseline)
     by_position = zip(
         _added(s.accepted_by_position for s in samples), _added(s.drafts_by_position for s in samples), strict=True
     )
@@ -228,6 +260,8 @@ def strategy_report(
         "runner": runner,
         "tokens_per_s": sum(s.timed_tokens for s in samples) * 1e9 / decode_ns if decode_ns else 0.0,
         "speedup": dataclasses.asdict(gain) if gain else None,
+        "end_to_end": dataclasses.asdict(end_to_end) if end_to_end else None,
+        "prefill_ms": statistics.median(s.prefill_ns for s in samples) / 1e6 if samples else None,
         "mean_acceptance_length": 1 + accepted / spec_steps if spec_steps else 1.0,
         "draft_acceptance_rate": accepted / drafted if drafted else None,
         "num_spec_steps": spec_steps,
@@ -256,7 +290,25 @@ def report(
     """Every strategy's row, in the order of `choices`. `runners` names what ran each, by label; `baseline` is the label
     of the one that speed-ups are relative to."""
     by_label = {choice.label: [s for s in samples if s.strategy == choice.label] for choice in choices}
-    return [strategy_report(c, runners[c.label], by_label[c.label], by_label.get(baseline, [])) for c in choices]
+    base = by_label.get(baseline, [])
+    gains = _gains(by_label, base, decode_speed, baseline)
+    totals = _gains(by_label, base, end_to_end_speed, baseline)
+    rows = []
+    for choice in choices:
+        own, label = by_label[choice.label], choice.label
+        row = _row(choice, runners[label], own, gains[label], totals[label])
+        rows.append({**row, "break_even_tokens": None if label == baseline else break_even_tokens(own, base)})
+    return rows
+
+
+def _gains(
+    by_label: Mapping[str, Sequence[Sample]], base: Sequence[Sample], speed: Speed, baseline: str
+) -> dict[str, Speedup | None]:
+    """Every strategy's speed-up. The baseline's own is 1 for certain and makes no other interval wider."""
+    columns = {label: ratios(samples, base, speed) for label, samples in by_label.items()}
+    others = [label for label in columns if label != baseline]
+    found = dict(zip(others, speedups([columns[label] for label in others]), strict=True))
+    return {**found, **{label: speedups([column])[0] for label, column in columns.items() if label == baseline}}
 
 
 def so_few(prompts: int) -> str:

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from decoding.summary import AUTOREGRESSIVE, LEAST_PROMPTS, so_few
-
-Row = Mapping[str, Any]  # one strategy of a report
-
-
-def leader(strategies: Sequence[Row], baseline: str = AUTOREGRESSIVE) -> Row | None:
-    """The one that a verdict is about: of those that could be deployed, the fastest beside the baseline."""
-    ranked = [s for s in strategies if s["role"] == "ranked" and s["speedup"] and s["label"] != baseline]
-    return max(ranked, key=lambda s: float(s["speedup"]["median"]), default=None)
+from decoding.ranking import Row, ranked
+from decoding.summary import AUTOREGRESSIVE, so_few
 
 
 def verdict(
     strategies: Sequence[Row], baseline: str = AUTOREGRESSIVE, *, is_noisy: bool = False, is_over: bool = True
 ) -> str:
     """The comparison in one sentence: how much faster than the baseline, how sure, and whether the text is still the
-    target's. What was measured while others used the machine is doubted before it is said. Where more prompts are on
-    their way to an interval, none is asked for."""
-    best = leader(strategies, baseline)
-    if not best:
+    target's. A machine that others used is told first. `is_over` is false while more prompts are on their way."""
+    found = ranked(strategies, baseline)
+    if not found:
         return f"Nothing to rank yet: no strategy has a finished sample beside {baseline}'s."
     doubt = "On a machine that was not quiet: " if is_noisy else ""
-    return f"{doubt}{_gain(best, baseline, is_over)}. {_losslessness(best)}"
+    if all(row["speedup"]["high"] and row["speedup"]["high"] < 1.0 for row in found):
+        return f"{doubt}Every strategy is slower than {baseline}; {_closest(found[0])}. {_losslessness(found[0])}"
+    return f"{doubt}{_gain(found[0], baseline, is_over)}. {_losslessness(found[0])}"
 
 
 def _gain(best: Row, baseline: str, is_over: bool) -> str:
@@ -36,16 +29,21 @@ def _gain(best: Row, baseline: str, is_over: bool) -> str:
         return f"{best['label']} runs at {gain['median']:.2f} times {baseline}'s speed so far, on {ran_on}"
     if gain["low"] is None:
         return (
-            f"{best['label']} ran at {gain['median']:.2f} times {baseline}'s speed on {so_few(gain['prompts'])}, which "
-            f"says little: a 95 % interval takes at least {LEAST_PROMPTS}, so run more prompts"
+            f"{best['label']} ran at {gain['median']:.2f} times {baseline}'s speed on {so_few(gain['prompts'])}, too "
+            "few to say how sure that is"
         )
-    doubt = f"95 % interval {gain['low']:.2f} to {gain['high']:.2f}, {gain['prompts']} prompts"
     if gain["low"] <= 1.0:
-        return (
-            f"No strategy is shown to be faster than {baseline}; {best['label']} comes closest at "
-            f"{gain['median']:.2f} times its speed ({doubt})"
-        )
-    return f"{best['label']} is {gain['median']:.2f} times as fast as {baseline} ({doubt})"
+        return f"No strategy is shown to be faster than {baseline}; {_closest(best)}"
+    return f"{best['label']} is {gain['median']:.2f} times as fast as {baseline} ({_interval(gain)})"
+
+
+def _closest(row: Row) -> str:
+    gain = row["speedup"]
+    return f"{row['label']} comes closest at {gain['median']:.2f} times its speed ({_interval(gain)})"
+
+
+def _interval(gain: Row) -> str:
+    return f"95 % interval {gain['low']:.2f} to {gain['high']:.2f}, {gain['prompts']} prompts"
 
 
 def _losslessness(row: Row) -> str:

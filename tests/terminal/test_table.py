@@ -15,6 +15,10 @@ class Terminal(io.StringIO):
         return True
 
 
+def document(*rows: dict[str, Any], verdict: str = "", baseline: str = ALONE, sentence: str = "") -> dict[str, Any]:
+    return {"verdict": verdict, "baseline": baseline, "strategies": rows, "ranking": {"sentence": sentence}}
+
+
 def row(label: str, **more: Any) -> dict[str, Any]:
     slug = label.partition(":")[0]
     return {
@@ -23,6 +27,8 @@ def row(label: str, **more: Any) -> dict[str, Any]:
         "role": STRATEGIES[slug].role,
         "tokens_per_s": 229.06,
         "speedup": {"median": 1.0, "low": 1.0, "high": 1.0, "prompts": 24},
+        "end_to_end": {"median": 1.0, "low": 1.0, "high": 1.0, "prompts": 24},
+        "break_even_tokens": None,
         "mean_acceptance_length": 1.0,
         "draft_acceptance_rate": None,
         "draft_share": 0.0,
@@ -37,64 +43,60 @@ def test_the_verdict_comes_first_and_then_a_row_for_each_strategy() -> None:
         "static:4",
         tokens_per_s=371.0,
         speedup={"median": 1.62, "low": 1.55, "high": 1.7, "prompts": 24},
+        end_to_end={"median": 1.41, "low": 1.3, "high": 1.5, "prompts": 24},
+        break_even_tokens=8.2,
         mean_acceptance_length=3.1,
         draft_acceptance_rate=0.525,
         draft_share=0.28,
         verify_share=0.7,
         audit={"identical": 22, "tie": 2, "divergent": 0, "not_compared": 0},
     )
-    document = {"verdict": "static:4 is faster.", "baseline": ALONE, "strategies": [row("autoregressive"), fast]}
-    lines = result(document, Palette(is_coloured=False)).splitlines()
-    assert lines[:5] == [
+    shown = document(row("autoregressive"), fast, verdict="static:4 is faster.", sentence="All is settled.")
+    assert result(shown, Palette(is_coloured=False)).splitlines()[:6] == [
         "static:4 is faster.",
+        "All is settled.",
         "",
-        "  strategy        tokens/s  speed-up             accepted  rate  draft  verify  audit",
-        "● autoregressive     229.1  1                        1.00     –     0%     98%  24 identical",
-        "■ static:4           371.0  1.62 (1.55 to 1.70)      3.10   52%    28%     70%  22 identical, 2 tie",
+        "  strategy        tokens/s  speed-up             end to end          accepted  rate  draft  verify  audit",
+        "● autoregressive     229.1  1                    1                       1.00     –     0%     98%  "
+        "24 identical",
+        "■ static:4           371.0  1.62 (1.55 to 1.70)  1.41 from 9 tokens      3.10   52%    28%     70%  "
+        "22 identical, 2 tie",
     ]
 
 
 def test_what_the_others_are_relative_to_has_no_interval_of_its_own() -> None:
     alone = row("autoregressive", speedup={"median": 0.62, "low": 0.59, "high": 0.64, "prompts": 24})
-    document = {"verdict": "", "baseline": "static:4", "strategies": [alone, row("static:4")]}
-    text = result(document, Palette(is_coloured=False))
+    text = result(document(alone, row("static:4"), baseline="static:4"), Palette(is_coloured=False))
     assert [line.split()[3] for line in text.splitlines()[3:5]] == ["0.62", "1"]
     assert "paired with static:4" in text and "paired with autoregressive" not in text
 
 
 def test_a_draft_that_was_lost_is_told_with_the_reason() -> None:
     lost = row("ssd:4", lost={"The draft's process hung up. The target went on alone.": 2}, samples=[{}, {}, {}])
-    document = {"verdict": "", "baseline": ALONE, "strategies": [row("autoregressive"), lost]}
-    text = result(document, Palette(is_coloured=False))
+    text = result(document(row("autoregressive"), lost), Palette(is_coloured=False))
     assert "ssd:4 lost its draft on 2 of 3 samples: The draft's process hung up. The target went on alone." in text
     assert "autoregressive lost" not in text
 
 
 def test_a_bound_and_a_peer_are_explained() -> None:
-    document = {
-        "verdict": "",
-        "baseline": ALONE,
-        "strategies": [row("autoregressive"), row("oracle:32"), row("assisted:20")],
-    }
-    text = result(document, Palette(is_coloured=False))
+    text = result(document(row("autoregressive"), row("oracle:32"), row("assisted:20")), Palette(is_coloured=False))
     assert "oracle:32 is a bound: it knows what no strategy can know, and is not ranked" in text
     assert "assisted:20 is the transformers library on the same weights" in text
 
 
 def test_where_others_used_the_machine_the_result_ends_with_a_doubt() -> None:
-    document = {"verdict": "static:4 is faster.", "baseline": ALONE, "strategies": [row("autoregressive")]}
+    shown = document(row("autoregressive"), verdict="static:4 is faster.")
     others = "Other programs used 40% of the 2 cores."
-    quiet = result({**document, "noise": ""}, Palette(is_coloured=False))
+    quiet = result({**shown, "noise": ""}, Palette(is_coloured=False))
     assert "Noisy" not in quiet
-    noisy = result({**document, "noise": others}, Palette(is_coloured=False)).splitlines()
+    noisy = result({**shown, "noise": others}, Palette(is_coloured=False)).splitlines()
     assert noisy[-1] == f"Noisy: {others} Repeat it on a quiet machine before you rely on these figures."
 
 
 @pytest.mark.parametrize(("prompts", "told"), [(1, "a single prompt"), (5, "5 prompts")])
 def test_few_prompts_are_told_instead_of_an_interval(prompts: int, told: str) -> None:
     lonely = row("static:4", speedup={"median": 1.5, "low": None, "high": None, "prompts": prompts})
-    document = {"verdict": "", "baseline": ALONE, "strategies": [lonely]}
-    assert f"1.50 ({told})" in result(document, Palette(is_coloured=False))
+    assert f"1.50 ({told})" in result(document(lonely), Palette(is_coloured=False))
 
 
 def test_every_strategy_has_a_mark_and_no_two_share_one() -> None:
@@ -115,5 +117,6 @@ def test_colours_are_for_terminals_that_have_them(
     stream: io.StringIO, environment: dict[str, str], is_coloured: bool
 ) -> None:
     assert palette_for(stream, environment).is_coloured is is_coloured
-    document = {"verdict": "", "baseline": ALONE, "strategies": [row("static:4")]}
-    assert ("\x1b[38;5;25m■\x1b[0m" in result(document, palette_for(stream, environment))) is is_coloured
+    assert (
+        "\x1b[38;5;25m■\x1b[0m" in result(document(row("static:4")), palette_for(stream, environment))
+    ) is is_coloured

@@ -11,8 +11,10 @@ from typing import Any
 from django.core.cache import cache
 
 from decoding import summary
-from decoding.summary import AUTOREGRESSIVE, LEAST_PROMPTS
-from decoding.verdict import leader, verdict
+from decoding.intervals import fewest_rows
+from decoding.ranking import ranking
+from decoding.summary import AUTOREGRESSIVE
+from decoding.verdict import verdict
 from webapp.comparisons.losses import losses
 from webapp.comparisons.models import Comparison, Sample
 from webapp.core.problems import Invalid
@@ -44,14 +46,18 @@ def report(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, 
         strategy["name"] = names[strategy["label"]]
         strategy["sample_count"] = len(strategy.pop("samples"))
         strategy["noisy_count"] = noisy[strategy["label"]]
-    is_noisy = _is_noisy(strategies, baseline)
+    standing = ranking(strategies, samples, baseline)
+    is_noisy = _is_noisy(strategies, standing.leader, baseline)
+    is_over = comparison.job.is_final or comparison.limit < fewest_rows(len(runs) - 1)
     return {
         "verdict": verdict(
             [{**row, "label": row["name"]} for row in strategies],
             names[baseline],
             is_noisy=is_noisy,
-            is_over=comparison.job.is_final or comparison.limit < LEAST_PROMPTS,
+            is_over=is_over,
         ),
+        # While prompts are on their way, none are asked for.
+        "ranking": dataclasses.asdict(standing if is_over else dataclasses.replace(standing, sentence="")),
         "is_noisy": is_noisy,
         "baseline": baseline,
         "samples": len(samples),
@@ -62,10 +68,9 @@ def report(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, 
     }
 
 
-def _is_noisy(strategies: list[dict[str, Any]], baseline: str) -> bool:
+def _is_noisy(strategies: list[dict[str, Any]], leader: str | None, baseline: str) -> bool:
     """Whether too many of the samples that the verdict compares were decoded while others used the machine."""
-    best = leader(strategies, baseline)
-    compared = [row for row in strategies if best and row["label"] in (best["label"], baseline)]
+    compared = [row for row in strategies if leader and row["label"] in (leader, baseline)]
     return sum(row["noisy_count"] for row in compared) > NOISY_SHARE * sum(row["sample_count"] for row in compared)
 
 

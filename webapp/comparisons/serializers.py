@@ -147,7 +147,14 @@ class StrategyReport(serializers.Serializer[Any]):
     tokens_per_s = serializers.FloatField()
     gained_tokens_per_s = serializers.FloatField(allow_null=True, help_text="more than the baseline's tokens_per_s")
     speedup = serializers.DictField(
-        allow_null=True, help_text="median, low and high of a 95 % interval (null below six prompts), prompts"
+        allow_null=True,
+        help_text="of decoding: median, low and high of a 95 % interval that holds for all strategies at once (null "
+        "where prompts are too few), prompts",
+    )
+    end_to_end = serializers.DictField(allow_null=True, help_text="the same with the time to read the prompt")
+    prefill_ms = serializers.FloatField(allow_null=True, help_text="median time to read the prompt, draft included")
+    break_even_tokens = serializers.FloatField(
+        allow_null=True, help_text="the output length from which it is faster end to end; null if it saves nothing"
     )
     mean_acceptance_length = serializers.FloatField()
     draft_acceptance_rate = serializers.FloatField(allow_null=True)
@@ -175,8 +182,19 @@ class StrategyReport(serializers.Serializer[Any]):
     )
 
 
+class RankingOut(serializers.Serializer[Any]):
+    leader = serializers.CharField(allow_null=True, help_text="label of the fastest strategy that could be deployed")
+    as_fast = serializers.ListField(child=serializers.CharField(), help_text="labels not shown to be slower")
+    held_out = serializers.FloatField(
+        allow_null=True, help_text="the speed-up of the strategy that the other prompts choose: not flattered by choice"
+    )
+    more_prompts = serializers.IntegerField(allow_null=True, help_text="about as many settle the next open question")
+    sentence = serializers.CharField(allow_blank=True)
+
+
 class ReportOut(serializers.Serializer[Any]):
     verdict = serializers.CharField(help_text="in one sentence, with its doubt")
+    ranking = RankingOut(help_text="how far the order is settled, and how many more prompts would settle the rest")
     is_noisy = serializers.BooleanField(
         help_text="more than a fifth of the samples that the verdict compares are noisy, and it says so"
     )

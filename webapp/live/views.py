@@ -80,7 +80,7 @@ def _show(
     )
     hits = any(row.get("hit_rate") is not None for row in report["strategies"])
     hardware = any(row["hardware"] for row in report["strategies"])
-    context["shows"] = {"hits": hits, "hardware": hardware, "columns": 7 + hits + 2 * hardware}
+    context["shows"] = {"hits": hits, "hardware": hardware, "columns": 8 + hits + 2 * hardware}
     context["shows"]["ssd"] = any(row["strategy"] == "ssd" and row["sample_count"] for row in report["strategies"])
     if part := PARTS.get(request.GET.get("part", "")):
         return render(request, part, context)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from decoding.spec import Choice
-from decoding.summary import LEAST_PROMPTS, so_few
+from decoding.summary import so_few
 from webapp.registry.models import Classifier
 from webapp.studies.models import Study
 
@@ -30,7 +30,7 @@ def verdict_of_plan(document: Mapping[str, Any]) -> str:
     if gain["low"] is None:
         return (
             f"{label} ran {gain['median']:.2f} times as fast as autoregressive on {so_few(gain['prompts'])}, where "
-            f"{best['speedup']:.2f} was predicted; that shows little: a 95 % interval takes at least {LEAST_PROMPTS}."
+            f"{best['speedup']:.2f} was predicted; the prompts are too few to say how sure that is."
         )
     doubt = f"95 % interval {gain['low']:.2f} to {gain['high']:.2f}"
     if gain["low"] <= 1:

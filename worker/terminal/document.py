@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any, TextIO
 from decoding.chance import CHANCE_VERSION
 from decoding.comparison import WARM_UP_TOKENS
 from decoding.prompts import Prompt
+from decoding.ranking import ranking
 from decoding.summary import DEFINITIONS, DEFINITIONS_VERSION, Sample, report
 from decoding.verdict import verdict
 from webapp.core.version import version
@@ -35,6 +37,7 @@ def document(
         "drafthouse": version(),
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "verdict": verdict(strategies, asked.baseline, is_noisy=bool(noise)),
+        "ranking": dataclasses.asdict(ranking(strategies, samples, asked.baseline)),
         "is_noisy": bool(noise),
         "complete": complete,
         "noise": noise,

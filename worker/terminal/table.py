@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from decoding.summary import so_few
 from worker.terminal.palette import Palette
 
-HEADINGS = ("strategy", "tokens/s", "speed-up", "accepted", "rate", "draft", "verify", "audit")
-TO_THE_LEFT = {"strategy", "speed-up", "audit"}
+HEADINGS = ("strategy", "tokens/s", "speed-up", "end to end", "accepted", "rate", "draft", "verify", "audit")
+TO_THE_LEFT = {"strategy", "speed-up", "end to end", "audit"}
 NOTES = {
     "bound": "is a bound: it knows what no strategy can know, and is not ranked",
     "peer": "is the transformers library on the same weights",
@@ -19,17 +20,22 @@ NOTES = {
 def result(document: Mapping[str, Any], palette: Palette) -> str:
     strategies = document["strategies"]
     baseline = document["baseline"]
-    lines = [palette.bold(document["verdict"]), "", *_table(strategies, baseline, palette), ""]
+    lines = [palette.bold(document["verdict"]), *_settling(document), "", *_table(strategies, baseline, palette), ""]
     lines += [palette.dim(note) for note in notes(strategies, baseline)]
     if noise := document.get("noise"):
         lines += ["", f"Noisy: {noise} Repeat it on a quiet machine before you rely on these figures."]
     return "\n".join(lines)
 
 
+def _settling(document: Mapping[str, Any]) -> list[str]:
+    return [document["ranking"]["sentence"]] if document["ranking"]["sentence"] else []
+
+
 def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
     """What a reader must know to read the table right."""
     return [
-        f"speed-up: median over prompts, paired with {baseline}, and its 95 % bootstrap interval",
+        f"speed-up: of decoding; median over prompts, paired with {baseline}; the 95 % intervals hold all at once",
+        "end to end: the same with the time to read the prompt, and the output length from which it is a gain",
         "accepted: mean acceptance length, tokens per verification · rate: drafted tokens that were accepted",
         "draft, verify: shares of the decoding time",
         *(f"{row['label']} {NOTES[row['role']]}" for row in strategies if row["role"] in NOTES),
@@ -70,6 +76,7 @@ def _cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
         row["label"],
         f"{row['tokens_per_s']:.1f}",
         _speedup(row, baseline),
+        _end_to_end(row, baseline),
         f"{row['mean_acceptance_length']:.2f}",
         _percent(row["draft_acceptance_rate"]),
         _percent(row["draft_share"]),
@@ -87,6 +94,13 @@ def _speedup(row: Mapping[str, Any], baseline: str) -> str:
     if gain["low"] is None:
         return f"{gain['median']:.2f} ({so_few(gain['prompts'])})"
     return f"{gain['median']:.2f} ({gain['low']:.2f} to {gain['high']:.2f})"
+
+
+def _end_to_end(row: Mapping[str, Any], baseline: str) -> str:
+    gain, length = row["end_to_end"], row["break_even_tokens"]
+    if gain is None or row["label"] == baseline:
+        return "–" if gain is None else "1"
+    return f"{gain['median']:.2f}" + (f" from {math.ceil(length)} tokens" if length else "")
 
 
 def _percent(share: float | None) -> str:

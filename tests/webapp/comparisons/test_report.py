@@ -175,5 +175,9 @@ def test_few_prompts_have_no_interval_on_any_page(world):
     comparison = make.comparison(world.actor(world.bob))
     make.decode_all(comparison)
     page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
-    assert "speed on 3 prompts, which says little" in page and '<td class="num quiet">3 prompts</td>' in page
+    assert (
+        "speed on 3 prompts, too few to say how sure that is" in page
+        and "run 3 more." in page
+        and '<td class="num quiet">3 prompts</td>' in page
+    )
     assert report(comparison)["strategies"][1]["speedup"]["low"] is None

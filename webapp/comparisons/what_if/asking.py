@@ -15,9 +15,9 @@ from typing import Any
 from django.core.cache import cache
 
 from decoding.errors import BadStrategy
+from decoding.intervals import median_interval
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.fanout import NAMES
-from decoding.summary import bootstrap_interval
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import so_far
 from webapp.comparisons.what_if.ahead import MOST_BRANCHES, Played
@@ -173,7 +173,7 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
     standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), kin), KEPT_SECONDS)
     asked = _play(found, choice)
     correction, middle = standing["correction"], asked.middle
-    low, high = bootstrap_interval(middle)
+    low, high = median_interval(middle)
     possible = [bound * correction for bound in asked.possible]
     return {
         "simulated": True,

@@ -1,0 +1,143 @@
+"""How far the order of a comparison's strategies is settled, and how many more prompts would settle the rest.
+
+Standard library only. The fastest strategy is chosen after looking, so its own figure flatters it. Two answers: the
+intervals hold for all strategies at once (decoding.intervals), and `held_out` is the speed-up of the strategy that the
+other prompts choose.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from decoding.intervals import FEWEST_ROWS, Interval, fewest_rows, median_intervals
+from decoding.summary import AUTOREGRESSIVE, Ratios, Sample, ratios
+
+FOLDS = 16
+MOST_PROMPTS = 5000  # a difference that takes more is too small to look for
+WORTH_TELLING = 0.01  # the least difference between `held_out` and the leader's own figure
+
+Row = Mapping[str, Any]  # one strategy of a report
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    leader: str | None = None  # the label of the fastest of those that could be deployed, beside the baseline
+    as_fast: tuple[str, ...] = ()  # labels that are not shown to be slower than the leader, the fastest first
+    held_out: float | None = None  # the speed-up of what the other prompts choose, where there are enough
+    more_prompts: int | None = None  # settle the next open question; None: nothing is open, or they would be too many
+    sentence: str = ""  # all of that in words; empty where there is nothing to add to the verdict
+
+
+def ranked(rows: Sequence[Row], baseline: str = AUTOREGRESSIVE) -> list[Row]:
+    """The strategies that could be deployed, beside the baseline, the fastest first."""
+    found = [row for row in rows if row["role"] == "ranked" and row["speedup"] and row["label"] != baseline]
+    return sorted(found, key=lambda row: -float(row["speedup"]["median"]))
+
+
+def ranking(rows: Sequence[Row], samples: Sequence[Sample], baseline: str = AUTOREGRESSIVE) -> Ranking:
+    """Rank the rows of a report that was made of these samples. Rows may bring a `name` for people."""
+    best = ranked(rows, baseline)
+    if not best:
+        return Ranking()
+    leader, strategies = best[0], sum(row["label"] != baseline for row in rows)
+    if leader["speedup"]["low"] is None:
+        missing = max(1, fewest_rows(strategies) - leader["speedup"]["prompts"])
+        return Ranking(leader["label"], more_prompts=missing, sentence=_too_few(strategies, missing))
+    base = [s for s in samples if s.strategy == baseline]
+    columns = {row["label"]: ratios([s for s in samples if s.strategy == row["label"]], base) for row in best}
+    names = {row["label"]: row.get("name", row["label"]) for row in rows}
+    return _settled(leader, columns, names, baseline)
+
+
+def _settled(leader: Row, columns: Mapping[str, Ratios], names: Mapping[str, str], baseline: str) -> Ranking:
+    gain, label = leader["speedup"], leader["label"]
+    held_out = speed_held_out(columns)
+    if gain["low"] <= 1:
+        more = _more(gain["median"], (gain["low"], gain["high"]), gain["prompts"], len(columns))
+        question = f"show whether {names[label]} is faster than {names[baseline]}"
+        sentence = _asked(more, question) if gain["high"] >= 1 else ""
+        return Ranking(label, (), held_out, more, sentence)
+    beside = _beside_leader(columns, label)
+    rivals = [other for other, (_, interval) in beside.items() if interval[0] is None or interval[0] <= 1]
+    if not rivals:
+        return Ranking(label, (), held_out, None, _flattered(held_out, gain["median"]))
+    ratio, interval = beside[rivals[0]]
+    more = _more(statistics.median(ratio.values()), interval, len(ratio), len(columns) * (len(columns) - 1) // 2)
+    question = f"tell {names[label]} from {names[rivals[0]]}"
+    words = [_may_be_as_fast([names[r] for r in rivals]), _asked(more, question), _flattered(held_out, gain["median"])]
+    return Ranking(label, tuple(rivals), held_out, more, " ".join(filter(None, words)))
+
+
+def _beside_leader(columns: Mapping[str, Ratios], leader: str) -> dict[str, tuple[Ratios, Interval]]:
+    """The leader's speed / every other's, and its interval. All pairs share the risk, since any could have led."""
+    pairs = [tuple(sorted(pair, key=lambda label: label != leader)) for pair in combinations(columns, 2)]
+    beside = [
+        {p: value / columns[other][p] for p, value in columns[one].items() if p in columns[other]}
+        for one, other in pairs
+    ]
+    found = zip(pairs, beside, median_intervals(beside), strict=True)
+    return {other: (ratio, interval) for (one, other), ratio, interval in found if one == leader and ratio}
+
+
+def speed_held_out(columns: Mapping[str, Ratios]) -> float | None:
+    """The median speed-up of the strategy that the other prompts choose, over all prompts."""
+    prompts = sorted(set.intersection(*(set(column) for column in columns.values())))
+    return statistics.median(_judged(columns, prompts)) if len(prompts) >= FEWEST_ROWS else None
+
+
+def _judged(columns: Mapping[str, Ratios], prompts: Sequence[str]) -> Iterator[float]:
+    for fold in range(min(FOLDS, len(prompts))):
+        judged = prompts[fold::FOLDS]
+        others = set(prompts).difference(judged)
+        chosen = max(columns, key=lambda label: statistics.median(columns[label][p] for p in others))
+        yield from (columns[chosen][prompt] for prompt in judged)
+
+
+def _more(middle: float, interval: Interval, prompts: int, intervals: int) -> int | None:
+    """How many more prompts would bring the interval off 1, if the median stays: its width falls with their root."""
+    low, high = interval
+    if low is None or high is None:
+        return max(1, fewest_rows(intervals) - prompts)
+    effect = math.log(middle)
+    reach = math.log(middle / low) if effect > 0 else math.log(high / middle)
+    wanted = prompts * (reach / effect) ** 2 if effect else math.inf
+    return max(1, math.ceil(wanted) - prompts) if wanted <= MOST_PROMPTS else None
+
+
+def _too_few(strategies: int, missing: int) -> str:
+    return (
+        f"Intervals for {strategies} strategies at once take at least {fewest_rows(strategies)} prompts: "
+        f"run {missing} more."
+    )
+
+
+def _asked(more: int | None, question: str) -> str:
+    if more is None:
+        return (
+            f"More than {MOST_PROMPTS:,} prompts like these would be needed to {question}: take them as equally fast."
+        )
+    return f"About {_rounded(more)} more prompt{'s' if more > 1 else ''} like these would {question}."
+
+
+def _rounded(count: int) -> str:
+    """Two digits say as much as is known."""
+    step = 10 ** max(0, len(str(count)) - 2)
+    return f"{math.ceil(count / step) * step:,}"
+
+
+def _may_be_as_fast(names: Sequence[str]) -> str:
+    told = list(names[:3])
+    if len(names) > len(told):
+        told.append(f"{len(names) - len(told)} more")
+    return f"{', '.join(told[:-1])} and {told[-1]} may be as fast." if told[1:] else f"{told[0]} may be as fast."
+
+
+def _flattered(held_out: float | None, median: float) -> str:
+    if held_out is None or median - held_out < WORTH_TELLING * median:
+        return ""
+    return f"Chosen by other prompts than it is judged on, the fastest runs at {held_out:.2f} times."

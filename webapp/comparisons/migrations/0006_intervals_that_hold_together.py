@@ -1,0 +1,13 @@
+"""Make the figures of all comparisons anew: their intervals hold for all strategies at once from definitions 2 on."""
+
+from django.db import migrations
+
+
+def forget(apps, schema_editor):
+    apps.get_model("comparisons", "Comparison").objects.update(summed=None)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("comparisons", "0005_no_interval_of_few_prompts")]
+
+    operations = [migrations.RunPython(forget, migrations.RunPython.noop)]
