@@ -24,6 +24,7 @@ from decoding.ending import Ending
 from decoding.errors import BadPrompt, BadStrategy, OutOfMemory
 from decoding.events import EventSink, Recorder
 from decoding.loop import Decoded, Request, decode, never
+from decoding.misfit import misfit
 from decoding.peers import TransformersPeer
 from decoding.prompts import Prompt
 from decoding.registry import Parts, build
@@ -138,6 +139,12 @@ class Pair:
             return str(self.target.device)
         threads = torch.get_num_threads()
         return f"{threads} core{'s' if threads > 1 else ''}"
+
+    def misfits(self, choices: Sequence[Choice], sampling: Sampling) -> list[str]:
+        """A warning for each strategy whose classifier was trained for another sampling."""
+        named = [(c.label, str(c.params["classifier"])) for c in choices if "classifier" in c.params]
+        found = [misfit(label, self.classifier(name).card, sampling) for label, name in named]
+        return list(filter(None, found))
 
     def hold(self, name: str, classifier: Classifier) -> None:
         """Let a classifier that is not stored yet be asked for by name."""

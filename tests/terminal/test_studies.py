@@ -56,6 +56,10 @@ def test_a_classifier_is_trained_stored_and_used(
     assert compare([*SMALL, "2", "--strategies", strategies, "--json", str(result)]) == 0
     rows = {row["strategy"]: row for row in json.loads(result.read_text())["strategies"]}
     assert rows["disco"]["audit"]["identical"] == 2
+    assert json.loads(result.read_text())["warnings"] == []
+    assert compare([*SMALL, "2", "--strategies", strategies, "--temperature", "1.5"]) == 0
+    shown, told = capsys.readouterr()
+    assert "uses a classifier that was trained with temperature" in shown and "temperature 1.5" in told
     with pytest.raises(BadStrategy, match="another pair"):
         load_classifier(out, ["another", "pair"])
 

@@ -16,7 +16,13 @@ class Terminal(io.StringIO):
 
 
 def document(*rows: dict[str, Any], verdict: str = "", baseline: str = ALONE, sentence: str = "") -> dict[str, Any]:
-    return {"verdict": verdict, "baseline": baseline, "strategies": rows, "ranking": {"sentence": sentence}}
+    return {
+        "verdict": verdict,
+        "baseline": baseline,
+        "strategies": rows,
+        "ranking": {"sentence": sentence},
+        "warnings": [],
+    }
 
 
 def row(label: str, **more: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Avg
 
+from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Sample
 from webapp.comparisons.services import Spec
 from webapp.registry.models import Readiness
@@ -31,6 +32,7 @@ def plan(*, spec: Spec) -> Plan:
     notes = [f"{model.name} is still being checked." for model in (spec.pair.target, spec.pair.draft)
              if model.state == Readiness.CHECKING]  # fmt: skip
     notes += [finding["sentence"] for finding in spec.pair.findings if finding["level"] == "remark"]
+    notes += misfits({choice.label: choice for choice in spec.choices}, spec.sampling)
     if unmeasured:
         notes.append(f"Nothing was measured yet for {', '.join(unmeasured)} with this pair, so the time is a guess.")
     return Plan(

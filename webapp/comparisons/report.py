@@ -13,9 +13,11 @@ from django.core.cache import cache
 from decoding import summary
 from decoding.intervals import fewest_rows
 from decoding.ranking import ranking
+from decoding.spec import Sampling
 from decoding.summary import AUTOREGRESSIVE
 from decoding.verdict import verdict
 from webapp.comparisons.losses import losses
+from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Comparison, Sample
 from webapp.core.problems import Invalid
 
@@ -47,6 +49,7 @@ def report(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, 
         strategy["sample_count"] = len(strategy.pop("samples"))
         strategy["noisy_count"] = noisy[strategy["label"]]
     standing = ranking(strategies, samples, baseline)
+    sampling = Sampling(**{**comparison.sampling, "stop": tuple(comparison.sampling["stop"])})
     is_noisy = _is_noisy(strategies, standing.leader, baseline)
     is_over = comparison.job.is_final or comparison.limit < fewest_rows(len(runs) - 1)
     return {
@@ -58,6 +61,7 @@ def report(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, 
         ),
         # While prompts are on their way, none are asked for.
         "ranking": dataclasses.asdict(standing if is_over else dataclasses.replace(standing, sentence="")),
+        "warnings": misfits({names[run.label]: run.choice for run in runs}, sampling),
         "is_noisy": is_noisy,
         "baseline": baseline,
         "samples": len(samples),

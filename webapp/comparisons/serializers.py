@@ -194,6 +194,9 @@ class RankingOut(serializers.Serializer[Any]):
 
 class ReportOut(serializers.Serializer[Any]):
     verdict = serializers.CharField(help_text="in one sentence, with its doubt")
+    warnings = serializers.ListField(
+        child=serializers.CharField(), help_text="strategies whose classifier was trained for another sampling"
+    )
     ranking = RankingOut(help_text="how far the order is settled, and how many more prompts would settle the rest")
     is_noisy = serializers.BooleanField(
         help_text="more than a fifth of the samples that the verdict compares are noisy, and it says so"

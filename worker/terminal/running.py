@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 
 from decoding.comparison import WARM_UP_TOKENS, Comparison, no_sink
@@ -41,7 +42,8 @@ def run(asked: Asked) -> bool:
         for prompt in asked.prompts:
             comparison.tokens(prompt)  # one that cannot be decoded is told now, not after an hour
         loaded.pair.begin(asked.choices)  # likewise, what this machine cannot run
-        announce(asked, loaded)
+        warnings = loaded.pair.misfits(asked.choices, asked.sampling)
+        announce(asked, loaded, warnings)
         if others := noise.between(before, noise.mark(os.getpid())):
             say(crowded(others, loaded.target.runner.facts.threads))
         say(f"Warming up: the first {WARM_UP_TOKENS} tokens of each strategy do not count.\n")
@@ -58,6 +60,7 @@ def run(asked: Asked) -> bool:
             samples,
             complete=complete,
             noise=noisy,
+            warnings=warnings,
             pair=loaded.about(),
             hardware=loaded.hardware(asked.choices),
             runners={choice.label: loaded.runner_of(choice) for choice in asked.choices},
@@ -70,7 +73,7 @@ def run(asked: Asked) -> bool:
     return complete
 
 
-def announce(asked: Asked, loaded: LoadedPair) -> None:
+def announce(asked: Asked, loaded: LoadedPair, warnings: Sequence[str]) -> None:
     """What is about to run, before it takes its time."""
     facts = loaded.target.runner.facts
     prompts = asked.material.prompts.name + (f", {asked.material.split} split" if asked.material.split else "")
@@ -83,7 +86,7 @@ def announce(asked: Asked, loaded: LoadedPair) -> None:
     say(f"{count} of {prompts} × {len(asked.choices)} strategies{repeats}")
     for choice in filter(loaded.pair.process_of, asked.choices):
         say(f"{choice.label} on {loaded.pair.hardware_of(choice)}")
-    for remark in (*loaded.remarks, *asked.remarks):
+    for remark in (*loaded.remarks, *asked.remarks, *warnings):
         say(remark)
 
 

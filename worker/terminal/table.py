@@ -28,7 +28,8 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
 
 
 def _settling(document: Mapping[str, Any]) -> list[str]:
-    return [document["ranking"]["sentence"]] if document["ranking"]["sentence"] else []
+    """Lines that belong to the verdict: what is not settled, and what makes it doubtful."""
+    return [line for line in (document["ranking"]["sentence"], *document["warnings"]) if line]
 
 
 def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:

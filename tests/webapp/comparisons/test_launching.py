@@ -134,6 +134,20 @@ def test_strategies_are_offered_as_the_engine_has_them(world):
     assert (lookahead["low"], lookahead["high"], lookahead["default"]) == (1, 64, 4)
 
 
+def test_a_classifier_for_another_sampling_is_told_of_before_and_after_it_runs(world, ready):
+    by = world.actor(world.bob)
+    classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
+    asked = make.body(*ready, strategies=[{"strategy": "disco"}], sampling={"temperature": 1.5})
+    plan = world.api(world.bob).post("/api/v1/comparisons/?dry_run=1", asked, format="json").json()
+    (note,) = [note for note in plan["notes"] if "temperature 1.5" in note]
+    made = post(world, asked).json()
+    assert (
+        world.api(world.bob).get(f"/api/v1/comparisons/{made['id']}/report/").json()["warnings"][0][-80:] == note[-80:]
+    )
+    page = world.page(world.bob).get(f"/comparisons/{made['id']}/").content.decode()
+    assert "uses a classifier that was trained with" in page
+
+
 def test_disco_names_the_very_classifier_that_will_decide(world, ready):
     disco = {"strategies": [{"strategy": "disco"}]}
     refused = post(world, make.body(*ready, **disco))

@@ -1,0 +1,38 @@
+"""Classifiers that are used under another sampling than they were trained for. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from decoding.spec import Sampling
+
+WORDS = {
+    "temperature": "temperature",
+    "top_k": "top-k",
+    "top_p": "top-p",
+    "repetition_penalty": "repetition penalty",
+    "dice": "dice",
+}
+DRAWN = ("top_k", "top_p", "dice")  # settings without effect where nothing is drawn
+
+
+def misfit(label: str, card: Mapping[str, Any], sampling: Sampling) -> str:
+    """A warning where the card names another sampling than this one; empty where both agree or it names none."""
+    trained = card.get("sampling")
+    if not isinstance(trained, Mapping):
+        return ""
+    used = sampling.to_dict()
+    is_greedy = not used["temperature"] and not trained.get("temperature")
+    names = [
+        name
+        for name in WORDS
+        if trained.get(name, used[name]) != used[name] and not (is_greedy and name in DRAWN)
+    ]  # fmt: skip
+    if not names:
+        return ""
+    then, now = (", ".join(f"{WORDS[name]} {said[name]}" for name in names) for said in (trained, used))
+    return (
+        f"{label} uses a classifier that was trained with {then}; this runs with {now}. It may stop at the wrong "
+        "tokens and be slower than a plain rule: train one with this sampling."
+    )

@@ -1,0 +1,32 @@
+import pytest
+
+from decoding.misfit import misfit
+from decoding.spec import Sampling
+
+DRAWN = Sampling(temperature=0.6, repetition_penalty=1.1)
+GREEDY = Sampling()
+
+
+def test_a_classifier_trained_greedily_is_told_of_where_tokens_are_drawn() -> None:
+    words = misfit("disco:priced", {"sampling": GREEDY.to_dict()}, DRAWN)
+    assert words.startswith(
+        "disco:priced uses a classifier that was trained with temperature 0.0, repetition penalty 1.0; this runs with "
+        "temperature 0.6, repetition penalty 1.1."
+    )
+    assert words.endswith("train one with this sampling.")
+
+
+def test_nothing_is_said_where_the_sampling_is_the_cards() -> None:
+    other_length = Sampling(temperature=0.6, repetition_penalty=1.1, seed=9, max_new_tokens=7, stop=("x",))
+    assert misfit("disco", {"sampling": DRAWN.to_dict()}, other_length) == ""
+
+
+@pytest.mark.parametrize("unused", [{"top_k": 5}, {"top_p": 0.5}, {"dice": "ratio"}])
+def test_settings_that_greedy_decoding_does_not_use_make_no_difference(unused: dict[str, object]) -> None:
+    assert misfit("disco", {"sampling": {**GREEDY.to_dict(), **unused}}, GREEDY) == ""
+    assert misfit("disco", {"sampling": {**DRAWN.to_dict(), **unused}}, DRAWN) != ""
+
+
+@pytest.mark.parametrize("card", [{}, {"sampling": None}, {"sampling": "greedy"}, {"sampling": {}}])
+def test_a_card_that_names_no_sampling_is_not_doubted(card: dict[str, object]) -> None:
+    assert misfit("disco", card, DRAWN) == ""

@@ -1,0 +1,23 @@
+"""Warnings about classifiers that a comparison uses under another sampling than they were trained for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from decoding.misfit import misfit
+from decoding.spec import Choice, Sampling
+from webapp.registry.models import Classifier
+
+
+def misfits(choices: Mapping[str, Choice], sampling: Sampling) -> list[str]:
+    """One warning per strategy that has reason for it. `choices` by what people call them."""
+    named = {name: UUID(str(c.params["classifier"])) for name, c in choices.items() if c.params.get("classifier")}
+    if not named:
+        return []
+    trained: dict[UUID, Any] = dict(
+        Classifier.objects.filter(pk__in=named.values()).values_list("pk", "card__sampling")
+    )
+    found = (misfit(name, {"sampling": trained.get(pk)}, sampling) for name, pk in named.items())
+    return list(filter(None, found))
