@@ -1,6 +1,6 @@
 """How often the intervals of a comparison hold, and how often it claims a difference where there is none.
 
-    ./drafthouse bench coverage [--draws 1000] [--json FILE]     simulated, exactly as a verdict is made
+    ./drafthouse bench coverage [--draws 400] [--json FILE]     simulated, exactly as a verdict is made
     ./drafthouse bench coverage --real [--comparisons 100]       the starter pair against itself
 
 Simulated: 8 strategies whose true speed-up is 1. "together": no interval misses. "faster": the verdict says that one is
@@ -64,7 +64,7 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./drafthouse bench coverage", description=__doc__.partition("\n")[0])
-    parser.add_argument("--draws", type=int, default=1000, help="comparisons per line of the table")
+    parser.add_argument("--draws", type=int, default=400, help="comparisons per line of the table")
     parser.add_argument("--real", action="store_true", help="decode with the starter pair instead of drawing")
     parser.add_argument("--comparisons", type=int, default=100, help="with --real")
     parser.add_argument("--json", type=Path)

@@ -26,7 +26,7 @@ Row = Mapping[str, Any]  # one strategy of a report
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    leader: str | None = None  # the label of the fastest of those that could be deployed, beside the baseline
+    leader: str | None = None  # the label of the strategy that the verdict names
     as_fast: tuple[str, ...] = ()  # labels that are not shown to be slower than the leader, the fastest first
     held_out: float | None = None  # the speed-up of what the other prompts choose, where there are enough
     more_prompts: int | None = None  # settle the next open question; None: nothing is open, or they would be too many
@@ -34,9 +34,15 @@ class Ranking:
 
 
 def ranked(rows: Sequence[Row], baseline: str = AUTOREGRESSIVE) -> list[Row]:
-    """The strategies that could be deployed, beside the baseline, the fastest first."""
+    """The strategies that could be deployed, beside the baseline: first those that are shown to be faster than it, and
+    among them the fastest. The intervals hold together, so a sure gain comes before a larger one that may be none."""
     found = [row for row in rows if row["role"] == "ranked" and row["speedup"] and row["label"] != baseline]
-    return sorted(found, key=lambda row: -float(row["speedup"]["median"]))
+    return sorted(found, key=lambda row: order(row["speedup"]["median"], row["speedup"]["low"]))
+
+
+def order(median: float, low: float | None) -> tuple[bool, float]:
+    """Sorts speed-ups as `ranked` does."""
+    return (low is None or low <= 1, -median)
 
 
 def ranking(rows: Sequence[Row], samples: Sequence[Sample], baseline: str = AUTOREGRESSIVE) -> Ranking:

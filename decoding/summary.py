@@ -289,7 +289,10 @@ def report(
 ) -> list[dict[str, Any]]:
     """Every strategy's row, in the order of `choices`. `runners` names what ran each, by label; `baseline` is the label
     of the one that speed-ups are relative to."""
-    by_label = {choice.label: [s for s in samples if s.strategy == choice.label] for choice in choices}
+    by_label: dict[str, list[Sample]] = {choice.label: [] for choice in choices}
+    for sample in samples:
+        if sample.strategy in by_label:
+            by_label[sample.strategy].append(sample)
     base = by_label.get(baseline, [])
     gains = _gains(by_label, base, decode_speed, baseline)
     totals = _gains(by_label, base, end_to_end_speed, baseline)

@@ -145,3 +145,12 @@ def test_the_leader_of_equals_is_flattered_and_held_out_it_is_not() -> None:
 
 def test_nothing_is_ranked_where_nothing_ran() -> None:
     assert ranked([]) == Ranking()
+
+
+def test_a_sure_gain_is_named_before_a_larger_one_that_may_be_none() -> None:
+    sure, unsure = [120.0 + i for i in range(12)], [80.0, 70, 75, 190, 195, 180, 185, 200, 170, 60, 210, 65]
+    rows, samples = compared(unsure, sure)
+    assert rows[1]["speedup"]["median"] > rows[2]["speedup"]["median"]  # type: ignore[index]
+    assert rows[1]["speedup"]["low"] < 1 < rows[2]["speedup"]["low"]  # type: ignore[index]
+    assert verdict(rows).startswith("static:2 is 1.2")
+    assert ranking(rows, samples).as_fast == ("static:1",)

@@ -18,6 +18,7 @@ from django.db import transaction
 from django.db.models import F, Sum
 
 from decoding import summary
+from decoding.ranking import order
 from webapp.comparisons.models import Comparison, Conditions, Exactness, Figures, Sample
 from webapp.comparisons.report import names_of, report
 
@@ -39,18 +40,22 @@ def sum_up_ended(*, seconds: float) -> int:
 
 
 def fastest(comparisons: Iterable[Comparison]) -> dict[UUID, tuple[str, Figures]]:
-    """Of each comparison that has ended, the ranked run with the highest speed-up, and the name it has there."""
+    """The run that the verdict of each ended comparison names, and the name it has there."""
     rows = Figures.objects.filter(run__comparison__in=list(comparisons), speedup__isnull=False)
     found: dict[UUID, list[Figures]] = defaultdict(list)
-    for figures in rows.select_related("run").order_by("speedup"):
+    for figures in sorted(rows.select_related("run"), key=_order, reverse=True):
         found[figures.run.comparison_id].append(figures)
     best = {}
-    for comparison, slowest_first in found.items():
-        names = names_of(figures.run.label for figures in slowest_first)
-        for figures in slowest_first:
+    for comparison, worst_first in found.items():
+        names = names_of(figures.run.label for figures in worst_first)
+        for figures in worst_first:
             if figures.run.choice.spec.role == "ranked":
                 best[comparison] = names[figures.run.label], figures
     return best
+
+
+def _order(figures: Figures) -> tuple[bool, float]:
+    return order(figures.speedup or 0.0, figures.speedup_low)
 
 
 @transaction.atomic

@@ -96,9 +96,11 @@ def _show(
 
 
 def _shown(report: dict[str, Any]) -> str:
-    """Whose text is shown first: the fastest of those one could deploy."""
-    ranked = [row for row in report["strategies"] if row["role"] == "ranked"] or report["strategies"]
-    return str(max(ranked, key=lambda row: row["speedup"]["median"] if row["speedup"] else 0.0)["label"])
+    """The label of the strategy whose text is shown first: the verdict's, or any that could be deployed."""
+    rows = report["strategies"]
+    return str(
+        report["ranking"]["leader"] or next((r["label"] for r in rows if r["role"] == "ranked"), rows[0]["label"])
+    )
 
 
 def _page(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:

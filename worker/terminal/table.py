@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -101,7 +100,7 @@ def _end_to_end(row: Mapping[str, Any], baseline: str) -> str:
     gain, length = row["end_to_end"], row["break_even_tokens"]
     if gain is None or row["label"] == baseline:
         return "–" if gain is None else "1"
-    return f"{gain['median']:.2f}" + (f" from {math.ceil(length)} tokens" if length else "")
+    return f"{gain['median']:.2f}" + (f" from {length:.0f} tokens" if length and length > 1.5 else "")
 
 
 def _percent(share: float | None) -> str:
