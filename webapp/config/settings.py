@@ -79,6 +79,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "webapp.core.privacy.keep_private",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "webapp.core.middleware.Slashes",
     "django.middleware.csrf.CsrfViewMiddleware",
