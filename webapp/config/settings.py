@@ -194,6 +194,8 @@ STORAGES = {"staticfiles": {"BACKEND": "webapp.core.static.HashedStatic"}}
 STORE_DIR = env.str("DRAFTHOUSE_STORE", default="")  # a folder that all machines see; empty: chunks in the data folder
 CHUNK_BYTES = 8 * 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = CHUNK_BYTES  # no body is longer than one chunk
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 500  # the form of a comparison, the longest there is, has about a hundred
+DATA_UPLOAD_MAX_NUMBER_FILES = 1  # no form sends any: files come in chunks
 MODEL_CACHE_BYTES = env.int("DRAFTHOUSE_MODEL_CACHE_GB", default=200) * 1024**3  # of models put together for workers
 # With a bucket, chunks lie there instead of in the data folder; browsers send them there straight. Keys come from where
 # boto3 looks for them: AWS_ACCESS_KEY_ID and its kin, or the machine's role.
