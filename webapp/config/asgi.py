@@ -7,13 +7,14 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 
+from webapp.config.readiness import Health
 from webapp.core.bodies import LimitBodies
 from webapp.core.waiting import InTurns
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
 settings.DATABASES["default"] |= settings.WEB_CONNECTIONS
 django.setup(set_prefix=False)
-http = LimitBodies(InTurns(), longest=settings.CHUNK_BYTES)
+http = Health(LimitBodies(InTurns(), longest=settings.CHUNK_BYTES))
 
 from webapp.live.routing import websocket_urlpatterns  # noqa: E402  models are there only now
 

@@ -118,9 +118,10 @@ else:
     DATABASES["default"].setdefault("CONN_HEALTH_CHECKS", True)
     # What the web process changes of this: each request has a thread of its own there, so two hundred at once would be
     # two hundred connections, where PostgreSQL has a hundred for everybody. They share twenty and wait their turn.
+    # Whoever gets none within 5 s is told that the database is away.
     WEB_CONNECTIONS = {
         "CONN_MAX_AGE": 0,
-        "OPTIONS": {**DATABASES["default"].get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 20, "timeout": 60}},
+        "OPTIONS": {**DATABASES["default"].get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 20, "timeout": 5}},
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -209,6 +210,7 @@ if S3_BUCKET:
         if S3_PUBLIC_ENDPOINT
         else f"https://{S3_BUCKET}.s3.{S3_REGION}.amazonaws.com"
     )
+LEAST_FREE_BYTES = env.int("DRAFTHOUSE_LEAST_FREE_MB", default=256) * 1024**2  # on a disk; below that, /readyz says so
 TEAM_QUOTA_BYTES = env.int("DRAFTHOUSE_TEAM_QUOTA_GB", default=200) * 1024**3
 MODEL_ROOTS = [Path(path).resolve() for path in env.list("DRAFTHOUSE_MODEL_ROOTS", default=[])]
 
