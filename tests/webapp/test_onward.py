@@ -12,7 +12,8 @@ from tests.webapp.addresses import address, routes
 from tests.webapp.everything import one_of_everything
 
 HOSTILE = [
-    "foo", "home", "accounts.views.sign_in", "//evil.example/", "///evil.example/", "/\\evil.example/", "\\\\evil.example",
+    "foo", "home", "accounts.views.sign_in", "//evil.example/", "///evil.example/", "/\\evil.example/",
+    "\\\\evil.example",
     "https://evil.example/", "javascript:alert(1)", "http:evil.example", " //evil.example", "/\n/evil.example",
     "\0/", "/" + "x" * 5000, "é", "?a=b", "#x", "../", ".",
 ]  # fmt: skip

@@ -130,7 +130,7 @@ def ask(address: str) -> tuple[int, dict[str, Any]]:
 
 
 def test_a_database_without_tables_or_paused_or_stopped_is_told_each_by_its_sentence(server, tmp_path):
-    with web(server, tmp_path) as address:
+    with web(server.url, tmp_path) as address:
         status, told = ask(address)
         assert (status, parts(told)["database"]) == (503, False) and "migrations are not applied" in told["reason"]
         with ThreadPoolExecutor(40) as readers, paused(server):  # in this order: who reads waits until it goes on
