@@ -56,7 +56,7 @@ class SystemView(APIView):
         """Versions, migrations, workers, queue, disk, broker and configuration, without secrets; for the operator."""
         actor: Any = request.auth
         actor.require_operator()
-        return Response(status.SystemOut(status.system()).data)
+        return Response(status.SystemOut(status.system(), context={"actor": actor}).data)
 
 
 class SchemaView(SpectacularAPIView):
