@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import environ
 from csp.constants import NONE, SELF
 
+from webapp.config import environment
 from webapp.core.version import version
 
 env = environ.Env()
@@ -20,8 +21,7 @@ DATA_DIR.mkdir(parents=True, exist_ok=True)
 
 def _secret(name: str) -> str:
     """From the environment, else from the data folder, where the first start makes one that only its owner can read."""
-    given = env.str(f"DRAFTHOUSE_{name.upper()}", default="")
-    if given:
+    if given := environment.secret(f"DRAFTHOUSE_{name.upper()}"):
         return given
     folder = DATA_DIR / "secrets"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -102,9 +102,9 @@ TEMPLATES = [
     }
 ]
 
-# The database: SQLite in the data folder, PostgreSQL by URL -----------------------------------------------------------
+# The database: SQLite in the data folder, or PostgreSQL ---------------------------------------------------------------
 
-DATABASES = {"default": env.db_url("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'drafthouse.sqlite3'}")}
+DATABASES = {"default": environment.database(DATA_DIR)}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # Without these four, six writers at once lose one transaction in fifteen to "database is locked".
     DATABASES["default"]["OPTIONS"] = {
@@ -127,7 +127,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The broker. Without one nobody is woken: jobs wait in the database until a worker sweeps ----------------------------
 
-REDIS_URL = env.str("REDIS_URL", default="")
+REDIS_URL = environment.broker()
 BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)  # Celery's spelling of a Unix socket
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
@@ -200,6 +200,7 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 1  # no form sends any: files come in chunks
 MODEL_CACHE_BYTES = env.int("DRAFTHOUSE_MODEL_CACHE_GB", default=200) * 1024**3  # of models put together for workers
 # With a bucket, chunks lie there instead of in the data folder; browsers send them there straight. Keys come from where
 # boto3 looks for them: AWS_ACCESS_KEY_ID and its kin, or the machine's role.
+environment.lend("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 S3_BUCKET = env.str("DRAFTHOUSE_S3_BUCKET", default="")
 S3_REGION = env.str("DRAFTHOUSE_S3_REGION", default="us-east-1")
 S3_ENDPOINT = env.str("DRAFTHOUSE_S3_ENDPOINT", default="")  # empty: Amazon's own

@@ -155,7 +155,8 @@ def answers(url: str) -> bool:
 def set_environment(data: Path, host: str, broker: valkey.Broker) -> None:
     """What every child reads its settings from."""
     os.environ["DRAFTHOUSE_DATA"] = str(data)
-    os.environ["REDIS_URL"] = broker.url
+    if broker.command:
+        os.environ["REDIS_URL"] = broker.url
     if host not in ("127.0.0.1", "localhost", "::1"):
         mine = socket.gethostname() if host in ("0.0.0.0", "::") else host
         os.environ.setdefault("DRAFTHOUSE_HOSTS", f"localhost,127.0.0.1,[::1],{mine}")
