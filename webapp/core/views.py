@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from redis.exceptions import RedisError
 
-from webapp.core import disk
+from webapp.core import damage, disk
 from webapp.core.middleware import current_request_id
 from webapp.core.problems import Problem
 from webapp.core.refusals import problem_json
@@ -59,6 +59,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
     match sys.exc_info()[1]:
         case error if disk.is_disk_full(error):
             return _unasked(request, 507, "disk-full", disk.SENTENCE, disk.HINT)
+        case error if damage.is_damaged(error):
+            told = "The database is damaged, so nothing can be shown or kept."
+            return _unasked(request, 503, "damaged", told, "Tell the operator to restore the last backup.")
         case OperationalError() | InterfaceError():
             return _away(request, "database")
         case RedisError():

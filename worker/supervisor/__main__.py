@@ -133,7 +133,7 @@ def gpus() -> list[str]:
 def prepare(demo: bool) -> str:
     """The path of a sign-in link, once database and files are ready."""
     done = subprocess.run(
-        [*MODULE, "worker.supervisor.prepare", *["--demo"] * demo],
+        [*MODULE, "worker.supervisor.prepare", "--link", *["--demo"] * demo],
         env=leash.held(),
         stdout=subprocess.PIPE,
         text=True,
@@ -166,6 +166,8 @@ def main(argv: Sequence[str]) -> int:
     asked = read_arguments(argv)
     try:
         data = DataFolder(asked.data.expanduser().resolve())
+        if data.was_open:
+            say("up", f"Other users could read {data.path}; from now on only you can.")
         listener = port.listen(asked.host, asked.port)
         broker = valkey.broker(data.path)
         set_environment(data.path, asked.host, broker)

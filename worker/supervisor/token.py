@@ -38,6 +38,9 @@ def main(argv: Sequence[str]) -> None:
     from django.conf import settings
     from django.core.management import CommandError, call_command
 
+    from webapp.core import damage
+
+    damage.look()
     said = StringIO()
     try:
         if asked.sign_in:
