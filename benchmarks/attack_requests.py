@@ -2,9 +2,9 @@
 
     ./drafthouse bench attack_requests [--tries 3] [--json FILE]
 
-Each must be refused within 100 ms by an answer of less than 10 kB. Of several tries the fastest counts. `cpu` is what the
-web process itself worked for it: other programs make a request slow, but hardly dear. Addresses that read no body may do
-what they are there for.
+Each must be refused within 100 ms by an answer of less than 10 kB. Of several tries the fastest counts. `cpu` is what
+the web process itself worked for it: other programs make a request slow, but hardly dear. Addresses that read no body
+may do what they are there for.
 """
 
 from __future__ import annotations

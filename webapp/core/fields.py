@@ -34,9 +34,16 @@ class Several(serializers.ListField):
     """A list of plain values."""
 
     def run_child_validation(self, data: Any) -> list[Any]:
+        self.count(data)
+        return list(self.each(enumerate(data)).values())
+
+    def count(self, data: Any) -> None:
         if (refused := _too_many(data, self.max_length)) is not None:
             raise serializers.ValidationError([refused])
-        return list(_each(self.child, enumerate(data)).values())
+
+    def each(self, entries: Iterable[tuple[int, Any]]) -> dict[int, Any]:
+        """What the child makes of them, up to the tenth that it refuses."""
+        return _each(self.child, entries)
 
 
 class Table(serializers.DictField):

@@ -23,9 +23,13 @@ class Digests(Several):
     """Hashes of chunks, up to 100,000: one pattern for each, and the child's rules only where that fails."""
 
     def run_child_validation(self, data: Any) -> list[Any]:
-        if len(data) <= (self.max_length or 0) and all(isinstance(one, str) and _SHA256.fullmatch(one) for one in data):
-            return list(data)
-        return super().run_child_validation(data)
+        self.count(data)
+        self.each((index, one) for index, one in enumerate(data) if not _is_digest(one))
+        return list(data)
+
+
+def _is_digest(one: Any) -> bool:
+    return isinstance(one, str) and _SHA256.fullmatch(one) is not None
 
 
 class ListedFile(Input):
