@@ -16,6 +16,7 @@ settings.DATABASES["default"] |= settings.WEB_CONNECTIONS
 django.setup(set_prefix=False)
 http = Health(LimitBodies(InTurns(), longest=settings.CHUNK_BYTES))
 
+from webapp.config import urls  # noqa: E402, F401  loaded now, else the first request would hold up all that come with it
 from webapp.live.routing import websocket_urlpatterns  # noqa: E402  models are there only now
 
 application = ProtocolTypeRouter({"http": http, "websocket": AuthMiddlewareStack(URLRouter(websocket_urlpatterns))})

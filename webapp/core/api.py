@@ -73,7 +73,7 @@ def _misfit(field: Any, value: Any) -> str:
 
 
 def _misfit_in(field: Any, values: list[Any]) -> str:
-    """Of the first entry that is none, however many there are: a list that is too long is refused for its length."""
+    """Describe the first entry of the wrong kind. A list that is too long is refused for its length instead."""
     types, name = _due(field.child)
     if not types or len(values) > (field.max_length or 0):
         return ""
