@@ -8,4 +8,7 @@ from django.core.management import execute_from_command_line
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
-    execute_from_command_line(sys.argv)
+    from webapp.core import damage
+
+    with damage.refused():
+        execute_from_command_line(sys.argv)

@@ -23,10 +23,12 @@ def main(argv: Sequence[str]) -> None:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
     django.setup()
+    from webapp.core import damage
     from webapp.core.broker import app
     from worker.hands import Hands
     from worker.tasks import listen
 
+    damage.look()
     listen(app, Hands(name, asked.queue), asked.queue, name)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 
@@ -21,6 +24,7 @@ from worker.database import Stopped, insist
 from worker.messages import PairPlace
 from worker.pulse import Hold
 
+TEAMS = ".teams"  # in a model's folder: an empty file for each team that used it here
 PIECE = 1024 * 1024  # bytes copied between two looks at whether we may go on
 
 Told = Callable[[int, int], None]  # bytes that are here, and bytes due
@@ -73,9 +77,20 @@ def _brought(hold: Hold, model: LanguageModel, told: Told) -> Path:
     return _from_hub(hold, model, told)
 
 
-def cached() -> list[dict[str, str | int]]:
-    """The models that lie here whole, and how large each is."""
-    return [{"name": folder.name, "bytes": size} for folder, size in sorted(_cache().models().items())]
+def cached() -> list[dict[str, Any]]:
+    """The models that lie here whole, how large each is, and which teams may know of it."""
+    return [
+        {"name": folder.name, "bytes": size, "teams": sorted(mark.name for mark in (folder / TEAMS).glob("*"))}
+        for folder, size in sorted(_cache().models().items())
+    ]
+
+
+def _use(hold: Hold, team_id: UUID, name: str, size: int, fill: Callable[[Path], None]) -> Path:
+    folder = _cache().use(name, size, fill, hold.using)
+    with suppress(OSError):  # of a full disk; then only the operator knows that it lies here
+        (folder / TEAMS).mkdir(exist_ok=True)
+        (folder / TEAMS / str(team_id)).touch()
+    return folder
 
 
 def _cache() -> Cache:
@@ -104,7 +119,8 @@ def _assembled(hold: Hold, upload: Upload, files: Mapping[str, UploadedFile], to
                     if not hold.may_go_on():
                         raise Stopped
 
-    return _cache().use(hashlib.sha256(manifest.encode()).hexdigest()[:32], size, fill, hold.using)
+    name = hashlib.sha256(manifest.encode()).hexdigest()[:32]
+    return _use(hold, upload.team_id, name, size, fill)
 
 
 def _from_hub(hold: Hold, model: LanguageModel, told: Told) -> Path:
@@ -118,4 +134,4 @@ def _from_hub(hold: Hold, model: LanguageModel, told: Told) -> Path:
         insist(hold, lambda: jobs.note(job=hold.job, sentence=f"Fetching {place} from the hub."))
         hub.fetch(place, folder, hold.may_go_on, told)
 
-    return _cache().use(place.folder_name, 0, fill, hold.using)
+    return _use(hold, model.team_id, place.folder_name, 0, fill)

@@ -30,8 +30,10 @@ def main() -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    from webapp.core import damage
     from webapp.jobs.leases import Reaper
 
+    damage.look()
     reaper, rounds = Reaper(), 0
     while not stop.is_set():
         look(reaper, rounds)

@@ -26,7 +26,7 @@ def test_every_module_that_is_started_exists(services: dict[str, Any]) -> None:
 
 
 def test_every_setting_is_one_that_is_read(services: dict[str, Any]) -> None:
-    settings = (ROOT / "webapp" / "config" / "settings.py").read_text()
+    settings = "".join((ROOT / "webapp" / "config" / name).read_text() for name in ("settings.py", "environment.py"))
     named = {name for name in services["web"]["environment"] if not name.startswith("AWS_")}  # those boto3 reads
     assert all(f'"{name}"' in settings for name in named)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,18 @@ def django_db_modify_db_settings() -> None:
 @pytest.fixture
 def world(db: Any) -> World:
     return a_world()
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 8 MiB."""
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("no disk can be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
 
 
 @pytest.fixture(autouse=True)

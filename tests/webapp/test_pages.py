@@ -259,4 +259,4 @@ def test_someone_without_a_team_is_asked_to_make_one(world):
 
 def test_health_and_readiness(db, client):
     assert client.get("/healthz").content == b"ok\n"
-    assert client.get("/readyz").json() == {"ready": True, "reason": ""}
+    assert client.get("/readyz").json()["ready"] is True

@@ -128,7 +128,7 @@ def test_the_session_is_a_new_one_after_signing_in(world):
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        (b"[" * 100_000, "nested"),
+        (b"[" * 9_000, "nested"),
         (b'{"a":' * 40 + b"1" + b"}" * 40, "nested"),
         (b'{"name": NaN}', "NaN"),
         (b'{"name": "a\\u0000b"}', "NUL"),

@@ -143,6 +143,7 @@ def test_a_model_is_fetched_once_at_one_commit_and_its_size_is_told(answering, c
     (one,) = materials.cached()
     assert one["bytes"] == sum(map(len, checkpoints["draft"].values()))
     assert one["name"] == Place("some/model", COMMIT).folder_name
+    assert one["teams"] == [str(team.home.pk)]
     assert "Fetching some/model at 0123456789ab from the hub." in JobEvent.objects.values_list("sentence", flat=True)
 
     registry.add_hub_model(name="again", hub_id="some/model", revision=COMMIT, by=team)

@@ -44,6 +44,7 @@ def test_no_file_of_another_folder_takes_the_place_of_the_models_own(team, make_
     assert (model.state, model.reason) == ("ready", "")
     (folder,) = (Path(settings.DATA_DIR) / "models").iterdir()
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    there = {name for name in there if not name.startswith(materials.TEAMS)}
     assert there == {*checkpoints["draft"], "onnx/config.json", "onnx/tokenizer.json"}
 
 
@@ -54,6 +55,7 @@ def test_a_worker_tells_which_models_lie_on_its_disk(check, checkpoints, tmp_pat
     check()
     (one,) = materials.cached()
     assert one["bytes"] == sum(map(len, checkpoints["draft"].values()))
+    assert one["teams"] == [str(LanguageModel.objects.get().team_id)]
 
 
 def test_a_tokenizer_that_does_not_load_gets_the_model_refused_in_words(check, checkpoints):

@@ -53,9 +53,13 @@ class Actor:
             )
         raise Forbidden(_NEEDS[right], hint="Ask an owner of the team." if self.team else "", code="role-too-low")
 
-    def require_operator(self) -> None:
+    @property
+    def is_operator(self) -> bool:
         """Whoever runs this installation, which is more than owning a team of it."""
-        if not self.user.is_operator or (self.token is not None and self.right < Right.ADMIN):
+        return self.user.is_operator and (self.token is None or self.right >= Right.ADMIN)
+
+    def require_operator(self) -> None:
+        if not self.is_operator:
             raise Forbidden("Only the operator of this installation may do this.", code="not-the-operator")
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import secrets as chance
 from datetime import timedelta
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from webapp.accounts import actor as actors
@@ -18,6 +19,7 @@ from webapp.accounts.rights import Right
 from webapp.core import secrets
 from webapp.core.problems import Conflict, Gone, Invalid
 
+logger = logging.getLogger("drafthouse.accounts")
 MOST_TEAMS = 50
 MOST_TOKENS = 100
 MOST_OPEN_INVITATIONS = 200
@@ -229,10 +231,20 @@ def find_token(text: str) -> ApiToken | None:
     genuine = secrets.matches(secret, token.digest if token else "")
     if token is None or not genuine or not token.is_valid or not token.user.is_active:
         return None
-    now = timezone.now()
-    if token.last_used is None or now - token.last_used > LAST_USED_EVERY:
-        ApiToken.objects.filter(pk=token.pk).update(last_used=now)
+    _note_use(token)
     return token
+
+
+def _note_use(token: ApiToken) -> None:
+    """Once a minute at most, and no more than a remark: a request goes on where it cannot be written down."""
+    now = timezone.now()
+    if token.last_used is not None and now - token.last_used <= LAST_USED_EVERY:
+        return
+    try:
+        with transaction.atomic():
+            ApiToken.objects.filter(pk=token.pk).update(last_used=now)
+    except DatabaseError as error:
+        logger.warning("the use of token %s could not be noted (%s)", token.key, error)
 
 
 def _set_password(user: User, password: str | None, field: str = "password") -> None:

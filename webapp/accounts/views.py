@@ -10,7 +10,6 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -26,9 +25,9 @@ from webapp.core.views import of_problem
 
 BY_ADDRESS = Limit("sign-in-address", count=30, seconds=900)
 BY_NAME = Limit("sign-in-name", count=10, seconds=900)
+LONGEST_PATH = 4000  # characters, with its query
 
 
-@never_cache
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "POST"])
 def sign_in(request: Asked) -> HttpResponse:
@@ -62,7 +61,6 @@ def sign_out(request: Asked) -> HttpResponse:
     return redirect("sign-in")
 
 
-@never_cache
 @require_http_methods(["GET", "POST"])
 def enter(request: Asked, secret: str) -> HttpResponse:
     """A one-time link. Opening it changes nothing, so that a preview of the link does not use it up."""
@@ -77,7 +75,6 @@ def enter(request: Asked, secret: str) -> HttpResponse:
     return redirect("home")
 
 
-@never_cache
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "POST"])
 def join(request: Asked, secret: str) -> HttpResponse:
@@ -106,7 +103,6 @@ def _join_as(request: Asked, secret: str, invitation: Invitation) -> HttpRespons
     return redirect("home")
 
 
-@never_cache
 @sensitive_post_parameters("current", "new")
 @page(Right.NONE, ("GET", "POST"))
 def account(request: Asked) -> HttpResponse:
@@ -175,7 +171,6 @@ def reactivate(request: Asked, id: UUID) -> HttpResponse:
     return redirect("users")
 
 
-@never_cache
 @page(Right.READ, ("GET", "POST"))
 def tokens(request: Asked) -> HttpResponse:
     form = Form(serializers.NewToken, request)
@@ -197,7 +192,6 @@ def revoke_token(request: Asked, id: UUID) -> HttpResponse:
     return redirect("tokens")
 
 
-@never_cache
 @page(Right.READ, ("GET", "POST"))
 def team(request: Asked) -> HttpResponse:
     """Who is in the team; owners invite here."""
@@ -275,9 +269,10 @@ def audit_log(request: Asked) -> HttpResponse:
 
 
 def _onward(request: Asked) -> str:
+    """The page to go on with: the one that was asked for if it is a path of ours, else the first."""
     asked = request.POST.get("next") or request.GET.get("next") or ""
-    safe = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
-    return asked if safe else reverse("home")
+    is_ours = asked.startswith("/") and len(asked) <= LONGEST_PATH and url_has_allowed_host_and_scheme(asked, None)
+    return asked if is_ours else reverse("home")
 
 
 def _status(form: Form) -> int:

@@ -8,29 +8,32 @@ from typing import Any
 from rest_framework import serializers
 
 from decoding.errors import meant
-from decoding.params import Param
+from decoding.params import LONGEST_TEXT, Param
 from decoding.spec import STRATEGIES
 from webapp.accounts.serializers import Name
 from webapp.comparisons import services
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.api import Input, Output, Visible
+from webapp.core.fields import Plain, Several, Table
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, Priority
 from webapp.registry.models import Dataset, Pair
 from webapp.registry.sampling import SamplingFields
 
+MOST_PARAMS = max(len(spec.params) for spec in STRATEGIES.values())
+
 # Input ---------------------------------------------------------------------------------------------------------------
 
 
-class ParamsField(serializers.DictField):
+class ParamsField(Table):
     """Parameters by name; which there are, and their bounds, is what /strategies/ says."""
 
-    child = serializers.JSONField()
+    child = Plain(max_length=LONGEST_TEXT)
 
 
 class Strategy(Input):
     strategy = serializers.ChoiceField(choices=[(slug, spec.title) for slug, spec in STRATEGIES.items()])
-    params = ParamsField(required=False)
+    params = ParamsField(max_length=MOST_PARAMS, required=False)
 
     def no_object(self, data: Any) -> str:
         named = str(data).partition(":")[0]
@@ -45,7 +48,7 @@ class SamplingInput(SamplingFields):
     """The same for every strategy of a comparison."""
 
     ignore_eos = serializers.BooleanField(required=False, default=False, help_text="go on past the end token")
-    stop = serializers.ListField(
+    stop = Several(
         child=serializers.CharField(max_length=200, trim_whitespace=False), max_length=16, required=False, default=list
     )
 

@@ -7,14 +7,16 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 
+from webapp.config.readiness import Health
 from webapp.core.bodies import LimitBodies
 from webapp.core.waiting import InTurns
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
 settings.DATABASES["default"] |= settings.WEB_CONNECTIONS
 django.setup(set_prefix=False)
-http = LimitBodies(InTurns(), longest=settings.CHUNK_BYTES)
+http = Health(LimitBodies(InTurns(), longest=settings.CHUNK_BYTES))
 
+from webapp.config import urls  # noqa: E402, F401  loaded now, else the first request would hold up all that come with it
 from webapp.live.routing import websocket_urlpatterns  # noqa: E402  models are there only now
 
 application = ProtocolTypeRouter({"http": http, "websocket": AuthMiddlewareStack(URLRouter(websocket_urlpatterns))})

@@ -9,19 +9,19 @@ from urllib.parse import urlsplit
 import environ
 from csp.constants import NONE, SELF
 
+from webapp.config import environment, modes
 from webapp.core.version import version
 
 env = environ.Env()
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 DATA_DIR = Path(env.str("DRAFTHOUSE_DATA", default=str(BASE_DIR / "data"))).expanduser().resolve()
-DATA_DIR.mkdir(parents=True, exist_ok=True)
+DATA_DIR.mkdir(mode=modes.FOLDER, parents=True, exist_ok=True)
 
 
 def _secret(name: str) -> str:
     """From the environment, else from the data folder, where the first start makes one that only its owner can read."""
-    given = env.str(f"DRAFTHOUSE_{name.upper()}", default="")
-    if given:
+    if given := environment.secret(f"DRAFTHOUSE_{name.upper()}"):
         return given
     folder = DATA_DIR / "secrets"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -79,6 +79,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "webapp.core.privacy.keep_private",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "webapp.core.middleware.Slashes",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -101,10 +102,11 @@ TEMPLATES = [
     }
 ]
 
-# The database: SQLite in the data folder, PostgreSQL by URL -----------------------------------------------------------
+# The database: SQLite in the data folder, or PostgreSQL ---------------------------------------------------------------
 
-DATABASES = {"default": env.db_url("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'drafthouse.sqlite3'}")}
+DATABASES = {"default": environment.database(DATA_DIR)}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    modes.tighten_database(Path(DATABASES["default"]["NAME"]))
     # Without these four, six writers at once lose one transaction in fifteen to "database is locked".
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
@@ -117,15 +119,16 @@ else:
     DATABASES["default"].setdefault("CONN_HEALTH_CHECKS", True)
     # What the web process changes of this: each request has a thread of its own there, so two hundred at once would be
     # two hundred connections, where PostgreSQL has a hundred for everybody. They share twenty and wait their turn.
+    # Whoever gets none within 5 s is told that the database is away.
     WEB_CONNECTIONS = {
         "CONN_MAX_AGE": 0,
-        "OPTIONS": {**DATABASES["default"].get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 20, "timeout": 60}},
+        "OPTIONS": {**DATABASES["default"].get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 20, "timeout": 5}},
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The broker. Without one nobody is woken: jobs wait in the database until a worker sweeps ----------------------------
 
-REDIS_URL = env.str("REDIS_URL", default="")
+REDIS_URL = environment.broker()
 BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)  # Celery's spelling of a Unix socket
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
@@ -193,9 +196,12 @@ STORAGES = {"staticfiles": {"BACKEND": "webapp.core.static.HashedStatic"}}
 STORE_DIR = env.str("DRAFTHOUSE_STORE", default="")  # a folder that all machines see; empty: chunks in the data folder
 CHUNK_BYTES = 8 * 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = CHUNK_BYTES  # no body is longer than one chunk
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 500  # the form of a comparison, the longest there is, has about a hundred
+DATA_UPLOAD_MAX_NUMBER_FILES = 1  # no form sends any: files come in chunks
 MODEL_CACHE_BYTES = env.int("DRAFTHOUSE_MODEL_CACHE_GB", default=200) * 1024**3  # of models put together for workers
 # With a bucket, chunks lie there instead of in the data folder; browsers send them there straight. Keys come from where
 # boto3 looks for them: AWS_ACCESS_KEY_ID and its kin, or the machine's role.
+environment.lend("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 S3_BUCKET = env.str("DRAFTHOUSE_S3_BUCKET", default="")
 S3_REGION = env.str("DRAFTHOUSE_S3_REGION", default="us-east-1")
 S3_ENDPOINT = env.str("DRAFTHOUSE_S3_ENDPOINT", default="")  # empty: Amazon's own
@@ -206,6 +212,7 @@ if S3_BUCKET:
         if S3_PUBLIC_ENDPOINT
         else f"https://{S3_BUCKET}.s3.{S3_REGION}.amazonaws.com"
     )
+LEAST_FREE_BYTES = env.int("DRAFTHOUSE_LEAST_FREE_MB", default=256) * 1024**2  # on a disk; below that, /readyz says so
 TEAM_QUOTA_BYTES = env.int("DRAFTHOUSE_TEAM_QUOTA_GB", default=200) * 1024**3
 MODEL_ROOTS = [Path(path).resolve() for path in env.list("DRAFTHOUSE_MODEL_ROOTS", default=[])]
 

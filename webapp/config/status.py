@@ -9,12 +9,12 @@ from typing import Any
 
 import redis
 from django.conf import settings
-from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db import connection
 from django.db.models import Count
 from rest_framework import serializers
 
 from webapp.comparisons.models import Comparison, Sample
+from webapp.config.readiness import broker_client, missing_migrations
 from webapp.jobs.models import Job, Worker
 from webapp.jobs.serializers import WorkerOut
 from webapp.uploads import store
@@ -51,31 +51,17 @@ def system() -> dict[str, Any]:
     }
 
 
-def why_not_ready() -> str:
-    """Empty when requests can be served: the database answers, and its tables are those of this version."""
-    try:
-        missing = _missing_migrations()
-    except DatabaseError as error:
-        return f"The database does not answer ({type(error).__name__})."
-    return f"{missing} migrations are not applied; run `manage.py migrate`." if missing else ""
-
-
-def _missing_migrations() -> int:
-    executor = MigrationExecutor(connection)
-    return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
-
-
 def _database() -> dict[str, Any]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT sqlite_version()" if connection.vendor == "sqlite" else "SHOW server_version")
         number = cursor.fetchone()[0]
-    return {"kind": connection.vendor, "version": number, "missing_migrations": _missing_migrations()}
+    return {"kind": connection.vendor, "version": number, "missing_migrations": missing_migrations(connection)}
 
 
 def _broker() -> dict[str, Any]:
     if not settings.REDIS_URL:
         return {"kind": "none", "answers": False}
-    client = redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1)
+    client = broker_client()
     try:
         told: Any = client.info("server")
     except redis.RedisError as error:

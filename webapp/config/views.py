@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
-from webapp.config import status
+from webapp.config import readiness, status
 from webapp.core.pages import page
 
 
@@ -43,8 +43,9 @@ def healthz(request: Asked) -> HttpResponse:
 
 
 def readyz(request: Asked) -> HttpResponse:
-    reason = status.why_not_ready()
-    return JsonResponse({"ready": not reason, "reason": reason}, status=503 if reason else 200)
+    """Requests can be served. The server asks `readiness.Health` instead, which waits for nobody's turn."""
+    told = readiness.look()
+    return JsonResponse(told, status=200 if told["ready"] else 503)
 
 
 class SystemView(APIView):
@@ -55,7 +56,7 @@ class SystemView(APIView):
         """Versions, migrations, workers, queue, disk, broker and configuration, without secrets; for the operator."""
         actor: Any = request.auth
         actor.require_operator()
-        return Response(status.SystemOut(status.system()).data)
+        return Response(status.SystemOut(status.system(), context={"actor": actor}).data)
 
 
 class SchemaView(SpectacularAPIView):

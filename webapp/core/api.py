@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from rest_framework.response import Response
 from decoding.errors import meant
 from webapp.core import answers, bounds
 from webapp.core.answers import Given
+from webapp.core.fields import Entries
 from webapp.core.problems import Invalid, NotFound, Stale
 
 # Input ---------------------------------------------------------------------------------------------------------------
@@ -25,28 +27,31 @@ class Input(serializers.Serializer[Any]):
 
     is_strict = True  # which the schema says too
 
+    class Meta:
+        list_serializer_class = Entries
+
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
             raise serializers.ValidationError(self.no_object(data))
-        if unknown := sorted(set(data) - set(self.fields)):
-            known = ", ".join(self.fields) or "nothing"
-            raise serializers.ValidationError(
-                {name: f"This is not known here; known are {known}.{meant(name, self.fields)}" for name in unknown}
-            )
+        if unknown := set(data) - set(self.fields):
+            raise serializers.ValidationError(bounds.unknown(unknown, self.fields))
         if self.context.get("is_json"):
             misfits = {name: why for name in data if (why := _misfit(self.fields[name], data[name]))}
             if misfits:
                 raise serializers.ValidationError(misfits)
         try:
-            return super().to_internal_value(data)
+            read = super().to_internal_value(data)
         except serializers.ValidationError as error:
             raise serializers.ValidationError(bounds.told(self.fields, data, error.detail)) from None
+        if endless := [name for name, value in read.items() if isinstance(value, float) and not math.isfinite(value)]:
+            raise serializers.ValidationError({name: "This must be a finite number." for name in endless})
+        return read
 
     def no_object(self, data: Any) -> str:
         return f"This is {_brief(data)}, where an object is due, which may hold {', '.join(self.fields)}."
 
 
-_IN_JSON = (
+_IN_JSON: tuple[tuple[Any, tuple[type, ...], str], ...] = (
     ((serializers.ListField, serializers.ListSerializer), (list,), "a list"),
     (serializers.DictField, (dict,), "an object"),
     (serializers.BooleanField, (bool,), "true or false"),
@@ -59,14 +64,28 @@ _IN_JSON = (
 def _misfit(field: Any, value: Any) -> str:
     """Forms send nothing but texts, so fields read numbers from texts and more; in JSON a thing is what it is."""
     if isinstance(field, serializers.ListField) and isinstance(value, list):
-        return next(filter(None, (_misfit(field.child, each) for each in value)), "")
+        return _misfit_in(field, value)
     if isinstance(field, serializers.ChoiceField) and value not in ("", None) and str(value) not in field.choices:
         known = [str(choice) for choice in field.choices]
         return f"This is {_brief(value)}, which is not one of {', '.join(known)}.{meant(str(value), known)}"
-    for kind, types, name in _IN_JSON:
-        if isinstance(field, kind) and value is not None and type(value) not in types:
-            return f"This is {_brief(value)}, where {name} is due."
-    return ""
+    types, name = _due(field)
+    return f"This is {_brief(value)}, where {name} is due." if types and not _fits(value, types) else ""
+
+
+def _misfit_in(field: Any, values: list[Any]) -> str:
+    """Describe the first entry of the wrong kind. A list that is too long is refused for its length instead."""
+    types, name = _due(field.child)
+    if not types or len(values) > (field.max_length or 0):
+        return ""
+    return next((f"This is {_brief(each)}, where {name} is due." for each in values if not _fits(each, types)), "")
+
+
+def _due(field: Any) -> tuple[tuple[type, ...], str]:
+    return next(((types, name) for kind, types, name in _IN_JSON if isinstance(field, kind)), ((), ""))
+
+
+def _fits(value: Any, types: tuple[type, ...]) -> bool:
+    return value is None or type(value) in types
 
 
 def _brief(value: Any) -> str:

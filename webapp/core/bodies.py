@@ -1,4 +1,4 @@
-"""Refuse a body that is too long before anyone reads it.
+"""Refuse a body or a query that is too long before anyone reads it.
 
 Django's ASGI handler copies the whole body to a temporary file before a view or middleware runs, so a limit inside
 Django comes after the disk is full.
@@ -18,6 +18,14 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 PATIENCE = 4  # times the longest body
+LONGEST_QUERY = 32 * 1024  # bytes; who follows 500 samples at once sends 24 kB
+MOST_IN_QUERY = 500  # names
+TOO_LONG_QUERY = (
+    414,
+    "URI Too Long",
+    f"The part of this address after the question mark has more than {LONGEST_QUERY} bytes or {MOST_IN_QUERY} names.",
+    "Ask for less at once.",
+)
 
 
 class _TooLong(Exception):
@@ -50,9 +58,12 @@ class LimitBodies:
         body = _Body(receive)
         headers = dict(scope["headers"])
         name = name_of(headers.get(b"x-request-id", b"").decode("latin-1"))
+        query = scope.get("query_string", b"")
+        if len(query) > LONGEST_QUERY or query.count(b"&") >= MOST_IN_QUERY:
+            return await self._refuse(body, send, name, *TOO_LONG_QUERY)
         declared = headers.get(b"content-length", b"0")
-        if declared.isdigit() and int(declared) > self.longest:
-            return await self._refuse(body, send, name)
+        if declared.isdigit() and int(declared[:20]) > self.longest:
+            return await self._refuse(body, send, name, *self._too_long)
 
         async def counted() -> dict[str, Any]:  # a body may come in pieces and declare no length
             message = await body.receive()
@@ -63,20 +74,27 @@ class LimitBodies:
         try:
             await self.app(scope, counted, send)
         except _TooLong:
-            await self._refuse(body, send, name)
+            await self._refuse(body, send, name, *self._too_long)
 
-    async def _refuse(self, body: _Body, send: Send, name: str) -> None:
+    @property
+    def _too_long(self) -> tuple[int, str, str, str]:
+        told = f"A request may carry at most {self.longest} bytes."
+        return 413, "Content Too Large", told, "Send files through /api/v1/uploads/, in chunks."
+
+    async def _refuse(
+        self, body: _Body, send: Send, name: str, status: int, title: str, detail: str, hint: str
+    ) -> None:
         """Most clients read no answer before they have sent everything, so a little more is read and thrown away."""
         while body.is_more and body.seen <= PATIENCE * self.longest:
             await body.receive()
         problem = {
             "type": "about:blank",
-            "title": "Content Too Large",
-            "status": 413,
+            "title": title,
+            "status": status,
             "code": "too-large",
-            "detail": f"A request may carry at most {self.longest} bytes.",
+            "detail": detail,
             "field": "",
-            "hint": "Send files through /api/v1/uploads/, in chunks.",
+            "hint": hint,
             "request_id": name,
         }
         headers = [
@@ -84,5 +102,5 @@ class LimitBodies:
             (b"connection", b"close"),
             (b"x-request-id", name.encode()),
         ]
-        await send({"type": "http.response.start", "status": 413, "headers": headers})
+        await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": json.dumps(problem).encode()})

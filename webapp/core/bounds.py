@@ -1,14 +1,31 @@
-"""What lies outside the bounds of a field, told with the value that came and the bounds it must keep."""
+"""Sentences for what lies outside the bounds of a body: unknown names, and values with the bounds they must keep."""
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
+from decoding.errors import meant
+from webapp.core.fields import NAMED
+
+SHOWN = 40  # characters of what came
 _OF_SIZE = {"min_value", "max_value"}
 _OF_LENGTH = {"min_length", "max_length"}
+
+
+def unknown(names: Collection[str], fields: Iterable[str]) -> dict[str, str]:
+    """A sentence for each of the first ten names that are not known, and how many more there are."""
+    known = ", ".join(fields) or "nothing"
+    told = {
+        name[:SHOWN]: f"This is not known here; known are {known}.{meant(name, fields)}"
+        for name in heapq.nsmallest(NAMED, names)
+    }
+    more = len(names) - NAMED
+    return told | ({"non_field_errors": f"{more} more names are not known here."} if more > 0 else {})
 
 
 def told(fields: Any, data: Any, errors: Any) -> Any:
@@ -30,7 +47,7 @@ def _told(field: Any, value: Any, errors: Any) -> Any:
 def _sentence(field: Any, value: Any, error: Any) -> Any:
     match getattr(error, "code", ""):
         case code if code in _OF_SIZE:
-            told = f"This is {value}; it must be {_between(field.min_value, field.max_value)}."
+            told = f"This is {str(value)[:SHOWN]}; it must be {_between(field.min_value, field.max_value)}."
         case code if code in _OF_LENGTH:
             things = "characters" if isinstance(field, serializers.CharField) else "entries"
             between = _between(field.min_length, field.max_length)

@@ -13,11 +13,12 @@ from webapp.core.middleware import current_request_id
 from webapp.core.problems import Problem
 
 PROBLEM_TYPE = "application/problem+json"
+MOST_ERRORS = 12
 _TITLES = {
     400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
     406: "Not Acceptable", 409: "Conflict", 410: "Gone", 412: "Precondition Failed", 413: "Content Too Large",
     415: "Unsupported Media Type", 429: "Too Many Requests", 500: "Internal Server Error",
-    503: "Service Unavailable",
+    503: "Service Unavailable", 507: "Insufficient Storage",
 }  # fmt: skip
 
 
@@ -29,7 +30,7 @@ def problem_response(exc: Exception, context: Any) -> Response | None:
             body = _body(exc.status, exc.code, exc.detail, exc.field, exc.hint, **exc.more)
             headers.update(exc.headers)
         case serializers.ValidationError():
-            errors = list(_flatten(exc.detail))
+            errors = _first(list(_flatten(exc.detail)))
             first = errors[0]
             body = _body(400, "invalid", first["detail"], first["field"], "", errors=errors)
         case Http404():
@@ -77,6 +78,13 @@ def _body(status: int, code: str, detail: str, field: str = "", hint: str = "", 
         "request_id": current_request_id.get(),
         **more,
     }
+
+
+def _first(errors: list[dict[str, str]]) -> list[dict[str, str]]:
+    """As many as somebody reads, and how many more there are."""
+    more = len(errors) - MOST_ERRORS
+    told = {"field": "", "detail": f"{more} more errors are not listed.", "code": "invalid"}
+    return [*errors[:MOST_ERRORS], told] if more > 1 else errors
 
 
 def _flatten(detail: Any, path: str = "") -> Any:

@@ -5,6 +5,7 @@ Apart from `core.api`, because the framework imports these while its own views a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django_filters.rest_framework import (
@@ -20,14 +21,26 @@ from rest_framework.request import Request
 
 from webapp.core import strict_json
 from webapp.core.cursor import Bound, number
-from webapp.core.problems import Invalid
+from webapp.core.problems import Invalid, TooLarge
 from webapp.core.reading import part
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """How much JSON a view takes; `body` of the view says it where it is more than usual."""
+
+    bytes: int = 1024 * 1024
+    values: int = 10_000
 
 
 class StrictJSONParser(JSONParser):
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        most: Body = getattr((parser_context or {}).get("view"), "body", None) or Body()
+        text = stream.read(most.bytes + 1)
+        if len(text) > most.bytes:
+            raise TooLarge(f"A JSON body may have {most.bytes:,} bytes here.", hint="Send files in chunks, as uploads.")
         try:
-            value = strict_json.loads(stream.read() or b"{}")
+            value = strict_json.loads(text or b"{}", most=most.values)
         except ValueError as error:
             raise Invalid(str(error), code="bad-json") from None
         if not isinstance(value, dict):
@@ -103,6 +116,8 @@ class StrictOrdering(filters.OrderingFilter):
 
     def remove_invalid_fields(self, queryset: Any, fields: Any, view: Any, request: Request) -> list[str]:
         known = view.ordering_fields
+        if len(fields) > len(known):
+            raise Invalid(f"ordering has {len(fields)} names; it can have {len(known)}.", field="ordering")
         for field in fields:
             if field.lstrip("-") not in known or field.startswith("--"):
                 raise Invalid(f"ordering is {field[:40]!r}; it can be {', '.join(known)}, or -{known[0]} and so on.",

@@ -1,29 +1,65 @@
-"""JSON from strangers: bounded in depth, and only text that every database can hold."""
+"""JSON from strangers: bounded in depth, count and numbers, and only text that every database can hold."""
 
 from __future__ import annotations
 
 import json
+import math
+import re
 from typing import Any
 
 DEEPEST = 32
+LONGEST_NUMBER = 40  # characters; a float that names itself exactly has at most 24
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
-def loads(text: str | bytes, *, deepest: int = DEEPEST) -> Any:
-    """Parse, or raise ValueError with a sentence. NaN, infinities, NUL and lone surrogates are refused."""
+def loads(text: str | bytes, *, deepest: int = DEEPEST, most: int | None = None) -> Any:
+    """Parse, or raise ValueError with a sentence. NaN, infinities, NUL and lone surrogates are refused, and with `most`
+    whatever holds more values or names than that: they are counted before anything is made of them."""
     try:
-        value = json.loads(text, parse_constant=_no_constant)
-    except RecursionError:
-        raise ValueError(f"The JSON is nested deeper than {deepest} levels.") from None
+        text = text if isinstance(text, str) else text.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("The JSON is not UTF-8.") from None
+    if most is not None:
+        _count(text, most)
+    try:
+        value = json.loads(text, parse_constant=_no_constant, parse_int=_int, parse_float=_float)
+    except RecursionError:
+        raise ValueError(f"The JSON is nested deeper than {deepest} levels.") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"This is no JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
     _check(value, deepest)
     return value
 
 
+def _count(text: str, most: int) -> None:
+    """Every value but the first follows a comma, a bracket or a brace, and every name stands in quotes."""
+    bare = text.replace("\\\\", "").replace('\\"', "")
+    if bare.count('"') <= 2 * most:
+        outside = "".join(bare.split('"')[::2])
+        if sum(map(outside.count, ",[{")) <= most:
+            return
+    raise ValueError(f"The JSON holds more than {most:,} values.")
+
+
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number.")
+
+
+def _int(text: str) -> int:
+    return int(_short(text))
+
+
+def _float(text: str) -> float:
+    number = float(_short(text))
+    if math.isinf(number):
+        raise ValueError(f"{text} is larger than any number that can be read here.")
+    return number
+
+
+def _short(text: str) -> str:
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError(f"The number {text[:12]}… has {len(text)} characters; it may have {LONGEST_NUMBER}.")
+    return text
 
 
 def _check(value: Any, deepest: int) -> None:
@@ -50,5 +86,5 @@ def _inside(item: Any) -> Any:
 def check_text(text: str) -> None:
     if "\0" in text:
         raise ValueError("The text holds a NUL character (\\u0000); leave it out.")
-    if any("\ud800" <= char <= "\udfff" for char in text):
+    if not text.isascii() and _HALF_A_PAIR.search(text):
         raise ValueError("The text holds half a surrogate pair; write the whole character.")

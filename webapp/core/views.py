@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import DisallowedHost
@@ -11,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from redis.exceptions import RedisError
 
+from webapp.core import damage, disk
 from webapp.core.middleware import current_request_id
 from webapp.core.problems import Problem
 from webapp.core.refusals import problem_json
@@ -53,8 +55,13 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """What nobody foresaw; and what everybody should, that the database or the broker is away for a moment."""
+    """Answer an error that no view foresaw; a full disk, or a database or broker that is away, is told as such."""
     match sys.exc_info()[1]:
+        case error if disk.is_disk_full(error):
+            return _unasked(request, 507, "disk-full", disk.SENTENCE, disk.HINT)
+        case error if damage.is_damaged(error):
+            told = "The database is damaged, so nothing can be shown or kept."
+            return _unasked(request, 503, "damaged", told, "Tell the operator to restore the last backup.")
         case OperationalError() | InterfaceError():
             return _away(request, "database")
         case RedisError():
@@ -67,7 +74,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def _away(request: HttpRequest, what: str) -> HttpResponse:
     detail = f"The {what} does not answer just now, so this could not be done."
-    request.user = AnonymousUser()  # else the head of the page would ask the database who this is
-    response = refused(request, 503, "away", detail, "Try again in a moment; jobs that run go on meanwhile.")
+    response = _unasked(request, 503, "away", detail, "Try again in a moment; jobs that run go on meanwhile.")
     response["Retry-After"] = "2"
     return response
+
+
+def _unasked(request: HttpRequest, *refusal: Any) -> HttpResponse:
+    """A refusal whose page does not ask the database who reads it."""
+    request.user = AnonymousUser()
+    return refused(request, *refusal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from webapp.accounts.serializers import UserOut
@@ -136,8 +137,20 @@ class CachedOut(serializers.Serializer[Any]):
 
 
 class WorkerOut(Output):
-    cached = CachedOut(many=True, help_text="models that lie on its machine's disk")
+    cached = serializers.SerializerMethodField(help_text="models of your team that lie on its machine's disk")
 
     class Meta:
         model = Worker
         fields = ("name", "queues", "devices", "memory", "versions", "cached", "started", "seen")
+
+    @extend_schema_field(CachedOut(many=True))
+    def get_cached(self, worker: Worker) -> list[dict[str, Any]]:
+        """A name or a size can tell which model it is, so a team reads of its own alone, and the operator of all."""
+        actor = self.context.get("actor")
+        if actor is None:
+            return []
+        return [
+            {"name": model["name"], "bytes": model["bytes"]}
+            for model in worker.cached
+            if actor.is_operator or str(actor.team_id) in model.get("teams", ())
+        ]

@@ -32,6 +32,11 @@ def without_texts(frame: Frame) -> Frame:
     return {**frame, "words": {}, "events": [_event(event) for event in frame["events"]]}
 
 
+def without_words(prompt: dict[str, Any]) -> dict[str, Any]:
+    """A prompt of which only the number is shown. Its category is a word of the team's own too."""
+    return {**prompt, "text": "", "category": ""}
+
+
 def _event(event: dict[str, Any]) -> dict[str, Any]:
     match event["event"]:
         case "drafted":

@@ -21,7 +21,7 @@ from webapp.comparisons.what_if.asking import refusal
 from webapp.core.pages import one, page
 from webapp.core.problems import Problem
 from webapp.core.views import of_problem
-from webapp.live.redaction import shown_by
+from webapp.live.redaction import shown_by, without_words
 from webapp.live.watch import Frame, Watch, row, status_of
 from webapp.sharing import services as sharing
 from webapp.sharing.models import Share
@@ -89,7 +89,7 @@ def _show(
         page["frames"] = [shown_by(share.hides_texts)(frame) for frame in page["frames"]]
     page["hides_texts"] = bool(share and share.hides_texts)
     if share and share.hides_texts:
-        page["prompts"] = [prompt | {"text": ""} for prompt in page["prompts"]]
+        page["prompts"] = [without_words(prompt) for prompt in page["prompts"]]
     context["refused"] = refusal(comparison) if comparison.job.is_final else None
     context |= {"page": page, "shown_label": _shown(report)}
     return render(request, "live/comparison.html", context)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.utils.http import content_disposition_header
 from django_filters import rest_framework as filters
@@ -15,6 +16,7 @@ from rest_framework.response import Response
 
 from webapp.accounts.rights import Right
 from webapp.core.api import Nouns, once
+from webapp.core.rest import Body
 from webapp.jobs.serializers import JobOut
 from webapp.registry import classifying, lengths, prompt_sets, serializers, services
 from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt, Readiness, TokenLengths
@@ -90,6 +92,7 @@ class Pairs(Entries):
 
 class Datasets(Entries):
     queryset = Dataset.objects.all()
+    body = Body(bytes=settings.CHUNK_BYTES)  # prompts may be pasted
     serializer_class = serializers.DatasetOut
     needs = {"preview": Right.READ}
 

@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
@@ -20,7 +19,6 @@ from webapp.sharing import serializers, services
 from webapp.sharing.models import Share
 
 
-@never_cache
 @page(Right.SUBMIT, ("GET", "POST"))
 def shares(request: Asked, id: UUID) -> HttpResponse:
     comparison = one(Comparison.objects.visible_to(request.actor), id)

@@ -6,6 +6,7 @@ import io
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.parsers import BaseParser
@@ -13,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.core.api import Nouns, once
+from webapp.core.rest import Body
 from webapp.uploads import serializers, services
 from webapp.uploads.models import Upload
 
@@ -28,6 +30,7 @@ class Bytes(BaseParser):
 
 class Uploads(Nouns):
     queryset = Upload.objects.select_related("team", "job")
+    body = Body(bytes=settings.CHUNK_BYTES, values=2 * services.MOST_CHUNKS)  # a manifest names every chunk
     ordering_fields = ("created", "name", "state")
 
     def get_serializer_class(self) -> Any:

@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output
+from webapp.core.fields import Several
 from webapp.uploads import paths, services
 from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.services import Listed
@@ -18,10 +19,23 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 LARGEST = 1 << 40
 
 
+class Digests(Several):
+    """Hashes of chunks, up to 100,000: one pattern for each, and the child's rules only where that fails."""
+
+    def run_child_validation(self, data: Any) -> list[Any]:
+        self.count(data)
+        self.each((index, one) for index, one in enumerate(data) if not _is_digest(one))
+        return list(data)
+
+
+def _is_digest(one: Any) -> bool:
+    return isinstance(one, str) and _SHA256.fullmatch(one) is not None
+
+
 class ListedFile(Input):
     path = serializers.CharField(max_length=paths.LONGEST, trim_whitespace=False)
     size = serializers.IntegerField(min_value=0, max_value=LARGEST)
-    chunks = serializers.ListField(
+    chunks = Digests(
         child=serializers.RegexField(_SHA256.pattern + r"\Z", max_length=64, min_length=64),
         max_length=services.MOST_CHUNKS,
         help_text="SHA-256 of each 8 MiB piece, in order, in lower-case hex",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import functools
 import hashlib
 import os
@@ -14,6 +13,7 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.utils import timezone
 
+from webapp.core.disk import is_disk_full
 from webapp.core.problems import Invalid, Problem
 
 PIECE = 256 * 1024
@@ -88,7 +88,7 @@ class Folder:
             final.parent.mkdir(parents=True, exist_ok=True)
             part.replace(final)
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            if is_disk_full(error):
                 hint = "Tell the operator; what was sent is kept."
                 raise StoreFull("The server's disk is full.", hint=hint) from None
             raise

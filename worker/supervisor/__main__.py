@@ -133,7 +133,7 @@ def gpus() -> list[str]:
 def prepare(demo: bool) -> str:
     """The path of a sign-in link, once database and files are ready."""
     done = subprocess.run(
-        [*MODULE, "worker.supervisor.prepare", *["--demo"] * demo],
+        [*MODULE, "worker.supervisor.prepare", "--link", *["--demo"] * demo],
         env=leash.held(),
         stdout=subprocess.PIPE,
         text=True,
@@ -155,7 +155,8 @@ def answers(url: str) -> bool:
 def set_environment(data: Path, host: str, broker: valkey.Broker) -> None:
     """What every child reads its settings from."""
     os.environ["DRAFTHOUSE_DATA"] = str(data)
-    os.environ["REDIS_URL"] = broker.url
+    if broker.command:
+        os.environ["REDIS_URL"] = broker.url
     if host not in ("127.0.0.1", "localhost", "::1"):
         mine = socket.gethostname() if host in ("0.0.0.0", "::") else host
         os.environ.setdefault("DRAFTHOUSE_HOSTS", f"localhost,127.0.0.1,[::1],{mine}")
@@ -165,6 +166,8 @@ def main(argv: Sequence[str]) -> int:
     asked = read_arguments(argv)
     try:
         data = DataFolder(asked.data.expanduser().resolve())
+        if data.was_open:
+            say("up", f"Other users could read {data.path}; from now on only you can.")
         listener = port.listen(asked.host, asked.port)
         broker = valkey.broker(data.path)
         set_environment(data.path, asked.host, broker)

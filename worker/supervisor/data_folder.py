@@ -8,6 +8,8 @@ import os
 from datetime import datetime
 from pathlib import Path
 
+from webapp.config import modes
+
 
 class Taken(Exception):
     """Someone else has what we need; the message says who."""
@@ -16,7 +18,8 @@ class Taken(Exception):
 class DataFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.mkdir(parents=True, exist_ok=True, mode=modes.FOLDER)
+        self.was_open = modes.tighten(path, modes.FOLDER)  # to others than its owner
         self._lock = os.open(path / "drafthouse.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

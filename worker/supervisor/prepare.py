@@ -1,5 +1,9 @@
-"""`python -m worker.supervisor.prepare [--demo]`: bring database and static files up to date, load the starter pair and
-prompts, print the path of a one-time sign-in link. A process of its own, so that the supervisor stays small."""
+"""`python -m worker.supervisor.prepare [--demo] [--link]`: bring database and static files up to date, load the starter
+pair and prompts. A process of its own, so that the supervisor stays small.
+
+With `--link` it prints the path of a one-time sign-in link. Without, only to a terminal on which nobody has signed in
+yet: what a container prints is kept in a log, which more people read than may sign in as the owner.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +20,35 @@ from worker import leash
 UNUSED = ["redoc"]  # another reader of the schema, which comes with the one we have and is the larger half
 
 
-def main(demo: bool) -> None:
+def main(demo: bool, link: bool) -> None:
     leash.put_on()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
     django.setup()
+    from django.conf import settings
     from django.core.management import call_command
 
+    from webapp.config import modes
+    from webapp.core import damage
     from worker.supervisor import starter
 
-    call_command("migrate", verbosity=0, interactive=False)
-    collect_static()
-    starter.load()
-    if demo:
-        starter.launch_demo()
-    call_command("sign_in_link", stdout=sys.stdout)
+    if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # before SQLite makes it, for everybody to read
+        Path(settings.DATABASES["default"]["NAME"]).touch(mode=modes.FILE)
+
+    damage.look()
+    with damage.refused():
+        call_command("migrate", verbosity=0, interactive=False)
+        collect_static()
+        starter.load()
+        if demo:
+            starter.launch_demo()
+        if link or _is_first_time():
+            call_command("sign_in_link", stdout=sys.stdout)
+
+
+def _is_first_time() -> bool:
+    from webapp.accounts.models import User
+
+    return sys.stdout.isatty() and not User.objects.exclude(last_login=None).exists()
 
 
 def collect_static() -> None:
@@ -52,4 +71,4 @@ def collect_static() -> None:
 
 
 if __name__ == "__main__":
-    main(demo="--demo" in sys.argv[1:])
+    main(demo="--demo" in sys.argv[1:], link="--link" in sys.argv[1:])

@@ -27,7 +27,8 @@ def main(argv: Sequence[str]) -> None:
     if asked.data:
         os.environ["DRAFTHOUSE_DATA"] = str(asked.data.expanduser().resolve())
     data = Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data")
-    if not (os.environ.get("DATABASE_URL") or (data / "drafthouse.sqlite3").exists()):
+    elsewhere = any(map(os.environ.get, ("DATABASE_URL", "DATABASE_URL_FILE", "POSTGRES_HOST")))
+    if not (elsewhere or (data / "drafthouse.sqlite3").exists()):
         sys.exit(
             f"There is no Drafthouse in {data} yet. Start ./drafthouse up first; where it was given a --data, give the "
             "same here."
@@ -37,6 +38,9 @@ def main(argv: Sequence[str]) -> None:
     from django.conf import settings
     from django.core.management import CommandError, call_command
 
+    from webapp.core import damage
+
+    damage.look()
     said = StringIO()
     try:
         if asked.sign_in:

@@ -27,8 +27,8 @@ class NoBroker(Exception):
 
 
 def broker(data: Path) -> Broker:
-    if url := os.environ.get("REDIS_URL", ""):
-        return Broker(url, None)
+    if os.environ.get("REDIS_URL") or os.environ.get("REDIS_URL_FILE"):
+        return Broker(os.environ.get("REDIS_URL", ""), None)
     server = shutil.which("valkey-server") or shutil.which("redis-server") or _packaged()
     folder = data / "valkey"
     folder.mkdir(mode=0o700, exist_ok=True)

@@ -3,10 +3,11 @@ no error of the server's."""
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any, NoReturn
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import DatabaseError, OperationalError, connection
 
 
 def away(*_: Any) -> NoReturn:
@@ -49,3 +50,17 @@ def test_a_person_gets_a_page_that_says_so(world, outage):
         answer = client.post("/sign-in/", {"username": "alice", "password": "of-earlier"})
     assert answer.status_code == 503, answer.content.decode()[:300]
     assert f"The {outage} does not answer just now" in answer.content.decode()
+
+
+def test_a_damaged_database_is_told_as_one(world):
+    def damaged(*_: Any) -> NoReturn:
+        by = sqlite3.DatabaseError("database disk image is malformed")
+        by.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise DatabaseError("database disk image is malformed") from by
+
+    client = world.script("submit")
+    client.raise_request_exception = False
+    with connection.execute_wrapper(damaged):
+        answer = client.get("/api/v1/jobs/")
+    assert (answer.status_code, answer.json()["code"]) == (503, "damaged")
+    assert "restore the last backup" in answer.json()["hint"]

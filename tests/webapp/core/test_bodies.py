@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from webapp.core.bodies import PATIENCE, LimitBodies
+from webapp.core.bodies import LONGEST_QUERY, MOST_IN_QUERY, PATIENCE, LimitBodies
 
 LONGEST = 10
 
@@ -21,7 +21,7 @@ async def swallow(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def ask(pieces: list[bytes], declared: int | None) -> tuple[int, int]:
+def ask(pieces: list[bytes], declared: int | None = None, query: bytes = b"") -> tuple[int, int]:
     """The status, and how many pieces were read."""
     messages = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces[:-1]]
     messages.append({"type": "http.request", "body": pieces[-1], "more_body": False})
@@ -38,7 +38,8 @@ def ask(pieces: list[bytes], declared: int | None) -> tuple[int, int]:
         sent.append(message)
 
     headers = [(b"content-length", str(declared).encode())] if declared is not None else []
-    asyncio.run(LimitBodies(swallow, longest=LONGEST)({"type": "http", "headers": headers}, receive, send))
+    scope = {"type": "http", "headers": headers, "query_string": query}
+    asyncio.run(LimitBodies(swallow, longest=LONGEST)(scope, receive, send))
     return sent[0]["status"], read
 
 
@@ -55,6 +56,19 @@ def test_one_byte_more_does_not_and_is_read_to_its_end(declared):
 def test_patience_has_an_end():
     status, read = ask([b"1234567890"] * 100, None)
     assert (status, read) == (413, PATIENCE + 1)
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        (b"a=" + b"x" * (LONGEST_QUERY - 2), 200),
+        (b"a=" + b"x" * (LONGEST_QUERY - 1), 414),
+        (b"&".join([b"a"] * MOST_IN_QUERY), 200),
+        (b"&".join([b"a"] * (MOST_IN_QUERY + 1)), 414),
+    ],
+)
+def test_a_query_has_a_length_and_a_count_that_are_refused_unread(query, status):
+    assert ask([b"1234"], query=query)[0] == status
 
 
 def test_the_refusal_carries_the_id_of_its_request():

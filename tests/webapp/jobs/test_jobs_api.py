@@ -79,7 +79,21 @@ def test_misspelt_questions_are_refused_by_name(world):
         assert (answer.status_code, answer.json()["field"]) == (400, field)
 
 
-def test_a_worker_says_what_it_has_cached(world):
-    cached = [{"name": "abc", "bytes": 5}]
-    services.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={}, cached=cached)
-    assert world.api(world.victor).get("/api/v1/workers/").json()["results"][0]["cached"] == cached
+def test_a_worker_says_to_each_team_what_it_has_of_theirs_and_to_the_operator_all(world):
+    kept = {"alices": [world.team], "charlies": [world.other_team], "both": [world.team, world.other_team], "old": []}
+    cached = [{"name": name, "bytes": 5, "teams": [str(team.pk) for team in teams]} for name, teams in kept.items()]
+    services.announce(
+        name="w1", queues=["cpu"], devices=["cpu"], versions={}, cached=[*cached, {"name": "o", "bytes": 1}]
+    )
+    world.bob.is_operator = True
+    world.bob.save()
+
+    def told(client, address="workers/"):
+        body = client.get(f"/api/v1/{address}").json()
+        (worker,) = body["workers"] if address == "system/" else body["results"]
+        assert all(set(model) == {"name", "bytes"} for model in worker["cached"])
+        return {model["name"] for model in worker["cached"]}
+
+    assert told(world.api(world.victor)) == told(world.script("read")) == {"alices", "both"}
+    assert told(world.api(world.charlie)) == {"charlies", "both"}
+    assert told(world.api(world.bob)) == told(world.api(world.bob), "system/") == {*kept, "o"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -63,7 +65,10 @@ def test_a_link_may_show_only_numbers(world, comparison):
     for chunk in TraceChunk.objects.all():
         TraceChunk.objects.filter(pk=chunk.pk).update(packed=pack(chunk.content[0], {"5": "secret"}))
     link = link_to(world, comparison, hides_texts=True)
-    assert "prompt 1" not in world.page(None).get(link).content.decode()
+    shown = world.page(None).get(link).content.decode()
+    page = json.loads(re.search(r'<script id="page" type="application/json">(.*?)</script>', shown)[1])
+    assert page["prompts"] == [{"number": number, "category": "", "text": ""} for number in (1, 2, 3)]
+    assert "prompt 1" not in shown and "category&quot;" not in shown
     sample = Sample.objects.filter(run__strategy="static").first()
     frames = world.api(None).get(f"{link}events/?after={sample.pk}:0").json()["frames"]
     told = [event for frame in frames if frame["t"] == "events" for event in frame["events"]]

@@ -1,0 +1,121 @@
+"""What a start makes private, what it refuses, and to whom it shows the way in."""
+
+from __future__ import annotations
+
+import os
+import pty
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.launcher.up import DEADLINE, ROOT, Up
+from webapp.config import modes
+
+PREPARE = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]
+STARTS = {
+    "manage.py": [sys.executable, "manage.py", "check", "--database", "default"],
+    "migrate": [sys.executable, "manage.py", "migrate"],
+    "prepare": PREPARE,
+    "a worker": [sys.executable, "-P", "-m", "worker", "--queue", "cpu"],
+    "the scheduler": [sys.executable, "-P", "-m", "worker.scheduler"],
+    "token": [sys.executable, "-P", "-m", "worker.supervisor.token"],
+}
+
+
+def environment(data: Path) -> dict[str, str]:
+    ours = ("DRAFTHOUSE", "DJANGO", "POSTGRES", "DATABASE_URL")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return {**clean, "REDIS_URL": "", "DRAFTHOUSE_DATA": str(data), "PYTHONPATH": str(ROOT)}
+
+
+def run(command: list[str], data: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment(data),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = tmp_path_factory.mktemp("data")
+    done = run(PREPARE, data)
+    assert done.returncode == 0, done.stderr
+    assert "/enter/" not in done.stdout + done.stderr
+    return data
+
+
+def test_a_database_is_its_owners_alone_from_the_first_moment(prepared):
+    assert (prepared / "drafthouse.sqlite3").stat().st_mode & 0o777 == 0o600
+    with closing(sqlite3.connect(prepared / "drafthouse.sqlite3")) as other:
+        other.execute("SELECT * FROM accounts_user").fetchall()
+        assert {path.stat().st_mode & 0o777 for path in prepared.glob("drafthouse.sqlite3*")} == {0o600}
+
+
+def test_a_database_that_others_could_read_is_tightened(prepared):
+    (prepared / "drafthouse.sqlite3").chmod(0o644)
+    assert run([sys.executable, "manage.py", "check"], prepared).returncode == 0
+    assert (prepared / "drafthouse.sqlite3").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_where_everybody_keeps_their_own_is_left_as_it_is(tmp_path):
+    for mode, tightened in ((0o1777, False), (0o700, False), (0o755, True), (0o770, True)):
+        tmp_path.chmod(mode)
+        assert modes.tighten(tmp_path, modes.FOLDER) is tightened
+        assert tmp_path.stat().st_mode & 0o7777 == (0o700 if tightened else mode)
+
+
+def test_a_link_is_printed_when_it_is_asked_for_or_on_a_terminal_where_nobody_has_signed_in(prepared):
+    assert run([*PREPARE, "--link"], prepared).stdout.startswith("/enter/")
+    assert "/enter/" in on_a_terminal(prepared)
+    with closing(sqlite3.connect(prepared / "drafthouse.sqlite3")) as other, other:
+        other.execute("UPDATE accounts_user SET last_login = '2026-11-22 00:00:00'")
+    assert "/enter/" not in on_a_terminal(prepared)
+
+
+def on_a_terminal(data: Path) -> str:
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        done = subprocess.run(PREPARE, cwd=ROOT, env=environment(data), stdout=theirs, stderr=theirs, timeout=DEADLINE)
+        os.write(theirs, b"the end\n")
+        os.close(theirs)
+        said = b""
+        while b"the end" not in said:
+            said += terminal.read(4096)
+    assert done.returncode == 0, said
+    return said.decode()
+
+
+@pytest.fixture(params=["header", "schema"])
+def damaged(request: pytest.FixtureRequest, prepared: Path, tmp_path: Path) -> Path:
+    """A copy in which the first bytes are overwritten, or the pages behind the first."""
+    content = bytearray((prepared / "drafthouse.sqlite3").read_bytes())
+    start, stop = (0, 100) if request.param == "header" else (4096, len(content))
+    content[start:stop] = b"\xff" * (stop - start)
+    (tmp_path / "drafthouse.sqlite3").write_bytes(content)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_a_damaged_database_ends_every_start_with_a_sentence_that_names_the_way_back(damaged, name):
+    done = run(STARTS[name], damaged)
+    assert done.returncode not in (0, None), done.stdout
+    assert "is damaged" in done.stderr and "./drafthouse restore FILE" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_up_tightens_its_folder_with_a_line_and_refuses_a_damaged_database(damaged):
+    damaged.chmod(0o755)
+    up = Up(damaged)
+    assert up.process.wait(DEADLINE) == 1
+    assert f"Other users could read {damaged}; from now on only you can." in up.said
+    assert damaged.stat().st_mode & 0o777 == 0o700
+    assert "./drafthouse restore FILE" in up.said and "Traceback" not in up.said

@@ -1,0 +1,107 @@
+"""A full disk is told as one, and reading goes on."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg.errors
+import pytest
+from django.db import DatabaseError, OperationalError
+
+from tests.webapp.test_on_postgres import web
+from webapp.core.disk import is_disk_full
+
+ROOT = Path(__file__).parents[3]
+BODIES = {"views": {}, "datasets": {"text": "a prompt\n" * 20_000}}
+
+
+def caused(error: Exception, by: BaseException) -> Exception:
+    error.__cause__ = by
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "is_full"),
+    [
+        (OSError(errno.ENOSPC, "no space"), True),
+        (OSError(errno.EDQUOT, "quota"), True),
+        (OSError(errno.EACCES, "denied"), False),
+        (caused(OperationalError("could not extend file"), psycopg.errors.DiskFull()), True),
+        (caused(OperationalError("gone"), psycopg.errors.AdminShutdown()), False),
+        (caused(ValueError("cannot be kept"), OSError(errno.ENOSPC, "no space")), True),
+        (None, False),
+    ],
+)
+def test_an_error_that_comes_of_a_full_disk_is_known(error, is_full):
+    assert is_disk_full(error) is is_full
+
+
+def test_sqlite_says_so_too(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "small.sqlite3")) as small:
+        small.execute("PRAGMA max_page_count = 4")
+        small.execute("CREATE TABLE t (x)")
+        with pytest.raises(sqlite3.OperationalError) as told:
+            small.execute("INSERT INTO t VALUES (zeroblob(100000))")
+        assert is_disk_full(caused(DatabaseError(), told.value))
+        with pytest.raises(sqlite3.OperationalError) as told:
+            small.execute("SELECT * FROM nothing")
+        assert not is_disk_full(told.value)
+
+
+@pytest.fixture
+def data(tmp_path: Path, tiny_disk: Path) -> tuple[Path, str]:
+    """A data folder on a disk of 8 MiB, and a token of its owner's that was never used."""
+    made = tmp_path / "made"
+    environment = {**os.environ, "DRAFTHOUSE_DATA": str(made), "DATABASE_URL": f"sqlite:///{made}/drafthouse.sqlite3"}
+    for command in ("migrate", "sign_in_link", "api_token"):
+        said = subprocess.run(
+            [sys.executable, "manage.py", command],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    shutil.copytree(made, tiny_disk / "data")
+    return tiny_disk / "data", said.stdout.strip()
+
+
+def test_on_a_full_disk_reading_goes_on_and_writing_says_why_it_cannot(data, monkeypatch):
+    folder, token = data
+    database = folder / "drafthouse.sqlite3"
+    monkeypatch.setenv("DRAFTHOUSE_LEAST_FREE_MB", "1")
+    with web(f"sqlite:///{database}", folder) as address, closing(sqlite3.connect(database)) as worker:
+        worker.execute("SELECT * FROM accounts_team").fetchall()  # as workers do, it holds the database open
+        assert ask(f"{address}/readyz")[0] == 200
+        with suppress(OSError):
+            (folder / "filling").write_bytes(b"x" * 16 * 1024**2)
+        status, told = ask(f"{address}/readyz")
+        assert (status, told["parts"]["disk"]["ok"], told["parts"]["database"]["ok"]) == (503, False, True)
+        assert ask(f"{address}/api/v1/me/", token)[0] == 200
+        for noun, code in (("views", "disk-full"), ("datasets", "store-full")):
+            status, told = ask(f"{address}/api/v1/{noun}/", token, {"name": "x"} | BODIES[noun])
+            assert (status, told["code"]) == (507, code) and "disk" in told["detail"]
+        (folder / "filling").unlink()
+        assert ask(f"{address}/api/v1/views/", token, {"name": "x"})[0] == 201
+
+
+def ask(address: str, token: str = "", body: Any = None) -> tuple[int, Any]:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    headers |= {"Content-Type": "application/json"} if body else {}
+    asked = urllib.request.Request(address, data=json.dumps(body).encode() if body else None, headers=headers)
+    try:
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as refusal:
+        return refusal.code, json.load(refusal)

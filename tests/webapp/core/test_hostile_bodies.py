@@ -1,0 +1,180 @@
+"""Whatever a body holds, few sentences come back, and nobody looks at more of it than is needed to refuse it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from rest_framework import serializers
+
+from tests.webapp import make
+from webapp.core import rest, strict_json
+from webapp.core.api import Input
+from webapp.core.fields import NAMED, Entries, Several, Table
+
+LARGEST_ANSWER = 10_000  # bytes
+
+
+def inputs(kind: type[Any] = Input) -> Iterator[type[Any]]:
+    for sub in kind.__subclasses__():
+        yield from [sub] if sub.__module__.startswith("webapp.") else []
+        yield from inputs(sub)
+
+
+def inside(name: str, field: Any) -> Iterator[tuple[str, Any]]:
+    yield name, field
+    for inner, child in getattr(field, "fields", {}).items():
+        yield from inside(f"{name}.{inner}", child)
+    if getattr(field, "child", None) is not None:
+        yield from inside(f"{name}[]", field.child)
+
+
+def is_bounded(field: Any) -> bool:
+    match field:
+        case serializers.ListSerializer():
+            return isinstance(field, Entries) and field.max_length is not None
+        case serializers.ListField():
+            return isinstance(field, Several) and field.max_length is not None
+        case serializers.DictField():
+            return isinstance(field, Table) and field.max_length is not None
+        case serializers.IntegerField() | serializers.FloatField():
+            return field.min_value is not None and field.max_value is not None
+        case serializers.CharField() | serializers.JSONField():
+            return getattr(field, "max_length", None) is not None
+    return True
+
+
+def test_every_text_list_object_and_number_of_every_body_has_a_bound():
+    found = [each for kind in inputs() for name, field in kind().fields.items() for each in inside(name, field)]
+    assert len(found) > 60
+    assert [name for name, field in found if not is_bounded(field)] == []
+
+
+def many(count: int, value: Any = 0) -> dict[str, Any]:
+    return {f"key{number}": value for number in range(count)}
+
+
+HOSTILE = {
+    "many names": many(9_000),
+    "too many names": many(16_000),
+    "a long name": {"x" * 900_000: 1},
+    "many long names": many(20, 0) | {f"{number}{'y' * 40_000}": 1 for number in range(20)},
+    "many strategies": {"strategies": [{"strategy": "static"}] * 9_000},
+    "too many strategies": {"strategies": [{}] * 200_000},
+    "wrong strategies": {"strategies": [{"strategy": "x" * 20_000, "params": many(100)}] * 32},
+    "strategies with unknown names": {"strategies": [many(200)] * 32},
+    "many parameters": {"strategies": [{"strategy": "static", "params": many(5_000)}]},
+    "a long parameter": {"strategies": [{"strategy": "static", "params": {"x" * 500_000: "y" * 400_000}}]},
+    "parameters in parameters": {"strategies": [{"strategy": "static", "params": {"lookahead": [[[1] * 5_000]]}}]},
+    "many stops": {"sampling": {"stop": ["a"] * 9_000}},
+    "stops of the wrong kind": {"sampling": {"stop": [{"a": [1] * 500}] * 16}},
+    "a long text": {"name": "x" * 1_000_000, "split": "y"},
+    "a long id": {"pair": "x" * 1_000_000, "dataset": 10**39},
+    "a long choice": {"queue": ["cpu" * 1_000] * 900},
+}
+
+
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("address", ["comparisons/", "uploads/", "datasets/", "teams/", "me/", "queues/cpu/pause/"])
+def test_a_hostile_body_is_refused_in_a_few_sentences(world, address, body):
+    world.alice.is_operator = True
+    world.alice.save()
+    client = world.api(world.victor if address in ("me/", "teams/") else world.alice)
+    method = "PATCH" if address == "me/" else "POST"
+    answer = client.generic(method, f"/api/v1/{address}", json.dumps(body), content_type="application/json")
+    assert answer.status_code in (400, 413), answer.content[:300]
+    assert len(answer.content) < LARGEST_ANSWER
+    assert answer.json()["detail"].endswith((".", "?"))
+
+
+def test_ten_unknown_names_are_named_and_the_others_counted(world):
+    problem = world.api(world.victor).patch("/api/v1/me/", many(500)).json()
+    assert [error["field"] for error in problem["errors"][:-1]] == sorted(many(500))[:NAMED]
+    assert problem["errors"][-1]["detail"] == "490 more names are not known here."
+
+
+def test_wrong_entries_after_the_tenth_are_not_looked_at(world):
+    looked = []
+
+    class Looking(Input):
+        a = serializers.IntegerField(min_value=0, max_value=1)
+
+        def to_internal_value(self, data: Any) -> Any:
+            looked.append(data)
+            return super().to_internal_value(data)
+
+    class Several(Input):
+        entries = Looking(many=True, max_length=1000)
+
+    body = Several(data={"entries": [{"a": 7}] * 900})
+    assert not body.is_valid()
+    assert len(looked) == len(body.errors["entries"]) == NAMED
+
+
+def test_more_values_than_a_body_may_hold_are_counted_before_they_are_read(monkeypatch):
+    monkeypatch.setattr(strict_json.json, "loads", lambda *_, **__: pytest.fail("it was read"))
+    for text in (
+        '{"a":' + "[" * 200,
+        "[" + "0," * 200,
+        '{"a":"b",' * 200,
+        '["' + '","' * 200,
+        '["\\\\"' + ',"\\\\"' * 200,
+    ):
+        with pytest.raises(ValueError, match="more than 100 values"):
+            strict_json.loads(text, most=100)
+
+
+@pytest.mark.parametrize("text", ['["' + 'one, [two], {three}, \\"four\\"; ' * 200 + '"]', '{"a": [1, 2, {"b": "c"}]}'])
+def test_commas_and_brackets_within_a_text_are_no_values(text):
+    assert strict_json.loads(text, most=10) == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("9" * 5_000, "The number 999999999999… has 5000 characters; it may have 40."),
+        ("0." + "3" * 5_000, "has 5002 characters"),
+        ("1e999", "larger than any number"),
+        ("-1e999", "larger than any number"),
+        ("NaN", "no JSON number"),
+        ("-Infinity", "no JSON number"),
+    ],
+)
+def test_a_number_that_is_none_is_refused_in_words(text, told):
+    with pytest.raises(ValueError, match=told):
+        strict_json.loads(f'{{"seed": {text}}}')
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e999"])
+def test_a_form_cannot_send_a_number_that_is_none_either(world, value):
+    by = world.actor(world.alice)
+    pair, dataset = make.pair(by), make.dataset(by)
+    body = {"pair": pair.pk, "dataset": dataset.pk, "use": "static", "temperature": value}
+    assert world.page(world.alice).post("/comparisons/new/", body).status_code == 422
+
+
+def test_a_body_of_json_has_a_length_that_the_view_chooses(world):
+    too_long = {"name": "x", "text": f"{'a prompt ' * 500}\n" * (rest.Body().bytes // 4500)}
+    client = world.api(world.alice)
+    refused = client.post("/api/v1/teams/", too_long)
+    assert (refused.status_code, refused.json()["code"]) == (413, "too-large")
+    assert client.post("/api/v1/datasets/", too_long).status_code == 201
+
+
+def test_an_order_of_more_names_than_there_are_is_refused(world):
+    answer = world.api(world.alice).get("/api/v1/jobs/?ordering=" + ",".join(["created"] * 3000))
+    assert (answer.status_code, answer.json()["field"]) == (400, "ordering")
+
+
+def test_a_form_of_more_fields_than_any_page_has_is_refused(world):
+    answer = world.page(world.alice).post("/comparisons/new/", {f"field{number}": "1" for number in range(501)})
+    assert answer.status_code == 400
+    files = [("a", b"1"), ("b", b"2")]
+    body = "".join(
+        f'--x\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n\r\n{text.decode()}\r\n'
+        for name, text in files
+    )
+    sent = world.page(world.alice).generic("POST", "/team/new/", body + "--x--", "multipart/form-data; boundary=x")
+    assert sent.status_code == 400

@@ -1,0 +1,48 @@
+"""Wherever an address names the page to go on with, that page is one of ours."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+from django.core.cache import cache
+from django.db import transaction
+
+from tests.webapp.addresses import address, routes
+from tests.webapp.everything import one_of_everything
+
+HOSTILE = [
+    "foo", "home", "accounts.views.sign_in", "//evil.example/", "///evil.example/", "/\\evil.example/",
+    "\\\\evil.example",
+    "https://evil.example/", "javascript:alert(1)", "http:evil.example", " //evil.example", "/\n/evil.example",
+    "\0/", "/" + "x" * 5000, "é", "?a=b", "#x", "../", ".",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("onward", HOSTILE)
+def test_no_address_of_a_page_sends_anybody_elsewhere(world, onward):
+    things = one_of_everything(world)
+    asked = {name: onward for name in ("next", "back", "return", "url", "redirect_to")}
+    for client in (world.page(None), world.page(world.alice)):
+        client.raise_request_exception = False
+        for method, pattern in routes():
+            path = address(pattern, things)
+            if path.startswith("/api/"):
+                continue
+            cache.clear()
+            with transaction.atomic():
+                query = f"{path}?{urlencode(asked)}"
+                sent = {"data": asked} if method == "POST" else {}
+                answer = getattr(client, method.lower())(query, **sent, headers={"Referer": onward.strip() or "x"})
+                transaction.set_rollback(True)
+            where = answer.get("Location", "/")
+            assert answer.status_code < 500, f"{method} {path} {onward!r}"
+            assert where.startswith("/") and not where.startswith(("//", "/\\")), f"{method} {path} {where!r}"
+            assert answer.status_code != 302 or "evil" not in where.partition("?")[0]
+
+
+@pytest.mark.parametrize("onward", ["/jobs/?state=queued", "/comparisons/"])
+def test_a_page_of_ours_is_gone_on_with(world, onward):
+    assert world.page(world.alice).get("/sign-in/", {"next": onward})["Location"] == onward
+    switched = world.page(world.alice).post(f"/team/{world.team.pk}/switch/", {"next": onward})
+    assert switched["Location"] == onward
