@@ -19,6 +19,8 @@ from pathlib import Path
 from decoding.errors import BadCheckpoint
 from worker import leash
 from worker.database import Stopped
+from worker.disk import NotNow
+from worker.evidence import how_it_ended
 from worker.fetching import REFUSED
 
 LOOK_EVERY = 0.1  # s
@@ -87,8 +89,12 @@ def _asked(question: list[str], may_go_on: Callable[[], bool], tell: Callable[[]
         said = process.stdout.read().strip()
     if process.returncode == REFUSED:
         raise BadCheckpoint(said)
+    if process.returncode < 0:
+        raise NotNow(
+            f"{question[1]} could not be fetched: the process that fetches was {how_it_ended(process.returncode)}."
+        )
     if process.returncode:
-        raise Unreachable(said or f"{question[1]} could not be fetched: the process that should have was ended.")
+        raise Unreachable(said or f"{question[1]} could not be fetched.")
     return said
 
 

@@ -14,6 +14,7 @@ import django
 from worker import leash
 
 if TYPE_CHECKING:
+    from webapp.core.outage import Outage
     from webapp.jobs.leases import Reaper
 
 EVERY = 2.0  # s
@@ -30,17 +31,19 @@ def main() -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    from webapp.core.outage import Outage
     from webapp.jobs.leases import Reaper
 
     reaper, rounds = Reaper(), 0
+    outage = Outage("the database", logger, meanwhile=f"the scheduler looks again every {EVERY:.0f} s")
     while not stop.is_set():
-        look(reaper, rounds)
+        look(reaper, rounds, outage)
         rounds += 1
         stop.wait(EVERY)
 
 
-def look(reaper: Reaper, rounds: int) -> None:
-    from django.db import Error, close_old_connections
+def look(reaper: Reaper, rounds: int, outage: Outage) -> None:
+    from django.db import Error, close_old_connections, connection
 
     from webapp.comparisons import figures
     from webapp.jobs import services as jobs
@@ -55,8 +58,10 @@ def look(reaper: Reaper, rounds: int) -> None:
         if rounds % SWEEP_FILES_EVERY == SWEEP_FILES_EVERY - 1:
             purge()
             uploads.sweep()
+        outage.ends()
     except Error as error:
-        logger.warning("The database does not answer (%s); the next look is in %.0f s.", error, EVERY)
+        outage.begins(error)
+        connection.close()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from worker import leash
+from worker.evidence import how_it_ended
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # s, between an end and the next start
 LAST_WORDS = 10  # lines of a log
@@ -37,7 +38,7 @@ class Child:
     _pause: float = FIRST_PAUSE
     _started: float = 0.0
     _next_start: float = 0.0
-    _ended: str = ""  # how it did so last
+    _code: int | None = None  # with which it ended last
     _told: int = 0  # bytes of its log that were there when it began
 
     def start(self) -> None:
@@ -46,7 +47,12 @@ class Child:
         self._told = self.log.stat().st_size if self.log and self.log.exists() else 0
         self.process = subprocess.Popen(
             self.command,
-            env={**leash.held(), **self.env, leash.BEFORE: self._ended, "PYTHONUNBUFFERED": "1"},
+            env={
+                **leash.held(),
+                **self.env,
+                leash.BEFORE: "" if self._code is None else str(self._code),
+                "PYTHONUNBUFFERED": "1",
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -66,10 +72,10 @@ class Child:
         elif self.process.poll() is not None:
             if now - self._started > STEADY:
                 self._pause = FIRST_PAUSE
-            self._ended = _how_it_ended(self.process.returncode)
+            self._code = self.process.returncode
             for line in self._logged()[-LAST_WORDS:]:
                 say(self.name, line)
-            say(self.name, f"{self._ended}; starts again in {self._pause:.1f} s")
+            say(self.name, f"{how_it_ended(self._code)}; starts again in {self._pause:.1f} s")
             self.process, self._next_start = None, now + self._pause
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
@@ -107,9 +113,3 @@ def stop(children: Sequence[Child], grace: float) -> None:
     for child in children:
         if child.process is not None:
             child.process.wait()
-
-
-def _how_it_ended(code: int) -> str:
-    if code < 0:
-        return f"ended by {signal.Signals(-code).name}"
-    return f"ended with exit code {code}"
