@@ -74,7 +74,8 @@ class Stage(EngineProcess):
             return super().hear(timeout)
         self.go_on()
         report = super().hear(timeout)
-        os.kill(self.pid, signal.SIGSTOP)
+        with suppress(ProcessLookupError):  # what it says was said before it was killed
+            os.kill(self.pid, signal.SIGSTOP)
         if isinstance(report, self._awaited):
             self._left -= 1
         return report

@@ -275,9 +275,11 @@ def test_what_the_engine_says_for_a_job_that_was_put_down_is_never_taken_for_the
 
     engine.after(2, away)
     hands.look()
-    assert Job.objects.get().state == "running"
+    put_down = Job.objects.get()
     following = launch(texts=6, tokens=4)
     hands.look()
+    told = list(JobEvent.objects.filter(job=put_down).values_list("sentence", flat=True))
+    assert f"w1 could not reach the database for a while. {ends.OUTSIDE}" in told
     assert state(following) == "succeeded", following.job.reason
     samples = Sample.objects.filter(run__comparison=following)
     assert [len(sample.numbers["tokens"]) for sample in samples] == [4] * 18

@@ -15,9 +15,11 @@ from pathlib import Path
 
 from worker import leash
 from worker.evidence import how_it_ended
+from worker.supervisor.probes import Probe
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # s, between an end and the next start
 LAST_WORDS = 10  # lines of a log
+TIME_TO_START = 60.0  # s without an answer; a crowded machine takes its time
 STEADY = 10.0  # s; who ran this long begins with the first pause again
 
 
@@ -34,6 +36,7 @@ class Child:
     env: Mapping[str, str] = field(default_factory=dict)
     pass_fds: tuple[int, ...] = ()
     log: Path | None = None  # where it writes instead of to us; shown when it ends by itself
+    probe: Probe | None = None
     process: subprocess.Popen[str] | None = None
     _pause: float = FIRST_PAUSE
     _started: float = 0.0
@@ -62,6 +65,8 @@ class Child:
             start_new_session=True,  # Ctrl-C reaches the supervisor alone, which stops the others in order
         )
         threading.Thread(target=self._relay, args=(self.process,), daemon=True).start()
+        if self.probe is not None:
+            threading.Thread(target=self._watch, args=(self.process, self.probe), daemon=True).start()
 
     def tend(self) -> None:
         """Start it again if it has ended: at once the first time, later and later if it goes on ending."""
@@ -93,6 +98,21 @@ class Child:
         if self.process is not None and self.process.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, number)
+
+    def _watch(self, process: subprocess.Popen[str], probe: Probe) -> None:
+        """End it when it lives and does not answer, whatever keeps it from that; `tend` starts it again."""
+        misses, since = 0, time.monotonic() + TIME_TO_START
+        while misses < probe.misses:
+            time.sleep(probe.every_s)
+            if process.poll() is not None:
+                return
+            if probe.is_well(process.pid):
+                misses, since = 0, 0.0
+            elif time.monotonic() > since:
+                misses += 1
+        say(self.name, f"does not answer ({misses} times in a row) and is ended")
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
     def _relay(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None

@@ -1,0 +1,61 @@
+"""Questions by which the supervisor tells whether a child still does its work. A process may live and answer nobody."""
+
+from __future__ import annotations
+
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker import gauges
+
+BROKER_TIMEOUT = 2.0  # s
+WEB_TIMEOUT = 5.0  # s
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Asked every so many seconds. After so many misses in a row the child is ended, and then started again."""
+
+    is_well: Callable[[int], bool]  # by the child's process id
+    every_s: float
+    misses: int
+
+
+def of_broker(path: Path) -> Probe:
+    """As clients connect: by the socket's path, which may be gone while the process lives."""
+    return Probe(lambda pid: _broker_answers(str(path)), every_s=2.0, misses=2)
+
+
+def of_web(address: str) -> Probe:
+    """A minute of patience: pages that are only slow must not be ended for that."""
+    return Probe(lambda pid: _web_answers(f"{address}/healthz"), every_s=10.0, misses=6)
+
+
+def of_others() -> Probe:
+    """Nobody asks scheduler and workers anything, so what can be seen is whether somebody has paused them."""
+    return Probe(lambda pid: not gauges.is_stopped(pid), every_s=10.0, misses=6)
+
+
+def _broker_answers(path: str) -> bool:
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.settimeout(BROKER_TIMEOUT)
+            line.connect(path)
+            line.sendall(b"PING\r\n")
+            return bool(line.recv(64))  # one that loads its data says so
+    except OSError:
+        return False
+
+
+def _web_answers(url: str) -> bool:
+    """A refusal is an answer too."""
+    try:
+        with urllib.request.urlopen(url, timeout=WEB_TIMEOUT):
+            return True
+    except urllib.error.HTTPError:
+        return True
+    except OSError:
+        return False
