@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from worker import leash
+from worker.disk import is_disk_full
 
 WANTED = ["*.safetensors", "*.json", "*.txt", "*.model"]
 REFUSED, UNREACHABLE = 3, 4  # exit codes; what is said last says why
@@ -32,7 +33,9 @@ def main(wish: str, hub_id: str, revision: str, *where: str) -> int:
         return REFUSED
     except Exception as error:  # whatever the network and its libraries raise
         sys.stdout.write(
-            f"{hub_id} could not be fetched from the hub ({type(error).__name__}). Is this machine connected? "
+            str(error)
+            if is_disk_full(error)
+            else f"{hub_id} could not be fetched from the hub ({type(error).__name__}). Is this machine connected? "
             "A model can also be uploaded, or named by a path."
         )
         return UNREACHABLE

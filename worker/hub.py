@@ -19,7 +19,7 @@ from pathlib import Path
 from decoding.errors import BadCheckpoint
 from worker import leash
 from worker.database import Stopped
-from worker.disk import NotNow
+from worker.disk import DISK_FULL, NotNow, tells_of_full_disk
 from worker.evidence import how_it_ended
 from worker.fetching import REFUSED
 
@@ -90,11 +90,10 @@ def _asked(question: list[str], may_go_on: Callable[[], bool], tell: Callable[[]
     if process.returncode == REFUSED:
         raise BadCheckpoint(said)
     if process.returncode < 0:
-        raise NotNow(
-            f"{question[1]} could not be fetched: the process that fetches was {how_it_ended(process.returncode)}."
-        )
+        ended = how_it_ended(process.returncode)
+        raise NotNow(f"{question[1]} could not be fetched: the process that fetches it was {ended}.")
     if process.returncode:
-        raise Unreachable(said or f"{question[1]} could not be fetched.")
+        raise NotNow(DISK_FULL) if tells_of_full_disk(said) else Unreachable(said)
     return said
 
 
