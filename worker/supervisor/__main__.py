@@ -24,7 +24,7 @@ from worker.supervisor.data_folder import DataFolder, Taken
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = (sys.executable, "-P", "-m")
 GRACE = 3.0  # s; the broker is stopped after the others, and all within five seconds
-UNTIL_READY = 60.0  # s
+UNTIL_READY = 300.0  # s; on a crowded machine a web process alone takes more than a minute
 
 
 def read_arguments(argv: Sequence[str]) -> argparse.Namespace:

@@ -4,8 +4,10 @@ prompts, print the path of a one-time sign-in link. A process of its own, so tha
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import django
 
 from worker import leash
 
+UNTIL_DATABASE = 60.0  # s
 UNUSED = ["redoc"]  # another reader of the schema, which comes with the one we have and is the larger half
 
 
@@ -24,12 +27,31 @@ def main(demo: bool) -> None:
 
     from worker.supervisor import starter
 
+    wait_for_database()
     call_command("migrate", verbosity=0, interactive=False)
     collect_static()
     starter.load()
     if demo:
         starter.launch_demo()
     call_command("sign_in_link", stdout=sys.stdout)
+
+
+def wait_for_database() -> None:
+    """It may be starting too."""
+    from django.db import OperationalError, connection
+
+    from webapp.core.outage import Outage
+
+    outage = Outage("the database", logging.getLogger("drafthouse.prepare"), meanwhile="the start waits")
+    deadline = time.monotonic() + UNTIL_DATABASE
+    while True:
+        try:
+            connection.ensure_connection()
+            return outage.ends()
+        except OperationalError as error:
+            if time.monotonic() > deadline:
+                sys.exit(f"The database did not answer within {UNTIL_DATABASE:.0f} s ({error}). Check DATABASE_URL.")
+            time.sleep(outage.begins(error))
 
 
 def collect_static() -> None:
