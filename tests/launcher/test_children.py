@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ import redis
 
 from tests.launcher.up import until
 from worker import leash
-from worker.supervisor import children, valkey
+from worker.supervisor import children, probes, valkey
 from worker.supervisor.__main__ import broker_of
 from worker.supervisor.children import Child
 from worker.supervisor.probes import Probe
@@ -130,9 +132,22 @@ def test_a_broker_that_lives_but_does_not_answer_is_started_again_with_its_data(
 
 def test_a_child_is_left_alone_while_it_answers_now_and_then(capfd: pytest.CaptureFixture[str]) -> None:
     """Only misses in a row count."""
-    answered = iter([False, True, False, True, False, False])
+    answered = iter([False, True, False, True, False, True, False, False])
     child = Child("one", ["sleep", "1000"], probe=Probe(lambda pid: next(answered), every_s=0.01, misses=2))
     child.start()
     said = heard(child, capfd, "ended by SIGKILL")
     assert "does not answer (2 times in a row) and is ended" in said
     assert next(answered, None) is None
+
+
+def test_pages_that_refuse_are_well_and_pages_that_say_nothing_are_not() -> None:
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(400)
+
+    with HTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        probe = probes.of_web(f"http://127.0.0.1:{server.server_port}")
+        assert probe.is_well(0)
+        server.shutdown()
+    assert not probe.is_well(0)

@@ -19,7 +19,8 @@ from worker.supervisor.probes import Probe
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # s, between an end and the next start
 LAST_WORDS = 10  # lines of a log
-TIME_TO_START = 60.0  # s without an answer; a crowded machine takes its time
+TIME_TO_START = 60.0  # s until the first answer; a crowded machine takes its time
+LOOK_EVERY = 0.2  # s, at whether it has started
 STEADY = 10.0  # s; who ran this long begins with the first pause again
 
 
@@ -101,15 +102,15 @@ class Child:
 
     def _watch(self, process: subprocess.Popen[str], probe: Probe) -> None:
         """End it when it lives and does not answer, whatever keeps it from that; `tend` starts it again."""
-        misses, since = 0, time.monotonic() + TIME_TO_START
+        deadline = time.monotonic() + TIME_TO_START
+        while time.monotonic() < deadline and not probe.is_well(process.pid):
+            time.sleep(LOOK_EVERY)
+        misses = 0
         while misses < probe.misses:
             time.sleep(probe.every_s)
             if process.poll() is not None:
                 return
-            if probe.is_well(process.pid):
-                misses, since = 0, 0.0
-            elif time.monotonic() > since:
-                misses += 1
+            misses = 0 if probe.is_well(process.pid) else misses + 1
         say(self.name, f"does not answer ({misses} times in a row) and is ended")
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
