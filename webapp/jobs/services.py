@@ -199,12 +199,10 @@ def give_back(*, job: Job, reason: str, counts: bool, is_silence: bool = False) 
     blamed = [*held.blamed, ends.blame(held, is_silence=is_silence)] if counts else held.blamed
     if counts and ends.are_enough(blamed):
         return _end(job, State.FAILED, f"{reason} {ends.for_good(blamed)}")
-    setbacks = held.setbacks + 1
-    wait = timedelta(seconds=ends.wait_s(setbacks))
+    wait = timedelta(seconds=ends.wait_s(held.setbacks + 1))
     told = ends.counted(blamed) if counts else ends.OUTSIDE
-    return _requeue(
-        job, f"{reason} {told}", blamed=blamed, setbacks=setbacks, not_before=Now() + wait if wait else None
-    )
+    later = {"blamed": blamed, "setbacks": held.setbacks + 1, "not_before": Now() + wait if wait else None}
+    return _requeue(job, f"{reason} {told}", **later)
 
 
 @transaction.atomic
