@@ -1,11 +1,11 @@
-"""Kill processes of a running Drafthouse at random moments, and count what that costs: nothing, if all is well.
+"""Kill processes of a running Drafthouse at random moments. Every comparison must end whole all the same.
 
-    ./drafthouse bench chaos [--kills 100] [--seed 0] [--json FILE]
+    ./drafthouse bench chaos [--kills 100] [--gap 0.2-8] [--crowd 0] [--postgres] [--seed 0] [--json FILE]
 
-A data folder and a small random pair of its own. Meanwhile two comparisons are always under way. A job whose own worker
-or engine is killed three times in a row before it finishes a sample fails, by the queue's rule
-(docs/decisions/0028-which-attempts-count.md); when the storm is over such jobs are tried again, and must end with what
-they had and all the rest.
+It uses a data folder and a small random pair of its own, and keeps two comparisons under way. `--gap 3-5` kills every
+3 to 5 s, also while something is still starting; `--crowd 4` keeps the cores busy with four other programs;
+`--postgres` uses PostgreSQL, which is killed too. The exit code is 1 where a comparison failed, or where a sample was
+lost or is there twice (docs/decisions/0028-which-attempts-count.md).
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from datetime import UTC, datetime
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from tests.launcher.up import Up, add_pair, until
+from tests.webapp.postgres import Server
+from worker.supervisor import port as ports
 
 VICTIMS = {
     "engine": "worker.engine",
@@ -33,24 +36,60 @@ VICTIMS = {
     "scheduler": "worker.scheduler",
     "supervisor": "worker.supervisor --data",
 }
+POSTGRES = "postgres"
 PROMPTS, STRATEGIES = 12, 3
 UNDER_WAY = 2
-STUCK_S = 20.0
 UNTIL_OVER = 1800.0  # s
-PAUSE_S = (0.2, 8.0)  # between kills; an engine takes some five seconds to load torch before it decodes anything
+BUSY = [sys.executable, "-c", "while True: pass"]
 
 
 class Storm:
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, server: Server | None) -> None:
         self.dice = random.Random(seed)
         self.data = folder / "data"
-        self.up = Up(self.data).wait()
+        self.server = server
+        self.victims = [*VICTIMS, *[POSTGRES] * bool(server)]
+        with ports.listen("127.0.0.1", 0) as free:
+            self.port = free.getsockname()[1]
+        self.up = self._start().wait()
         add_pair(self.up, folder)
         self.token = self.up.token()
         self.body = self._body()
         self.made: list[dict[str, Any]] = []
         self.killed: Counter[str] = Counter()
-        self.worker_kills: list[datetime] = []
+
+    def rage(self, kills: int, gap: tuple[float, float]) -> None:
+        while sum(self.killed.values()) < kills:
+            self._keep_busy()
+            time.sleep(self.dice.uniform(*gap))
+            self._restart_what_nobody_else_does()
+            self._kill(self.dice.choice(self.victims))
+        self._restart_what_nobody_else_does()
+
+    def outcome(self) -> dict[str, Any]:
+        self._settle()
+        rows = [self._row(made) for made in self.made]
+        took = self.up.interrupt()
+        return {
+            "kills": dict(self.killed),
+            "comparisons": len(rows),
+            "ended": dict(Counter(row["state"] for row in rows)),
+            "reasons": sorted({row["reason"] for row in rows if row["state"] != "succeeded"}),
+            "most_attempts": max(row["attempt"] for row in rows),
+            "samples_due": sum(row["due"] for row in rows),
+            "samples_there": sum(row["different"] for row in rows),
+            "lost": sum(row["due"] - row["different"] for row in rows),
+            "counted_twice": sum(row["there"] - row["different"] for row in rows),
+            "not_identical": sum(row["not_identical"] for row in rows),
+            "orphans": len(self.up.family()),
+            "stop_s": round(took, 2),
+        }
+
+    def _start(self) -> Up:
+        where = {"DATABASE_URL": self.server.url} if self.server else {}
+        up = Up(self.data, "--port", str(self.port), **where)
+        up.address = f"http://127.0.0.1:{self.port}"
+        return up
 
     def _body(self) -> dict[str, Any]:
         (pair,) = (p for p in self.up.call("pairs/", self.token)["results"] if p["name"] == "small")
@@ -63,120 +102,100 @@ class Storm:
             "sampling": {"max_new_tokens": 96, "ignore_eos": True},
         }
 
-    def rage(self, kills: int) -> None:
-        while sum(self.killed.values()) < kills:
-            self._keep_busy()
-            time.sleep(self.dice.uniform(*PAUSE_S))
-            name = self.dice.choice(list(VICTIMS))
-            if pid := self.up.pid_of(VICTIMS[name]):
-                os.kill(pid, signal.SIGKILL)
-                self.killed[name] += 1
-                self.worker_kills += [datetime.now(UTC)] if name == "worker" else []
-            if name == "supervisor":
-                self.up.process.wait()
-                until(lambda: not self.up.family(), "the supervisor's family to end")
-                self.up = Up(self.data).wait()
+    def _kill(self, name: str) -> None:
+        if name == POSTGRES and self.server is not None:
+            self.server.crash()
+        elif pid := self.up.pid_of(VICTIMS[name]):
+            os.kill(pid, signal.SIGKILL)
+        else:
+            return  # it is just being started
+        self.killed[name] += 1
 
-    def outcome(self) -> dict[str, Any]:
-        until(lambda: not self._open(), "every job to end", UNTIL_OVER)
-        rows = [self._row(made) for made in self.made]
-        again = self._tried_again([made for made, row in zip(self.made, rows, strict=True) if row["state"] == "failed"])
-        held = [seconds for made in self.made for seconds in self._held_after_kills(made)]
-        took = self.up.interrupt()
-        return {
-            "kills": dict(self.killed),
-            "comparisons": len(rows),
-            "ended": dict(Counter(row["state"] for row in rows)),
-            "reasons": sorted({row["reason"] for row in rows if row["state"] != "succeeded"}),
-            "samples_due": sum(row["due"] for row in rows if row["state"] == "succeeded"),
-            "samples_there": sum(len(row["there"]) for row in rows if row["state"] == "succeeded"),
-            "samples_kept_by_failed": sum(len(row["there"]) for row in rows if row["state"] == "failed"),
-            "lost": sum(max(0, row["done"] - len(row["there"])) for row in rows),
-            "counted_twice": sum(len(row["there"]) - row["different"] for row in rows),
-            "not_identical": sum(row["not_identical"] for row in rows if row["state"] == "succeeded"),
-            **again,
-            "jobs_of_killed_workers": len(held),
-            "longest_held_s": round(max(held, default=0.0), 1),
-            "stuck": sum(seconds > STUCK_S for seconds in held),
-            "orphans": len(self.up.family()),
-            "stop_s": round(took, 2),
-        }
+    def _restart_what_nobody_else_does(self) -> None:
+        """As the system's service manager would."""
+        if self.server is not None and not self.server.is_running:
+            self.server.start()
+        if self.up.process.poll() is not None:
+            until(lambda: not self.up.family(), "the supervisor's family to end")
+            self.up = self._start()
 
-    def _tried_again(self, failed: list[dict[str, Any]]) -> dict[str, int]:
-        """What they had finished stays, and the rest is decoded."""
-        before = [self._row(made)["there"] for made in failed]
-        for made in failed:
-            self.up.call(f"jobs/{made['job']['id']}/retry/", self.token, {})
-        until(lambda: not self._open(), "every job that is tried again to end", UNTIL_OVER)
-        after = [self._row(made) for made in failed]
-        return {
-            "tried_again": len(after),
-            "succeeded_then": sum(row["state"] == "succeeded" for row in after),
-            "lost_then": sum(len(had - row["there"]) for had, row in zip(before, after, strict=True)),
-            "missing_then": sum(row["due"] - row["different"] for row in after),
-        }
+    def _settle(self) -> None:
+        def is_over() -> bool:
+            time.sleep(0.5)  # looking must not slow down what is looked at
+            self._restart_what_nobody_else_does()
+            try:
+                return not self._open()
+            except OSError:
+                return False
 
-    def _held_after_kills(self, made: dict[str, Any]) -> list[float]:
-        """For every time its worker was killed: how long the job was still said to be running on it."""
-        events = self.up.patiently(f"jobs/{made['job']['id']}/events/", self.token)["events"]
-        told = [(datetime.fromisoformat(event["at"]), event["state"]) for event in events]
-        held = []
-        for kill in self.worker_kills:
-            before = [state for at, state in told if at <= kill]
-            after = [at for at, state in told if at > kill and state != "running"]
-            if before and before[-1] == "running" and after:
-                held.append((after[0] - kill).total_seconds())
-        return held
+        until(is_over, "every job to end", UNTIL_OVER)
 
     def _keep_busy(self) -> None:
         try:
             while len(self._open()) < UNDER_WAY:
-                self.made.append(self.up.call("comparisons/", self.token, self.body))
+                self.made.append(self.up.call("comparisons/", self.token, self.body, within=5.0))
         except OSError:
             pass  # the web server is being started again
 
-    def _jobs(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.up.patiently("jobs/?kind=comparison&limit=500", self.token)["results"]
-        return found
-
     def _open(self) -> list[dict[str, Any]]:
-        return [job for job in self._jobs() if job["state"] in ("queued", "running")]
+        jobs = self.up.call("jobs/?kind=comparison&limit=500", self.token, within=5.0)["results"]
+        return [job for job in jobs if job["state"] in ("queued", "running")]
 
     def _row(self, made: dict[str, Any]) -> dict[str, Any]:
         job = self.up.patiently(f"jobs/{made['job']['id']}/", self.token)
         every = self.up.patiently(f"samples/?comparison={made['id']}&limit=500", self.token)["results"]
-        found = [sample for sample in every if sample["finished"]]  # one that was being decoded is begun anew
+        found = [sample for sample in every if sample["finished"]]
         return {
             "state": job["state"],
             "reason": job["reason"],
+            "attempt": job["attempt"],
             "due": PROMPTS * STRATEGIES,
-            "done": job["done_count"],  # written together with each sample that finished
-            "there": {(s["id"], s["finished"]) for s in found},
+            "there": len(found),
             "different": len({(s["run"], s["prompt"], s["repeat"]) for s in found}),
             "not_identical": sum((s["numbers"].get("audit") or {}).get("outcome") != "identical" for s in found),
         }
 
 
-def main() -> int:
+def seconds(told: str) -> tuple[float, float]:
+    least, _, most = told.partition("-")
+    return float(least), float(most or least)
+
+
+def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./drafthouse bench chaos", description=__doc__)
     parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--gap", type=seconds, default=(0.2, 8.0), help="seconds between two kills, as in 3-5")
+    parser.add_argument("--crowd", type=int, default=0, help="how many other programs keep the cores busy meanwhile")
+    parser.add_argument("--postgres", action="store_true", help="with PostgreSQL, which is killed too")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="dh-chaos-") as folder:
-        storm = Storm(Path(folder), asked.seed)
-        try:
-            storm.rage(asked.kills)
-            outcome = storm.outcome()
-        finally:
-            if storm.up.process.poll() is None:
-                storm.up.interrupt()
-    print(json.dumps(outcome, indent=1))
+    return parser.parse_args()
+
+
+def play(asked: argparse.Namespace, using: ExitStack) -> dict[str, Any]:
+    folder = Path(using.enter_context(tempfile.TemporaryDirectory(prefix="dh-chaos-")))
+    server = Server.made() if asked.postgres else None
+    if server is not None:
+        using.callback(server.remove)
+        server.start()
+    storm = Storm(folder, asked.seed, server)
+    using.callback(lambda: storm.up.process.poll() is None and storm.up.interrupt())
+    for _ in range(asked.crowd):
+        using.callback(subprocess.Popen(BUSY).kill)
+    storm.rage(asked.kills, asked.gap)
+    return storm.outcome()
+
+
+def main() -> int:
+    asked = read_arguments()
+    with ExitStack() as using:
+        outcome = play(asked, using)
+    for name, value in outcome.items():
+        print(f"{name:16} {value}")
     if asked.json:
         asked.json.write_text(json.dumps(outcome, indent=1) + "\n")
-    lost = outcome["lost"] + outcome["samples_due"] - outcome["samples_there"]
-    lost += outcome["lost_then"] + outcome["missing_then"]
-    return int(bool(lost or outcome["counted_twice"] or outcome["stuck"] or outcome["orphans"]))
+    is_whole = outcome["ended"] == {"succeeded": outcome["comparisons"]}
+    return int(not is_whole or any(outcome[name] for name in ("lost", "counted_twice", "not_identical", "orphans")))
 
 
 if __name__ == "__main__":

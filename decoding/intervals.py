@@ -13,15 +13,16 @@ import math
 import random
 import statistics
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 MISSES = 1 / 16  # the share of cases in which one of the intervals may miss: ranks are whole, so most stay near 5 %
 FEWEST_ROWS = 6  # of five, even the whole range misses once in 16 cases
 ALL_TOSSES = 12  # with up to so many rows every toss is tried
 TOSSES = 4000  # of more rows
 
-Column = Mapping[Hashable, float]  # row -> value
+Column = Mapping[Any, float]  # row -> value
 Interval = tuple[float, float] | tuple[None, None]
 
 
@@ -60,7 +61,7 @@ def _least_tails(columns: Sequence[Column]) -> Iterator[float]:
         yield min(tails[((toss ^ above) & rows).bit_count()] for above, rows, tails in tabled)
 
 
-def _above_median(column: Column, bits: Mapping[Hashable, int]) -> int:
+def _above_median(column: Column, bits: Mapping[Any, int]) -> int:
     """The rows whose value is at least the median, as bits."""
     middle = statistics.median(column.values())
     return sum(bits[row] for row, value in column.items() if value >= middle)

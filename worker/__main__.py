@@ -26,10 +26,14 @@ def main(argv: Sequence[str]) -> None:
     from webapp.core import damage
     from webapp.core.broker import app
     from worker.hands import Hands
+    from worker.past import crash_note
     from worker.tasks import listen
 
     damage.look()
-    listen(app, Hands(name, asked.queue), asked.queue, name)
+    note = crash_note(name)
+    if note.left:
+        sys.stderr.write(f"The worker before this one crashed:\n{note.left}\n")
+    listen(app, Hands(name, asked.queue, has_crashed=bool(note.left)), asked.queue, name)
 
 
 if __name__ == "__main__":

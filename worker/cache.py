@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+from webapp.core.disk import is_disk_full
+from worker.disk import NotNow
+
 GROWING = "growing-"
 GIB = 2**30
 
 
 class NoRoom(Exception):
-    """It does not fit; the message says why, and what to do."""
+    """It does not fit, however long one waits; the message says why, and what to do."""
 
 
 class Cache:
@@ -49,8 +51,10 @@ class Cache:
                 fill(growing)
                 growing.rename(folder)
             except OSError as error:
-                if error.errno in NO_ROOM:
-                    raise NoRoom(f"There is no room for it in {self.folder}; make some, and try again.") from None
+                if is_disk_full(error):
+                    raise NotNow(f"There is no room for it in {self.folder}; make some.") from None
+                if error.errno == errno.EFBIG:
+                    raise NoRoom(f"{self.folder} cannot hold files as large as its own.") from None
                 if not folder.exists():
                     raise
 
@@ -64,10 +68,11 @@ class Cache:
             if _remove(model):
                 taken -= bytes_there
         if taken + size > room:
-            raise NoRoom(
+            trouble = NotNow if taken + size <= self.limit else NoRoom
+            raise trouble(
                 f"It has {size / GIB:.1f} GiB, and in {self.folder} there is room for {max(0, room - taken) / GIB:.1f} "
                 f"beside what is in use. Make room on the disk, or raise DRAFTHOUSE_MODEL_CACHE_GB "
-                f"({self.limit / GIB:.0f}), and try again."
+                f"({self.limit / GIB:.0f})."
             )
 
     @contextmanager

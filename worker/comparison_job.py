@@ -118,9 +118,12 @@ class ComparisonJob:
                 insist(self.hold, lambda: self._audit(report))
 
     def engine_died(self, death: EngineDied) -> None:
-        """Once is an accident, and the sample is redone from its start. After twice it is given up."""
+        """A death from outside ends this attempt. One that the job can have caused costs the sample: it is redone from
+        its start, and after the second time given up."""
         if not self.hold.may_go_on():
             raise Stopped
+        if not death.counts:
+            raise death
         self._deaths += 1
         at, self._at = self._at, None
         if self._deaths >= MOST_DEATHS or self._mark is None:  # nothing had begun: it is the loading that kills it
@@ -164,8 +167,10 @@ class ComparisonJob:
         wanted = [row.pk for (_, name, repeat), row in self.samples.items() if (name, repeat) not in settled]
         return [sample_of(row.numbers) for row in Sample.objects.filter(pk__in=wanted)]
 
+    @transaction.atomic
     def _begin(self, which: Which) -> Sample:
         label, name, repeat = which
+        jobs.reached(job=self.job, place=_called(which))
         return comparisons.begin_sample(
             job=self.job, run=self.runs[label], prompt=self.prompts[name], repeat=repeat + 1, device=self.device
         )

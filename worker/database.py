@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections.abc import Callable
@@ -11,11 +10,8 @@ from typing import Any, TypeVar
 from django.db import InterfaceError, OperationalError, connection
 
 from webapp.core.problems import Conflict
-from worker.pulse import Hold
+from worker.pulse import Hold, outage
 
-RETRY_EVERY = 0.5  # s
-
-logger = logging.getLogger("drafthouse.worker")
 T = TypeVar("T")
 
 
@@ -42,11 +38,13 @@ def insist(hold: Hold, write: Callable[[], T]) -> T:
     """Write, as often as it takes, for as long as the job is ours. Each write is one transaction."""
     while not hold.is_lost:
         try:
-            return write()
+            written = write()
+            outage.ends()
+            return written
         except (OperationalError, InterfaceError) as error:
-            logger.warning("The database does not answer (%s); what the engine says waits.", error)
+            wait_s = outage.begins(error)
             connection.close()
-            time.sleep(RETRY_EVERY)
+            time.sleep(wait_s)
         except Conflict as refusal:
             if refusal.code != "lease-lost":
                 raise

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
+import math
 import os
 import pickle
 import signal
@@ -14,15 +16,16 @@ from collections import deque
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
-from worker import leash
+from worker import evidence, gauges, leash
 from worker.backlog import Backlog
 from worker.messages import Cancel, Ended, Failed, Order, Report, StillHere
 
 STILL_HERE_EVERY = 2.0  # s
 PATIENCE = 300.0  # s without a word; a large model may read a long prompt for minutes, but no round takes so long
+RECENTLY = 3 * STILL_HERE_EVERY  # s
 TIME_TO_OBEY = 0.5  # s after TERM
 LAST_LINES = 12
-ADVICE: dict[int, str] = {  # by signal
+ADVICE: dict[int, str] = {  # by signal, where the job can have caused it
     signal.SIGKILL: " The system does that when memory runs out; shorter texts or smaller models need less.",
     signal.SIGSEGV: " That is a fault in a library below Python, or in memory: if it stays with this pair, report it.",
 }
@@ -31,7 +34,11 @@ logger = logging.getLogger("drafthouse.worker")
 
 
 class EngineDied(Exception):
-    """The process is gone; the message says how, and what it said last."""
+    """The process is gone; the message says how, and what it said last. `counts`: the job can have caused it."""
+
+    def __init__(self, sentence: str, *, counts: bool = True) -> None:
+        super().__init__(sentence)
+        self.counts = counts
 
 
 class EngineProcess:
@@ -40,6 +47,8 @@ class EngineProcess:
         self._process: subprocess.Popen[str] | None = None
         self._last_lines: deque[str] = deque(maxlen=LAST_LINES)
         self.is_busy = False
+        self._marks = evidence.marks()  # when the order was given
+        self._was_short = -math.inf  # when memory last was
 
     @property
     def pid(self) -> int | None:
@@ -50,6 +59,7 @@ class EngineProcess:
         if self._process is None or self._process.poll() is not None:
             self._start()
         self.is_busy = True
+        self._marks = evidence.marks()
         self._send(order)
 
     def cancel(self) -> None:
@@ -63,16 +73,18 @@ class EngineProcess:
             self.is_busy = not isinstance(report, (Ended, Failed))
             return report
         if self._backlog.is_over:
-            raise EngineDied(self._obituary())
+            raise self._obituary()
         return None
 
     def give_up(self, patience: float) -> EngineDied:
         """It hangs, and is ended; what there is to say about that."""
         said = self._said_last()
+        was_paused = self.pid is not None and gauges.is_stopped(self.pid)
         self.end()
         return EngineDied(
             f"The engine process said nothing for {patience:.0f} s and was ended. If its machine was only slow, try "
-            f"again when it has less to do.{said}"
+            f"again when it has less to do.{said}",
+            counts=not was_paused,
         )
 
     def end(self) -> None:
@@ -140,13 +152,18 @@ class EngineProcess:
     def _keep_alive(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
         while process.poll() is None:
             self._send(StillHere())
+            if evidence.is_short_of_memory():
+                self._was_short = time.monotonic()
             time.sleep(STILL_HERE_EVERY)
 
-    def _obituary(self) -> str:
+    def _obituary(self) -> EngineDied:
         assert self._process is not None
         code = self._process.wait()
-        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        return f"The engine process {how}.{ADVICE.get(-code, '')}{self._said_last()}"
+        before = dataclasses.replace(self._marks, is_short=time.monotonic() - self._was_short < RECENTLY)
+        counts = evidence.job_may_have_ended_it(code, before, evidence.marks())
+        advice = ADVICE.get(-code, "") if counts else ""
+        how = f"The engine process {'was ' * (code < 0)}{evidence.how_it_ended(code)}."
+        return EngineDied(f"{how}{advice}{self._said_last()}", counts=counts)
 
     def _said_last(self) -> str:
         return "\n".join([" It said last:", *self._last_lines]) if self._last_lines else ""

@@ -9,6 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from webapp.core.disk import is_disk_full
 from worker import leash
 
 WANTED = ["*.safetensors", "*.json", "*.txt", "*.model"]
@@ -32,7 +33,9 @@ def main(wish: str, hub_id: str, revision: str, *where: str) -> int:
         return REFUSED
     except Exception as error:  # whatever the network and its libraries raise
         sys.stdout.write(
-            f"{hub_id} could not be fetched from the hub ({type(error).__name__}). Is this machine connected? "
+            str(error)
+            if is_disk_full(error)
+            else f"{hub_id} could not be fetched from the hub ({type(error).__name__}). Is this machine connected? "
             "A model can also be uploaded, or named by a path."
         )
         return UNREACHABLE

@@ -78,6 +78,28 @@ def memory() -> tuple[int, int] | None:
     return (kib["MemTotal"] - kib["MemAvailable"]) * 1024, kib["MemTotal"] * 1024
 
 
+def oom_kills() -> int | None:
+    """Processes that the kernel has killed for lack of memory since the machine was started, in containers too."""
+    with suppress(OSError, StopIteration):
+        lines = (PROC / "vmstat").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("oom_kill ")).split()[1])
+    return None
+
+
+def boot() -> str:
+    """Id of this start of the machine, the same for all its containers; empty where the system has none."""
+    with suppress(OSError):
+        return (PROC / "sys/kernel/random/boot_id").read_text().strip()
+    return ""
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether somebody has sent the process SIGSTOP."""
+    with suppress(OSError):
+        return (PROC / str(pid) / "stat").read_text().rpartition(") ")[2][0] in "Tt"
+    return False
+
+
 def memory_limit() -> int | None:
     """Bytes that all programs here may hold together: the machine's, or fewer in a container."""
     there = memory()

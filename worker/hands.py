@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 import socket
 from collections.abc import Callable
 from functools import partial
 from importlib import metadata
-from pathlib import Path
 
 from django.db import Error, InterfaceError, OperationalError, close_old_connections, connection
 
 from decoding.errors import DrafthouseError
+from webapp.core.disk import is_disk_full
 from webapp.core.problems import Problem
 from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Kind, Queue
 from webapp.uploads.store import StoreTrouble
-from worker import comparison_job, gauges, leash, lengths_job, model_job, study_job, training_job, unpacking_job
+from worker import comparison_job, evidence, gauges, lengths_job, model_job, study_job, training_job, unpacking_job
 from worker.database import Stopped, insist
+from worker.disk import DISK_FULL, NotNow
 from worker.engine_process import EngineDied, EngineProcess
 from worker.gpus import read, told
 from worker.listening import hush
 from worker.materials import NotHere, cached, device_of
-from worker.pulse import Hold, Pulse
+from worker.past import Past
+from worker.pulse import Hold, Pulse, outage
 from worker.telemetry import recording
 
 logger = logging.getLogger("drafthouse.worker")
@@ -44,21 +45,19 @@ WORK: dict[str, Work] = {
 
 
 class Hands:
-    def __init__(self, name: str, queue: str) -> None:
+    def __init__(self, name: str, queue: str, *, has_crashed: bool = False) -> None:
         self.name = name
         self.queue = queue
         self.engine = EngineProcess()
+        self.past = Past(name, has_crashed=has_crashed)
         self.pulse = Pulse(self._announce)
 
     def begin(self) -> None:
         """Before the first look. What a worker of this name held when it was killed need not wait for its lease."""
         try:
             self._announce()
-            before = os.environ.get(leash.BEFORE)  # None: nobody watches over us who could tell
-            ended = "went down with its supervisor" if before == "" else f"was {before or 'ended'}"
-            jobs.take_back(worker=self.name, ended=ended, with_its_holder=before == "")
         except Error as error:
-            logger.warning("The database does not answer (%s).", error)
+            outage.begins(error)
             connection.close()
         self.pulse.start()
 
@@ -71,6 +70,7 @@ class Hands:
         while not self.pulse.is_stopping:
             close_old_connections()
             try:
+                self.past.settle()
                 job = jobs.claim(worker=self.name, queues=[self.queue])
                 if job is None:
                     return
@@ -78,9 +78,10 @@ class Hands:
                     self._work(hold)
                 hush(self.engine)  # its time is not to be spent on what nobody hears
             except Error as error:
-                logger.warning("The database does not answer (%s).", error)
+                outage.begins(error)
                 connection.close()
-                return  # the scheduler wakes us again
+                self.past.lost_touch()
+                return  # the pulse gives back what we held, which wakes us again
 
     def _work(self, hold: Hold) -> None:
         try:
@@ -94,8 +95,9 @@ class Hands:
         try:
             _require_new_enough(job)
             WORK[job.kind](hold, self.engine)
-        except (StoreTrouble, EngineDied) as trouble:
-            return partial(jobs.give_back, job=job, reason=f"{self.name}: {trouble}")
+        except (StoreTrouble, NotNow, EngineDied) as trouble:
+            counts = isinstance(trouble, EngineDied) and trouble.counts
+            return partial(jobs.give_back, job=job, reason=f"{self.name}: {trouble}", counts=counts)
         except (Problem, DrafthouseError) as refusal:
             return partial(jobs.fail, job=job, reason=str(refusal))
         except NotHere as why:
@@ -103,35 +105,37 @@ class Hands:
         except (Stopped, OperationalError, InterfaceError):
             raise
         except Exception as error:
-            logger.exception("an error of our own")
-            reason = f"{self.name} met an error of its own: {type(error).__name__}: {error}"
-            return partial(jobs.give_back, job=job, reason=reason)
+            return self._unexpected(job, error)
         return partial(jobs.succeed, job=job)
+
+    def _unexpected(self, job: Job, error: Exception) -> Callable[[], bool]:
+        if is_disk_full(error):
+            return partial(jobs.give_back, job=job, reason=f"{self.name}: {DISK_FULL}", counts=False)
+        logger.exception("an error of our own")
+        reason = f"{self.name} met an error of its own: {type(error).__name__}: {error}"
+        return partial(jobs.give_back, job=job, reason=reason, counts=True)
 
     def _put_down(self, hold: Hold) -> None:
         if hold.is_lost:
             logger.warning("The lease on %s is lost; what was not written stays unwritten.", hold.job)
+            self.past.lost_touch()
         elif hold.is_cancelled:
             jobs.stop(job=hold.job)
         else:
             jobs.release(job=hold.job)
 
     def _announce(self) -> None:
+        self.past.settle()
         jobs.announce(
             name=self.name,
             queues=[self.queue],
             devices=[_described(device_of(self.queue))],
             versions=_versions(),
             cached=cached(),
-            machine=_machine(),
+            machine=gauges.boot() or socket.gethostname(),
             memory=_memory(self.queue),
+            marks=evidence.marks().to_dict(),
         )
-
-
-def _machine() -> str:
-    """The same for all containers of one machine, where the system tells."""
-    told = Path("/proc/sys/kernel/random/boot_id")
-    return told.read_text().strip() if told.exists() else socket.gethostname()
 
 
 def _memory(queue: str) -> int | None:

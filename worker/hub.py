@@ -19,6 +19,8 @@ from pathlib import Path
 from decoding.errors import BadCheckpoint
 from worker import leash
 from worker.database import Stopped
+from worker.disk import DISK_FULL, NotNow, tells_of_full_disk
+from worker.evidence import how_it_ended
 from worker.fetching import REFUSED
 
 LOOK_EVERY = 0.1  # s
@@ -87,8 +89,11 @@ def _asked(question: list[str], may_go_on: Callable[[], bool], tell: Callable[[]
         said = process.stdout.read().strip()
     if process.returncode == REFUSED:
         raise BadCheckpoint(said)
+    if process.returncode < 0:
+        ended = how_it_ended(process.returncode)
+        raise NotNow(f"{question[1]} could not be fetched: the process that fetches it was {ended}.")
     if process.returncode:
-        raise Unreachable(said or f"{question[1]} could not be fetched: the process that should have was ended.")
+        raise NotNow(DISK_FULL) if tells_of_full_disk(said) else Unreachable(said)
     return said
 
 

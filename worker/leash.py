@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HOLDER = "DRAFTHOUSE_LEASH"  # the process id of who holds it; who is started by hand has none and runs free
-BEFORE = "DRAFTHOUSE_BEFORE"  # how the one before us ended, whom our holder had started in our place; empty: nobody was
+BEFORE = "DRAFTHOUSE_BEFORE"  # return code of our predecessor; empty: our holder had started none
 PR_SET_PDEATHSIG = 1
 LOOK_EVERY = 0.5  # s, at our parent, where the system does not tell of its death
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from decoding.errors import BadCheckpoint, BadDevice, DrafthouseError, OutOfMemory
 from worker.database import Stopped
+from worker.disk import DISK_FULL, NotNow, tells_of_full_disk
 from worker.engine_process import EngineDied, EngineProcess
 from worker.materials import NotHere
 from worker.messages import CheckModel, Ended, Failed, Order, Report
@@ -66,6 +67,8 @@ def _last_words(engine: EngineProcess, report: Report | None) -> Iterator[Report
 def _refusal(code: str, sentence: str, order: Order) -> Exception:
     if code in NEEDS_ANOTHER_MACHINE:
         return NotHere(sentence)
+    if tells_of_full_disk(sentence):
+        return NotNow(DISK_FULL)
     if code == BadCheckpoint.code and not isinstance(order, CheckModel):
         return NotHere(sentence)  # it was found to be sound, so it is this machine that cannot load it
     return DrafthouseError(sentence)

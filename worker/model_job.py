@@ -6,6 +6,7 @@ from decoding.errors import DrafthouseError
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
 from worker.database import insist
+from worker.disk import NotNow
 from worker.engine_process import EngineDied, EngineProcess
 from worker.listening import reports
 from worker.materials import NotHere, folder_of
@@ -29,7 +30,7 @@ def check(hold: Hold, engine: EngineProcess) -> None:
         sentence = str(refusal)
         insist(hold, lambda: registry.refuse_model(model=model, reason=sentence))
         raise
-    except (NotHere, EngineDied) as trouble:
+    except (NotHere, NotNow, EngineDied) as trouble:
         sentence = str(trouble)
         insist(hold, lambda: registry.could_not_check_model(model=model, reason=sentence))
         raise

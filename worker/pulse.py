@@ -13,13 +13,14 @@ from pathlib import Path
 
 from django.db import Error, close_old_connections, connection
 
+from webapp.core.outage import Outage
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 
 LISTEN_EVERY = 0.25  # s: cancelling must take effect within a second
 RENEW_EVERY = 4.0  # s
 
-logger = logging.getLogger("drafthouse.worker")
+outage = Outage("the database", logging.getLogger("drafthouse.worker"), meanwhile="what the engine says waits")
 
 
 @dataclass
@@ -86,11 +87,14 @@ class Pulse:
                 self._hold = None
 
     def _run(self) -> None:
-        while not self._stop.wait(LISTEN_EVERY) or self._hold is not None:
+        wait_s = LISTEN_EVERY
+        while not self._stop.wait(wait_s) or self._hold is not None:
+            wait_s = LISTEN_EVERY
             try:
                 self._beat()
+                outage.ends()
             except Error as error:
-                logger.warning("The database does not answer (%s).", error)
+                wait_s = max(outage.begins(error), LISTEN_EVERY)
                 connection.close()
             with self._lock:
                 if self._hold and time.monotonic() - self._hold.renewed > jobs.LEASE.total_seconds():

@@ -14,6 +14,7 @@ import django
 from worker import leash
 
 if TYPE_CHECKING:
+    from webapp.core.outage import Outage
     from webapp.jobs.leases import Reaper
 
 EVERY = 2.0  # s
@@ -31,18 +32,20 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     from webapp.core import damage
+    from webapp.core.outage import Outage
     from webapp.jobs.leases import Reaper
 
     damage.look()
     reaper, rounds = Reaper(), 0
+    outage = Outage("the database", logger, meanwhile=f"the scheduler looks again every {EVERY:.0f} s")
     while not stop.is_set():
-        look(reaper, rounds)
+        look(reaper, rounds, outage)
         rounds += 1
         stop.wait(EVERY)
 
 
-def look(reaper: Reaper, rounds: int) -> None:
-    from django.db import Error, close_old_connections
+def look(reaper: Reaper, rounds: int, outage: Outage) -> None:
+    from django.db import Error, close_old_connections, connection
 
     from webapp.comparisons import figures
     from webapp.jobs import services as jobs
@@ -57,8 +60,10 @@ def look(reaper: Reaper, rounds: int) -> None:
         if rounds % SWEEP_FILES_EVERY == SWEEP_FILES_EVERY - 1:
             purge()
             uploads.sweep()
+        outage.ends()
     except Error as error:
-        logger.warning("The database does not answer (%s); the next look is in %.0f s.", error, EVERY)
+        outage.begins(error)
+        connection.close()
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ class Steps:
     def tell(self, step: Step) -> None:
         hold, (done, total) = self._hold, step.whole
         hold.progress(done, total)
+        if step.phase != self._phase:
+            insist(hold, lambda: jobs.reached(job=hold.job, place=f"the phase “{step.phase}”"))
         if step.phase != self._phase or step.numbers:
             self._phase = step.phase
             sentence = "" if step.numbers and step.done % EPOCHS_A_LINE else _sentence(step)

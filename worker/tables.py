@@ -15,6 +15,8 @@ from webapp.core.problems import Invalid
 from webapp.registry.prompt_sets import LARGEST_PROMPT_FILE, MOST_PROMPTS
 from worker import leash
 from worker.database import Stopped
+from worker.disk import NotNow
+from worker.evidence import Marks, how_it_ended, job_may_have_ended_it, marks
 from worker.reading_parquet import REFUSED
 
 MEMORY = 1 << 30  # bytes that reading a table may take
@@ -36,6 +38,7 @@ def rows(path: Path, name: str, may_go_on: Callable[[], bool], memory: int = MEM
     """Read to its end, or it raises Invalid with the number of the row that is wrong."""
     bounds = map(str, (MOST_PROMPTS, LARGEST_PROMPT_FILE, memory))
     command = [sys.executable, "-P", "-m", "worker.reading_parquet", str(path), *bounds]
+    before = marks()
     with (
         tempfile.TemporaryFile() as said,
         subprocess.Popen(
@@ -50,7 +53,7 @@ def rows(path: Path, name: str, may_go_on: Callable[[], bool], memory: int = MEM
             process.kill()
         if code:
             said.seek(0)
-            raise _refusal(name, code, said.read().decode(errors="replace"))
+            raise _refusal(name, code, said.read().decode(errors="replace"), before)
 
 
 class Lines:
@@ -64,7 +67,9 @@ class Lines:
         return self._stream.read(size)
 
 
-def _refusal(name: str, code: int, said: str) -> Invalid:
+def _refusal(name: str, code: int, said: str, before: Marks) -> Exception:
+    if not job_may_have_ended_it(code, before, marks()):
+        return NotNow(f"The process that read {name} was {how_it_ended(code)}.")
     if code == REFUSED:
         return Invalid(f"{name}, {said.splitlines()[-1]}", code="bad-table", hint=MEND)
     if code == -signal.SIGABRT or "MemoryError" in said:

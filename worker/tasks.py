@@ -30,5 +30,6 @@ def listen(app: Celery, hands: Hands, queue: str, name: str) -> None:
     warnings.simplefilter("ignore", SecurityWarning)  # the messages are empty JSON: root or not, nothing is unpickled
     warnings.simplefilter("ignore", CPendingDeprecationWarning)  # jobs go on without the broker, as they should
     app.conf.update(worker_hijack_root_logger=False, worker_redirect_stdouts=False)
+    app.conf.update(broker_connection_max_retries=None)  # a broker may be away for longer than a hundred tries
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel=WARNING")
     app.worker_main(["--quiet", "worker", "--pool=solo", f"--queues={queue}", f"--hostname={name}", *quiet])

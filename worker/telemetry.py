@@ -17,6 +17,7 @@ from webapp.jobs import telemetry as store
 from webapp.jobs.models import Job
 from worker import gauges, gpus
 from worker.gauges import Ticks
+from worker.pulse import outage
 
 EVERY = 1.0  # s
 
@@ -43,9 +44,11 @@ def _record(job: Job, engine_pid: Callable[[], int | None], stop: threading.Even
         is_over = stop.wait(EVERY)
         try:
             store.keep(job=job, values=gauge.read(engine_pid()))
-        except (Error, OSError) as error:
-            logger.warning("A reading of the machine is left out (%s).", error)
+        except Error as error:
+            outage.begins(error)  # this reading is left out
             connection.close()
+        except OSError as error:
+            logger.warning("A reading of the machine is left out (%s).", error)
     connection.close()
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+import redis
 
 from tests.launcher.up import until
 from worker import leash
-from worker.supervisor import children, valkey
+from worker.supervisor import children, probes, valkey
+from worker.supervisor.__main__ import broker_of
 from worker.supervisor.children import Child
+from worker.supervisor.probes import Probe
 
 DIE = (
     "import os, signal; print('before me:', repr(os.environ['DRAFTHOUSE_BEFORE']), flush=True); "
@@ -38,8 +46,8 @@ def heard(child: Child, capfd: pytest.CaptureFixture[str], words: str) -> str:
 
 def test_the_first_is_told_of_nobody_and_the_next_how_that_one_ended(capfd: pytest.CaptureFixture[str]) -> None:
     child = Child("one", [sys.executable, "-c", DIE])
-    said = heard(child, capfd, "before me: 'ended by SIGKILL'")
-    assert said.index("before me: ''") < said.index("before me: 'ended by SIGKILL'")
+    said = heard(child, capfd, "before me: '-9'")
+    assert said.index("before me: ''") < said.index("before me: '-9'")
 
 
 def test_what_a_child_writes_in_a_file_is_shown_when_it_ends(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -64,3 +72,82 @@ def test_the_broker_warns_in_its_log_and_not_in_the_terminal(tmp_path: Path) -> 
             server.terminate()
         assert server.communicate()[0] == ""
     assert (tmp_path / "valkey" / "valkey.log").exists()
+
+
+@pytest.fixture
+def deep(tmp_path: Path) -> Path:
+    """A data folder whose path is longer than a socket's may be."""
+    folder = tmp_path / ("deep" * 15) / ("deeper" * 15)
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def broker(deep: Path) -> Iterator[tuple[Child, redis.Redis]]:
+    made = valkey.broker(deep)
+    child = broker_of(made)
+    client = redis.Redis(unix_socket_path=str(made.socket), socket_timeout=2.0)
+    child.start()
+    until(lambda: answers(client), "the broker")
+    yield child, client
+    children.stop([child], 0)
+
+
+def answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+def test_the_brokers_socket_lies_in_the_data_folder_however_deep_that_is(deep: Path, broker) -> None:
+    assert (deep / "valkey" / "valkey.sock").is_socket()
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda child, socket: socket.unlink(),
+        lambda child, socket: (socket.unlink(), socket.write_text("")),
+        lambda child, socket: os.kill(child.process.pid, signal.SIGSTOP),
+    ],
+    ids=["its socket is deleted", "another file lies there", "it is paused"],
+)
+def test_a_broker_that_lives_but_does_not_answer_is_started_again_with_its_data(
+    deep: Path, broker, harm: Callable[[Child, Path], object]
+) -> None:
+    child, client = broker
+    client.set("kept", "1")
+    client.close()
+    before = child.process.pid
+    harm(child, deep / "valkey" / "valkey.sock")
+
+    def is_another() -> bool:
+        child.tend()
+        return child.is_running() and child.process.pid != before and answers(client)
+
+    until(is_another, "another broker")
+    assert client.get("kept") == b"1"
+
+
+def test_a_child_is_left_alone_while_it_answers_now_and_then(capfd: pytest.CaptureFixture[str]) -> None:
+    """Only misses in a row count."""
+    answered = iter([False, True, False, True, False, True, False, False])
+    child = Child("one", ["sleep", "1000"], probe=Probe(lambda pid: next(answered), every_s=0.01, misses=2))
+    child.start()
+    said = heard(child, capfd, "ended by SIGKILL")
+    assert "does not answer (2 times in a row) and is ended" in said
+    assert next(answered, None) is None
+
+
+def test_pages_that_refuse_are_well_and_pages_that_say_nothing_are_not() -> None:
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(400)
+
+    with HTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        probe = probes.of_web(f"http://127.0.0.1:{server.server_port}")
+        assert probe.is_well(0)
+        server.shutdown()
+    assert not probe.is_well(0)

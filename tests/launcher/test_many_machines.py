@@ -149,3 +149,19 @@ def test_a_worker_elsewhere_that_is_killed_costs_no_finished_sample(up: Up, addr
     assert (job["state"], job["worker"]) == ("succeeded", "near"), job["reason"]
     samples = up.call(f"samples/?comparison={made['id']}&limit=200", token)
     assert len({(s["run"], s["prompt"], s["repeat"]) for s in samples["results"]}) == samples["count"] == 40
+
+
+def test_the_first_start_waits_for_a_database_that_is_still_starting(tmp_path: Path) -> None:
+    server = Server.made(free_port())
+    env = {**os.environ, "DATABASE_URL": f"postgres://drafthouse@127.0.0.1:{server.port}/postgres", "REDIS_URL": ""}
+    env |= {"DRAFTHOUSE_DATA": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]
+    log = tmp_path / "said.txt"
+    try:
+        with log.open("w") as said, subprocess.Popen(command, env=env, stdout=said, stderr=said) as prepare:
+            until(lambda: "the database does not answer" in log.read_text(), "the start to notice")
+            server.start()
+            assert prepare.wait(DEADLINE) == 0, log.read_text()
+        assert "the database answers again" in log.read_text() and "/enter/" in log.read_text()
+    finally:
+        server.remove()

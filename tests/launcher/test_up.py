@@ -123,6 +123,29 @@ def test_a_flushed_broker_and_doubled_messages_cost_nothing(up: Up, order: tuple
     assert up.call(f"samples/?comparison={made['id']}", token)["count"] == 9
 
 
+@pytest.mark.parametrize("harm", ["deleted", "paused"])
+def test_a_broker_that_nobody_reaches_is_replaced_and_all_find_the_new_one(up: Up, order, harm: str) -> None:
+    """Pages, limits, scheduler and worker: a job is taken at once, and its page is told."""
+    token, body = order
+    before = up.pid_of("valkey-server")
+    assert before is not None
+    if harm == "deleted":
+        (up.data / "valkey" / "valkey.sock").unlink()
+    else:
+        os.kill(before, signal.SIGSTOP)
+    until(lambda: up.pid_of("valkey-server") not in (before, None), "another broker")
+    made = until(lambda: answered(up, "comparisons/", token, {**body, "limit": 1}), "pages that reach it")
+    job = f"jobs/{made['job']['id']}/"
+    until(lambda: up.patiently(job, token)["state"] == "succeeded", "the end of the job")
+
+
+def answered(up: Up, path: str, token: str, body: dict[str, Any]) -> Any:
+    try:
+        return up.call(path, token, body)
+    except OSError:
+        return None
+
+
 def test_a_killed_supervisor_leaves_no_orphans_and_its_folder_free(up: Up, order: tuple[str, dict[str, Any]]) -> None:
     token, body = order
     made = up.call("comparisons/", token, body)

@@ -93,13 +93,13 @@ class Up:
         env = {**self.env, "PYTHONPATH": str(ROOT)}
         return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.strip()
 
-    def call(self, path: str, token: str, body: dict[str, Any] | None = None) -> Any:
+    def call(self, path: str, token: str, body: dict[str, Any] | None = None, within: float = DEADLINE) -> Any:
         request = urllib.request.Request(
             f"{self.address}/api/v1/{path}",
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
+        with urllib.request.urlopen(request, timeout=within) as answer:
             return json.load(answer)
 
     def patiently(self, path: str, token: str) -> Any:

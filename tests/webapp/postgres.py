@@ -51,8 +51,16 @@ class Server:
 
     def stop(self) -> None:
         """As an administrator does it: whoever is connected is cut off."""
-        if (self.home / "data" / "postmaster.pid").exists():
+        if self.is_running:
             self._control("stop", "-m", "fast")
+
+    def crash(self) -> None:
+        """As if it were killed: nothing is written down, and it recovers when it starts."""
+        self._control("stop", "-m", "immediate")
+
+    @property
+    def is_running(self) -> bool:
+        return (self.home / "data" / "postmaster.pid").exists()
 
     def remove(self) -> None:
         self.stop()

@@ -37,18 +37,21 @@ def until(holds: Callable[[], Any], what: str) -> None:
         time.sleep(0.01)
 
 
+WHOLE = (Decoded, Step)
+
+
 class Stage(EngineProcess):
     """A real engine process that stands still at a chosen moment, so that what is to happen half-way does happen
     half-way, however fast or slow the machine is."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._left, self._deed = 0, None
+        self._left, self._deed, self._awaited = 0, None, WHOLE
 
-    def after(self, samples: int, deed: Callable[[], Any]) -> None:
-        """Stop it when so many more samples are decoded, or steps of a study done. When they are written down, do
-        the deed. It goes on when it is told to, or to cancel."""
-        self._left, self._deed = samples, deed
+    def after(self, samples: int, deed: Callable[[], Any], awaited: tuple[type[Report], ...] = WHOLE) -> None:
+        """Stop it when so many more samples are decoded, or steps of a study done, or other reports were heard. When
+        they are written down, do the deed. It goes on when it is told to, or to cancel."""
+        self._left, self._deed, self._awaited = samples, deed, awaited
 
     def go_on(self) -> None:
         with suppress(ProcessLookupError):  # it was killed, which the worker finds out on its own
@@ -71,8 +74,9 @@ class Stage(EngineProcess):
             return super().hear(timeout)
         self.go_on()
         report = super().hear(timeout)
-        os.kill(self.pid, signal.SIGSTOP)
-        if isinstance(report, (Decoded, Step)):
+        with suppress(ProcessLookupError):  # what it says was said before it was killed
+            os.kill(self.pid, signal.SIGSTOP)
+        if isinstance(report, self._awaited):
             self._left -= 1
         return report
 

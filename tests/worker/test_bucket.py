@@ -26,11 +26,13 @@ def test_weights_are_fetched_once_into_the_workers_cache(model, bucket, make_wor
     assert (folder / "model.safetensors").read_bytes() == checkpoints["draft"]["model.safetensors"]
 
 
-def test_a_bucket_that_does_not_answer_is_not_the_models_fault(model, make_worker, settings):
+def test_a_bucket_that_does_not_answer_is_waited_for(model, make_worker, settings):
+    """It is neither the model's fault nor the job's."""
     settings.S3_ENDPOINT = settings.S3_PUBLIC_ENDPOINT = "http://127.0.0.1:1"
     make_worker().look()
     model.refresh_from_db()
     job = Job.objects.get()
     assert model.state == "checking"
-    assert (job.state, job.attempt) == ("failed", job.attempt_limit)
+    assert (job.state, job.counted_ends) == ("queued", 0)
+    assert job.not_before is not None
     assert "The object store does not answer (EndpointConnectionError)" in job.reason

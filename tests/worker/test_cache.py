@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from worker.cache import Cache, NoRoom
+from worker.disk import NotNow
 
 ROOT = Path(__file__).parents[2]
 SIZE = 1000
@@ -127,6 +128,6 @@ def test_what_breaks_on_its_way_leaves_nothing(cache):
         fill(folder)
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with ExitStack() as using, pytest.raises(NoRoom, match="no room for it"):
+    with ExitStack() as using, pytest.raises(NotNow, match="no room for it"):
         cache.use("one", SIZE, full, using)
     assert list(cache.folder.iterdir()) == []

@@ -22,6 +22,7 @@ from tests.worker.conftest import DEADLINE
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import report
+from webapp.jobs import ends
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
 from worker.comparison_job import ComparisonJob
@@ -85,10 +86,29 @@ def test_an_engine_that_is_killed_costs_nothing_that_was_finished(launch, make_w
     assert finished() == Sample.objects.count() == 18
     assert all(is_whole(sample) for sample in Sample.objects.all())
     told = " ".join(JobEvent.objects.values_list("sentence", flat=True))
-    assert "ended by SIGKILL" in told
-    assert "decoded anew" in told or "No sample was at work" in told  # the signal may come between two samples
-    assert comparison.job.attempt == 1  # one death is no failed attempt
+    assert "ended by SIGKILL" in told and ends.OUTSIDE in told
+    assert (comparison.job.attempt, comparison.job.counted_ends) == (2, 0)
     assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
+
+
+def test_an_engine_that_is_killed_before_it_gets_anywhere_costs_only_time(launch, make_worker, engine):
+    """However often, and always at the same sample."""
+    comparison = launch(texts=1)
+    hands, kills = make_worker(), 0
+
+    def kill() -> None:
+        nonlocal kills
+        kills += 1
+        os.kill(engine.pid, signal.SIGKILL)
+        if kills < 5:
+            engine.after(1, kill, (Began,))
+
+    engine.after(1, kill, (Began,))
+    for _ in range(6):
+        make.waited()
+        hands.look()
+    assert (state(comparison), kills) == ("succeeded", 5), comparison.job.reason
+    assert finished() == Sample.objects.count() == 3
 
 
 def test_an_engine_that_hangs_is_ended_and_its_sample_decoded_anew(launch, make_worker, engine):
@@ -159,6 +179,7 @@ def test_a_lease_lost_to_another_stops_the_old_worker_and_the_next_does_only_the
     assert 2 <= len(kept) < 12 and not engine.is_busy
 
     lose()  # w2 never began
+    make.waited()
     make_worker("w3").look()
     assert state(comparison) == "succeeded", comparison.job.reason
     assert finished() == Sample.objects.count() == 12
@@ -254,9 +275,11 @@ def test_what_the_engine_says_for_a_job_that_was_put_down_is_never_taken_for_the
 
     engine.after(2, away)
     hands.look()
-    assert Job.objects.get().state == "running"
+    put_down = Job.objects.get()
     following = launch(texts=6, tokens=4)
     hands.look()
+    told = list(JobEvent.objects.filter(job=put_down).values_list("sentence", flat=True))
+    assert f"w1 could not reach the database for a while. {ends.OUTSIDE}" in told
     assert state(following) == "succeeded", following.job.reason
     samples = Sample.objects.filter(run__comparison=following)
     assert [len(sample.numbers["tokens"]) for sample in samples] == [4] * 18

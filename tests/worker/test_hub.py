@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -21,8 +23,9 @@ from webapp.registry import classifying
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
 from webapp.studies import services as studies
-from worker import hub, materials
+from worker import gauges, hub, materials
 from worker.database import Stopped
+from worker.disk import NotNow
 from worker.hub import Place
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -119,6 +122,24 @@ def test_a_download_that_hangs_is_cancelled(listening, tmp_path: Path):
     with pytest.raises(Stopped):
         hub.fetch(Place("some/model", COMMIT), tmp_path, until_called)
     until_called.callers[0].close()
+
+
+def test_a_download_that_somebody_kills_is_tried_again_later(listening, tmp_path: Path):
+    until_called = UntilCalled(listening)
+
+    def kill_once_called() -> bool:
+        if not until_called():
+            (fetching,) = [pid for pid in gauges.family(os.getpid()) if b"worker.fetching" in words(pid)]
+            os.kill(fetching, signal.SIGKILL)
+        return True
+
+    with pytest.raises(NotNow, match="was ended by SIGKILL"):
+        hub.fetch(Place("some/model", COMMIT), tmp_path, kill_once_called)
+    until_called.callers[0].close()
+
+
+def words(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def test_a_hub_that_is_not_there_is_told_in_words(listening, tmp_path: Path):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
 import zipfile
 
 import pytest
@@ -16,7 +18,8 @@ from webapp.registry import prompt_sets
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
 from webapp.uploads.reading import FileReader
-from worker import tables
+from worker import gauges, tables
+from worker.disk import NotNow
 
 TEXT = DataType.string()
 
@@ -125,3 +128,13 @@ def test_a_reader_that_wants_more_memory_than_it_may_have_dies_alone(tmp_path):
     told = pytest.raises(Invalid, match="more memory than a table may take")
     with told, tables.rows(table, "p.parquet", lambda: True, memory=200 << 20) as lines:
         lines.read(1)
+
+
+def test_a_reader_that_somebody_kills_is_not_the_files_fault(tmp_path):
+    table = tmp_path / "p.parquet"
+    table.write_bytes(parquet(text=(TEXT, ["x" * 1000] * 100_000)))
+    told = pytest.raises(NotNow, match="was ended by SIGKILL")
+    with told, tables.rows(table, "p.parquet", lambda: True) as lines:
+        lines.read(1)  # the rest does not fit into the pipe, so the reader waits
+        (reader,) = set(gauges.family(os.getpid())) - {os.getpid()}
+        os.kill(reader, signal.SIGKILL)

@@ -117,6 +117,15 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 else:
     DATABASES["default"].setdefault("CONN_MAX_AGE", 60)
     DATABASES["default"].setdefault("CONN_HEALTH_CHECKS", True)
+    # A server whose machine is gone answers nothing at all: an error after seconds, where TCP alone takes many minutes.
+    DATABASES["default"]["OPTIONS"] = {
+        "connect_timeout": 5,
+        "tcp_user_timeout": 20_000,  # ms
+        "keepalives_idle": 10,
+        "keepalives_interval": 3,
+        "keepalives_count": 3,
+        **DATABASES["default"].get("OPTIONS", {}),
+    }
     # What the web process changes of this: each request has a thread of its own there, so two hundred at once would be
     # two hundred connections, where PostgreSQL has a hundred for everybody. They share twenty and wait their turn.
     # Whoever gets none within 5 s is told that the database is away.
@@ -131,7 +140,11 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = environment.broker()
 BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)  # Celery's spelling of a Unix socket
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "OPTIONS": {"socket_timeout": 5},
+    }
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }

@@ -10,5 +10,6 @@ app.conf.update(
     accept_content=["json"],
     worker_prefetch_multiplier=1,
     broker_connection_retry_on_startup=True,
-    broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": None},
+    # Longer than a worker's wait for a message; a broker whose machine is gone must not hold anybody up for ever.
+    broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 30},
 )

@@ -52,7 +52,8 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
         # The route, never the path: paths of one-time links hold secrets.
         route = request.resolver_match.route if request.resolver_match else "(no route)"
         took_ms = (perf_counter_ns() - start) / 1e6
-        logger.info("%s /%s %s %.0fms %s", request.method, route, response.status_code, took_ms, name)
+        level = logging.DEBUG if route == "healthz" else logging.INFO  # asked all the time, by who watches over us
+        logger.log(level, "%s /%s %s %.0fms %s", request.method, route, response.status_code, took_ms, name)
         return response
 
     return middleware

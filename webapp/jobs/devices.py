@@ -43,7 +43,7 @@ def _is_somebody_before(job: Job, neighbours: list[Worker]) -> bool:
         return False
     older = Q(created__lt=job.created) & ~Q(team=job.team_id, priority__lt=job.priority)
     first = older | Q(team=job.team_id, priority__gt=job.priority)
-    waiting = _with_both().filter(first, state=State.QUEUED).exclude(queue__in=Pause.objects.values("queue"))
+    waiting = _with_both().due().filter(first).exclude(queue__in=Pause.objects.values("queue"))
     return any(set(idle) - busy - set(one.refusals) for one in waiting)
 
 

@@ -35,7 +35,7 @@ class Place:
 
 def next_job(queues: Sequence[str], worker: str) -> Job | None:
     """Locked where the database can, so that of two who look at once each gets another."""
-    waiting = Job.objects.waiting().filter(queue__in=queues).exclude(queue__in=Pause.objects.values("queue"))
+    waiting = Job.objects.due().filter(queue__in=queues).exclude(queue__in=Pause.objects.values("queue"))
     waiting = waiting.exclude(refusals__has_key=worker)
     teams = list(waiting.order_by().values_list("team_id", flat=True).distinct())
     if len(teams) > 1:
@@ -71,6 +71,8 @@ def place(job: Job) -> Place:
         return Place(position, f"{_ordinal(position)} in `{job.queue}`. {pause}")
     worker_count = len(Worker.objects.that_could(job))
     before = f"{job.reason} " if job.attempt else ""  # why it was given back
+    if job.not_before and (wait_s := (job.not_before - timezone.now()).total_seconds()) > 0:
+        return Place(position, f"{before}It is tried again in {_about(wait_s)}.", wait_s)
     if not worker_count:
         return Place(position, nobody_can(job) if job.refusals else f"{before}{_nobody_listens(job.queue)}")
     running = list(Job.objects.filter(state=State.RUNNING, queue=job.queue).exclude(pk=job.pk).order_by("started"))

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -57,6 +57,10 @@ class Jobs(Owned):
         """In the order in which those of one team will be claimed."""
         return self.filter(state=State.QUEUED).order_by("-priority", "created", "pk")
 
+    def due(self) -> Jobs:
+        """Those that wait and may be tried now."""
+        return self.waiting().filter(Q(not_before=None) | Q(not_before__lte=Now()))
+
 
 class Job(Noun):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="jobs")
@@ -66,9 +70,11 @@ class Job(Noun):
     title = models.CharField(max_length=200)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     priority = models.SmallIntegerField(default=USUAL_PRIORITY)
-    attempt = models.PositiveSmallIntegerField(default=0)
-    attempt_limit = models.PositiveSmallIntegerField(default=3)
-    spared = models.PositiveSmallIntegerField(default=0)  # attempts in a row that were ended from outside
+    attempt = models.PositiveIntegerField(default=0)
+    at = models.CharField(max_length=200, blank=True)  # the part under way: a sample, or a phase of a study
+    blamed = models.JSONField(default=list)  # the ends that count against it since it last got on: webapp/jobs/ends.py
+    setbacks = models.PositiveIntegerField(default=0)  # all ends since it last got on
+    not_before = models.DateTimeField(null=True)  # the next attempt, by the database's clock
     worker = models.CharField(max_length=120, blank=True)
     lease_until = models.DateTimeField(null=True)
     is_cancel_asked = models.BooleanField(default=False)
@@ -105,7 +111,6 @@ class Job(Noun):
             models.CheckConstraint(
                 condition=Q(priority__range=(LOWEST_PRIORITY, HIGHEST_PRIORITY)), name="job_priority_is_bounded"
             ),
-            models.CheckConstraint(condition=Q(attempt__lte=F("attempt_limit")), name="job_attempts_are_limited"),
         ]
 
     def __str__(self) -> str:
@@ -117,6 +122,11 @@ class Job(Noun):
         if self.started is None or done <= 0:
             return None
         return ((self.finished or timezone.now()) - self.started).total_seconds() / done
+
+    @property
+    def counted_ends(self) -> int:
+        """Attempts that ended in a way that the job itself can have caused, since it last got on."""
+        return len(self.blamed)
 
     @property
     def is_final(self) -> bool:
@@ -151,7 +161,7 @@ class Reading(models.Model):
     """What a worker's sensors said at one moment of a job: shares of cores, clocks, memory, temperature, GPUs."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="readings")
-    attempt = models.PositiveSmallIntegerField()
+    attempt = models.PositiveIntegerField()
     worker = models.CharField(max_length=120)
     at = models.DateTimeField(default=timezone.now)
     values = models.JSONField()
@@ -193,6 +203,7 @@ class Worker(models.Model):
     queues = models.JSONField(default=list)
     devices = models.JSONField(default=list)
     versions = models.JSONField(default=dict)
+    marks = models.JSONField(default=dict)  # of its machine's health when it was last seen: worker/evidence.py
     memory = models.BigIntegerField(null=True)  # bytes, where a draft of its queue has most; null: it does not say
     cached = models.JSONField(default=list)  # models that lie on its machine's disk, by the hash of what they hold
     started = models.DateTimeField(default=timezone.now)

@@ -10,8 +10,10 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from webapp.core.broker import app
+from webapp.core.outage import Outage
 
 logger = logging.getLogger("drafthouse.queue")
+_outage = Outage("the broker", logger, meanwhile="jobs wait in the database")
 LOOK = "drafthouse.look"  # the one task there is: "look into the database"; the worker declares it by this name
 
 
@@ -21,8 +23,9 @@ def nudge(queue: str) -> None:
         return
     try:
         app.send_task(LOOK, queue=queue, ignore_result=True, retry=False)
+        _outage.ends()
     except OperationalError as error:
-        logger.warning("the broker does not answer (%s); jobs wait until the scheduler nudges again", error)
+        _outage.begins(error)
 
 
 def nudge_again(queue: str) -> None:
@@ -35,7 +38,7 @@ def nudge_again(queue: str) -> None:
             channel: Any = connection.default_channel  # of Redis, which alone has a client
             is_there = channel.client.llen(queue) > 0
     except (OperationalError, RedisError) as error:
-        logger.warning("the broker does not answer (%s); jobs wait until it does", error)
+        _outage.begins(error)
     else:
         if not is_there:
             nudge(queue)

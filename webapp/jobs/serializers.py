@@ -26,7 +26,7 @@ class JobOut(Output):
     class Meta:
         model = Job
         fields = (
-            "id", "kind", "queue", "title", "state", "priority", "attempt", "attempt_limit", "worker", "reason",
+            "id", "kind", "queue", "title", "state", "priority", "attempt", "counted_ends", "worker", "reason",
             "is_cancel_asked", "done_count", "total_count", "created", "created_by", "started", "finished", "place",
         )  # fmt: skip
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -15,13 +14,11 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict
-from webapp.jobs import devices, line, log, priorities
+from webapp.jobs import devices, ends, line, log, priorities
 from webapp.jobs import queue as broker
 from webapp.jobs.models import FINAL, MOVES, USUAL_PRIORITY, Job, Kind, Queue, State, Worker
 
 LEASE = timedelta(seconds=20)
-TRIES = 3  # attempts that its own worker or engine ended, with no lasting part of the work done in between
-MOST_SPARED = 7  # ended from outside, on top of those: what brings down a whole machine must not do it for ever
 MOST_WAITING = 1000  # per team
 
 
@@ -89,8 +86,9 @@ def retry(*, job: Job, by: Actor) -> Job:
         State.QUEUED,
         f"Tried again by {by.user}.",
         attempt=0,
-        attempt_limit=TRIES,
-        spared=0,
+        blamed=[],
+        setbacks=0,
+        not_before=None,
         is_cancel_asked=False,
         refusals={},
         worker="",
@@ -123,6 +121,8 @@ def claim(*, worker: str, queues: Iterable[str]) -> Job | None:
             f"Attempt {job.attempt + 1}, on {worker}.",
             worker=worker,
             attempt=job.attempt + 1,
+            at="",
+            not_before=None,
             lease_until=timezone.now() + LEASE,
             started=timezone.now(),
             done_count=kept,
@@ -146,10 +146,14 @@ def renew(*, job: Job, done: int | None = None, total: int | None = None) -> boo
     return is_ours
 
 
-@transaction.atomic
+def reached(*, job: Job, place: str) -> None:
+    """Name the part that is under way from now on: ends are told apart by where they came."""
+    _ours(job).update(at=place[:200])
+
+
 def progressed(*, job: Job, done: int) -> bool:
-    """A lasting part of the work is done, so the tries begin anew: only attempts that get nowhere are counted."""
-    return bool(_ours(job).update(done_count=done, attempt_limit=job.attempt + TRIES, spared=0))
+    """A lasting part of the work is done, so the count of ends begins anew."""
+    return bool(_ours(job).update(done_count=done, blamed=[], setbacks=0))
 
 
 @transaction.atomic
@@ -187,65 +191,76 @@ def stop(*, job: Job) -> bool:
 
 
 @transaction.atomic
-def give_back(*, job: Job, reason: str) -> bool:
-    """This worker cannot go on; another may. After the last attempt the job fails for this reason."""
-    if job.attempt >= job.attempt_limit:
-        return _end(job, State.FAILED, _for_good(job, reason))
-    moved = _move(job, State.RUNNING, State.QUEUED, reason, attempt_now=job.attempt, worker="", lease_until=None)
-    if moved:
-        transaction.on_commit(lambda: broker.nudge(job.queue))
-    return moved
+def give_back(*, job: Job, reason: str, counts: bool, is_silence: bool = False) -> bool:
+    """This attempt has ended, and another may follow. `counts`: the job itself can have caused the end."""
+    held = _ours(job).select_for_update().first()
+    if held is None:
+        return False
+    blamed = [*held.blamed, ends.blame(held, is_silence=is_silence)] if counts else held.blamed
+    if counts and ends.are_enough(blamed):
+        return _end(job, State.FAILED, f"{reason} {ends.for_good(blamed)}")
+    wait = timedelta(seconds=ends.wait_s(held.setbacks + 1))
+    told = ends.counted(blamed) if counts else ends.OUTSIDE
+    later = {"blamed": blamed, "setbacks": held.setbacks + 1, "not_before": Now() + wait if wait else None}
+    return _requeue(job, f"{reason} {told}", **later)
 
 
 @transaction.atomic
 def refuse(*, job: Job, reason: str) -> bool:
     """This worker cannot do it at all. Another gets it; if there is none it fails, so that nobody waits in vain."""
     job.refusals = {**job.refusals, job.worker: reason}
-    if not _ours(job).update(refusals=job.refusals, attempt_limit=F("attempt_limit") + 1):  # that was no attempt
+    if not _ours(job).update(refusals=job.refusals):
         return False
-    job.refresh_from_db(fields=["attempt_limit"])
     others = [worker.name for worker in Worker.objects.that_could(job)]
     if not others:
         return _end(job, State.FAILED, line.nobody_can(job))
-    return give_back(job=job, reason=f"{job.worker} cannot do it: {reason} {_listed(others)} may be able to.")
+    return _requeue(job, f"{job.worker} cannot do it: {reason} {_listed(others)} may be able to.")
 
 
 @transaction.atomic
 def release(*, job: Job) -> bool:
-    """The worker goes home as it was told to; that is nobody's failure and costs no attempt."""
-    _ours(job).update(attempt_limit=F("attempt_limit") + 1)
-    job.refresh_from_db(fields=["attempt_limit"])
-    return give_back(job=job, reason=f"{job.worker} was stopped; what it had finished is kept.")
+    """The worker goes home as it was told to; that is nobody's failure."""
+    return _requeue(job, f"{job.worker} was stopped; what it had finished is kept.")
 
 
 def take_back_from_silent(*, job: Job) -> bool:
-    """Nobody knows what became of it. If the job brings machines down, it must not go through all of them."""
-    return _take_back(job, f"{job.worker} went silent.")
+    """Nobody knows what became of its worker. The end counts until that worker is there again and tells: a job that
+    brings machines down must not go through all of them."""
+    return _take_back(job, f"{job.worker} went silent.", counts=True, is_silence=True)
 
 
-def take_back(*, worker: str, ended: str, with_its_holder: bool = False) -> int:
-    """What a worker of this name held when it ended; it asks for this when it starts again. If it went down with what
-    had started it, no job is blamed for that. What it could not do then it may be able to do now."""
+def take_back(*, worker: str, ended: str, counts: bool) -> int:
+    """A worker is there again: give back what it held, and forget what it could not do; now it may be able to."""
     for job in Job.objects.filter(state=State.QUEUED, refusals__has_key=worker):
         del job.refusals[worker]
         job.save(update_fields=["refusals"])
+    if not counts:
+        _absolve(worker)
     held = Job.objects.filter(state=State.RUNNING, worker=worker)
-    return sum(_take_back(job, f"{worker} {ended} and has started again.", is_spared=with_its_holder) for job in held)
+    return sum(_take_back(job, f"{worker} {ended}", counts=counts) for job in held)
 
 
 @transaction.atomic
-def _take_back(job: Job, reason: str, *, is_spared: bool = False) -> bool:
+def _absolve(worker: str) -> None:
+    """Its silence turns out to be no job's doing."""
+    for job in Job.objects.filter(state__in=(State.QUEUED, State.RUNNING), setbacks__gt=0).select_for_update():
+        blamed = ends.without_silence_of(worker, job.blamed)
+        if len(blamed) < len(job.blamed):
+            Job.objects.filter(pk=job.pk).update(blamed=blamed)
+            log.tell(job, f"{worker} is there again. {ends.OUTSIDE}")
+            log.nudge(job.pk)
+
+
+@transaction.atomic
+def _take_back(job: Job, reason: str, *, counts: bool, is_silence: bool = False) -> bool:
     if job.is_cancel_asked:
         return _end(job, State.CANCELLED, f"Cancelled. {reason}")
-    if is_spared and job.spared < MOST_SPARED:
-        _ours(job).update(attempt_limit=F("attempt_limit") + 1, spared=F("spared") + 1)
-        job.refresh_from_db(fields=["attempt_limit"])
-    return give_back(job=job, reason=reason)
+    return give_back(job=job, reason=reason, counts=counts, is_silence=is_silence)
 
 
 def wake_workers() -> None:
     """Tell every queue in which something waits: for nudges that were lost, and for a broker that was flushed."""
-    for queue in Job.objects.filter(state=State.QUEUED).order_by().values_list("queue", flat=True).distinct():
+    for queue in Job.objects.due().order_by().values_list("queue", flat=True).distinct():
         broker.nudge_again(queue)
 
 
@@ -258,18 +273,12 @@ def announce(
     cached: Sequence[Any] = (),
     machine: str = "",
     memory: int | None = None,
+    marks: Mapping[str, Any] | None = None,
 ) -> None:
     """A worker says that it lives, where, what it can do, and which models need not be fetched for it."""
     told = {"machine": machine, "memory": memory, "queues": queues, "devices": devices, "versions": versions}
-    told["cached"] = list(cached)
+    told |= {"cached": list(cached), "marks": dict(marks or {})}
     Worker.objects.update_or_create(name=name, defaults={**told, "seen": Now()})
-
-
-def _for_good(job: Job, reason: str) -> str:
-    return (
-        f"{reason} That was attempt {job.attempt}, and too many in a row have finished nothing, so no other follows on "
-        "its own. What was finished before is kept: mend the reason, then try again."
-    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -283,6 +292,14 @@ def _ours(job: Job) -> Any:
 
 def _end(job: Job, state: State, reason: str) -> bool:
     return _move(job, State.RUNNING, state, reason, attempt_now=job.attempt, lease_until=None)
+
+
+def _requeue(job: Job, reason: str, **changes: Any) -> bool:
+    free = {"worker": "", "lease_until": None, **changes}
+    moved = _move(job, State.RUNNING, State.QUEUED, reason, attempt_now=job.attempt, **free)
+    if moved:
+        transaction.on_commit(lambda: broker.nudge(job.queue))
+    return moved
 
 
 def _move(

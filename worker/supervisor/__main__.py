@@ -17,14 +17,14 @@ from pathlib import Path
 from types import FrameType
 
 from worker import leash
-from worker.supervisor import children, port, valkey
+from worker.supervisor import children, port, probes, valkey
 from worker.supervisor.children import Child, say
 from worker.supervisor.data_folder import DataFolder, Taken
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = (sys.executable, "-P", "-m")
 GRACE = 3.0  # s; the broker is stopped after the others, and all within five seconds
-UNTIL_READY = 60.0  # s
+UNTIL_READY = 300.0  # s; on a crowded machine a web process alone takes more than a minute
 
 
 def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
@@ -57,10 +57,15 @@ class Supervisor:
         host, number = listener.getsockname()[:2]
         seen_as = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
         self.address = f"http://{seen_as}:{number}"
-        self.broker = [Child("valkey", broker.command, log=broker.log)] if broker.command else []
+        self.broker = [broker_of(broker)] if broker.command else []
         self.others = [
-            Child("web", [*MODULE, "worker.supervisor.web", str(listener.fileno())], pass_fds=(listener.fileno(),)),
-            Child("scheduler", [*MODULE, "worker.scheduler"]),
+            Child(
+                "web",
+                [*MODULE, "worker.supervisor.web", str(listener.fileno())],
+                pass_fds=(listener.fileno(),),
+                probe=probes.of_web(self.address),
+            ),
+            Child("scheduler", [*MODULE, "worker.scheduler"], probe=probes.of_others()),
             *(worker("cpu", number) for number in range(1, cpu_workers + 1)),
             *(worker("gpu", number, gpu) for number, gpu in enumerate(gpus(), 1)),
         ]
@@ -114,11 +119,17 @@ class Supervisor:
                 child.signal(signal.SIGKILL)
 
 
+def broker_of(broker: valkey.Broker) -> Child:
+    assert broker.command is not None and broker.socket is not None
+    return Child("valkey", broker.command, log=broker.log, probe=probes.of_broker(broker.socket))
+
+
 def worker(queue: str, number: int, gpu: str | None = None) -> Child:
     name = f"{queue}-{number}"
     command = [*MODULE, "worker", "--queue", queue, "--name", f"{name}@{socket.gethostname()}"]
     # Counted as the driver's tool counts them, which is not CUDA's own way.
-    return Child(name, command, env={"CUDA_VISIBLE_DEVICES": gpu or "", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
+    env = {"CUDA_VISIBLE_DEVICES": gpu or "", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    return Child(name, command, env=env, probe=probes.of_others())
 
 
 def gpus() -> list[str]:

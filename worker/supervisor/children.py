@@ -14,9 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from worker import leash
+from worker.evidence import how_it_ended
+from worker.supervisor.probes import Probe
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # s, between an end and the next start
 LAST_WORDS = 10  # lines of a log
+TIME_TO_START = 60.0  # s until the first answer; a crowded machine takes its time
+LOOK_EVERY = 0.2  # s, at whether it has started
 STEADY = 10.0  # s; who ran this long begins with the first pause again
 
 
@@ -33,11 +37,12 @@ class Child:
     env: Mapping[str, str] = field(default_factory=dict)
     pass_fds: tuple[int, ...] = ()
     log: Path | None = None  # where it writes instead of to us; shown when it ends by itself
+    probe: Probe | None = None
     process: subprocess.Popen[str] | None = None
     _pause: float = FIRST_PAUSE
     _started: float = 0.0
     _next_start: float = 0.0
-    _ended: str = ""  # how it did so last
+    _code: int | None = None  # with which it ended last
     _told: int = 0  # bytes of its log that were there when it began
 
     def start(self) -> None:
@@ -46,7 +51,12 @@ class Child:
         self._told = self.log.stat().st_size if self.log and self.log.exists() else 0
         self.process = subprocess.Popen(
             self.command,
-            env={**leash.held(), **self.env, leash.BEFORE: self._ended, "PYTHONUNBUFFERED": "1"},
+            env={
+                **leash.held(),
+                **self.env,
+                leash.BEFORE: "" if self._code is None else str(self._code),
+                "PYTHONUNBUFFERED": "1",
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -56,6 +66,8 @@ class Child:
             start_new_session=True,  # Ctrl-C reaches the supervisor alone, which stops the others in order
         )
         threading.Thread(target=self._relay, args=(self.process,), daemon=True).start()
+        if self.probe is not None:
+            threading.Thread(target=self._watch, args=(self.process, self.probe), daemon=True).start()
 
     def tend(self) -> None:
         """Start it again if it has ended: at once the first time, later and later if it goes on ending."""
@@ -66,10 +78,10 @@ class Child:
         elif self.process.poll() is not None:
             if now - self._started > STEADY:
                 self._pause = FIRST_PAUSE
-            self._ended = _how_it_ended(self.process.returncode)
+            self._code = self.process.returncode
             for line in self._logged()[-LAST_WORDS:]:
                 say(self.name, line)
-            say(self.name, f"{self._ended}; starts again in {self._pause:.1f} s")
+            say(self.name, f"{how_it_ended(self._code)}; starts again in {self._pause:.1f} s")
             self.process, self._next_start = None, now + self._pause
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
@@ -87,6 +99,21 @@ class Child:
         if self.process is not None and self.process.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, number)
+
+    def _watch(self, process: subprocess.Popen[str], probe: Probe) -> None:
+        """End it when it lives and does not answer, whatever keeps it from that; `tend` starts it again."""
+        deadline = time.monotonic() + TIME_TO_START
+        while time.monotonic() < deadline and not probe.is_well(process.pid):
+            time.sleep(LOOK_EVERY)
+        misses = 0
+        while misses < probe.misses:
+            time.sleep(probe.every_s)
+            if process.poll() is not None:
+                return
+            misses = 0 if probe.is_well(process.pid) else misses + 1
+        say(self.name, f"does not answer ({misses} times in a row) and is ended")
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
     def _relay(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
@@ -107,9 +134,3 @@ def stop(children: Sequence[Child], grace: float) -> None:
     for child in children:
         if child.process is not None:
             child.process.wait()
-
-
-def _how_it_ended(code: int) -> str:
-    if code < 0:
-        return f"ended by {signal.Signals(-code).name}"
-    return f"ended with exit code {code}"

@@ -8,8 +8,10 @@ yet: what a container prints is kept in a log, which more people read than may s
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import django
 
 from worker import leash
 
+UNTIL_DATABASE = 60.0  # s
 UNUSED = ["redoc"]  # another reader of the schema, which comes with the one we have and is the larger half
 
 
@@ -34,8 +37,9 @@ def main(demo: bool, link: bool) -> None:
     if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # before SQLite makes it, for everybody to read
         Path(settings.DATABASES["default"]["NAME"]).touch(mode=modes.FILE)
 
-    damage.look()
     with damage.refused():
+        wait_for_database()
+        damage.look()
         call_command("migrate", verbosity=0, interactive=False)
         collect_static()
         starter.load()
@@ -49,6 +53,24 @@ def _is_first_time() -> bool:
     from webapp.accounts.models import User
 
     return sys.stdout.isatty() and not User.objects.exclude(last_login=None).exists()
+
+
+def wait_for_database() -> None:
+    """It may be starting too."""
+    from django.db import OperationalError, connection
+
+    from webapp.core.outage import Outage
+
+    outage = Outage("the database", logging.getLogger("drafthouse.prepare"), meanwhile="the start waits")
+    deadline = time.monotonic() + UNTIL_DATABASE
+    while True:
+        try:
+            connection.ensure_connection()
+            return outage.ends()
+        except OperationalError as error:
+            if time.monotonic() > deadline:
+                sys.exit(f"The database did not answer within {UNTIL_DATABASE:.0f} s ({error}). Check DATABASE_URL.")
+            time.sleep(outage.begins(error))
 
 
 def collect_static() -> None:

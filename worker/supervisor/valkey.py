@@ -3,11 +3,11 @@ on a private Unix socket with TCP off."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +19,7 @@ LONGEST_SOCKET_PATH = 100  # the system allows 104 to 108 bytes
 class Broker:
     url: str
     command: tuple[str, ...] | None  # None: it is not ours to start
+    socket: Path | None = None
     log: Path | None = None  # what it thinks of the machine is for who looks, not for the terminal
 
 
@@ -46,7 +47,7 @@ def broker(data: Path) -> Broker:
         "logfile": str(log),
     }
     flags = [word for name, value in settings.items() for word in (f"--{name}", value)]
-    return Broker(f"unix://{socket}", (sys.executable, "-P", "-m", "worker.leash", server, *flags), log)
+    return Broker(f"unix://{socket}", (sys.executable, "-P", "-m", "worker.leash", server, *flags), socket, log)
 
 
 def _packaged() -> str:
@@ -62,7 +63,13 @@ def _packaged() -> str:
 
 
 def _short(socket: Path) -> Path:
-    """A deep data folder would make a path that no socket can have."""
+    """A name of the same file that a socket may have, where a deep data folder makes the path too long."""
     if len(os.fsencode(socket)) < LONGEST_SOCKET_PATH:
         return socket
-    return Path(tempfile.mkdtemp(prefix="drafthouse-")) / "valkey.sock"
+    if Path("/proc/self/fd").exists():
+        folder = os.open(socket.parent, os.O_RDONLY)  # open as long as the supervisor lives
+        return Path(f"/proc/{os.getpid()}/fd/{folder}") / socket.name
+    name = hashlib.sha256(os.fsencode(socket)).hexdigest()[:16]
+    short = Path.home() / ".drafthouse" / name  # cleaners of temporary folders do not come here
+    short.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return short / socket.name

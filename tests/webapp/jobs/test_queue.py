@@ -27,11 +27,6 @@ def claim(worker="w1"):
     return services.claim(worker=worker, queues=["cpu"])
 
 
-def ends(worker="w1", ended="was ended by SIGKILL", **how):
-    """Its process ends while it holds a job, and it starts again."""
-    return services.take_back(worker=worker, ended=ended, **how)
-
-
 def test_jobs_are_claimed_by_priority_then_by_age(world):
     for title, priority in (("first", 0), ("second", 0), ("urgent", 5)):
         enqueue(world, title, priority=priority)
@@ -99,58 +94,6 @@ def test_the_same_worker_that_lost_and_regained_a_job_cannot_write_for_its_first
     assert not services.fail(job=old, reason="late")
 
 
-def test_after_the_last_attempt_a_job_fails_and_says_why(world):
-    enqueue(world)
-    for _ in range(3):
-        claim()
-        make.silence()
-    job = Job.objects.get()
-    assert job.state == "failed"
-    assert job.reason.startswith("w1 went silent. That was attempt 3, and too many in a row have finished nothing")
-
-
-def test_a_worker_that_went_down_with_its_supervisor_costs_its_job_no_attempt(world):
-    """Neither then nor later: it is still three of the job's own that it takes."""
-    enqueue(world)
-    for _ in range(4):
-        claim()
-        ends(ended="went down with its supervisor", with_its_holder=True)
-    assert Job.objects.get().state == "queued"
-    for state in ("queued", "queued", "failed"):
-        claim()
-        ends()
-        assert Job.objects.get().state == state
-    assert Job.objects.get().reason.startswith("w1 was ended by SIGKILL and has started again.")
-
-
-def test_what_brings_down_everything_again_and_again_is_not_begun_for_ever(world):
-    enqueue(world)
-    attempts = 0
-    while attempts < 20 and claim():
-        attempts += 1
-        ends(with_its_holder=True)
-    assert (Job.objects.get().state, attempts) == ("failed", services.TRIES + services.MOST_SPARED)
-
-
-def test_work_that_lasts_makes_a_job_s_record_clean(world):
-    enqueue(world)
-    for done in range(1, services.MOST_SPARED + services.TRIES + 2):
-        services.progressed(job=claim(), done=done)
-        ends(with_its_holder=True)
-    assert Job.objects.get().state == "queued"
-
-
-def test_a_worker_that_goes_home_wipes_nothing_off_a_job_s_record(world):
-    enqueue(world)
-    for _ in range(2):
-        claim()
-        ends()
-    services.release(job=claim())
-    claim()
-    ends()
-    assert Job.objects.get().state == "failed"
-
-
 def test_cancel_is_immediate_while_waiting_and_a_request_while_running(world):
     waiting = enqueue(world)
     assert services.cancel(job=waiting, by=world.actor(world.bob)).state == "cancelled"
@@ -192,7 +135,6 @@ def test_no_final_state_leads_anywhere_but_back_to_the_queue():
         {"state": "running"},  # without a lease
         {"state": "succeeded"},  # without an end
         {"lease_until": timezone.now()},  # a lease on a job that waits
-        {"attempt": 4},
         {"priority": 99},
     ],
 )
@@ -248,29 +190,12 @@ def test_racing_workers_never_get_the_same_job():
     assert len(claimed) >= 40 and len(set(claimed)) == len(claimed) == 40
 
 
-def test_attempts_that_get_somewhere_are_not_counted(world):
-    enqueue(world)
-    for done in range(1, 6):
-        job = claim()
-        assert services.progressed(job=job, done=done)
-        make.silence()
-    job = Job.objects.get()
-    assert (job.state, job.attempt, job.done_count) == ("queued", 5, 5)
-
-
-def test_a_worker_that_is_told_to_stop_gives_its_job_back_at_no_cost(world):
-    enqueue(world)
-    for _ in range(4):
-        assert services.release(job=claim())
-    assert Job.objects.get().state == "queued"
-
-
 def test_a_worker_that_starts_again_takes_back_what_it_held(world):
     enqueue(world, "mine")
     enqueue(world, "theirs")
     claim("w1")
     claim("w2")
-    assert ends("w1") == 1
+    assert services.take_back(worker="w1", ended="was ended.", counts=False) == 1
     assert dict(Job.objects.values_list("title", "state")) == {"mine": "queued", "theirs": "running"}
     assert claim("w1").title == "mine"
 
@@ -363,6 +288,7 @@ def test_a_job_that_is_taken_up_again_begins_its_time_anew(world):
     assert again.started > timezone.now() - timedelta(seconds=1000)
     Job.objects.filter(pk=job.pk).update(kind=Kind.TRAINING)
     make.silence()
+    make.waited()
     assert claim("w1").done_count == 0, "a training begins anew"
 
 

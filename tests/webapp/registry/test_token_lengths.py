@@ -60,7 +60,7 @@ def test_a_cancelled_count_may_be_asked_for_again(world, asked):
 def test_a_worker_that_lost_its_lease_writes_nothing(world, asked):
     count(world, asked)
     job = jobs.claim(worker="w1", queues=["cpu"])
-    jobs.give_back(job=job, reason="gone")
+    jobs.give_back(job=job, reason="gone", counts=False)
     with pytest.raises(Conflict):
         lengths.counted(job=job, lengths=[1], contexts=(64, 32))
     assert TokenLengths.objects.get().document is None

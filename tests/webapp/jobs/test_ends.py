@@ -1,0 +1,156 @@
+"""Ends of attempts: which of them count against a job, and how long the next attempt waits
+(docs/decisions/0028-which-attempts-count.md)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.webapp import make
+from webapp.jobs import ends, line, services
+from webapp.jobs.leases import Reaper
+from webapp.jobs.models import Job, JobEvent, Kind, Queue, State
+
+
+@pytest.fixture
+def job(world) -> Job:
+    return services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title="one", by=world.actor(world.alice))
+
+
+def claim(worker="w1") -> Job:
+    make.waited()
+    claimed = services.claim(worker=worker, queues=["cpu"])
+    assert claimed is not None
+    return claimed
+
+
+def end(*, counts: bool, at: str = "", worker: str = "w1") -> str:
+    """An attempt that ends at this place; the state of the job afterwards."""
+    claimed = claim(worker)
+    if at:
+        services.reached(job=claimed, place=at)
+    services.give_back(job=claimed, reason="It ended.", counts=counts)
+    return Job.objects.get().state
+
+
+def log() -> list[str]:
+    return list(JobEvent.objects.order_by("seq").values_list("sentence", flat=True))
+
+
+def test_ends_from_outside_never_add_up(job):
+    for _ in range(50):
+        assert end(counts=False) == "queued"
+    job.refresh_from_db()
+    assert (job.attempt, job.counted_ends) == (50, 0)
+    assert log()[-1] == f"It ended. {ends.OUTSIDE}"
+
+
+def test_the_third_end_that_the_job_can_have_caused_at_one_place_is_the_last(job):
+    assert end(counts=True, at="static:3 on prompt 4") == "queued"
+    assert log()[-1] == "It ended. This counts against the job: 1 of 3 at static:3 on prompt 4."
+    assert end(counts=False, at="static:3 on prompt 4") == "queued"
+    assert end(counts=True, at="static:3 on prompt 4") == "queued"
+    assert end(counts=True, at="static:3 on prompt 4") == "failed"
+    job.refresh_from_db()
+    assert job.reason.startswith(
+        "It ended. The job ended 3 times like this at static:3 on prompt 4 and got nothing done"
+    )
+
+
+def test_ends_at_different_places_do_not_add_up(job):
+    for at in ("a", "b", "a", "c", "b", "c"):
+        assert end(counts=True, at=at) == "queued"
+    assert end(counts=True, at="b") == "failed"
+
+
+def test_a_job_that_ends_somewhere_else_each_time_is_not_tried_for_ever(job):
+    states = [end(counts=True, at=str(number)) for number in range(ends.ANYWHERE)]
+    assert states == ["queued"] * (ends.ANYWHERE - 1) + ["failed"]
+    assert "at several places" in Job.objects.get().reason
+
+
+def test_progress_begins_the_count_anew(job):
+    for done in range(1, 6):
+        assert end(counts=True) == "queued"
+        claimed = claim()
+        assert services.progressed(job=claimed, done=done)
+        services.give_back(job=claimed, reason="It ended.", counts=True)
+    job.refresh_from_db()
+    assert (job.state, job.counted_ends, job.setbacks, job.done_count) == ("queued", 1, 1, 5)
+
+
+def test_each_attempt_in_a_storm_waits_longer_than_the_one_before(job):
+    waits = []
+    for _ in range(10):
+        end(counts=False)
+        job.refresh_from_db()
+        waits.append(ends.wait_s(job.setbacks))
+    assert waits == [0, 1, 2, 4, 8, 16, 32, 64, 120, 120]
+    assert job.not_before is not None
+    assert services.claim(worker="w1", queues=["cpu"]) is None
+    assert "It is tried again in about 2 min." in line.place(job).reason
+    make.waited()
+    assert services.claim(worker="w1", queues=["cpu"]) == job
+
+
+def test_a_job_that_waits_for_its_next_attempt_holds_nobody_up(job, world):
+    for _ in range(3):
+        end(counts=False)
+    other = services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title="two", by=world.actor(world.alice))
+    assert services.claim(worker="w1", queues=["cpu"]) == other
+
+
+def test_trying_again_by_hand_begins_at_once_and_with_a_clean_record(job, world):
+    for _ in range(3):
+        end(counts=True)
+    services.retry(job=Job.objects.get(), by=world.actor(world.alice))
+    job.refresh_from_db()
+    assert (job.counted_ends, job.setbacks, job.not_before) == (0, 0, None)
+
+
+def test_a_worker_that_goes_home_changes_no_count(job):
+    end(counts=True)
+    end(counts=True)
+    for _ in range(4):
+        assert services.release(job=claim())
+    assert end(counts=True) == "failed"
+
+
+def test_silence_counts_until_the_worker_is_there_again_and_tells(job):
+    for _ in range(2):
+        claim()
+        make.silence()
+    job.refresh_from_db()
+    assert job.counted_ends == 2 and "This counts against the job: 2 of 3 at its start." in job.reason
+    services.take_back(worker="w2", ended="was ended.", counts=False)
+    assert Job.objects.get().counted_ends == 2, "it knows nothing of w1"
+    services.take_back(worker="w1", ended="was ended.", counts=False)
+    assert Job.objects.get().counted_ends == 0
+    assert log()[-1] == f"w1 is there again. {ends.OUTSIDE}"
+
+
+def test_a_worker_that_may_have_been_ended_by_its_job_does_not_excuse_its_silence(job):
+    claim()
+    make.silence()
+    services.take_back(worker="w1", ended="was ended by SIGSEGV.", counts=True)
+    assert Job.objects.get().counted_ends == 1
+
+
+def test_what_brings_down_one_machine_after_the_other_does_not_get_them_all(job):
+    for worker in ("w1", "w2", "w3"):
+        claim(worker)
+        make.silence()
+    assert Job.objects.get().state == "failed"
+
+
+def test_after_an_outage_of_the_database_every_worker_has_time_to_renew(job):
+    """While it is away nobody can renew, and the reaper cannot look."""
+    claimed = claim()
+    now = 0.0
+    reaper = Reaper(clock=lambda: now)
+    reaper.look()
+    now += 3600
+    assert reaper.look() == 0
+    services.renew(job=claimed)
+    now += 9
+    assert reaper.look() == 0
+    assert Job.objects.get().state == State.RUNNING

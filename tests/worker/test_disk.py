@@ -1,0 +1,31 @@
+"""A full disk puts a job back until there is room; it fails no job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from webapp.jobs.models import Job, Kind
+from worker import hands
+from worker.disk import tells_of_full_disk
+
+FULL = Path("/dev/full")
+pytestmark = pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+
+
+def test_a_job_that_meets_a_full_disk_is_put_back_and_tried_again(launch, make_worker, monkeypatch):
+    monkeypatch.setitem(hands.WORK, Kind.COMPARISON, lambda hold, engine: FULL.write_text("no room"))
+    launch()
+    make_worker("w1").look()
+    job = Job.objects.get()
+    assert job.state == "queued" and job.not_before is not None
+    assert job.counted_ends == 0
+    assert "w1: The disk of its machine is full. Make room there" in job.reason
+
+
+def test_an_engine_that_tells_of_a_full_disk_in_words_is_understood():
+    with pytest.raises(OSError) as caught:
+        FULL.write_text("no room")
+    assert tells_of_full_disk(f"The engine met an error of its own: OSError: {caught.value}")
+    assert not tells_of_full_disk("The engine met an error of its own: OSError: [Errno 5] Input/output error")

@@ -1,0 +1,85 @@
+"""Whether a job can have ended a process: read from how that ended and from what the machine counted meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from worker import evidence, gauges
+from worker.evidence import Marks, job_may_have_ended_it
+from worker.leash import ROOT
+
+QUIET = Marks("boot-1", oom_kills=2)
+
+
+@pytest.mark.parametrize(
+    ("code", "now", "may_have"),
+    [
+        (-signal.SIGKILL, QUIET, False),
+        (-signal.SIGTERM, QUIET, False),
+        (0, QUIET, False),
+        (None, QUIET, False),
+        (-signal.SIGKILL, Marks("boot-1", oom_kills=3), True),
+        (None, Marks("boot-1", oom_kills=3), True),
+        (0, Marks("boot-1", oom_kills=3), False),
+        (-signal.SIGSEGV, QUIET, True),
+        (-signal.SIGABRT, QUIET, True),
+        (1, QUIET, True),
+        (None, Marks("boot-2", oom_kills=0), True),
+        (-signal.SIGKILL, Marks("boot-1", oom_kills=None), True),
+    ],
+    ids=[
+        "killed, and memory was there",
+        "told to go",
+        "went home",
+        "nobody saw it",
+        "killed for lack of memory",
+        "nobody saw it, and memory ran out",
+        "went home while memory ran out",
+        "crashed",
+        "gave up",
+        "an error",
+        "the machine went down",
+        "killed where nobody counts",
+    ],
+)
+def test_only_what_the_job_can_have_caused_may_be_its_doing(code, now, may_have):
+    assert job_may_have_ended_it(code, QUIET, now) is may_have
+
+
+def test_a_kill_while_memory_was_short_may_be_the_jobs_doing():
+    assert job_may_have_ended_it(-signal.SIGKILL, Marks("boot-1", 2, is_short=True), QUIET)
+
+
+def test_the_marks_of_this_machine_stay_the_same_while_nothing_happens_to_it():
+    before = evidence.marks()
+    assert Marks.from_dict(before.to_dict()) == before
+    assert not job_may_have_ended_it(-signal.SIGKILL, before, evidence.marks()) or before.oom_kills is None
+
+
+def test_a_stopped_process_is_seen_to_be_stopped():
+    with subprocess.Popen(["sleep", "60"]) as process:
+        assert not gauges.is_stopped(process.pid)
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+        assert gauges.is_stopped(process.pid) or not gauges.boot()
+        process.kill()
+
+
+def test_a_process_that_crashes_leaves_a_note_for_the_next_and_one_that_is_killed_does_not(tmp_path):
+    def left_after(deed: str) -> str:
+        """What the next process finds."""
+        path = tmp_path / "w1.crash"
+        begin = (
+            "import os, pathlib, sys; from worker.evidence import CrashNote; n = CrashNote(pathlib.Path(sys.argv[1]))"
+        )
+        for code in (f"{begin}; {deed}", f"{begin}; print(n.left)"):
+            done = subprocess.run([sys.executable, "-c", code, path], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        return done.stdout.strip()
+
+    assert "Fatal Python error: Aborted" in left_after("os.abort()")
+    assert left_after("os.kill(os.getpid(), 9)") == ""

@@ -1,0 +1,62 @@
+"""Questions by which the supervisor tells whether a child still does its work. A process may live and answer nobody."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
+
+from worker import gauges
+
+BROKER_TIMEOUT = 2.0  # s
+WEB_TIMEOUT = 5.0  # s
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Asked every so many seconds. After so many misses in a row the child is ended, and then started again."""
+
+    is_well: Callable[[int], bool]  # by the child's process id
+    every_s: float
+    misses: int
+
+
+def of_broker(path: Path) -> Probe:
+    """As clients connect: by the socket's path, which may be gone while the process lives."""
+    return Probe(lambda pid: _broker_answers(str(path)), every_s=2.0, misses=2)
+
+
+def of_web(address: str) -> Probe:
+    """A minute of patience: pages that are only slow must not be ended for that."""
+    return Probe(lambda pid: _web_answers(urlsplit(address)), every_s=10.0, misses=6)
+
+
+def of_others() -> Probe:
+    """Nobody asks scheduler and workers anything, so what can be seen is whether somebody has paused them."""
+    return Probe(lambda pid: not gauges.is_stopped(pid), every_s=10.0, misses=6)
+
+
+def _broker_answers(path: str) -> bool:
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.settimeout(BROKER_TIMEOUT)
+            line.connect(path)
+            line.sendall(b"PING\r\n")
+            return bool(line.recv(64))  # one that loads its data says so
+    except OSError:
+        return False
+
+
+def _web_answers(address: SplitResult) -> bool:
+    """A refusal is an answer too. No proxy of the environment is asked."""
+    line = HTTPConnection(address.hostname or "localhost", address.port, timeout=WEB_TIMEOUT)
+    try:
+        line.request("GET", "/healthz")
+        return line.getresponse().status > 0
+    except (OSError, HTTPException):
+        return False
+    finally:
+        line.close()
