@@ -20,6 +20,8 @@ from decoding.model_folder import ModelFolder, inspect
 from decoding.transformers_runner import TransformersRunner
 
 GIB = 1024**3
+MOST_PER_PARAMETER = 2  # parameters that a config describes for each that is stored: tied ones are stored once
+MOST_PER_BYTE = 8  # parameters in a byte of quantized weights
 LEAST_CONTEXT = 512  # with less room than this a model is no use, and out of memory is the honest answer
 
 
@@ -93,12 +95,14 @@ def tokenizer_of(facts: ModelFolder) -> Tokenizer:
 
 def _model(facts: ModelFolder, dtype: str, device: torch.device) -> Any:
     try:
-        model = transformers.AutoModelForCausalLM.from_pretrained(
+        _check_size(facts)
+        model, found = transformers.AutoModelForCausalLM.from_pretrained(
             facts.path,
             dtype=_dtype(facts, dtype, device),
             use_safetensors=True,
             trust_remote_code=False,
             local_files_only=True,
+            output_loading_info=True,
         )
     except torch.OutOfMemoryError:
         raise
@@ -107,7 +111,26 @@ def _model(facts: ModelFolder, dtype: str, device: torch.device) -> Any:
             f"transformers {transformers.__version__} cannot load {facts.path}, a {facts.family}: {_first_line(error)} "
             "Only architectures that transformers itself knows are run, never code that comes with a model."
         ) from None
+    if missing := sorted(map(str, found["missing_keys"])):
+        raise BadCheckpoint(
+            f"{facts.path} lacks {len(missing)} of the tensors that its config.json asks for, {missing[0]} first, and "
+            "random numbers would take their place. Config and weights belong to different models, or a file was not "
+            "copied."
+        )
     return model.to(device).eval()
+
+
+def _check_size(facts: ModelFolder) -> None:
+    """Refuse a config that describes a much larger model than the weights hold, before any memory is taken for it."""
+    config = transformers.AutoConfig.from_pretrained(facts.path, trust_remote_code=False, local_files_only=True)
+    with torch.device("meta"):
+        described = transformers.AutoModelForCausalLM.from_config(config, trust_remote_code=False).num_parameters()
+    most = MOST_PER_BYTE * facts.weight_bytes if facts.is_quantized else MOST_PER_PARAMETER * facts.parameters
+    if described > most:
+        raise BadCheckpoint(
+            f"The config.json of {facts.path} describes a model of {described:,} parameters, and its weights hold "
+            f"{facts.parameters:,}. Config and weights belong to different models, or a file was not copied."
+        )
 
 
 def _dtype(facts: ModelFolder, asked: str, device: torch.device) -> torch.dtype:
@@ -116,9 +139,11 @@ def _dtype(facts: ModelFolder, asked: str, device: torch.device) -> torch.dtype:
     return torch.float16 if asked == "float16" else torch.bfloat16 if asked == "bfloat16" else torch.float32
 
 
-def context_that_fits(facts: ModelFolder, dtype: str, device: torch.device, asked: int | None) -> int | None:
-    """How long a text may be so that weights and cache fit into what is free now."""
-    free = free_bytes(device)
+def context_that_fits(
+    facts: ModelFolder, dtype: str, device: torch.device, asked: int | None, free: int | None = None
+) -> int | None:
+    """The longest text that the model reads exactly and whose cache fits, with the weights, into what is free now."""
+    free = free_bytes(device) if free is None else free
     weights = facts.parameters * _bytes_per_weight(facts, dtype, device)
     width = 4 if device.type == "cpu" or dtype == "float32" else 2
     per_token = (facts.kv_values_per_token or 0) * width
@@ -130,7 +155,7 @@ def context_that_fits(facts: ModelFolder, dtype: str, device: torch.device, aske
             f"text of {wanted} tokens; {device} has {free / GIB:.1f} GiB free. Use a smaller model, dtype or context."
         )
     if asked or not per_token or not made_for:
-        return asked
+        return min((length for length in (asked, made_for) if length), default=None)
     half_of_the_rest = (free - weights) // 2  # the other half is for a second model, and for the work itself
     return max(min(made_for, half_of_the_rest // per_token), wanted)
 
