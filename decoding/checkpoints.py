@@ -17,6 +17,7 @@ from decoding.errors import BadCheckpoint, OutOfMemory
 from decoding.fast.runner import FastRunner
 from decoding.fast.weights import TensorFiles, weights_of
 from decoding.model_folder import ModelFolder, inspect
+from decoding.tokenizer_files import read_tokenizer_json
 from decoding.transformers_runner import TransformersRunner
 
 GIB = 1024**3
@@ -82,6 +83,7 @@ def load(
 
 
 def tokenizer_of(facts: ModelFolder) -> Tokenizer:
+    read_tokenizer_json(facts.path)  # within bounds, which the library does not have
     try:
         return Tokenizer(
             transformers.AutoTokenizer.from_pretrained(facts.path, trust_remote_code=False, local_files_only=True)

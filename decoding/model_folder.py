@@ -205,6 +205,15 @@ def _check_files(folder: Path) -> None:
             raise BadCheckpoint(f"{file} is no regular file. Put the model's own file there, or remove it.")
         if file.suffix == ".json" and file.stat().st_size > LARGEST_JSON:
             raise BadCheckpoint(f"{file} is larger than {LARGEST_JSON:,} bytes, which no such file is. Copy it again.")
+        if file.suffix == ".json":
+            _check_counts(file)
+
+
+def _check_counts(file: Path) -> None:
+    try:
+        bounded_json.check_counts(file.read_text(encoding="latin-1"))
+    except ValueError as error:
+        raise BadCheckpoint(f"{file} is too large to be read: {error}. Copy it again.") from None
 
 
 def read_json(file: Path, largest: int = LARGEST_JSON) -> dict[str, Any] | None:
