@@ -163,7 +163,7 @@ def _habits(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, our
         yield Finding(
             "remark",
             "special tokens",
-            f"The target's end token {strange[0]} is none of its {target.vocab_size:,} tokens, so no text ends with it.",
+            f"The target's end token {strange[0]} is none of its {target.vocab_size:,} tokens: no text ends with it.",
         )
     if target.end_tokens != draft.end_tokens:
         ends = " and ".join(str(sorted(model.end_tokens)) for model in (target, draft))

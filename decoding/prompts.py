@@ -5,7 +5,7 @@ of a published data set, which is recognised by them. A form's template makes th
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -70,7 +70,7 @@ def _prompts(rows: Iterable[Placed], name: str, form: str | None) -> list[Prompt
     prompts: list[Prompt] = []
     first_at: dict[str, str] = {}
     first_broken, broken_count = None, 0
-    for number, (place, row) in enumerate(rows, 1):
+    for number, (place, row) in _counted(rows, name):
         try:
             if isinstance(row, BrokenRow):
                 raise row
@@ -84,13 +84,18 @@ def _prompts(rows: Iterable[Placed], name: str, form: str | None) -> list[Prompt
         else:
             first_at[prompt.id] = place
             prompts.append(prompt)
-        if number > MOST_PROMPTS:
-            raise BadPrompts(f"{name} has more than {MOST_PROMPTS:,} rows, the most of a prompt file. Split the file.")
     if first_broken:
         raise BadPrompts(_told(name, *first_broken, broken_count, len(prompts)))
     if not prompts:
         raise BadPrompts(f"{name} holds no prompt. Write at least one into it.")
     return prompts
+
+
+def _counted(rows: Iterable[Placed], name: str) -> Iterator[tuple[int, Placed]]:
+    for number, placed in enumerate(rows, 1):
+        if number > MOST_PROMPTS:
+            raise BadPrompts(f"{name} has more than {MOST_PROMPTS:,} rows, the most of a prompt file. Split the file.")
+        yield number, placed
 
 
 def _told(name: str, place: str, reason: str, broken_count: int, good_count: int) -> str:
@@ -117,7 +122,12 @@ def _prompt(row: Row, form: Form, number: str) -> Prompt:
     )
     if len(prompt.id) > LONGEST_ID:
         raise BrokenRow(f"its id has {len(prompt.id):,} characters, more than {LONGEST_ID}")
-    for column, word in (("id", prompt.id), ("text", text), ("category", prompt.category), ("reference", prompt.reference)):
+    for column, word in (
+        ("id", prompt.id),
+        ("text", text),
+        ("category", prompt.category),
+        ("reference", prompt.reference),
+    ):
         if HALF_PAIR.search(word):
             raise BrokenRow(f"its {column} holds half a surrogate pair; write the whole character")
     return prompt

@@ -1,7 +1,7 @@
 """Bounds on a tokenizer.json, checked before a library builds it. Standard library only.
 
-Three things in it can be made to hurt: how many tokens it lists, how deep its steps are nested, and how much longer each
-step makes the text. What the bounds let through still runs under a memory limit (worker/memory.py).
+Three things in it can be made to hurt: how many tokens it lists, how deep its steps are nested, and how much longer
+each step makes the text. What the bounds let through still runs under a memory limit (worker/memory.py).
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def check_tokenizer(whole: dict[str, Any]) -> None:
         for step in steps:
             _check_step(name, step)
         if name != "pre_tokenizer" and (growth := math.prod(map(_growth, steps))) > MOST_GROWTH:
-            raise ValueError(f"its {name} makes a text {growth:,.0f} times as long, {MOST_GROWTH:.0f} times is the most")
+            raise ValueError(
+                f"its {name} makes a text {growth:,.0f} times as long, {MOST_GROWTH:.0f} times is the most"
+            )
 
 
 def _check_count(what: str, found: Any, most: int) -> None:

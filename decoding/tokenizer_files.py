@@ -50,7 +50,9 @@ def read_tokenizer_json(folder: Path) -> dict[str, Any] | None:
         if whole is not None:
             check_tokenizer(whole)
     except ValueError as error:
-        raise BadCheckpoint(f"The tokenizer of {folder} cannot be loaded: {error}. Copy tokenizer.json again.") from None
+        raise BadCheckpoint(
+            f"The tokenizer of {folder} cannot be loaded: {error}. Copy tokenizer.json again."
+        ) from None
     return whole
 
 

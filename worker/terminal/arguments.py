@@ -186,14 +186,18 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
 
 
 def _add_sampling(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--max-new-tokens", type=whole_number, metavar="N", help="tokens per sample, 128 unless the pair differs")
+    group.add_argument(
+        "--max-new-tokens", type=whole_number, metavar="N", help="tokens per sample, 128 unless the pair differs"
+    )
     group.add_argument(
         "--temperature",
         type=number,
         metavar="T",
         help="0, unless the pair differs, takes the likeliest token",
     )
-    group.add_argument("--top-k", type=whole_number, metavar="K", help="of the K likeliest tokens; 0, the default, is all")
+    group.add_argument(
+        "--top-k", type=whole_number, metavar="K", help="of the K likeliest tokens; 0, the default, is all"
+    )
     group.add_argument(
         "--top-p", type=number, metavar="P", help="of the likeliest that come to P; 1, the default, is all"
     )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from worker.terminal.arguments import read_arguments
 from worker.terminal.ending import ended
+from worker.terminal.guarded import guarded
 
 
 def compare(argv: Sequence[str]) -> None:
@@ -22,4 +23,4 @@ def main(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(guarded(lambda: main(sys.argv[1:])))
