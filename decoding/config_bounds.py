@@ -22,7 +22,7 @@ WHOLE: dict[str, Bounds] = {
     **dict.fromkeys(CONTEXTS, LENGTH),
     **dict.fromkeys(VOCABULARY, (1, 1 << 24)),
     **dict.fromkeys(("num_attention_heads", "n_head", "n_heads", "num_key_value_heads", "head_dim"), (1, 1 << 16)),
-    **dict.fromkeys(("intermediate_size", "n_inner", "ffn_dim", "moe_intermediate_size"), (1, 1 << 24)),
+    **dict.fromkeys(("intermediate_size", "n_inner", "ffn_dim", "moe_intermediate_size"), (1, 1 << 32)),
     **dict.fromkeys(("num_experts", "num_local_experts", "n_routed_experts", "num_experts_per_tok"), (0, 1 << 16)),
     **dict.fromkeys(("sliding_window", "window_size", "max_window_layers"), (0, 1 << 31)),
     "original_max_position_embeddings": LENGTH,
