@@ -13,7 +13,7 @@ import transformers
 from safetensors import SafetensorError
 
 from decoding.devices import free_bytes
-from decoding.errors import BadCheckpoint, OutOfMemory
+from decoding.errors import BadCheckpoint, BadPrompt, DrafthouseError, OutOfMemory
 from decoding.fast.runner import FastRunner
 from decoding.fast.weights import TensorFiles, weights_of
 from decoding.model_folder import ModelFolder, inspect
@@ -33,11 +33,13 @@ class Tokenizer:
         self.inner = inner
 
     def encode(self, text: str) -> list[int]:
-        ids: list[int] = self.inner.encode(text, add_special_tokens=False)
+        with _told_in_words(BadPrompt, "The tokenizer cannot read this text"):
+            ids: list[int] = self.inner.encode(text, add_special_tokens=False)
         return ids
 
     def decode(self, tokens: Sequence[int]) -> str:
-        text: str = self.inner.decode(list(tokens), clean_up_tokenization_spaces=False)
+        with _told_in_words(BadPrompt, "The tokenizer cannot write these tokens"):
+            text: str = self.inner.decode(list(tokens), clean_up_tokenization_spaces=False)
         return text
 
 
@@ -84,14 +86,22 @@ def load(
 
 def tokenizer_of(facts: ModelFolder) -> Tokenizer:
     read_tokenizer_json(facts.path)  # within bounds, which the library does not have
-    try:
+    with _told_in_words(BadCheckpoint, f"The tokenizer of {facts.path} cannot be loaded"):
         return Tokenizer(
             transformers.AutoTokenizer.from_pretrained(facts.path, trust_remote_code=False, local_files_only=True)
         )
-    except Exception as error:  # the tokenizers library raises nothing narrower
-        raise BadCheckpoint(
-            f"The tokenizer of {facts.path} cannot be loaded: {_first_line(error)} "
-            "A tokenizer.json beside the weights is what works everywhere."
+
+
+@contextmanager
+def _told_in_words(refusal: type[DrafthouseError], what: str) -> Iterator[None]:
+    """Turn whatever the tokenizers library raises into a refusal. Its panics are no Exception."""
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise refusal(
+            f"{what}: {_first_line(error)} A tokenizer.json beside the weights is what works everywhere."
         ) from None
 
 
@@ -169,7 +179,7 @@ def _bytes_per_weight(facts: ModelFolder, dtype: str, device: torch.device) -> i
     return 2 if stays_narrow and facts.dtype != "float32" else 4
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     line = str(error).strip().partition("\n")[0]
     return line if line.endswith(".") else f"{line}."
 

@@ -70,11 +70,10 @@ class EngineProcess:
             report: Report = pickle.loads(message)
             self.is_busy = not isinstance(report, (Ended, Failed))
             return report
-        if self._backlog.is_over and self._excess:
-            raise self._excess
-        if self._backlog.is_over:
-            raise EngineDied(self._obituary())
-        return None
+        if not self._backlog.is_over:
+            return None
+        self.is_busy = False
+        raise self._excess or EngineDied(self._obituary())
 
     def give_up(self, patience: float) -> EngineDied:
         """It hangs, and is ended; what there is to say about that."""

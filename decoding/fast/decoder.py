@@ -15,7 +15,6 @@ from decoding.fast.rope import turn, turns
 from decoding.fast.shape import GELU_TANH, Shape
 from decoding.fast.weights import LayerWeights, ModelWeights, Part
 
-
 FIRST_TURNS = 8192  # positions
 
 
@@ -83,7 +82,7 @@ class Decoder:
         return self.head(self.norm(hidden[count - need :])).float()
 
     def reach(self, positions: int) -> None:
-        """Have turns for so many positions. A config may claim a context whose whole table takes more than the model."""
+        """Have turns for so many positions. The table for all that a config claims may take more than the model."""
         there = 0 if self.turns is None else len(self.turns)
         if self.shape.rope is not None and positions > there:
             count = min(self._context, max(positions, 2 * there))
