@@ -5,9 +5,11 @@ import re
 from collections.abc import Callable, Iterator
 
 from decoding import bounded_json
+from decoding.errors import BadPrompts
 from decoding.prompt_forms import BrokenRow, Row
 
 LONGEST = 1_000_000  # characters of one prompt, some 250,000 tokens; a longer one is a wrong file, not a prompt
+MOST_LINES = 2_000_000
 MOST_CELLS = 100_000  # of one row of a table
 SEPARATOR = "---"
 LONE_RETURN = re.compile(r"(?<=\r)(?!\n)(?!\Z)")
@@ -18,6 +20,8 @@ Placed = tuple[str, Row | BrokenRow]  # where in the file, and what is there
 def lines(text: str) -> Iterator[str]:
     """Lines with their ends, one at a time: a list of 64 million empty ones would take half a GiB. splitlines() would
     also split at what JSON allows in strings."""
+    if (count := text.count("\n")) > MOST_LINES:
+        raise BadPrompts(f"The file has {count:,} lines, more than {MOST_LINES:,}. Split it, or remove empty lines.")
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1 or len(text)

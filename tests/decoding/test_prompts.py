@@ -203,8 +203,9 @@ def test_the_web_process_can_import_it_without_torch():
         ("p.csv", '"\n",' + "," * 60_000 + '"\n",' + "," * 60_000, "a row has more than 100,000 cells"),
         ("p.jsonl", '{"text": "a"}\n' * 100_001, "more than 100,000 rows"),
         ("p.txt", "a\n" * 100_001, "more than 100,000 rows"),
+        ("p.txt", "a" + "\n" * 2_000_001, "has 2,000,001 lines, more than 2,000,000"),
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_a_prompt_file_made_to_hurt_is_refused_in_a_sentence(name, text, reason):
     with pytest.raises(BadPrompts, match=reason) as refusal:
