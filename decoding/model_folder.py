@@ -8,26 +8,22 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from decoding import bounded_json
 from decoding.config_bounds import CONTEXTS, LAYERS, WIDTHS, check_against_tensors, check_numbers, parts, text_part
 from decoding.errors import BadCheckpoint
 from decoding.fast.names import expected_tensors
 from decoding.fast.shape import Shape, shape_of
+from decoding.folder_files import LARGEST_CONFIG, check_files, read_json
 from decoding.tensor_headers import BYTES, TensorHeader, header_length, read_header
 
-LARGEST_CONFIG = 1 << 20
-LARGEST_JSON = 64 << 20  # bytes; a tokenizer of 262,000 tokens has some 35 million
 MOST_TENSORS = 200_000
 MOST_SHARDS = 2_000
 LONGEST_NAME = 255  # characters, the most that file systems take
-READ_BY_LIBRARIES = (".json", ".safetensors", ".txt", ".model", ".jinja")
 GROWING_ROPES = ("longrope", "su", "dynamic", "dynamic_ntk")  # their factors change with the length of the text
 DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt", "consolidated.00.pth")
@@ -173,7 +169,7 @@ def inspect(folder: Path | str) -> ModelFolder:
 def _inspected(folder: Path) -> ModelFolder:
     if not folder.is_dir():
         raise BadCheckpoint(f"{folder} is not a folder. Name the folder that holds the model's config.json.")
-    _check_files(folder)
+    check_files(folder)
     config = read_json(folder / "config.json", LARGEST_CONFIG)
     if config is None:
         raise BadCheckpoint(
@@ -192,43 +188,6 @@ def _inspected(folder: Path) -> ModelFolder:
     model = ModelFolder(folder, config, files, tensors, shape)
     model.named_end_tokens  # noqa: B018  refuses those that are no ids
     return model
-
-
-def _check_files(folder: Path) -> None:
-    """Refuse what a library would wait for or fall over: every file that one may open is a regular file."""
-    for file in sorted(folder.iterdir()):
-        if not file.name.endswith(READ_BY_LIBRARIES):
-            continue
-        if not file.exists():
-            raise BadCheckpoint(f"{file} is a link to a file that is not there. Copy that file, or remove the link.")
-        if not stat.S_ISREG(file.stat().st_mode):
-            raise BadCheckpoint(f"{file} is no regular file. Put the model's own file there, or remove it.")
-        if file.suffix == ".json" and file.stat().st_size > LARGEST_JSON:
-            raise BadCheckpoint(f"{file} is larger than {LARGEST_JSON:,} bytes, which no such file is. Copy it again.")
-        if file.suffix == ".json":
-            _check_counts(file)
-
-
-def _check_counts(file: Path) -> None:
-    try:
-        bounded_json.check_counts(file.read_text(encoding="latin-1"))
-    except ValueError as error:
-        raise BadCheckpoint(f"{file} is too large to be read: {error}. Copy it again.") from None
-
-
-def read_json(file: Path, largest: int = LARGEST_JSON) -> dict[str, Any] | None:
-    """The object in a JSON file, or None where there is no file."""
-    if not file.is_file():
-        return None
-    if file.stat().st_size > largest:
-        raise BadCheckpoint(f"{file} is larger than {largest:,} bytes, which no such file is. Copy it again.")
-    try:
-        found = bounded_json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise BadCheckpoint(f"{file} is not JSON ({error}). Copy it again from where the model came.") from None
-    if not isinstance(found, dict):
-        raise BadCheckpoint(f"{file} holds no JSON object. Copy it again from where the model came.")
-    return found
 
 
 def _tensors(files: Iterable[Path]) -> dict[str, TensorHeader]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from decoding.errors import BadCheckpoint
-from decoding.model_folder import read_json
+from decoding.folder_files import read_json
 from decoding.tokenizer_bounds import check_tokenizer
 
 LONGEST_TEMPLATE = 1 << 20  # characters; it is compared and never rendered
