@@ -74,7 +74,7 @@ def allowed_for(order: Order) -> int:
     texts = [prompt.text for prompt in order.prompts]
     place, is_recorded = order.pair, not isinstance(order, Compare)
     need = run_size((place.target, place.draft), texts, order.sampling.max_new_tokens, choices, is_recorded=is_recorded)
-    return limit(need, has_cuda=place.device != "cpu")
+    return limit(need)
 
 
 def hush(engine: EngineProcess) -> None:

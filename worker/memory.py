@@ -27,7 +27,7 @@ COPIES = 2  # of the weights: a peer loads them again, and packing copies them
 PASS_ROWS = 512  # that a fast decoder reads at once
 MOST_ROWS = 4096  # of a mask that transformers makes for a whole text
 RECORDED = 16 * 1024  # bytes of what a study keeps of one token, at most
-LOOK_EVERY = 0.05  # s
+LOOK_EVERY = 0.05 if gauges.PROC.exists() else 1.0  # s; elsewhere a look starts a program
 KIN_EVERY = 20  # looks between two searches for the processes that a process has started
 
 
@@ -61,9 +61,14 @@ def headroom() -> int:
         return GIB
 
 
-def limit(own: int = 0, *, has_cuda: bool = False) -> int:
+def limit(own: int = 0) -> int:
     """Bytes at which a process is ended: the models' own size and the headroom."""
-    return own + headroom() - OVERSHOOT + (CUDA if has_cuda else 0)
+    return own + headroom() - OVERSHOOT + (CUDA if _sees_gpus() else 0)
+
+
+def _sees_gpus() -> bool:
+    """Torch would use CUDA here. Asked without torch, which takes seconds to load."""
+    return Path("/dev/nvidiactl").exists() and os.environ.get("CUDA_VISIBLE_DEVICES") != ""
 
 
 def run_size(

@@ -44,9 +44,9 @@ def guarded(work: Callable[[], int]) -> int:
     return _Watcher(child, reading).watch()
 
 
-def allow(own: int, *, has_cuda: bool = False) -> None:
+def allow(own: int) -> None:
     """From now on the command may take so many bytes, and the headroom."""
-    _tell(f"limit {limit(own, has_cuda=has_cuda)}")
+    _tell(f"limit {limit(own)}")
 
 
 def opening(is_opening: bool) -> None:
@@ -83,6 +83,7 @@ class _Watcher:
         self._limit = limit()
         self._deadline = 0.0
         self._obey_by = math.inf
+        self._ended_by = 0  # the signal that told us to end
         self._parts: list[Path] = []
 
     def watch(self) -> int:
@@ -99,7 +100,7 @@ class _Watcher:
             if heard and heard.si_signo in FORWARDED and heard.si_code != BY_THE_TERMINAL:
                 os.kill(self._child, heard.si_signo)
             if heard and heard.si_signo in (signal.SIGTERM, signal.SIGHUP):
-                self._obey_by = time.monotonic() + TIME_TO_OBEY
+                self._ended_by, self._obey_by = heard.si_signo, time.monotonic() + TIME_TO_OBEY
         return code
 
     def _code(self) -> int | None:
@@ -109,10 +110,11 @@ class _Watcher:
         if not pid:
             return None
         code = os.waitstatus_to_exitcode(status)
-        if code < 0:
-            self._listen()
-            self._clean()
-        return code if code >= 0 else 128 - code
+        if code >= 0:
+            return code
+        self._listen()
+        self._clean()
+        return 128 + (self._ended_by or -code)
 
     def _refusal(self) -> DrafthouseError | None:
         if self._gauge.largest() > self._limit:

@@ -66,7 +66,7 @@ def load_pair(asked: Bench) -> LoadedPair:
     report = check_pair(asked.material.target, asked.material.draft)
     report.require()
     device = device_called(asked.device)
-    allow(_need(asked), has_cuda=device.type == "cuda")
+    allow(_need(asked))
     set_threads(asked.threads or usual_threads())
     target, draft = (
         load(folder, dtype=asked.dtype, device=device, runner=asked.runner)
