@@ -13,13 +13,16 @@ import transformers
 from safetensors import SafetensorError
 
 from decoding.devices import free_bytes
-from decoding.errors import BadCheckpoint, OutOfMemory
+from decoding.errors import BadCheckpoint, BadPrompt, DrafthouseError, OutOfMemory
 from decoding.fast.runner import FastRunner
 from decoding.fast.weights import TensorFiles, weights_of
 from decoding.model_folder import ModelFolder, inspect
+from decoding.tokenizer_files import read_tokenizer_json
 from decoding.transformers_runner import TransformersRunner
 
 GIB = 1024**3
+MOST_PER_PARAMETER = 2  # parameters that a config describes for each that is stored: tied ones are stored once
+MOST_PER_BYTE = 8  # parameters in a byte of quantized weights
 LEAST_CONTEXT = 512  # with less room than this a model is no use, and out of memory is the honest answer
 
 
@@ -30,11 +33,13 @@ class Tokenizer:
         self.inner = inner
 
     def encode(self, text: str) -> list[int]:
-        ids: list[int] = self.inner.encode(text, add_special_tokens=False)
+        with _told_in_words(BadPrompt, "The tokenizer cannot read this text"):
+            ids: list[int] = self.inner.encode(text, add_special_tokens=False)
         return ids
 
     def decode(self, tokens: Sequence[int]) -> str:
-        text: str = self.inner.decode(list(tokens), clean_up_tokenization_spaces=False)
+        with _told_in_words(BadPrompt, "The tokenizer cannot write these tokens"):
+            text: str = self.inner.decode(list(tokens), clean_up_tokenization_spaces=False)
         return text
 
 
@@ -80,25 +85,36 @@ def load(
 
 
 def tokenizer_of(facts: ModelFolder) -> Tokenizer:
-    try:
+    read_tokenizer_json(facts.path)  # within bounds, which the library does not have
+    with _told_in_words(BadCheckpoint, f"The tokenizer of {facts.path} cannot be loaded"):
         return Tokenizer(
             transformers.AutoTokenizer.from_pretrained(facts.path, trust_remote_code=False, local_files_only=True)
         )
-    except Exception as error:  # the tokenizers library raises nothing narrower
-        raise BadCheckpoint(
-            f"The tokenizer of {facts.path} cannot be loaded: {_first_line(error)} "
-            "A tokenizer.json beside the weights is what works everywhere."
+
+
+@contextmanager
+def _told_in_words(refusal: type[DrafthouseError], what: str) -> Iterator[None]:
+    """Turn whatever the tokenizers library raises into a refusal. Its panics are no Exception."""
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise refusal(
+            f"{what}: {_first_line(error)} A tokenizer.json beside the weights is what works everywhere."
         ) from None
 
 
 def _model(facts: ModelFolder, dtype: str, device: torch.device) -> Any:
     try:
-        model = transformers.AutoModelForCausalLM.from_pretrained(
+        _check_size(facts)
+        model, found = transformers.AutoModelForCausalLM.from_pretrained(
             facts.path,
             dtype=_dtype(facts, dtype, device),
             use_safetensors=True,
             trust_remote_code=False,
             local_files_only=True,
+            output_loading_info=True,
         )
     except torch.OutOfMemoryError:
         raise
@@ -107,7 +123,26 @@ def _model(facts: ModelFolder, dtype: str, device: torch.device) -> Any:
             f"transformers {transformers.__version__} cannot load {facts.path}, a {facts.family}: {_first_line(error)} "
             "Only architectures that transformers itself knows are run, never code that comes with a model."
         ) from None
+    if missing := sorted(map(str, found["missing_keys"])):
+        raise BadCheckpoint(
+            f"{facts.path} lacks {len(missing)} of the tensors that its config.json asks for, {missing[0]} first, and "
+            "random numbers would take their place. Config and weights belong to different models, or a file was not "
+            "copied."
+        )
     return model.to(device).eval()
+
+
+def _check_size(facts: ModelFolder) -> None:
+    """Refuse a config that describes a much larger model than the weights hold, before any memory is taken for it."""
+    config = transformers.AutoConfig.from_pretrained(facts.path, trust_remote_code=False, local_files_only=True)
+    with torch.device("meta"):
+        described = transformers.AutoModelForCausalLM.from_config(config, trust_remote_code=False).num_parameters()
+    most = MOST_PER_BYTE * facts.weight_bytes if facts.is_quantized else MOST_PER_PARAMETER * facts.parameters
+    if described > most:
+        raise BadCheckpoint(
+            f"The config.json of {facts.path} describes a model of {described:,} parameters, and its weights hold "
+            f"{facts.parameters:,}. Config and weights belong to different models, or a file was not copied."
+        )
 
 
 def _dtype(facts: ModelFolder, asked: str, device: torch.device) -> torch.dtype:
@@ -116,9 +151,11 @@ def _dtype(facts: ModelFolder, asked: str, device: torch.device) -> torch.dtype:
     return torch.float16 if asked == "float16" else torch.bfloat16 if asked == "bfloat16" else torch.float32
 
 
-def context_that_fits(facts: ModelFolder, dtype: str, device: torch.device, asked: int | None) -> int | None:
-    """How long a text may be so that weights and cache fit into what is free now."""
-    free = free_bytes(device)
+def context_that_fits(
+    facts: ModelFolder, dtype: str, device: torch.device, asked: int | None, free: int | None = None
+) -> int | None:
+    """The longest text that the model reads exactly and whose cache fits, with the weights, into what is free now."""
+    free = free_bytes(device) if free is None else free
     weights = facts.parameters * _bytes_per_weight(facts, dtype, device)
     width = 4 if device.type == "cpu" or dtype == "float32" else 2
     per_token = (facts.kv_values_per_token or 0) * width
@@ -130,7 +167,7 @@ def context_that_fits(facts: ModelFolder, dtype: str, device: torch.device, aske
             f"text of {wanted} tokens; {device} has {free / GIB:.1f} GiB free. Use a smaller model, dtype or context."
         )
     if asked or not per_token or not made_for:
-        return asked
+        return min((length for length in (asked, made_for) if length), default=None)
     half_of_the_rest = (free - weights) // 2  # the other half is for a second model, and for the work itself
     return max(min(made_for, half_of_the_rest // per_token), wanted)
 
@@ -142,7 +179,7 @@ def _bytes_per_weight(facts: ModelFolder, dtype: str, device: torch.device) -> i
     return 2 if stays_narrow and facts.dtype != "float32" else 4
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     line = str(error).strip().partition("\n")[0]
     return line if line.endswith(".") else f"{line}."
 

@@ -49,6 +49,8 @@ def device_called(name: str) -> torch.device:
         raise BadDevice(f"There is no device called {name!r}. Devices are cpu, cuda:0, cuda:1 and so on.") from None
     if device.type not in ("cpu", "cuda"):
         raise BadDevice(f"{name} is not supported. Devices are cpu, cuda:0, cuda:1 and so on.")
+    if device.type == "cpu" and device.index:
+        raise BadDevice(f"{name} was asked for, and all cores together are one device, cpu. Choose cpu.")
     if device.type == "cuda" and (device.index or 0) >= gpus:
         there = f"{gpus} CUDA device{'s' if gpus > 1 else ''}" if gpus else "no CUDA device that torch can use"
         raise BadDevice(f"{name} was asked for, but this machine has {there}. Choose another device.")

@@ -8,35 +8,28 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from decoding.config_bounds import CONTEXTS, LAYERS, WIDTHS, check_against_tensors, check_numbers, parts, text_part
 from decoding.errors import BadCheckpoint
 from decoding.fast.names import expected_tensors
 from decoding.fast.shape import Shape, shape_of
+from decoding.folder_files import LARGEST_CONFIG, check_files, read_json
+from decoding.tensor_headers import BYTES, TensorHeader, header_length, read_header
 
-LARGEST_HEADER = 100_000_000
-LARGEST_JSON = 200_000_000  # a tokenizer of 256,000 tokens has some 35 million characters
-BYTES = {
-    "F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2, "U16": 2,
-    "F8_E4M3": 1, "F8_E5M2": 1, "I8": 1, "U8": 1, "BOOL": 1,
-}  # fmt: skip
+MOST_TENSORS = 200_000
+MOST_SHARDS = 2_000
+LONGEST_NAME = 255  # characters, the most that file systems take
+GROWING_ROPES = ("longrope", "su", "dynamic", "dynamic_ntk")  # their factors change with the length of the text
 DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt", "consolidated.00.pth")
 
 
-@dataclass(frozen=True)
-class TensorHeader:
-    dtype: str
-    shape: tuple[int, ...]
-
-    @property
-    def count(self) -> int:
-        return math.prod(self.shape)
+RECOPY = "Copy the model again from where it came."
 
 
 @dataclass(frozen=True)
@@ -56,12 +49,16 @@ class ModelFolder:
         return str(self.config.get("model_type", "unknown"))
 
     @property
+    def is_quantized(self) -> bool:
+        return bool(self.config.get("quantization_config"))
+
+    @property
     def parameters(self) -> int:
         return sum(tensor.count for tensor in self.tensors.values())
 
     @property
     def weight_bytes(self) -> int:
-        return sum(tensor.count * BYTES[tensor.dtype] for tensor in self.tensors.values())
+        return sum(tensor.count * BYTES.get(tensor.dtype, 1) for tensor in self.tensors.values())
 
     @property
     def dtype(self) -> str:
@@ -74,37 +71,61 @@ class ModelFolder:
 
     @property
     def vocab_size(self) -> int:
-        return int(self._of_text("vocab_size") or 0)
+        return self._count("vocab_size") or 0
 
     @property
     def context(self) -> int | None:
-        """How many tokens it was made for, where it says so."""
-        for name in ("max_position_embeddings", "n_positions", "seq_length", "n_ctx"):
-            found = self._of_text(name)
-            if isinstance(found, int):
-                return found
-        return None
+        """How many tokens a text may have, where the config says so."""
+        lengths = [length for length in (self.made_for, self.rope_is_fixed_until) if length]
+        return min(lengths, default=None)
+
+    @property
+    def made_for(self) -> int | None:
+        """How many tokens the model was made for, where the config says so."""
+        return self._count(*CONTEXTS)
+
+    @property
+    def rope_is_fixed_until(self) -> int | None:
+        """The text length from which the rope's factors change. Keys that are cached by then keep the old factors, so
+        drafting would change the text."""
+        config = text_part(self.config) or self.config
+        lengths = [
+            rope.get("original_max_position_embeddings", config.get("original_max_position_embeddings"))
+            for rope in parts(config)
+            if rope.get("rope_type", rope.get("type")) in GROWING_ROPES
+        ]
+        return min((length for length in lengths if isinstance(length, int)), default=None)
 
     @property
     def kv_values_per_token(self) -> int | None:
         """Numbers that one token's keys and values take, as far as the config tells."""
         if self.shape is not None:
             return self.shape.kv_values_per_token
-        layers = self._of_text("num_hidden_layers") or self._of_text("n_layer")
-        heads = self._of_text("num_attention_heads") or self._of_text("n_head")
-        hidden = self._of_text("hidden_size") or self._of_text("n_embd")
+        layers, hidden = self._count(*LAYERS), self._count(*WIDTHS)
+        heads = self._count("num_attention_heads", "n_head", "n_heads")
         if not (layers and heads and hidden):
             return None
-        kv_heads = self._of_text("num_key_value_heads") or heads
-        return int(layers * 2 * kv_heads * (self._of_text("head_dim") or hidden // heads))
+        kv_heads = self._count("num_key_value_heads") or heads
+        return layers * 2 * kv_heads * (self._count("head_dim") or hidden // heads)
+
+    @property
+    def end_tokens(self) -> frozenset[int]:
+        """The ids that end a text, of those in the vocabulary."""
+        return frozenset(id for id in self.named_end_tokens if 0 <= id < (self.vocab_size or math.inf))
 
     @cached_property
-    def end_tokens(self) -> frozenset[int]:
-        """The ids that end a text: generation_config.json knows best, then config.json."""
-        generation = read_json(self.path / "generation_config.json") or {}
+    def named_end_tokens(self) -> frozenset[int]:
+        """The end tokens as the files name them: generation_config.json knows best, then config.json."""
+        generation = read_json(self.path / "generation_config.json", LARGEST_CONFIG) or {}
         found = generation.get("eos_token_id", self._of_text("eos_token_id"))
-        ids = found if isinstance(found, list) else [found]
-        return frozenset(id for id in ids if isinstance(id, int))
+        ids = [] if found is None else found if isinstance(found, list) else [found]
+        for id in ids:
+            if type(id) is not int:
+                raise BadCheckpoint(
+                    f"{self.path} names the end token {id!r:.40}, which is no token id. "
+                    "Correct eos_token_id in generation_config.json or config.json."
+                )
+        return frozenset(ids)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -119,97 +140,67 @@ class ModelFolder:
         for file in self.files:
             size = file.stat().st_size
             with file.open("rb") as opened:
-                digest.update(opened.read(8 + _header_length(file)))
+                digest.update(opened.read(8 + header_length(file)))
                 for sample in range(16):
                     opened.seek(max(size - 4096, 0) * sample // 15)
                     digest.update(opened.read(4096))
         return digest.hexdigest()
 
+    def _count(self, *names: str) -> int | None:
+        """The first of these that the config gives as one whole number."""
+        return next((found for name in names if isinstance(found := self._of_text(name), int)), None)
+
     def _of_text(self, name: str) -> Any:
         """A value of the config, or of the text part of a config with several parts."""
-        part = self.config.get("text_config")
-        return self.config.get(name, part.get(name) if isinstance(part, dict) else None)
+        return self.config.get(name, text_part(self.config).get(name))
 
 
 def inspect(folder: Path | str) -> ModelFolder:
     """Read a folder's facts, or refuse it: a BadCheckpoint says what is wrong and what to do."""
     folder = Path(folder)
+    try:
+        return _inspected(folder)
+    except OSError as error:
+        raise BadCheckpoint(
+            f"{error.filename or folder} cannot be read: {error.strerror}. Copy it again, or make it readable."
+        ) from None
+
+
+def _inspected(folder: Path) -> ModelFolder:
     if not folder.is_dir():
         raise BadCheckpoint(f"{folder} is not a folder. Name the folder that holds the model's config.json.")
-    config = read_json(folder / "config.json")
+    check_files(folder)
+    config = read_json(folder / "config.json", LARGEST_CONFIG)
     if config is None:
         raise BadCheckpoint(
             f"{folder} has no config.json, so nothing says what kind of model it is. "
             "Name a folder as transformers saves it: config.json, *.safetensors and tokenizer files."
         )
-    _check_kind(folder, config)
+    check_numbers(config, f"{folder / 'config.json'}")
     files = _weight_files(folder)
-    tensors: dict[str, TensorHeader] = {}
-    for file in files:
-        tensors |= read_header(file)
+    tensors = _tensors(files)
+    check_against_tensors(config, [tensor.shape for tensor in tensors.values()], f"{folder / 'config.json'}")
+    _check_kind(folder, config)
     shape = shape_of(config)
     if shape is not None:
         _check_tensors(folder, shape, tensors)
     _check_tokenizer(folder)
-    return ModelFolder(folder, config, files, tensors, shape)
+    model = ModelFolder(folder, config, files, tensors, shape)
+    model.named_end_tokens  # noqa: B018  refuses those that are no ids
+    return model
 
 
-def read_json(file: Path) -> dict[str, Any] | None:
-    """The object in a JSON file, or None where there is no file."""
-    if not file.is_file():
-        return None
-    if file.stat().st_size > LARGEST_JSON:
-        raise BadCheckpoint(f"{file} is larger than {LARGEST_JSON:,} bytes, which no such file is. Copy it again.")
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise BadCheckpoint(f"{file} is not JSON ({error}). Copy it again from where the model came.") from None
-    if not isinstance(found, dict):
-        raise BadCheckpoint(f"{file} holds no JSON object. Copy it again from where the model came.")
+def _tensors(files: Iterable[Path]) -> dict[str, TensorHeader]:
+    """The tensors of all files, each in one file alone."""
+    found: dict[str, TensorHeader] = {}
+    for file in files:
+        more = read_header(file)
+        if twice := found.keys() & more.keys():
+            raise BadCheckpoint(f"{file} holds the tensor {min(twice)[:80]}, which another file holds too. {RECOPY}")
+        found |= more
+        if len(found) > MOST_TENSORS:
+            raise BadCheckpoint(f"{file.parent} holds more than {MOST_TENSORS:,} tensors, which no model here has.")
     return found
-
-
-def read_header(file: Path) -> dict[str, TensorHeader]:
-    """The tensors a safetensors file says it holds, checked against its size."""
-    size = file.stat().st_size
-    length = _header_length(file)
-    with file.open("rb") as opened:
-        opened.seek(8)
-        raw = opened.read(length)
-    try:
-        header = json.loads(raw)
-        tensors = {name: _tensor(entry) for name, entry in header.items() if name != "__metadata__"}
-        end = max((entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"), default=0)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
-        raise BadCheckpoint(f"The header of {file} cannot be read: the file is damaged. Copy it again.") from None
-    if 8 + length + end != size:
-        raise BadCheckpoint(
-            f"{file} is torn: its header describes {8 + length + end:,} bytes and the file has {size:,}. Copy it again."
-        )
-    return tensors
-
-
-def _tensor(entry: Mapping[str, Any]) -> TensorHeader:
-    header = TensorHeader(str(entry["dtype"]), tuple(int(size) for size in entry["shape"]))
-    start, end = entry["data_offsets"]
-    # Formats of several values per byte are not among BYTES; their sizes are left to the library that reads them.
-    width = BYTES.get(header.dtype)
-    if min(header.shape, default=0) < 0 or not 0 <= start <= end or (width and header.count * width != end - start):
-        raise ValueError("offsets and shape disagree")
-    return header
-
-
-def _header_length(file: Path) -> int:
-    size = file.stat().st_size
-    with file.open("rb") as opened:
-        first = opened.read(8)
-    length = int(struct.unpack("<Q", first)[0]) if len(first) == 8 else 0
-    if not 2 <= length <= min(LARGEST_HEADER, size - 8):
-        raise BadCheckpoint(
-            f"{file} is no whole safetensors file: it has {size:,} bytes and no header that fits them. "
-            "If it came by git, the weights themselves may be missing (git lfs pull); else copy it again."
-        )
-    return length
 
 
 def _weight_files(folder: Path) -> tuple[Path, ...]:
@@ -240,8 +231,10 @@ def _shards(folder: Path, index: Mapping[str, Any]) -> tuple[Path, ...]:
     if not isinstance(where, dict) or not where or not all(isinstance(name, str) for name in where.values()):
         raise BadCheckpoint(f"{folder / 'model.safetensors.index.json'} has no weight_map. Copy it again.")
     names = sorted(set(where.values()))
-    if any(Path(name).name != name for name in names):
+    if any(Path(name).name != name or not name.isprintable() or len(name) > LONGEST_NAME for name in names):
         raise BadCheckpoint(f"The index of {folder} points outside the folder, which is not followed.")
+    if len(names) > MOST_SHARDS:
+        raise BadCheckpoint(f"The index of {folder} names {len(names):,} files; {MOST_SHARDS:,} are the most. {RECOPY}")
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise BadCheckpoint(

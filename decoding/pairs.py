@@ -159,6 +159,12 @@ def _habits(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, our
     if theirs.specials != ours.specials:
         odd = ", ".join(sorted(theirs.specials ^ ours.specials)[:3])
         yield Finding("remark", "special tokens", f"Special tokens differ ({odd}); the target's are used.")
+    if strange := sorted(target.named_end_tokens - target.end_tokens):
+        yield Finding(
+            "remark",
+            "special tokens",
+            f"The target's end token {strange[0]} is none of its {target.vocab_size:,} tokens: no text ends with it.",
+        )
     if target.end_tokens != draft.end_tokens:
         ends = " and ".join(str(sorted(model.end_tokens)) for model in (target, draft))
         yield Finding(
@@ -175,6 +181,13 @@ def _contexts(target: ModelFolder, draft: ModelFolder, longest: int, asked: int 
             "context",
             f"A text of {asked:,} tokens was asked for, and the pair holds {longest:,} "
             f"(target {_count(target.context)}, draft {_count(draft.context)}). Ask for less.",
+        )
+    elif growing := [model for model in (target, draft) if model.context != model.made_for]:
+        yield Finding(
+            "remark",
+            "context",
+            f"The pair holds {longest:,} tokens: past {growing[0].context:,} the rope factors of {growing[0].family} "
+            "change with the length of the text, and drafting would change the text.",
         )
     elif target.context != draft.context:
         yield Finding(

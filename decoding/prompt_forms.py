@@ -3,6 +3,7 @@
 All are raw text: no chat template and no beginning-of-text token, as in the published experiments.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from decoding.errors import BadPrompts
 
 Row = Mapping[str, Any]
+MOST_NAMED = 20  # columns in a sentence
 
 
 class BrokenRow(Exception):
@@ -166,6 +168,11 @@ def recognised(row: Row, name: str) -> Form:
         if any(columns <= row.keys() for columns in form.columns):
             return form
     raise BadPrompts(
-        f"{name} has the columns {', '.join(map(str, row))}, and none of them is known to hold prompts. "
+        f"{name} has the columns {_listed(row)}, and none of them is known to hold prompts. "
         f"Name that column text, or choose one of the forms {', '.join(FORMS)}."
     )
+
+
+def _listed(row: Row) -> str:
+    names = [str(name)[:40] for name in itertools.islice(row, MOST_NAMED)]
+    return ", ".join(names) + (f" and {len(row) - MOST_NAMED:,} more" if len(row) > MOST_NAMED else "")

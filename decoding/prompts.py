@@ -4,7 +4,8 @@ A file is a container (`prompt_containers`) of rows, and rows have a form (`prom
 of a published data set, which is recognised by them. A form's template makes the text the target continues.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -13,7 +14,13 @@ from decoding.prompt_containers import CONTAINERS, LONGEST, Placed
 from decoding.prompt_forms import BrokenRow, Form, Row, named, optional, recognised
 
 SPLITS = {"": "", "train": "train", "test": "test"} | dict.fromkeys(("validation", "valid", "val", "dev"), "validation")
+LARGEST_PROMPT_FILE = 64 * 1024 * 1024  # bytes
+MOST_PROMPTS = 100_000
+LONGEST_ID = 200  # characters
 IDS = ("id", "task_id", "question_id", "prompt_id")
+
+
+HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +37,7 @@ class Prompt:
 def read_prompts(text: str, name: str, *, form: str | None = None) -> list[Prompt]:
     """Read a prompt file's text; its name's ending tells the container, its columns the form unless one is named."""
     text = text.removeprefix("\ufeff")
-    if not text.strip():
+    if not text or text.isspace():
         raise BadPrompts(f"{name} is empty. Write at least one prompt into it.")
     if "\0" in text:
         raise BadPrompts(f"{name} holds NUL characters, so it is no text file. Save it as UTF-8 text.")
@@ -62,8 +69,8 @@ def _prompts(rows: Iterable[Placed], name: str, form: str | None) -> list[Prompt
     chosen = named(form) if form else None
     prompts: list[Prompt] = []
     first_at: dict[str, str] = {}
-    broken: list[tuple[str, str]] = []
-    for number, (place, row) in enumerate(rows, 1):
+    first_broken, broken_count = None, 0
+    for number, (place, row) in _counted(rows, name):
         try:
             if isinstance(row, BrokenRow):
                 raise row
@@ -72,20 +79,27 @@ def _prompts(rows: Iterable[Placed], name: str, form: str | None) -> list[Prompt
             if prompt.id in first_at:
                 raise BrokenRow(f"its id {prompt.id!r} is that of {first_at[prompt.id]} already")
         except BrokenRow as error:
-            broken.append((place, str(error)))
+            first_broken = first_broken or (place, str(error))
+            broken_count += 1
         else:
             first_at[prompt.id] = place
             prompts.append(prompt)
-    if broken:
-        raise BadPrompts(_told(name, broken, len(prompts)))
+    if first_broken:
+        raise BadPrompts(_told(name, *first_broken, broken_count, len(prompts)))
     if not prompts:
         raise BadPrompts(f"{name} holds no prompt. Write at least one into it.")
     return prompts
 
 
-def _told(name: str, broken: list[tuple[str, str]], good_count: int) -> str:
-    place, reason = broken[0]
-    more = f", as are {len(broken) - 1} more" if len(broken) > 1 else ""
+def _counted(rows: Iterable[Placed], name: str) -> Iterator[tuple[int, Placed]]:
+    for number, placed in enumerate(rows, 1):
+        if number > MOST_PROMPTS:
+            raise BadPrompts(f"{name} has more than {MOST_PROMPTS:,} rows, the most of a prompt file. Split the file.")
+        yield number, placed
+
+
+def _told(name: str, place: str, reason: str, broken_count: int, good_count: int) -> str:
+    more = f", as are {broken_count - 1} more" if broken_count > 1 else ""
     good = "1 prompt is good" if good_count == 1 else f"{good_count} prompts are good"
     return f"{name}, {place} is broken{more}: {reason}. {good}. Mend or remove what is broken and load the file again."
 
@@ -98,11 +112,22 @@ def _prompt(row: Row, form: Form, number: str) -> Prompt:
         raise BrokenRow(f"it has {len(text):,} characters, more than the {LONGEST:,} of the longest prompt")
     split = optional("split")(row).lower()
     if split not in SPLITS:
-        raise BrokenRow(f"its split is {split!r}, which can be train, validation, test or nothing")
-    return Prompt(
+        raise BrokenRow(f"its split is {split[:40]!r}, which can be train, validation, test or nothing")
+    prompt = Prompt(
         id=optional(*IDS)(row) or number,
         text=text,
         category=optional("category")(row),
         split=SPLITS[split],
         reference=form.reference(row),
     )
+    if len(prompt.id) > LONGEST_ID:
+        raise BrokenRow(f"its id has {len(prompt.id):,} characters, more than {LONGEST_ID}")
+    for column, word in (
+        ("id", prompt.id),
+        ("text", text),
+        ("category", prompt.category),
+        ("reference", prompt.reference),
+    ):
+        if HALF_PAIR.search(word):
+            raise BrokenRow(f"its {column} holds half a surrogate pair; write the whole character")
+    return prompt

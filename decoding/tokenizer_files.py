@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from decoding.errors import BadCheckpoint
-from decoding.model_folder import read_json
+from decoding.folder_files import read_json
+from decoding.tokenizer_bounds import check_tokenizer
+
+LONGEST_TEMPLATE = 1 << 20  # characters; it is compared and never rendered
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class TokenizerFacts:
 
 def read_tokenizer(folder: Path) -> TokenizerFacts:
     template = _chat_template(folder)
-    whole = read_json(folder / "tokenizer.json")
+    whole = read_tokenizer_json(folder)
     if whole is not None:
         return _from_tokenizer_json(folder, whole, template)
     vocab = read_json(folder / "vocab.json")
@@ -35,8 +38,22 @@ def read_tokenizer(folder: Path) -> TokenizerFacts:
         merges = _lines(folder / "merges.txt")
         added = read_json(folder / "added_tokens.json") or {}
         return TokenizerFacts({**vocab, **added}, merges, frozenset(added), None, "", template)
-    raw = (folder / "tokenizer.model").read_bytes()
-    return TokenizerFacts({}, (), frozenset(), None, hashlib.sha256(raw).hexdigest(), template)
+    with (folder / "tokenizer.model").open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    return TokenizerFacts({}, (), frozenset(), None, digest, template)
+
+
+def read_tokenizer_json(folder: Path) -> dict[str, Any] | None:
+    """The whole tokenizer.json, within bounds; None where there is none."""
+    whole = read_json(folder / "tokenizer.json")
+    try:
+        if whole is not None:
+            check_tokenizer(whole)
+    except ValueError as error:
+        raise BadCheckpoint(
+            f"The tokenizer of {folder} cannot be loaded: {error}. Copy tokenizer.json again."
+        ) from None
+    return whole
 
 
 def _from_tokenizer_json(folder: Path, whole: dict[str, Any], template: str) -> TokenizerFacts:
@@ -49,7 +66,7 @@ def _from_tokenizer_json(folder: Path, whole: dict[str, Any], template: str) -> 
         ids = {**ids, **{token["content"]: int(token["id"]) for token in added}}
         merges = tuple(pair if isinstance(pair, str) else " ".join(pair) for pair in model.get("merges") or [])
         specials = frozenset(token["content"] for token in added if token.get("special"))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise BadCheckpoint(f"{folder / 'tokenizer.json'} is no tokenizer ({error!r}). Copy it again.") from None
     cutting = _without_defaults({name: whole.get(name) for name in ("normalizer", "pre_tokenizer")})
     return TokenizerFacts(ids, merges, specials, cutting, "", template)
@@ -58,7 +75,8 @@ def _from_tokenizer_json(folder: Path, whole: dict[str, Any], template: str) -> 
 def _chat_template(folder: Path) -> str:
     file = folder / "chat_template.jinja"
     if file.is_file():
-        return file.read_text(encoding="utf-8", errors="replace").strip()
+        with file.open(encoding="utf-8", errors="replace") as opened:
+            return opened.read(LONGEST_TEMPLATE).strip()
     found = (read_json(folder / "tokenizer_config.json") or {}).get("chat_template") or ""
     return str(found).strip()
 

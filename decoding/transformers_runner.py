@@ -16,6 +16,7 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from decoding.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
+from decoding.config_bounds import CONTEXTS
 from decoding.devices import facts_of
 
 DEFAULT_CONTEXT = 4096  # for the few models that name none
@@ -82,7 +83,7 @@ class TransformersRunner:
 
     def __init__(self, model: Any, context: int | None = None) -> None:
         config = model.config.get_text_config()
-        made_for = getattr(config, "max_position_embeddings", None) or DEFAULT_CONTEXT
+        made_for = next((made for name in CONTEXTS if (made := getattr(config, name, None))), DEFAULT_CONTEXT)
         self.vocab_size = int(model.get_output_embeddings().weight.shape[0])
         self.context = min(context or made_for, made_for)
         self.device: torch.device = model.device

@@ -13,11 +13,13 @@ import sys
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
 from worker import evidence, gauges, leash
 from worker.backlog import Backlog
+from worker.memory import LOOK_EVERY, Gauge, OverLimit, limit
 from worker.messages import Cancel, Ended, Failed, Order, Report, StillHere
 
 STILL_HERE_EVERY = 2.0  # s
@@ -49,15 +51,20 @@ class EngineProcess:
         self.is_busy = False
         self._marks = evidence.marks()  # when the order was given
         self._was_short = -math.inf  # when memory last was
+        self._limit = limit()
+        self._excess: OverLimit | None = None
 
     @property
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 
-    def tell(self, order: Order) -> None:
-        """Start the engine where there is none. Call from the main thread: the leash is tied to the one that forks."""
+    def tell(self, order: Order, allowed: int | None = None) -> None:
+        """Start the engine where there is none. Call from the main thread: the leash is tied to the one that forks.
+        `allowed`: bytes that it may take on top of what it has now, for models that stay from order to order."""
         if self._process is None or self._process.poll() is not None:
             self._start()
+        assert self._process is not None
+        self._limit = Gauge(self._process.pid).largest() + (limit() if allowed is None else allowed)
         self.is_busy = True
         self._marks = evidence.marks()
         self._send(order)
@@ -66,15 +73,17 @@ class EngineProcess:
         self._send(Cancel())
 
     def hear(self, timeout: float) -> Report | None:
-        """The next thing it says; None when it says nothing in time. Raises EngineDied when it never will again."""
+        """The next thing it says; None when it says nothing in time. Raises EngineDied when it never will again, and
+        OverLimit when that is because it took too much memory."""
         message = self._backlog.get(timeout)
         if message is not None:
             report: Report = pickle.loads(message)
             self.is_busy = not isinstance(report, (Ended, Failed))
             return report
-        if self._backlog.is_over:
-            raise self._obituary()
-        return None
+        if not self._backlog.is_over:
+            return None
+        self.is_busy = False
+        raise self._excess or self._obituary()
 
     def give_up(self, patience: float) -> EngineDied:
         """It hangs, and is ended; what there is to say about that."""
@@ -121,8 +130,9 @@ class EngineProcess:
             )
         self._connection, self._backlog = ours, Backlog()
         self._last_lines.clear()
+        self._excess = None
         self._sending = threading.Lock()
-        for work in (self._read, self._relay, self._keep_alive):
+        for work in (self._read, self._relay, self._keep_alive, self._watch):
             threading.Thread(target=work, args=(self._process, ours, self._backlog), daemon=True).start()
 
     def _send(self, order: Order) -> None:
@@ -155,6 +165,17 @@ class EngineProcess:
             if evidence.is_short_of_memory():
                 self._was_short = time.monotonic()
             time.sleep(STILL_HERE_EVERY)
+
+    def _watch(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
+        """End it when it, or a process that it has started, takes more memory than the order can need."""
+        gauge = Gauge(process.pid)
+        while process.poll() is None:
+            if gauge.largest() > self._limit:
+                self._excess = OverLimit("The engine process", self._limit)
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                return
+            time.sleep(LOOK_EVERY)
 
     def _obituary(self) -> EngineDied:
         assert self._process is not None

@@ -28,11 +28,16 @@ def put_on() -> None:
     if not holder:
         return
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        end_with_parent(signal.SIGKILL)
     else:
         threading.Thread(target=_watch, args=(holder,), daemon=True).start()
     if os.getppid() != holder:  # it died before the leash was on
         os._exit(1)
+
+
+def end_with_parent(number: signal.Signals) -> None:
+    """Have Linux send this process a signal when the thread that started it ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, number)
 
 
 def held() -> dict[str, str]:

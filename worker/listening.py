@@ -11,17 +11,30 @@ from worker.database import Stopped
 from worker.disk import DISK_FULL, NotNow, tells_of_full_disk
 from worker.engine_process import EngineDied, EngineProcess
 from worker.materials import NotHere
-from worker.messages import CheckModel, Ended, Failed, Order, Report
+from worker.memory import OverTime, limit, run_size
+from worker.messages import (
+    AskOracle,
+    CheckModel,
+    Compare,
+    CountTokens,
+    Ended,
+    Failed,
+    MakePlan,
+    Order,
+    Report,
+    Train,
+)
 from worker.pulse import Hold
 
 TIME_TO_LOAD = 1800.0  # s until the first word: a large model comes from a slow disk
+TIME_TO_OPEN = {CheckModel: 120.0, CountTokens: 300.0}  # s, of a tokenizer, and of 200 prompts at most
 TIME_TO_CANCEL = 0.5  # s for the flag, which is looked at before every round; then TERM, then KILL
 NEEDS_ANOTHER_MACHINE = {OutOfMemory.code, BadDevice.code}
 
 
 def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]:
     hush(engine)
-    engine.tell(order)
+    engine.tell(order, allowed_for(order))
     last_word, is_loading = time.monotonic(), True
     while True:
         report = engine.hear(0.1)
@@ -30,8 +43,8 @@ def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]
             raise Stopped
         if report is not None:
             last_word, is_loading = time.monotonic(), False
-        elif time.monotonic() - last_word > (patience := TIME_TO_LOAD if is_loading else engine.patience):
-            raise engine.give_up(patience)
+        elif time.monotonic() - last_word > (patience := _patience_with(engine, order, is_loading)):
+            raise _given_up(engine, order, patience)
         match report:
             case None:
                 continue
@@ -41,6 +54,28 @@ def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]
                 raise _refusal(report.code, hold.in_words(report.sentence), order)
             case _:
                 yield report
+
+
+def _patience_with(engine: EngineProcess, order: Order, is_loading: bool) -> float:
+    return TIME_TO_OPEN.get(type(order)) or (TIME_TO_LOAD if is_loading else engine.patience)
+
+
+def _given_up(engine: EngineProcess, order: Order, patience: float) -> Exception:
+    if type(order) not in TIME_TO_OPEN:
+        return engine.give_up(patience)
+    engine.end()
+    return OverTime("Opening these files", patience)  # a refusal: another try would hang as well
+
+
+def allowed_for(order: Order) -> int:
+    """Bytes of memory that the order can need, and the headroom."""
+    if not isinstance(order, Compare | Train | AskOracle | MakePlan):
+        return limit()
+    choices = order.choices if isinstance(order, Compare) else ()
+    texts = [prompt.text for prompt in order.prompts]
+    place, is_recorded = order.pair, not isinstance(order, Compare)
+    need = run_size((place.target, place.draft), texts, order.sampling.max_new_tokens, choices, is_recorded=is_recorded)
+    return limit(need)
 
 
 def hush(engine: EngineProcess) -> None:

@@ -15,6 +15,8 @@ from decoding.fast.rope import turn, turns
 from decoding.fast.shape import GELU_TANH, Shape
 from decoding.fast.weights import LayerWeights, ModelWeights, Part
 
+FIRST_TURNS = 8192  # positions
+
 
 class Memory(Protocol):
     """Where one pass writes its keys and values, and what its rows see."""
@@ -48,7 +50,9 @@ class Decoder:
         self.learned_positions = None
         if weights.learned_positions is not None:
             self.learned_positions = weights.learned_positions.to(device, layout.dtype)
-        self.turns = None if shape.rope is None else turns(shape.rope, shape.head_dim, context).to(device)
+        self._context = context
+        self.turns: Tensor | None = None
+        self.reach(context if device.type == "cuda" else min(context, FIRST_TURNS))  # graphs cannot see it grow
         self.layers = [self._layer(weights.layer(i)) for i in range(shape.layers)]
         self.norm = self._norm(weights.norm)
         self.head = self._linear(weights.head)
@@ -76,6 +80,13 @@ class Decoder:
             hidden = layer.out(attended.to(self.layout.dtype)).add_(hidden)
             hidden = layer.feed(layer.norm_2(hidden)).add_(hidden)
         return self.head(self.norm(hidden[count - need :])).float()
+
+    def reach(self, positions: int) -> None:
+        """Have turns for so many positions. The table for all that a config claims may take more than the model."""
+        there = 0 if self.turns is None else len(self.turns)
+        if self.shape.rope is not None and positions > there:
+            count = min(self._context, max(positions, 2 * there))
+            self.turns = turns(self.shape.rope, self.shape.head_dim, count).to(self.device)
 
     def _layer(self, weights: LayerWeights) -> Layer:
         head_norm = weights.head_norm

@@ -112,6 +112,7 @@ class FastRunner:
 
     def _pass(self, ids: Tensor, need: int) -> Tensor:
         start, count = self._length, len(ids)
+        self.decoder.reach(start + count)
         logits = self.passes.chain(ids, start, need)
         self._length += count
         return logits
@@ -150,6 +151,7 @@ class FastBranches:
         ids = torch.as_tensor(tokens, device=runner.device)
         start = self._length + depth * count
         runner.storage.reserve(start + count, used=start)
+        runner.decoder.reach(max(self._lengths) + depth + 1)
         masks = self._mask.step(runner.windows)
         logits = runner.passes.tree(ids, start, self._positions + depth, masks)
         self._fed.append(ids.clone())

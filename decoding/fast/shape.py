@@ -11,6 +11,11 @@ from typing import Any
 
 Config = Mapping[str, Any]
 ROPES = ("default", "linear", "dynamic", "llama3", "yarn")
+ROPE_NEEDS = {
+    "linear": frozenset({"factor"}),
+    "llama3": frozenset({"factor", "low_freq_factor", "high_freq_factor"}),
+    "yarn": frozenset({"factor"}),
+}
 GELU_TANH = ("gelu_new", "gelu_pytorch_tanh", "gelu_fast")
 ACTIVATIONS = ("silu", "swish", "gelu", "relu", *GELU_TANH)
 
@@ -84,6 +89,8 @@ def _rope(config: Config) -> Mapping[str, Any]:
     rope = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
     rope["rope_type"] = rope.get("rope_type") or rope.get("type") or "default"
     rope["rope_theta"] = float(rope.get("rope_theta") or config.get("rope_theta") or 10000.0)
+    if not rope.keys() >= ROPE_NEEDS.get(rope["rope_type"], frozenset()):
+        raise ValueError("a factor is missing")
     if rope["rope_type"] in ("llama3", "yarn"):
         rope.setdefault("original_max_position_embeddings", config["max_position_embeddings"])
         if config.get("original_max_position_embeddings"):
@@ -109,6 +116,8 @@ def _qwen_windows(config: Config, layers: int) -> tuple[int | None, ...]:
     kinds = config.get("layer_types") or [
         "sliding_attention" if i >= first else "full_attention" for i in range(layers)
     ]
+    if len(kinds) != layers:
+        raise ValueError("one type for each layer")
     return tuple(int(window) if window and kind == "sliding_attention" else None for kind in kinds)
 
 

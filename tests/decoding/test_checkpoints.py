@@ -172,18 +172,18 @@ def test_a_folder_is_refused_in_a_sentence(folder: Path, case: str) -> None:
 
 
 def test_a_model_too_large_for_the_machine_is_refused_before_it_is_read(folder: Path) -> None:
-    set_config(folder, max_position_embeddings=2**40)
+    set_config(folder, max_position_embeddings=2**24)
     with pytest.raises(OutOfMemory, match=r"needs .* GiB .* has .* GiB free"):
-        load(folder, context=2**40)
+        context_that_fits(inspect(folder), "auto", torch.device("cpu"), 2**24, free=2**30)
 
 
 def test_a_context_is_chosen_that_fits(folder: Path) -> None:
     def chosen() -> int | None:
-        return context_that_fits(inspect(folder), "auto", torch.device("cpu"), None)
+        return context_that_fits(inspect(folder), "auto", torch.device("cpu"), None, free=2**30)
 
     assert chosen() == 128
-    set_config(folder, max_position_embeddings=2**40)
-    assert 2**16 < (chosen() or 0) < 2**40
+    set_config(folder, max_position_embeddings=2**24)
+    assert 2**16 < (chosen() or 0) < 2**24
 
 
 def test_every_refusal_is_of_the_house(folder: Path) -> None:

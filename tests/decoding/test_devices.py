@@ -24,7 +24,7 @@ def test_auto_is_a_gpu_where_there_is_one() -> None:
     assert device_called("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
 
 
-@pytest.mark.parametrize("name", ["cuda:99", "abacus", "mps", ""])
+@pytest.mark.parametrize("name", ["cuda:99", "abacus", "mps", "", "cpu:7"])
 def test_a_device_that_is_not_there_is_refused_in_a_sentence(name: str) -> None:
     with pytest.raises(BadDevice) as refusal:
         device_called(name)

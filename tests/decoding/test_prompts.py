@@ -186,3 +186,45 @@ def test_windows_line_ends_leave_no_trace():
 def test_the_web_process_can_import_it_without_torch():
     program = "import decoding.prompts, sys; sys.exit('torch' in sys.modules)"
     assert run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("p.jsonl", '{"text": "x \\ud800"}', "its text holds half a surrogate pair"),
+        ("p.jsonl", '{"text": "x", "reference": "\\udfff"}', "its reference holds half a surrogate pair"),
+        ("p.jsonl", '{"text": "x", "id": ' + "7" * 5000 + "}", "has 5,000 digits"),
+        ("p.csv", "id,text\n" + "7" * 5000 + ",x", "its id has 5,000 characters, more than 200"),
+        ("p.jsonl", '{"text": "x", "text": "y"}', "the key 'text' is there twice"),
+        ("p.jsonl", '{"text": ' + "[" * 100_000, "nested too deeply"),
+        ("p.json", "[" + "[]," * 2_000_000 + "0]", "lists and objects, more than"),
+        ("p.jsonl", '{"text": "x", "n": [' + "1," * 6_500_000 + "1]}", "values, more than"),
+        ("p.csv", "," * 200_000, "a row has more than 100,000 cells"),
+        ("p.csv", '"\n",' + "," * 60_000 + '"\n",' + "," * 60_000, "a row has more than 100,000 cells"),
+        ("p.jsonl", '{"text": "a"}\n' * 100_001, "more than 100,000 rows"),
+        ("p.txt", "a\n" * 100_001, "more than 100,000 rows"),
+        ("p.txt", "a" + "\n" * 2_000_001, "has 2,000,001 lines, more than 2,000,000"),
+    ],
+    ids=range(13),
+)
+def test_a_prompt_file_made_to_hurt_is_refused_in_a_sentence(name, text, reason):
+    with pytest.raises(BadPrompts, match=reason) as refusal:
+        read_prompts(text, name)
+    assert len(str(refusal.value)) < 1000
+
+
+def test_columns_without_end_are_not_all_told():
+    with pytest.raises(BadPrompts, match=r"x0, x1, .* and 980 more, and none of them") as refusal:
+        read_prompts(json.dumps({f"x{n}": 1 for n in range(1000)}), "p.jsonl")
+    assert len(str(refusal.value)) < 1000
+
+
+def test_lines_end_as_they_do_on_any_system():
+    for end in ("\n", "\r\n"):
+        assert [prompt.text for prompt in read_prompts(end.join(("a", "b")), "p.txt")] == ["a", "b"]
+        assert [prompt.text for prompt in read_prompts(end.join(("a", "b", "---", "c")), "p.txt")] == ["a\nb", "c"]
+    for end in ("\n", "\r\n", "\r"):
+        assert [prompt.text for prompt in read_prompts(end.join(("id,text", "1,a", '2,"b c"')), "p.csv")] == [
+            "a",
+            "b c",
+        ]

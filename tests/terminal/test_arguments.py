@@ -86,6 +86,12 @@ def test_the_pair_in_the_box_brings_prompts_and_settings_that_flags_override() -
     [
         ("--fast", "Unrecognized arguments: --fast."),
         ("--limit 0", "--limit: '0' is not a whole number from 1 up."),
+        ("--limit １２", "--limit: '１２' is not a whole number from 1 up."),
+        ("--limit " + "9" * 5000, f"--limit: '{'9' * 40}' is not a whole number from 1 up."),
+        ("--max-new-tokens １２", "--max-new-tokens: invalid int value: '１２'."),
+        ("--seed " + "9" * 5000, "--seed: invalid int value: '9999"),
+        ("--temperature nan", "--temperature: invalid float value: 'nan'."),
+        ("--temperature １", "--temperature: invalid float value: '１'."),
         ("--temperature hot", "--temperature: invalid float value: 'hot'."),
         ("--temperature -1", "temperature is -1.0; it must lie between 0 and 10."),
         ("--max-new-tokens 0", "max_new_tokens is 0; it must lie between 1 and 1,000,000."),

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 from uuid import UUID
 
+from decoding.config_bounds import check_against_tensors, check_numbers
+from decoding.errors import BadCheckpoint
 from webapp.core import strict_json
 from webapp.core.problems import Invalid
 from webapp.uploads.models import UploadedFile
@@ -52,6 +54,7 @@ def examine(files: Iterable[UploadedFile], team_id: UUID) -> Facts:
         _check_kind(name, file, team_id)
     config = _config(by_name, team_id)
     tensors = _weights(by_name, team_id)
+    _check_bounds(config, tensors)
     return Facts(
         model_type=_text(config, "model_type"),
         architecture=_architecture(config),
@@ -69,6 +72,7 @@ def examine(files: Iterable[UploadedFile], team_id: UUID) -> Facts:
 @dataclass(frozen=True, slots=True)
 class Tensor:
     dtype: str
+    shape: tuple[int, ...]
     item_count: int
     start: int
     end: int
@@ -110,7 +114,7 @@ def _tensor(key: str, entry: Any, name: str) -> Tensor:
     item_count = math.prod(shape)
     if (offsets[1] - offsets[0]) * 8 != item_count * ITEM_BITS[entry["dtype"]]:
         raise _refuse(name, f"gives its tensor {key[:80]!r} a place that does not fit its shape")
-    return Tensor(entry["dtype"], item_count, *offsets)
+    return Tensor(entry["dtype"], tuple(shape), item_count, *offsets)
 
 
 def _all_counts(value: Any) -> TypeGuard[list[int]]:
@@ -146,6 +150,15 @@ def _config(by_name: Mapping[str, UploadedFile], team_id: UUID) -> dict[str, Any
         hint = "Only architectures that transformers itself has can run; remove auto_map if yours is one."
         raise _refuse("config.json", "asks for remote code (auto_map), which is never run here", hint)
     return config
+
+
+def _check_bounds(config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    """Refuse numbers that no model has, and those that the weights disprove."""
+    try:
+        check_numbers(config, "config.json")
+        check_against_tensors(config, [tensor.shape for tensor in tensors.values()], "config.json")
+    except BadCheckpoint as refusal:
+        raise Invalid(str(refusal), code=refusal.code) from None
 
 
 def _weights(by_name: Mapping[str, UploadedFile], team_id: UUID) -> dict[str, Tensor]:

@@ -21,8 +21,8 @@ from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
 from webapp.uploads.reading import whole
 
-LARGEST_PROMPT_FILE = 64 * 1024 * 1024
-MOST_PROMPTS = 100_000
+LARGEST_PROMPT_FILE = prompts.LARGEST_PROMPT_FILE
+MOST_PROMPTS = prompts.MOST_PROMPTS
 PREVIEW = 5
 
 
@@ -119,10 +119,7 @@ def add_dataset(
 def _read(
     file_name: str, text: str, form: str, template: str, mapping: Mapping[str, str] | None
 ) -> list[prompts.Prompt]:
-    found = tables.read(text, file_name, form=form, template=template, mapping=mapping)
-    if len(found) > MOST_PROMPTS:
-        raise Invalid(f"{file_name} holds {len(found)} prompts; a set may have {MOST_PROMPTS}.", hint="Split the file.")
-    return found
+    return tables.read(text, file_name, form=form, template=template, mapping=mapping)
 
 
 def _count(words: Iterable[str]) -> dict[str, int]:

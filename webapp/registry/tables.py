@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from decoding import prompts
+from decoding import bounded_json, prompts
 from decoding.errors import BadPrompts
-from decoding.prompt_containers import LONGEST
+from decoding.prompt_containers import LONGEST, is_json_array, lines, table_rows
 from decoding.prompts import Prompt
 from webapp.core import strict_json
 from webapp.core.problems import Invalid
@@ -57,27 +56,34 @@ def _read(text: str, name: str, form: str, template: str, mapping: Mapping[str, 
 def _rows(text: str, name: str) -> Iterator[dict[str, Any]]:
     ending = PurePath(name).suffix.lower()
     if ending in (".csv", ".tsv"):
-        csv.field_size_limit(LONGEST)
-        delimiter = "," if ending == ".csv" else "\t"
-        try:
-            yield from csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        except csv.Error as error:
-            raise BadPrompts(f"{name} is not a table ({error}). Mend it and load it again.") from None
+        yield from _table_rows(text, name, "," if ending == ".csv" else "\t")
     elif ending in (".jsonl", ".ndjson", ".json"):
         yield from _json_rows(text, name)
     else:
         yield from ({"text": prompt.text} for prompt in prompts.read_prompts(text, name))
 
 
+def _table_rows(text: str, name: str, delimiter: str) -> Iterator[dict[str, Any]]:
+    try:
+        rows = (cells for _, cells in table_rows(text, delimiter) if cells)
+        columns = [column.strip() for column in next(rows, [])]
+        for cells in rows:
+            if len(cells) != len(columns):
+                raise csv.Error(f"a row has {len(cells)} cells where the first line has {len(columns)}")
+            yield dict(zip(columns, cells, strict=True))
+    except csv.Error as error:
+        raise BadPrompts(f"{name} is not a table ({error}). Mend it and load it again.") from None
+
+
 def _json_rows(text: str, name: str) -> Iterator[dict[str, Any]]:
     try:
-        whole = json.loads(text) if text.lstrip().startswith("[") else None
-        rows = whole if whole is not None else (json.loads(line) for line in text.split("\n") if line.strip())
+        whole = bounded_json.loads(text) if is_json_array(text) else None
+        rows = whole if whole is not None else (bounded_json.loads(line) for line in lines(text) if not line.isspace())
         for number, row in enumerate(rows, 1):
             if not isinstance(row, dict):
                 raise BadPrompts(f"{name}, row {number} is no JSON object. Mend it and load the file again.")
             yield row
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BadPrompts(f"{name} is no JSON ({error}). Mend it and load it again.") from None
 
 
@@ -89,5 +95,8 @@ def _mapped(row: Mapping[str, Any], number: int, template: str, mapping: Mapping
         value = row[column]
         return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
+    places = _PLACE.findall(template)
+    if (length := sum(len(cell(column)) for column in places)) > LONGEST:
+        raise BadPrompts(f"Row {number} makes a prompt of {length:,} characters; {LONGEST:,} are the most.")
     text = _PLACE.sub(lambda match: cell(match[1]), template)
     return {"text": text, **{role: cell(column) for role, column in mapping.items() if column}}

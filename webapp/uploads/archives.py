@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import tarfile
 import zipfile
 import zlib
@@ -16,6 +17,7 @@ from webapp.uploads.reading import LONGEST_READ, FileReader, TooMuchAtOnce
 ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz")
 TABLES = (".parquet",)  # rows that are packed: in their place come JSON lines
 MOST_FILES = 2000
+LARGEST_SIP = 4 << 20  # bytes; of a longer directory or header the libraries would make a GiB of objects
 GREATEST_RATIO = 100  # unpacked bytes per packed byte; weights and text stay far below
 _BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError, TooMuchAtOnce, ValueError,
            NotImplementedError, RuntimeError)  # fmt: skip
@@ -37,8 +39,9 @@ def members(reader: FileReader, name: str) -> Iterator[tuple[str, _Counted]]:
     """Each file in it: its clean path and a stream that may be read once. Links, devices and bombs raise Invalid."""
     budget = _Budget(GREATEST_RATIO * reader.size + LONGEST_READ, name)
     seen: set[str] = set()
+    sips = _Sips(reader)
     try:
-        for path, stream in _zip(reader, name) if name.lower().endswith(".zip") else _tar(reader, name, budget):
+        for path, stream in _zip(sips, name) if name.lower().endswith(".zip") else _tar(sips, name, budget):
             if paths.is_junk(path):
                 continue
             path = paths.clean(path)
@@ -54,7 +57,7 @@ def members(reader: FileReader, name: str) -> Iterator[tuple[str, _Counted]]:
         raise _refuse(name, "holds no files")
 
 
-def _zip(reader: FileReader, name: str) -> Iterator[tuple[str, IO[bytes]]]:
+def _zip(reader: _Sips, name: str) -> Iterator[tuple[str, IO[bytes]]]:
     with zipfile.ZipFile(reader) as archive:
         for info in archive.infolist():
             if info.is_dir():
@@ -69,7 +72,7 @@ def _zip(reader: FileReader, name: str) -> Iterator[tuple[str, IO[bytes]]]:
                 yield info.filename, stream
 
 
-def _tar(reader: FileReader, name: str, budget: _Budget) -> Iterator[tuple[str, IO[bytes]]]:
+def _tar(reader: _Sips, name: str, budget: _Budget) -> Iterator[tuple[str, IO[bytes]]]:
     packed = name.lower().endswith("gz")
     plain: Any = _Capped(gzip.GzipFile(fileobj=reader), budget) if packed else reader
     with tarfile.open(fileobj=plain, mode="r:") as archive:
@@ -81,6 +84,31 @@ def _tar(reader: FileReader, name: str, budget: _Budget) -> Iterator[tuple[str, 
             stream = archive.extractfile(info)
             assert stream is not None  # it is a regular file
             yield info.name.removeprefix("./"), stream
+
+
+class _Sips(io.RawIOBase):
+    """The archive for the libraries that take it apart, which may not read much of it at once."""
+
+    def __init__(self, reader: FileReader) -> None:
+        self._reader = reader
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._reader.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._reader.tell()
+
+    def read(self, size: int = -1) -> bytes:
+        left = self._reader.size - self._reader.tell()
+        if (left if size < 0 else min(size, left)) > LARGEST_SIP:
+            raise TooMuchAtOnce(f"{size} bytes at once")
+        return self._reader.read(size)
 
 
 class _Budget:
@@ -118,7 +146,7 @@ class _Capped:
         self._budget = budget
 
     def read(self, size: int = -1) -> bytes:
-        if not 0 <= size <= LONGEST_READ:
+        if not 0 <= size <= LARGEST_SIP:
             raise TooMuchAtOnce(f"{size} bytes at once")
         return self._file.read(size)
 

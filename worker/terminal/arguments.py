@@ -4,7 +4,9 @@ a slip is told at once and not after torch is loaded."""
 from __future__ import annotations
 
 import argparse
+import errno
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +15,7 @@ from typing import Any, NoReturn
 
 from decoding.errors import BadPrompts, DrafthouseError
 from decoding.prompt_forms import FORMS
-from decoding.prompts import Prompt, decode, read_prompts
+from decoding.prompts import LARGEST_PROMPT_FILE, Prompt, decode, read_prompts
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.summary import AUTOREGRESSIVE
 from worker.terminal.catalogue import catalogue
@@ -184,32 +186,48 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
 
 
 def _add_sampling(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--max-new-tokens", type=int, metavar="N", help="tokens per sample, 128 unless the pair differs")
+    group.add_argument(
+        "--max-new-tokens", type=whole_number, metavar="N", help="tokens per sample, 128 unless the pair differs"
+    )
     group.add_argument(
         "--temperature",
-        type=float,
+        type=number,
         metavar="T",
         help="0, unless the pair differs, takes the likeliest token",
     )
-    group.add_argument("--top-k", type=int, metavar="K", help="of the K likeliest tokens; 0, the default, is all")
     group.add_argument(
-        "--top-p", type=float, metavar="P", help="of the likeliest that come to P; 1, the default, is all"
+        "--top-k", type=whole_number, metavar="K", help="of the K likeliest tokens; 0, the default, is all"
     )
     group.add_argument(
-        "--repetition-penalty", type=float, metavar="R", help="1, unless the pair differs, holds nothing back"
+        "--top-p", type=number, metavar="P", help="of the likeliest that come to P; 1, the default, is all"
+    )
+    group.add_argument(
+        "--repetition-penalty", type=number, metavar="R", help="1, unless the pair differs, holds nothing back"
     )
     group.add_argument(
         "--dice", choices=("ratio", "shared"), help="shared, the default, gives every strategy the same text"
     )
-    group.add_argument("--seed", type=int, metavar="N", help="of the dice, 0 unless given")
+    group.add_argument("--seed", type=whole_number, metavar="N", help="of the dice, 0 unless given")
     group.add_argument("--stop", action="append", metavar="TEXT", help="end at this text; may be given several times")
     group.add_argument("--ignore-eos", action="store_true", default=None, help="go on after the model's end token")
 
 
 def count_of(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number from 1 up")
     return int(text)
+
+
+def whole_number(text: str) -> int:
+    if not re.fullmatch("-?[0-9]{1,20}", text):
+        raise argparse.ArgumentTypeError(f"invalid int value: {text[:40]!r}")
+    return int(text)
+
+
+def number(text: str) -> float:
+    if not re.fullmatch("[-+.0-9e]{1,40}", text):
+        raise argparse.ArgumentTypeError(f"invalid float value: {text[:40]!r}")
+    return float(text)
 
 
 def _material(given: argparse.Namespace) -> Material:
@@ -273,6 +291,10 @@ def _sampling(given: argparse.Namespace, material: Material) -> Sampling:
 
 def read_prompt_file(path: Path, split: str | None, limit: int | None, form: str | None = None) -> list[Prompt]:
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise OSError(errno.EINVAL, "it is no regular file")  # a pipe would be waited for without end
+        if path.stat().st_size > LARGEST_PROMPT_FILE:
+            raise OSError(errno.EFBIG, f"it has more than {LARGEST_PROMPT_FILE:,} bytes")
         data = path.read_bytes()
     except OSError as error:
         raise BadPrompts(f"{path} cannot be read: {error.strerror}. Give the path of a prompt file.") from None

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from decoding.pairs import check_pair
 from worker.terminal.arguments import read_arguments
 from worker.terminal.ending import ended
+from worker.terminal.guarded import guarded
 
 
 def compare(argv: Sequence[str]) -> None:
     asked = read_arguments(argv)
+    check_pair(asked.material.target, asked.material.draft).require()
     from worker.terminal.running import run  # loads torch, which takes seconds: slips are told before that
 
     if not run(asked):
@@ -22,4 +25,4 @@ def main(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(guarded(lambda: main(sys.argv[1:])))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from decoding.errors import DrafthouseError
+from worker.terminal.guarded import writes
 
 
 class BadOutput(DrafthouseError):
@@ -32,6 +33,7 @@ def whole_file(path: Path) -> Iterator[TextIO]:
     try:
         if path.exists() and not path.is_file():
             raise OSError(errno.EINVAL, "it is no regular file")  # a rename would put a file in a device's place
+        writes(beside)
         file = beside.open("w", encoding="utf-8")
     except OSError as error:
         raise BadOutput(f"{path} cannot be written: {error.strerror}. Give a path in a folder of yours.") from None

@@ -19,7 +19,9 @@ from decoding.devices import device_called, set_threads, usual_threads
 from decoding.pairs import check_pair
 from decoding.spec import Choice
 from decoding.ssd.resident import process_for
-from worker.terminal.arguments import Bench
+from worker.memory import run_size
+from worker.terminal.arguments import Asked, Bench
+from worker.terminal.guarded import allow
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ def load_pair(asked: Bench) -> LoadedPair:
     report = check_pair(asked.material.target, asked.material.draft)
     report.require()
     device = device_called(asked.device)
+    allow(_need(asked))
     set_threads(asked.threads or usual_threads())
     target, draft = (
         load(folder, dtype=asked.dtype, device=device, runner=asked.runner)
@@ -84,6 +87,13 @@ def load_pair(asked: Bench) -> LoadedPair:
     )
     remarks = tuple(finding.sentence for finding in report.findings if finding.level == "remark")
     return LoadedPair(asked.material.name, remarks, pair, target, draft)
+
+
+def _need(asked: Bench) -> int:
+    pair, texts = (asked.material.target, asked.material.draft), [prompt.text for prompt in asked.prompts]
+    choices = asked.choices if isinstance(asked, Asked) else ()
+    is_recorded = not isinstance(asked, Asked)
+    return run_size(pair, texts, asked.sampling.max_new_tokens, choices, is_recorded=is_recorded)
 
 
 def _pair_again(asked: Bench) -> Pair:

@@ -11,6 +11,7 @@ from pathlib import Path
 from decoding.oracle import Analysis, Passes, analyse
 from worker.terminal.arguments import count_of, parser_of, read_bench
 from worker.terminal.files import require_folder, whole_file
+from worker.terminal.guarded import guarded
 from worker.terminal.pictures import bars, steps
 
 
@@ -105,4 +106,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded(main))

@@ -12,6 +12,7 @@ from decoding.spec import Choice
 from decoding.summary import so_few
 from worker import noise
 from worker.terminal.arguments import Bench, parser_of, read_bench
+from worker.terminal.guarded import guarded
 
 if TYPE_CHECKING:
     from decoding.planning import Prediction, Study
@@ -112,4 +113,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded(main))

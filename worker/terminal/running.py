@@ -13,6 +13,7 @@ from worker import noise
 from worker.terminal.arguments import Asked
 from worker.terminal.document import document, write_document
 from worker.terminal.files import whole_file
+from worker.terminal.guarded import opening
 from worker.terminal.interrupt import Interrupt
 from worker.terminal.loading import LoadedPair, load_pair
 from worker.terminal.palette import palette_for
@@ -39,8 +40,7 @@ def run(asked: Asked) -> bool:
             sink_for=trace.sink_for if trace else no_sink,
             cancelled=interrupt,
         )
-        for prompt in asked.prompts:
-            comparison.tokens(prompt)  # one that cannot be decoded is told now, not after an hour
+        encode_all(comparison)  # a prompt that cannot be decoded is told now, not after an hour
         loaded.pair.begin(asked.choices)  # likewise, what this machine cannot run
         warnings = loaded.pair.misfits(asked.choices, asked.sampling)
         announce(asked, loaded, warnings)
@@ -71,6 +71,13 @@ def run(asked: Asked) -> bool:
         say(f"Stopped after {len(samples)} of {asked.sample_count} samples; only whole prompts count.")
     print(result(outcome, palette_for(sys.stdout, os.environ)))
     return complete
+
+
+def encode_all(comparison: Comparison) -> None:
+    opening(True)
+    for prompt in comparison.prompts:
+        comparison.tokens(prompt)
+    opening(False)
 
 
 def announce(asked: Asked, loaded: LoadedPair, warnings: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ from decoding.errors import BadPrompts
 from decoding.prompts import Prompt
 from worker.terminal.arguments import parser_of, read_bench, read_prompt_file
 from worker.terminal.files import require_folder
+from worker.terminal.guarded import guarded
 
 
 def run(argv: Sequence[str]) -> None:
@@ -103,4 +104,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded(main))

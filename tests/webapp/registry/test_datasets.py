@@ -53,6 +53,13 @@ def test_any_columns_become_prompts_by_a_template(world):
     assert post(world, name="t", **asked).status_code == 201
 
 
+def test_a_template_that_repeats_a_column_without_end_is_refused_before_it_is_filled_in(world):
+    text = "task\n" + "x" * 100_000
+    answer = post(world, "preview/", file_name="t.csv", text=text, template="{task}" * 1000)
+    assert answer.status_code == 400
+    assert "makes a prompt of 100,000,000 characters; 1,000,000 are the most" in answer.json()["detail"]
+
+
 def test_a_template_that_names_no_column_is_refused(world):
     answer = post(world, "preview/", file_name="t.csv", text=TABLE, template="Answer:")
     assert (answer.status_code, answer.json()["field"]) == (400, "template")

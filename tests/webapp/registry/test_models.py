@@ -65,6 +65,8 @@ def test_a_config_that_asks_for_remote_code_is_refused(world):
 @pytest.mark.parametrize(
     "config",
     [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000, b'{"a":NaN}', spoilt(vocab_size=-1), spoilt(vocab_size="32"),
+     spoilt(num_hidden_layers=2_000_000_000), spoilt(num_hidden_layers=9_999), spoilt(hidden_size=2**19),
+     spoilt(num_key_value_heads=-1), spoilt(max_position_embeddings=10**9), spoilt(rope_theta=0),
      spoilt(architectures=[]), spoilt(vocab_size=1 << 40), spoilt(model_type=None), b" " * (1 << 20) + b"{}"],
 )  # fmt: skip
 def test_a_config_that_cannot_be_read_is_refused(world, config):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import stat
+import struct
 import tarfile
 import zipfile
 from contextlib import suppress
@@ -198,3 +199,20 @@ def test_an_encrypted_zip_is_refused(unpack):
         content[content.index(mark) + at] |= 1
     with pytest.raises(Refused, match="encrypted"):
         unpack("x.zip", bytes(content))
+
+
+def test_a_directory_of_a_million_entries_is_refused_unread(unpack):
+    one = struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 20, 20, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0)
+    listed = (one + b"name") * 100_000
+    end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 65535, 65535, len(listed), 0, 0)
+    with pytest.raises(Refused, match="bytes at once"):
+        unpack("p.zip", listed + end)
+
+
+def test_a_header_of_megabytes_is_refused_unread(unpack):
+    said = b"".join(b"13 %06x=x\n" % number for number in range(400_000))
+    about = tarfile.TarInfo("PaxHeaders/x")
+    about.type, about.size = tarfile.XHDTYPE, len(said)
+    file = tarfile.TarInfo("x.txt").tobuf() + bytes(1024)
+    with pytest.raises(Refused, match="bytes at once"):
+        unpack("p.tar", about.tobuf() + said + bytes(-len(said) % 512) + file)

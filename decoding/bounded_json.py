@@ -1,0 +1,61 @@
+"""JSON from strangers, parsed within bounds. Standard library only: the web parses prompt files with it too.
+
+A parser may turn one byte into 30 bytes of objects, so objects, lists and values are counted before anything is parsed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from typing import Any
+
+MOST_CONTAINERS = 1_500_000  # a tokenizer of 262,000 tokens has some 515,000 merges, each a list
+MOST_VALUES = 6_000_000
+LONGEST_NUMBER = 40  # digits; transformers writes 10**30 for a tokenizer that takes texts of any length
+
+
+def loads(text: str) -> Any:
+    """Parse, or raise ValueError with what is wrong. Numbers must be finite, keys unique and nesting shallow."""
+    check_counts(text)
+    try:
+        return json.loads(
+            text, parse_constant=_no_number, parse_int=_integer, parse_float=_finite, object_pairs_hook=_unique
+        )
+    except RecursionError:
+        raise ValueError("its lists are nested too deeply") from None
+
+
+def check_counts(text: str) -> None:
+    """Refuse text that holds more lists or values than any honest file. Brackets inside strings count too."""
+    containers = text.count("[") + text.count("{")
+    if containers > MOST_CONTAINERS:
+        raise ValueError(f"it has {containers:,} lists and objects, more than {MOST_CONTAINERS:,}")
+    values = text.count(",") + containers
+    if values > MOST_VALUES:
+        raise ValueError(f"it has {values:,} values, more than {MOST_VALUES:,}")
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > LONGEST_NUMBER:
+        raise ValueError(f"the number {digits[:20]}… has {len(digits):,} digits, more than {LONGEST_NUMBER}")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits[:20]} is too large a number")
+    return number
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key {twice[:80]!r} is there twice")
+    return found

@@ -1,0 +1,116 @@
+"""Bounds on the numbers of a config.json, checked before anything is built from them. Standard library only.
+
+The largest models there are lie far within the bounds. A number beyond them is a damaged file or an attack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from decoding.errors import BadCheckpoint
+
+Bounds = tuple[float, float]
+LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+WIDTHS = ("hidden_size", "n_embd", "d_model", "dim")
+CONTEXTS = ("max_position_embeddings", "n_positions", "seq_length", "n_ctx", "max_seq_len")
+VOCABULARY = ("vocab_size",)
+LENGTH = (1, 1 << 24)  # tokens
+WHOLE: dict[str, Bounds] = {
+    **dict.fromkeys(LAYERS, (1, 10_000)),
+    **dict.fromkeys(WIDTHS, (1, 1 << 20)),
+    **dict.fromkeys(CONTEXTS, LENGTH),
+    **dict.fromkeys(VOCABULARY, (1, 1 << 24)),
+    **dict.fromkeys(("num_attention_heads", "n_head", "n_heads", "num_key_value_heads", "head_dim"), (1, 1 << 16)),
+    **dict.fromkeys(("intermediate_size", "n_inner", "ffn_dim", "moe_intermediate_size"), (1, 1 << 32)),
+    **dict.fromkeys(("num_experts", "num_local_experts", "n_routed_experts", "num_experts_per_tok"), (0, 1 << 16)),
+    **dict.fromkeys(("sliding_window", "window_size", "max_window_layers"), (0, 1 << 31)),
+    "original_max_position_embeddings": LENGTH,
+}
+REAL: dict[str, Bounds] = {
+    "rope_theta": (1.001, 1e15),
+    **dict.fromkeys(("factor", "low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow"), (1e-3, 1e6)),
+    **dict.fromkeys(("short_factor", "long_factor"), (1e-3, 1e6)),
+    **dict.fromkeys(("attention_factor", "mscale", "mscale_all_dim", "short_mscale", "long_mscale"), (0, 1e6)),
+    "partial_rotary_factor": (1e-3, 1),
+    **dict.fromkeys(("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"), (0, 1)),
+}
+LONGEST_LIST = 1 << 16  # a number may differ from layer to layer, a rope factor from pair to pair
+
+
+def check_numbers(config: Mapping[str, Any], where: str) -> None:
+    """Refuse the first number that makes no sense, by its name. `where` names the file in the sentence."""
+    for part in parts(config):
+        for name, value in part.items():
+            bounds, is_whole = WHOLE.get(name) or REAL.get(name), name in WHOLE
+            for number in _numbers(value) if bounds else ():
+                if not _lies_within(number, bounds or (0, 0), is_whole):
+                    raise BadCheckpoint(_sentence(where, name, number, bounds or (0, 0), is_whole))
+        if part.get("rope_type", part.get("type")) == "llama3" and _falls(part):
+            raise BadCheckpoint(f"{where}: high_freq_factor must be larger than low_freq_factor. {REMEDY}")
+
+
+def check_against_tensors(config: Mapping[str, Any], shapes: list[tuple[int, ...]], where: str) -> None:
+    """Refuse a config of more layers than there are tensors, or wider than the widest tensor."""
+    widest = max((size for shape in shapes for size in shape), default=0)
+    for part in (config, text_part(config)):
+        for names, most, what in (
+            (LAYERS, len(shapes), f"the weights hold {len(shapes):,} tensors in all"),
+            (WIDTHS + VOCABULARY, widest, f"no tensor of the weights is wider than {widest:,}"),
+        ):
+            for name in names:
+                found = part.get(name)
+                if isinstance(found, int) and found > most:
+                    raise BadCheckpoint(
+                        f"{where} says {name} {found:,}, and {what}. "
+                        "Config and weights belong to different models, or a file was not copied."
+                    )
+
+
+def text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The text model of a config with several parts; empty where there is none."""
+    part = config.get("text_config")
+    return part if isinstance(part, dict) else {}
+
+
+def parts(value: Any) -> Iterator[Mapping[str, Any]]:
+    """The config and every object in it."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping):
+            yield part
+            waiting += part.values()
+
+
+REMEDY = "Copy the file again from where the model came."
+
+
+def _numbers(value: Any) -> list[Any]:
+    if value is None or isinstance(value, Mapping):
+        return []
+    if isinstance(value, list):
+        return value if len(value) <= LONGEST_LIST else [f"a list of {len(value):,}"]
+    return [value]
+
+
+def _lies_within(number: Any, bounds: Bounds, is_whole: bool) -> bool:
+    if isinstance(number, bool):
+        return number is False and bounds[0] == 0  # some switch a window off like this
+    kinds = int if is_whole else (int, float)
+    return isinstance(number, kinds) and bounds[0] <= number <= bounds[1]
+
+
+def _falls(rope: Mapping[str, Any]) -> bool:
+    low, high = rope.get("low_freq_factor"), rope.get("high_freq_factor")
+    return isinstance(low, (int, float)) and isinstance(high, (int, float)) and high <= low
+
+
+def _sentence(where: str, name: str, number: Any, bounds: Bounds, is_whole: bool) -> str:
+    low, high = (f"{bound:,}" if isinstance(bound, int) else f"{bound:g}" for bound in bounds)
+    kind = "a whole number" if is_whole else "a number"
+    return f"{where} says {name} {_quoted(number)}; it must be {kind} from {low} to {high}. {REMEDY}"
+
+
+def _quoted(number: Any) -> str:
+    return repr(number)[:40]

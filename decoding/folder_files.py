@@ -1,0 +1,51 @@
+"""The files of a model folder, opened only where they are files, and read within bounds. Standard library only."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+from decoding import bounded_json
+from decoding.errors import BadCheckpoint
+
+LARGEST_CONFIG = 1 << 20  # bytes
+LARGEST_JSON = 64 << 20  # bytes; a tokenizer of 262,000 tokens has some 35 million
+READ_BY_LIBRARIES = (".json", ".safetensors", ".txt", ".model", ".jinja")
+
+
+def check_files(folder: Path) -> None:
+    """Refuse what a library would wait for or fall over: every file that one may open is a regular file."""
+    for file in sorted(folder.iterdir()):
+        if not file.name.endswith(READ_BY_LIBRARIES):
+            continue
+        if not file.exists():
+            raise BadCheckpoint(f"{file} is a link to a file that is not there. Copy that file, or remove the link.")
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise BadCheckpoint(f"{file} is no regular file. Put the model's own file there, or remove it.")
+        if file.suffix == ".json" and file.stat().st_size > LARGEST_JSON:
+            raise BadCheckpoint(f"{file} is larger than {LARGEST_JSON:,} bytes, which no such file is. Copy it again.")
+        if file.suffix == ".json":
+            _check_counts(file)
+
+
+def _check_counts(file: Path) -> None:
+    try:
+        bounded_json.check_counts(file.read_text(encoding="latin-1"))
+    except ValueError as error:
+        raise BadCheckpoint(f"{file} is too large to be read: {error}. Copy it again.") from None
+
+
+def read_json(file: Path, largest: int = LARGEST_JSON) -> dict[str, Any] | None:
+    """The object in a JSON file, or None where there is no file."""
+    if not file.is_file():
+        return None
+    if file.stat().st_size > largest:
+        raise BadCheckpoint(f"{file} is larger than {largest:,} bytes, which no such file is. Copy it again.")
+    try:
+        found = bounded_json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BadCheckpoint(f"{file} is not JSON ({error}). Copy it again from where the model came.") from None
+    if not isinstance(found, dict):
+        raise BadCheckpoint(f"{file} holds no JSON object. Copy it again from where the model came.")
+    return found

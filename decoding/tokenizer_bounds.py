@@ -1,0 +1,91 @@
+"""Bounds on a tokenizer.json, checked before a library builds it. Standard library only.
+
+Three things in it can be made to hurt: how many tokens it lists, how deep its steps are nested, and how much longer
+each step makes the text. What the bounds let through still runs under a memory limit (worker/memory.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+MOST_TOKENS = 1 << 20
+MOST_MERGES = 1 << 21
+MOST_ADDED = 50_000
+MOST_STEPS = 64  # of normalizer, pre-tokenizer, post-processor and decoder each
+MOST_GROWTH = 32.0  # times that the normalizer may lengthen a text; " " to "▁" is once
+LONGEST_PATTERN = 4_000  # characters
+STEPS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+INSIDE = ("normalizers", "pretokenizers", "processors", "decoders")
+
+
+def check_tokenizer(whole: dict[str, Any]) -> None:
+    """Raise ValueError with what is too much."""
+    model = whole.get("model")
+    if not isinstance(model, dict):
+        raise ValueError("it has no model")
+    _check_count("tokens", model.get("vocab"), MOST_TOKENS)
+    _check_count("merges", model.get("merges"), MOST_MERGES)
+    _check_count("added tokens", whole.get("added_tokens"), MOST_ADDED)
+    for name in STEPS:
+        steps = list(_steps(whole.get(name)))
+        for step in steps:
+            _check_step(name, step)
+        if name != "pre_tokenizer" and (growth := math.prod(map(_growth, steps))) > MOST_GROWTH:
+            raise ValueError(
+                f"its {name} makes a text {growth:,.0f} times as long, {MOST_GROWTH:.0f} times is the most"
+            )
+
+
+def _check_count(what: str, found: Any, most: int) -> None:
+    if isinstance(found, (list, dict)) and len(found) > most:
+        raise ValueError(f"it has {len(found):,} {what}, more than {most:,}")
+
+
+def _steps(value: Any) -> Iterator[dict[str, Any]]:
+    """A step and those inside it."""
+    waiting, count = [value], 0
+    while waiting:
+        step = waiting.pop()
+        if not isinstance(step, dict):
+            continue
+        count += 1
+        if count > MOST_STEPS:
+            raise ValueError(f"it has more than {MOST_STEPS} steps in one part")
+        yield step
+        for name in INSIDE:
+            inside = step.get(name)
+            waiting += inside if isinstance(inside, list) else []
+
+
+def _check_step(part: str, step: dict[str, Any]) -> None:
+    if len(_pattern(step)) > LONGEST_PATTERN:
+        raise ValueError(f"a pattern of its {part} has more than {LONGEST_PATTERN:,} characters")
+    for name in ("single", "pair"):
+        template = step.get(name)
+        if isinstance(template, list) and len(template) > MOST_STEPS:
+            raise ValueError(f"its template has {len(template):,} pieces, more than {MOST_STEPS}")
+
+
+def _growth(step: dict[str, Any]) -> float:
+    """How many times as long a text can get in this step."""
+    match step.get("type"):
+        case "Replace":
+            is_regex = isinstance(step.get("pattern"), dict) and "Regex" in step["pattern"]
+            shortest = 1 if is_regex else max(1, len(_pattern(step)))
+            matches_nothing = 1 if is_regex else 0  # a pattern that may be empty matches between any two characters
+            return max(1.0, _length(step.get("content")) / shortest + matches_nothing)
+        case "Prepend":
+            return 1.0 + _length(step.get("prepend"))  # added tokens cut a text, and each piece is prepended to
+    return 1.0
+
+
+def _pattern(step: dict[str, Any]) -> str:
+    pattern = step.get("pattern")
+    found = next(iter(pattern.values()), "") if isinstance(pattern, dict) else pattern
+    return found if isinstance(found, str) else ""
+
+
+def _length(text: Any) -> int:
+    return len(text) if isinstance(text, str) else 0

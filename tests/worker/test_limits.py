@@ -1,0 +1,84 @@
+"""Whoever opens a stranger's file does so under limits, and what goes beyond them is refused once, in a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.webapp import make
+from webapp.jobs.models import Job
+from webapp.registry import services as registry
+from worker import gauges, listening, memory
+from worker.engine_process import EngineProcess
+from worker.memory import HEADROOM, MIB, OverLimit, limit, run_size
+from worker.messages import CheckModel, Ended
+
+
+@pytest.fixture
+def little_memory(monkeypatch, engine):
+    """An engine that starts anew and may take less than its libraries do."""
+    engine.end()
+    monkeypatch.setenv(HEADROOM, "0.2")
+
+
+def test_an_engine_that_takes_too_much_is_ended_with_a_sentence_and_the_next_is_sound(checkpoints, tmp_path):
+    for name, content in checkpoints["draft"].items():
+        (tmp_path / name).write_bytes(content)
+    engine = EngineProcess()
+    try:
+        engine.tell(CheckModel(tmp_path), 100 * MIB)
+        with pytest.raises(OverLimit, match=r"The engine process took more than 0\.\d+ GiB of memory and was ended"):
+            while not isinstance(engine.hear(1.0), Ended):
+                pass
+        engine.tell(CheckModel(tmp_path), limit())
+        while not isinstance(engine.hear(1.0), Ended):
+            pass
+    finally:
+        engine.end()
+
+
+def test_a_model_whose_check_takes_too_much_memory_is_refused_at_the_first_try(
+    little_memory, team, make_worker, checkpoints
+):
+    model = registry.add_uploaded_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
+    make_worker().look()
+    model.refresh_from_db()
+    job = Job.objects.get()
+    assert (model.state, job.state, job.attempt) == ("refused", "failed", 1)
+    assert model.reason == job.reason
+    assert "took more than 0." in job.reason and HEADROOM in job.reason
+
+
+def test_a_comparison_that_takes_too_much_memory_fails_at_the_first_try(
+    little_memory, launch, make_worker, monkeypatch
+):
+    comparison = launch()
+    make_worker().look()
+    comparison.job.refresh_from_db()
+    assert (comparison.job.state, comparison.job.attempt) == ("failed", 1)
+    assert "The engine process took more than" in comparison.job.reason
+
+
+def test_a_check_that_takes_too_long_is_refused_at_the_first_try(monkeypatch, engine, team, make_worker, checkpoints):
+    engine.end()  # starting takes seconds
+    monkeypatch.setitem(listening.TIME_TO_OPEN, CheckModel, 0.01)
+    model = registry.add_uploaded_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
+    make_worker().look()
+    model.refresh_from_db()
+    assert (model.state, Job.objects.get().attempt) == ("refused", 1)
+    assert "Opening these files took longer than 0 s" in model.reason
+
+
+def test_a_pair_may_take_what_its_weights_and_its_longest_text_need(checkpoints, tmp_path):
+    for name, content in checkpoints["target"].items():
+        (tmp_path / name).write_bytes(content)
+    short, long = (run_size((tmp_path, tmp_path), ["w1 w2", text], 16) for text in ("w3", "w3 " * 30))
+    assert sum(map(len, checkpoints["target"].values())) < short < long < 64 * MIB
+    assert run_size((tmp_path / "nowhere",), ["w1"], 16) == 0
+
+
+def test_memory_is_read_without_the_kernels_files_as_well(monkeypatch, tmp_path):
+    import os
+
+    here = memory.Gauge(os.getpid()).largest()
+    monkeypatch.setattr(gauges, "PROC", tmp_path / "none")
+    assert memory.Gauge(os.getpid()).largest() >= here // 2 > 0

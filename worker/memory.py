@@ -1,0 +1,129 @@
+"""How much memory a process may take that opens strangers' files, and what it takes now.
+
+The limit is kept by another process that watches (decision 0037): limits of the system count address space, of which
+torch and CUDA reserve far more than they use.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from decoding.errors import DrafthouseError
+from decoding.model_folder import ModelFolder, inspect
+from decoding.spec import Choice
+from decoding.ssd.memory import needed_by
+from worker import gauges
+
+MIB, GIB = 1 << 20, 1 << 30
+HEADROOM = "DRAFTHOUSE_MEMORY_HEADROOM_GB"  # beside the models' own size; an operator may raise it
+OVERSHOOT = 128 * MIB  # a process may take so much more between two looks
+CUDA = 4 * GIB  # what CUDA keeps on the machine's side
+WIDTH = 4  # bytes of a number, as models are run on a CPU
+COPIES = 2  # of the weights: a peer loads them again, and packing copies them
+PASS_ROWS = 512  # that a fast decoder reads at once
+MOST_ROWS = 4096  # of a mask that transformers makes for a whole text
+RECORDED = 16 * 1024  # bytes of what a study keeps of one token, at most
+LOOK_EVERY = 0.05 if gauges.PROC.exists() else 1.0  # s; elsewhere a look starts a program
+KIN_EVERY = 20  # looks between two searches for the processes that a process has started
+
+
+class OverLimit(DrafthouseError):
+    """A process took more memory than the models and texts it was given can need."""
+
+    code = "memory-limit"
+
+    def __init__(self, doing: str, limit: int) -> None:
+        super().__init__(
+            f"{doing} took more than {limit / GIB:.2f} GiB of memory and was ended. Models and texts of this size need "
+            f"less: a config, tokenizer or prompt is damaged or made to take memory. Use another copy of it; if you "
+            f"trust it, start Drafthouse with a larger {HEADROOM} ({headroom() / GIB:.1f} now)."
+        )
+
+
+class OverTime(DrafthouseError):
+    code = "time-limit"
+
+    def __init__(self, doing: str, seconds: float) -> None:
+        super().__init__(
+            f"{doing} took longer than {seconds:.0f} s and was ended. A tokenizer or prompt is damaged or made to take "
+            "time. Use another copy of it."
+        )
+
+
+def headroom() -> int:
+    try:
+        return max(1, int(float(os.environ.get(HEADROOM, "1")) * GIB))
+    except (ValueError, OverflowError):
+        return GIB
+
+
+def limit(own: int = 0) -> int:
+    """Bytes at which a process is ended: the models' own size and the headroom."""
+    return own + headroom() - OVERSHOOT + (CUDA if _sees_gpus() else 0)
+
+
+def _sees_gpus() -> bool:
+    """Torch would use CUDA here. Asked without torch, which takes seconds to load."""
+    return Path("/dev/nvidiactl").exists() and os.environ.get("CUDA_VISIBLE_DEVICES") != ""
+
+
+def run_size(
+    pair: Sequence[Path],
+    texts: Iterable[str],
+    new_tokens: int,
+    choices: Sequence[Choice] = (),
+    *,
+    is_recorded: bool = False,
+) -> int:
+    """Bytes that a pair and its texts need at most. `is_recorded`: a study keeps what it saw of every token."""
+    texts = list(texts)
+    longest = max((len(text.encode("utf-8", "replace")) for text in texts), default=0)  # a token is a byte at least
+    models = [_read(folder) for folder in pair]
+    size = sum(_size(model, longest + new_tokens) for model in models if model)
+    vocab = min((model.vocab_size for model in models if model), default=0)
+    scores = sum(needed_by(choice, vocab) for choice in choices)
+    return size + scores + (len(texts) * new_tokens * RECORDED if is_recorded else 0)
+
+
+def _read(folder: Path) -> ModelFolder | None:
+    """The model's facts; None where it cannot be read, which whoever loads it says in words."""
+    try:
+        return inspect(folder)
+    except DrafthouseError:
+        return None
+
+
+def _size(model: ModelFolder, longest: int) -> int:
+    length = min(longest, model.context or longest)
+    per_token = min(model.kv_values_per_token or 0, model.parameters)
+    rows = PASS_ROWS * model.shape.group if model.shape else min(length, MOST_ROWS)
+    return COPIES * WIDTH * (model.parameters + length * (per_token + rows))
+
+
+class Gauge:
+    """Reads what a process and those it has started take; what they share is left out."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._kin = [pid]
+        self._looks = 0
+
+    def largest(self) -> int:
+        """Bytes, of the one that takes most."""
+        if self._looks % KIN_EVERY == 0:
+            self._kin = gauges.family(self.pid)
+        self._looks += 1
+        return max(map(_taken, self._kin))
+
+
+def _taken(pid: int) -> int:
+    with suppress(OSError, ValueError):
+        if gauges.PROC.exists():
+            _, resident, shared, *_ = (gauges.PROC / str(pid) / "statm").read_text().split()
+            return (int(resident) - int(shared)) * gauges.PAGE
+        return int(subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True).stdout) * 1024
+    return 0
