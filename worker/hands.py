@@ -19,7 +19,17 @@ from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Kind, Queue
 from webapp.uploads.store import StoreTrouble
-from worker import comparison_job, gauges, leash, lengths_job, model_job, study_job, training_job, unpacking_job
+from worker import (
+    comparison_job,
+    gauges,
+    heartbeat,
+    leash,
+    lengths_job,
+    model_job,
+    study_job,
+    training_job,
+    unpacking_job,
+)
 from worker.database import Stopped, insist
 from worker.engine_process import EngineDied, EngineProcess
 from worker.gpus import read, told
@@ -126,6 +136,7 @@ class Hands:
             machine=_machine(),
             memory=_memory(self.queue),
         )
+        heartbeat.beat()
 
 
 def _machine() -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import django
 
-from worker import leash
+from worker import heartbeat, leash
 
 if TYPE_CHECKING:
     from webapp.jobs.leases import Reaper
@@ -55,6 +55,7 @@ def look(reaper: Reaper, rounds: int) -> None:
         if rounds % SWEEP_FILES_EVERY == SWEEP_FILES_EVERY - 1:
             purge()
             uploads.sweep()
+        heartbeat.beat()
     except Error as error:
         logger.warning("The database does not answer (%s); the next look is in %.0f s.", error, EVERY)
 
