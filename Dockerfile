@@ -1,4 +1,5 @@
-# Two images: `web` has no torch, `worker` has everything. .dockerignore names what reaches them, docker-compose.yml builds both.
+# Two images: `web` has no torch, `worker` has everything. docker-compose.yml builds both; .dockerignore names what
+# reaches them.
 
 FROM node:24-slim AS pages
 WORKDIR /app

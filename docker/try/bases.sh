@@ -18,7 +18,8 @@ pinned() { # IMAGE: its full name, with the version that our files ask for
 debian() { # FOLDER SUITE PACKAGES: a minimal system with these packages
     [ ! -e "$roots/$1.made" ] || return 0
     rm -rf "${roots:?}/$1"
-    debootstrap --variant=minbase --include="$3" "$2" "$roots/$1" "$mirror" >"$roots/$1.log" 2>&1 || { tail "$roots/$1.log" >&2; return 1; }
+    debootstrap --variant=minbase --include="$3" "$2" "$roots/$1" "$mirror" >"$roots/$1.log" 2>&1 \
+        || { tail "$roots/$1.log" >&2; return 1; }
     rm -rf "$roots/$1"/var/cache/apt/archives/*.deb "$roots/$1"/var/lib/apt/lists/* "$roots/$1"/etc/apt/sources.list
     touch "$roots/$1.made"
 }
@@ -84,5 +85,5 @@ image nginx nginx --stop-signal SIGQUIT
 
 debian caddy trixie caddy,wget,libcap2-bin
 chroot "$roots/caddy" setcap cap_net_bind_service=+ep /usr/bin/caddy # the official image does that too
-image caddy caddy --env XDG_CONFIG_HOME=/config --env XDG_DATA_HOME=/data --workingdir /srv --volume /data --volume /config \
+image caddy caddy --env XDG_CONFIG_HOME=/config --env XDG_DATA_HOME=/data --volume /data --volume /config \
     --cmd "caddy run --config /etc/caddy/Caddyfile --adapter caddyfile"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# compose.sh up | down [-v] | start SERVICE | kill SERVICE | exec SERVICE COMMAND… | run SERVICE COMMAND… | health SERVICE | logs SERVICE
+# compose.sh up | down [-v] | start, stop, kill, health or logs SERVICE | exec SERVICE COMMAND…
 #
 # Drive docker-compose.yml by podman-compose, for machines without a Docker daemon. Run it by `inside.sh offline`, in the
 # checkout. Old podman neither waits for healthy services nor, without systemd, runs health checks: both are done here.
@@ -10,7 +10,8 @@ proxy="${PROXY:-nginx}"
 run_args=(--podman-run-args=--read-only-tmpfs=false)
 
 container() { # SERVICE
-    podman ps --all --quiet --filter "label=com.docker.compose.project=$(basename "$PWD")" --filter "label=com.docker.compose.service=$1"
+    local label=com.docker.compose
+    podman ps --all --quiet --filter "label=$label.project=$(basename "$PWD")" --filter "label=$label.service=$1"
 }
 health() { podman healthcheck run "$(container "$1")" >/dev/null 2>&1; }
 healthy() { # SERVICE…
@@ -39,7 +40,6 @@ down) "${compose[@]}" --profile "$proxy" down "$@" >/dev/null ;;
 start) podman start "$(container "$1")" >/dev/null ;;
 stop | kill) podman "$command" "$(container "$1")" >/dev/null ;;
 exec) service=$1; shift; podman exec --interactive "$(container "$service")" "$@" ;;
-run) "${compose[@]}" "${run_args[@]}" run --rm --no-deps -T "$@" ;;
 health) health "$1" ;;
 logs) podman logs "$(container "$1")" ;;
 *) sed -n 2p "$0" >&2; exit 2 ;;

@@ -10,7 +10,12 @@ export CONTAINERS_CONF="$TRY/containers.conf" CONTAINERS_STORAGE_CONF="$TRY/stor
 
 configure() {
     mkdir -p "$TRY"
-    printf '[storage]\ndriver = "overlay"\ngraphroot = "%s/images"\nrunroot = "%s/run"\n' "$TRY" "$TRY" >"$CONTAINERS_STORAGE_CONF"
+    cat >"$CONTAINERS_STORAGE_CONF" <<CONF
+[storage]
+driver = "overlay"
+graphroot = "$TRY/images"
+runroot = "$TRY/run"
+CONF
     # Limits of processes and files are those of this shell: a container may lower them, and cannot raise them.
     cat >"$CONTAINERS_CONF" <<CONF
 [engine]

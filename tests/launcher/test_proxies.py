@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import re
 import shutil
 import socket
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,15 @@ pytestmark = [
 
 
 def free_ports(count: int) -> list[int]:
+    """Below those that the system gives to clients, any of which could take one before the proxy does."""
     with ExitStack() as held:
-        lines = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [line.getsockname()[1] for line in lines]
+        found: list[int] = []
+        while len(found) < count:
+            port = random.randrange(20_000, 32_000)
+            with suppress(OSError):
+                held.enter_context(socket.create_server(("127.0.0.1", port)))
+                found.append(port)
+        return found
 
 
 def authority_of(kind: str, folder: Path) -> Path:
@@ -56,6 +63,8 @@ def proxy(kind: str, web: str, folder: Path) -> Iterator[Visitor]:
     authority = authority_of(kind, folder)
     changes = {
         "web:8000": web,
+        "listen ": "listen 127.0.0.1:",
+        "admin off": "admin off\n default_bind 127.0.0.1",
         "8080": str(plain),
         "8443": str(tls),
         "8081": str(health),
