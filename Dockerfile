@@ -1,4 +1,5 @@
-# Two images: `web` has no torch, `worker` has all. docker-compose.yml builds both.
+# Two images: `web` has no torch, `worker` has everything. docker-compose.yml builds both; .dockerignore names what
+# reaches them.
 
 FROM node:24-slim AS pages
 WORKDIR /app
@@ -19,7 +20,7 @@ COPY . .
 COPY --from=pages /app/static/vendor static/vendor
 USER drafthouse
 EXPOSE 8000
-CMD ["uvicorn", "webapp.config.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--lifespan", "off", "--no-access-log"]
+CMD ["python", "-m", "webapp.config.server", "--host", "0.0.0.0", "--port", "8000"]
 
 FROM base AS worker
 # CPU: https://download.pytorch.org/whl/cpu has the small build; without an index pip takes the one with CUDA.

@@ -18,7 +18,17 @@ from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Kind, Queue
 from webapp.uploads.store import StoreTrouble
-from worker import comparison_job, evidence, gauges, lengths_job, model_job, study_job, training_job, unpacking_job
+from worker import (
+    comparison_job,
+    evidence,
+    gauges,
+    heartbeat,
+    lengths_job,
+    model_job,
+    study_job,
+    training_job,
+    unpacking_job,
+)
 from worker.database import Stopped, insist
 from worker.disk import DISK_FULL, NotNow
 from worker.engine_process import EngineDied, EngineProcess
@@ -136,6 +146,7 @@ class Hands:
             memory=_memory(self.queue),
             marks=evidence.marks().to_dict(),
         )
+        heartbeat.beat()
 
 
 def _memory(queue: str) -> int | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import django
 
-from worker import leash
+from worker import heartbeat, leash
 
 if TYPE_CHECKING:
     from webapp.core.outage import Outage
@@ -61,6 +61,7 @@ def look(reaper: Reaper, rounds: int, outage: Outage) -> None:
             purge()
             uploads.sweep()
         outage.ends()
+        heartbeat.beat()
     except Error as error:
         outage.begins(error)
         connection.close()

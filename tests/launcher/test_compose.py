@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +13,36 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES: dict[str, Any] = COMPOSE["services"]
+ENDING = {"prepare", "bucket"}  # they do one thing and end
 
 
-@pytest.fixture(scope="module")
-def services() -> dict[str, Any]:
-    return yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+def modules_in(command: list[str]) -> list[str]:
+    return [after for word, after in pairwise(command) if word == "-m"]
 
 
-def test_every_module_that_is_started_exists(services: dict[str, Any]) -> None:
-    started = [service["command"] for service in services.values() if service.get("command", [""])[0] == "python"]
-    modules = [command[command.index("-m") + 1] for command in started]
-    assert modules == ["worker.supervisor.prepare", "worker.scheduler"]
+def test_every_module_that_is_started_exists() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    started = [yaml.safe_load(line) for line in re.findall(r"^(?:CMD|ENTRYPOINT) (.+)$", dockerfile, re.MULTILINE)]
+    started += [service.get("command", []) for service in SERVICES.values()]
+    started += [service["healthcheck"]["test"] for service in SERVICES.values() if "healthcheck" in service]
+    modules = {module for command in started for module in modules_in(command)}
+    assert modules == {
+        "webapp.config.server",
+        "worker",
+        "worker.heartbeat",
+        "worker.scheduler",
+        "worker.supervisor.prepare",
+    }
     assert all(importlib.util.find_spec(module) for module in modules)
 
 
-def test_every_setting_is_one_that_is_read(services: dict[str, Any]) -> None:
-    settings = "".join((ROOT / "webapp" / "config" / name).read_text() for name in ("settings.py", "environment.py"))
-    named = {name for name in services["web"]["environment"] if not name.startswith("AWS_")}  # those boto3 reads
-    assert all(f'"{name}"' in settings for name in named)
+def test_every_setting_is_one_that_is_read() -> None:
+    readers = [*(ROOT / "webapp" / "config").glob("*.py"), ROOT / "worker" / "heartbeat.py"]
+    program = "".join(path.read_text() for path in readers)
+    named = {name for name in SERVICES["web"]["environment"] if not name.startswith("AWS_")}  # those boto3 reads
+    assert all(f'"{name.removesuffix("_FILE")}"' in program for name in named)
 
 
 def test_what_the_images_copy_is_there_and_the_web_has_no_torch() -> None:
@@ -40,8 +54,73 @@ def test_what_the_images_copy_is_there_and_the_web_has_no_torch() -> None:
     assert "torch" not in (ROOT / "requirements-web.txt").read_text().split("# ")[0]
 
 
-def test_only_pages_and_bucket_are_reachable_and_only_from_this_machine(services: dict[str, Any]) -> None:
-    reachable = {name: service["ports"] for name, service in services.items() if "ports" in service}
-    assert set(reachable) == {"web", "minio"}  # browsers send files to the bucket straight, where there is one
-    assert services["minio"]["profiles"] == ["s3"]
-    assert all(port.startswith("127.0.0.1:") for ports in reachable.values() for port in ports)
+def test_only_a_proxy_is_reachable_from_other_machines() -> None:
+    reachable = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
+    assert set(reachable) == {"web", "minio", "nginx", "caddy"}
+    assert {name for name, ports in reachable.items() if not ports[0].startswith("127.0.0.1:")} == {"nginx", "caddy"}
+    assert all(SERVICES[name]["profiles"] for name in ("minio", "nginx", "caddy"))
+
+
+def test_a_proxy_meets_the_web_and_neither_database_nor_broker() -> None:
+    for proxy in ("nginx", "caddy"):
+        shared = {
+            name for name, service in SERVICES.items() if set(service["networks"]) & set(SERVICES[proxy]["networks"])
+        }
+        assert shared == {"web", "nginx", "caddy"}
+    assert SERVICES["db"]["networks"] == SERVICES["valkey"]["networks"] == ["inside"]
+    assert COMPOSE["networks"]["inside"]["internal"]
+
+
+def test_the_web_believes_the_proxy_of_this_file() -> None:
+    trusted = SERVICES["web"]["environment"]["DRAFTHOUSE_PROXIES"].split(",")[0]
+    assert {SERVICES[name]["networks"]["proxied"]["ipv4_address"] for name in ("nginx", "caddy")} == {trusted}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_container_is_locked_and_limited(name: str) -> None:
+    service = SERVICES[name]
+    assert service["init"] and service["read_only"] and service["cap_drop"] == ["ALL"]
+    assert service.get("cap_add", []) == (["NET_BIND_SERVICE"] if name == "caddy" else [])
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["mem_limit"] and service["pids_limit"] and service["logging"]["options"]["max-size"]
+    assert all("size=" in folder for folder in service["tmpfs"])
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_whatever_keeps_running_has_a_health_check(name: str) -> None:
+    assert ("healthcheck" in SERVICES[name]) is (name not in ENDING)
+
+
+@pytest.mark.parametrize("name", [name for name, service in SERVICES.items() if "build" not in service])
+def test_images_of_others_are_pinned_to_a_version(name: str) -> None:
+    assert re.search(r":\D*\d+\.?\d*", SERVICES[name]["image"])
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_passwords_come_from_files(name: str) -> None:
+    service = SERVICES[name]
+    for setting, value in service.get("environment", {}).items():
+        if re.search("PASSWORD|SECRET", setting):
+            assert setting.endswith("_FILE")
+            assert value.removeprefix("/run/secrets/") in service["secrets"]
+    assert all(secret in COMPOSE["secrets"] for secret in service.get("secrets", []))
+
+
+def test_a_start_without_passwords_is_refused_with_what_to_do() -> None:
+    told = re.findall(r"\$\{DRAFTHOUSE_SECRETS:\?([^}]+)}", (ROOT / "docker-compose.yml").read_text())
+    assert told == ["run docker/secrets.sh first, it makes the passwords"]
+
+
+def make_secrets(folder: Path, *arguments: str) -> dict[str, str]:
+    subprocess.run([ROOT / "docker" / "secrets.sh", *arguments], cwd=folder, check=True, capture_output=True)
+    return {path.name: path.read_text() for path in (folder / "secrets").iterdir()}
+
+
+def test_passwords_are_made_once_and_are_for_their_owner_alone(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("DRAFTHOUSE_HOSTS=lab.test")
+    first = make_secrets(tmp_path)
+    assert set(first) == {"postgres_password", "valkey_password", "s3_secret_key"}
+    assert len(set(first.values())) == 3 and all(re.fullmatch("[0-9a-f]{48}", each) for each in first.values())
+    assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700
+    assert make_secrets(tmp_path) == first
+    assert (tmp_path / ".env").read_text().split() == ["DRAFTHOUSE_HOSTS=lab.test", "DRAFTHOUSE_SECRETS=./secrets"]
