@@ -13,7 +13,6 @@ from tests.programs import PROGRAMS, Program, locate
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-
 skipped: Counter[Program] = Counter()
 
 
@@ -35,14 +34,14 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A build machine must run every test; xdist's own processes see only some of them."""
+    """Fail on a build machine where tests were skipped. The processes of xdist see only some of them."""
     is_whole = not hasattr(session.config, "workerinput")
     if skipped and is_whole and os.environ.get("CI") == "true" and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """After pytest's own summary: which tests did not run, and what they need."""
+    """Say after pytest's own summary which tests did not run, and what they need."""
     if hasattr(config, "workerinput"):
         return
     for program, count in skipped.items():

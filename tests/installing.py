@@ -41,13 +41,13 @@ def steps(program: Program) -> Iterator[Step]:
 
 @cache
 def apt() -> tuple[str, ...] | None:
-    """The start of a command that may install packages; None where there is no apt-get, or sudo asks for a password."""
+    """Start of a command that may install packages. None if there is no apt-get, or sudo asks for a password."""
     if shutil.which("apt-get") is None:
         return None
     if os.getuid() == 0:
         return ("apt-get",)
     may_sudo = shutil.which("sudo") and subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode == 0
-    return ("sudo", "-n", "DEBIAN_FRONTEND=noninteractive", "apt-get") if may_sudo else None
+    return ("sudo", "-n", "env", "DEBIAN_FRONTEND=noninteractive", "apt-get") if may_sudo else None
 
 
 def install_package(name: str) -> None:

@@ -55,7 +55,7 @@ class Program:
         return f"{self.name} is not on this machine"
 
     def find(self) -> Path | None:
-        """The one that the setting names, else the first that runs."""
+        """Return the one that the setting names, else the first that runs."""
         if self.is_unwanted:
             return None
         if named := os.environ.get(self.setting):
@@ -88,7 +88,7 @@ def postgres_folders() -> Iterator[Path]:
 
 
 def newest_first(folder: Path, pattern: str) -> list[Path]:
-    """Files by the numbers in their paths."""
+    """Paths that match, the highest version first."""
     return sorted(folder.glob(pattern), key=lambda path: list(map(int, re.findall(r"\d+", str(path)))), reverse=True)
 
 
@@ -104,7 +104,7 @@ def is_postgres(folder: Path) -> bool:
 
 
 def not_root() -> dict[str, Any]:
-    """How to start PostgreSQL, which refuses to be run by root."""
+    """Options that start a process as `nobody` if we are root, because PostgreSQL refuses to run as root."""
     if os.getuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")
@@ -139,5 +139,5 @@ PROGRAMS = (CHROMIUM, POSTGRES, CURL)
 
 @cache
 def locate(program: Program) -> Path | None:
-    """Where the program is: looked for once in a process."""
+    """Find a program, once in a process."""
     return program.find()

@@ -30,12 +30,10 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "playwright"))
-    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
     return folder
 
 
 def test_the_first_chromium_that_runs_is_used(bare: Path) -> None:
-    assert CHROMIUM.find() != bare / "chromium"
     script(bare / "chromium", "exit 1  # as Ubuntu's does where there is no snap")
     working = script(bare / "google-chrome", "echo Google Chrome 159")
     assert CHROMIUM.find() == working
@@ -97,7 +95,7 @@ def debian(bare: Path) -> Path:
         '[ "$1" = update ] && exit 0',
         f'for package; do :; done; echo "#!/bin/sh" > {bare}/$package; /bin/chmod 755 {bare}/$package',
     )
-    script(bare / "sudo", "shift", '[ "$1" = true ] && exit 0', "shift", 'exec "$@"')
+    script(bare / "sudo", "shift", '[ "$1" = true ] && exit 0', "shift 2", 'exec "$@"')
     return bare / "asked"
 
 
