@@ -6,12 +6,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.programs import OWN_CHROMIUM
+from tests.programs import OWN_CHROMIUM, tool
 
 PACKAGE = "@sparticuz/chromium@153.0.0"
 SHA512 = "jiGWqSvPMdu4+P9TilYqAR7yEGPEHINx+lCvE/NqNO/EHYzF/x1hUiI5T6ioVIt7dEy7n88byyT0vk+dnsgQwA=="
@@ -61,9 +60,3 @@ def check(package: Path) -> None:
     digest = hashlib.sha512(package.read_bytes()).digest()
     if base64.b64encode(digest).decode() != SHA512:
         raise WrongPackage(f"{package.name} is not the {PACKAGE} that is expected here")
-
-
-def tool(name: str) -> str:
-    """`npm` or `node`: the launcher's own if it needed one, else the machine's."""
-    own = Path(sys.prefix) / "bin" / name
-    return str(own) if own.exists() else name

@@ -47,4 +47,4 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     for program, count in skipped.items():
         tests = "1 test was" if count == 1 else f"{count} tests were"
         fails = " With CI=true that is a failure." if os.environ.get("CI") == "true" else ""
-        sys.stderr.write(f"{tests} skipped: {program.missing}.{fails} {program.advice}\n")
+        sys.stdout.write(f"{tests} skipped: {program.missing}.{fails} {program.advice}\n")

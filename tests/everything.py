@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests import installing
-from tests.chromium_from_npm import tool
+from tests.programs import tool
 
 ROOT = Path(__file__).parents[1]
 PYTHON = sys.executable

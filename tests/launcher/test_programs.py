@@ -69,6 +69,21 @@ def test_a_folder_that_lacks_one_of_the_server_programs_is_not_postgresql(
         POSTGRES.find()
 
 
+@pytest.mark.parametrize(("carried", "lent"), [("exit 0", "None"), ("exit 127  # a library is missing", "node")])
+def test_playwright_gets_our_node_where_its_own_does_not_run(tmp_path: Path, carried: str, lent: str) -> None:
+    script(tmp_path / "playwright" / "driver" / "node", carried)
+    (tmp_path / "playwright" / "__init__.py").touch()
+    lines = (
+        "import os; from tests.programs import lend_playwright_a_node; lend_playwright_a_node()",
+        "print(os.path.basename(str(os.environ.get('PLAYWRIGHT_NODEJS_PATH'))))",
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    environment.pop("PLAYWRIGHT_NODEJS_PATH", None)
+    command = [sys.executable, "-P", "-c", "\n".join(lines)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{lent}\n"
+
+
 @pytest.fixture
 def installing(bare: Path, tmp_path: Path):
     """What `./drafthouse test` does first, with a Python of its own that has no packages."""
@@ -152,6 +167,6 @@ def test_the_last_line_says_what_was_skipped_and_ci_fails_then(
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **settings}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == code and "2 skipped" in done.stdout, done.stdout
-    last = done.stderr.splitlines()[-1]
+    last = done.stdout.splitlines()[-1]
     assert last.startswith("2 tests were skipped: Chromium is not on this machine.") and "apt install chromium" in last
     assert ("With CI=true that is a failure." in last) == bool(ci)

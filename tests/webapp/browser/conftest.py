@@ -23,7 +23,7 @@ from decoding.events import from_dict
 from decoding.spec import parse_choices
 from decoding.summary import Audit
 from tests.golden.record import FOLDER, name_of, summed
-from tests.programs import CHROMIUM, locate
+from tests.programs import CHROMIUM, lend_playwright_a_node, locate
 from tests.webapp import make
 from tests.webapp.live.conftest import layer, valkey  # noqa: F401
 from webapp.comparisons import services, trace
@@ -48,6 +48,7 @@ EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
+    lend_playwright_a_node()
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright keeps a loop in this thread, and it is not Django's
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=locate(CHROMIUM), args=ARGUMENTS, env=ENGLISH)
