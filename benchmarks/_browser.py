@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,9 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from websockets.sync.client import connect
-
 from tests.launcher.up import until
+from tests.programs import CHROMIUM, locate
 
 SCRIPTS = Path(__file__).parent / "_in_page"
 ARGUMENTS = ("--no-sandbox", "--disable-background-networking", "--enable-precise-memory-info")
@@ -25,7 +23,7 @@ def chromium(*arguments: str) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=[*ARGUMENTS, *arguments])
+        browser = playwright.chromium.launch(executable_path=locate(CHROMIUM), args=[*ARGUMENTS, *arguments])
         yield browser
         browser.close()
 
@@ -37,7 +35,7 @@ class Unheard:
 
     def __init__(self, folder: Path) -> None:
         said = folder / "chromium.txt"
-        command = [str(shutil.which("chromium")), f"--user-data-dir={folder / 'profile'}", *ARGUMENTS,
+        command = [str(locate(CHROMIUM)), f"--user-data-dir={folder / 'profile'}", *ARGUMENTS,
                    "--headless=new", "--remote-debugging-port=0", "--window-size=1280,980", "about:blank"]  # fmt: skip
         with said.open("w") as ear:
             self._process = subprocess.Popen(command, stderr=ear)
@@ -56,6 +54,8 @@ class Unheard:
 
     def ask(self, method: str, **params: Any) -> Any:
         """Of its only page, by Chromium's own protocol."""
+        from websockets.sync.client import connect  # not above: --help must not need it
+
         with connect(self._listens, max_size=None) as line:
             targets = _answer(line, "Target.getTargets")["targetInfos"]
             page = next(target["targetId"] for target in targets if target["type"] == "page")

@@ -2,59 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
+from benchmarks._pair_shapes import PairShape
 from decoding.fast.runner import FastRunner
 from decoding.fast.shape import shape_of
 from decoding.fast.weights import weights_of
 
 AGREEMENT = 0.75  # how often draft and target name the same next token on random text
-LLAMA = {"model_type": "llama", "tie_word_embeddings": False, "rms_norm_eps": 1e-5, "max_position_embeddings": 4096}
-
-
-@dataclass(frozen=True)
-class PairShape:
-    """A target's sizes, how many of its first layers are the draft, and whether transformers runs beside it."""
-
-    sizes: dict[str, int]
-    draft_layers: int
-    has_peer: bool
-
-    @property
-    def config(self) -> dict[str, Any]:
-        return LLAMA | self.sizes
-
-
-PAIRS = {
-    "1B": PairShape(
-        {
-            "vocab_size": 128256,
-            "hidden_size": 2048,
-            "intermediate_size": 8192,
-            "num_hidden_layers": 16,
-            "num_attention_heads": 32,
-            "num_key_value_heads": 8,
-        },
-        draft_layers=2,
-        has_peer=True,
-    ),
-    "8B": PairShape(
-        {
-            "vocab_size": 128256,
-            "hidden_size": 4096,
-            "intermediate_size": 14336,
-            "num_hidden_layers": 32,
-            "num_attention_heads": 32,
-            "num_key_value_heads": 8,
-        },
-        draft_layers=2,
-        has_peer=False,
-    ),
-}
 
 
 @torch.inference_mode()

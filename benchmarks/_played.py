@@ -8,19 +8,21 @@ import queue
 import threading
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import django
-
-from decoding.comparison import Key
 from decoding.events import Event
 from tests.launcher.up import Up
+
+if TYPE_CHECKING:
+    from decoding.comparison import Key
 
 Say = Callable[[Any], None]
 
 
 def enter(up: Up) -> None:
     """Be one of this service's processes."""
+    import django  # not above: --help must not need it
+
     os.environ |= {"DRAFTHOUSE_DATA": str(up.data), "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
                    "REDIS_URL": f"unix://{up.data}/valkey/valkey.sock"}  # fmt: skip
     django.setup()

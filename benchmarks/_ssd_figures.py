@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.engine import Bar
+from benchmarks._engine_bars import Bar
 from decoding.events import Drafted, Event
 from decoding.spec import Choice
 from decoding.ssd import hits as counting

@@ -10,8 +10,10 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
 
-from websockets.asyncio.client import ClientConnection, connect
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection
 
 
 @dataclass
@@ -39,6 +41,8 @@ def watch(address: str, cookie: str, count: int, line: Connection) -> None:
 
 
 async def _watch(address: str, cookie: str, count: int, line: Connection) -> list[tuple[dict, dict, int, int]]:
+    from websockets.asyncio.client import connect  # not above: --help must not need it
+
     headers = {"Cookie": cookie}
     origin = address.replace("ws://", "http://").split("/ws/")[0]
     told = {"additional_headers": headers, "origin": origin, "max_size": None}  # as large as browsers take

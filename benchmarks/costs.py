@@ -19,9 +19,6 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import psycopg
-import redis
-
 from benchmarks._serving import load
 from tests.launcher.up import Up, add_pair, until
 from tests.webapp.postgres import Server
@@ -61,6 +58,9 @@ class Spent:
 
 class Lab:
     def __init__(self, folder: Path, server: Server) -> None:
+        import psycopg  # not above: --help must not need them
+        import redis
+
         self.server = server
         self.up = Up(folder / "data", DATABASE_URL=server.url).wait()
         add_pair(self.up, folder)

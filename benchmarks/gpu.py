@@ -15,203 +15,28 @@ measured here, by copying.
 from __future__ import annotations
 
 import argparse
-import json
-import statistics
-import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import torch
-
-from benchmarks._made_pairs import PAIRS, PairShape, bytes_per_pass, layers, models, runner_of
-from benchmarks._placements import against_static, draft_process
-from decoding.checkpoints import load
-from decoding.comparison import Comparison, Pair
-from decoding.devices import device_called, name_of, wait_for
-from decoding.errors import BadDevice
-from decoding.peers import TransformersPeer
-from decoding.prompts import Prompt, read_prompts
-from decoding.spec import Sampling, choose
-from decoding.ssd.resident import process_for
-from decoding.summary import Sample
-
-STARTER = Path(__file__).parents[1] / "starter"
-
-
-class Numbers:
-    """A tokenizer for models that were never taught words: a text is its ids."""
-
-    def encode(self, text: str) -> list[int]:
-        return [int(word) for word in text.split()]
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        return " ".join(map(str, tokens))
-
-
-class ResidentPeer(TransformersPeer):
-    """transformers on models that are on the device already."""
-
-    def __init__(self, target: Any, draft: Any) -> None:
-        self.target, self.draft, self.device = target, draft, target.device
-
-
-def copy_bandwidth(device: torch.device, size: int = 2**31) -> float:
-    """Bytes per second that a copy reads and writes, the best of ten."""
-    source = torch.ones(size, dtype=torch.uint8, device=device)
-    target = torch.empty_like(source)
-    seconds = []
-    for _ in range(10):
-        wait_for(device)
-        start = time.perf_counter()
-        target.copy_(source)
-        wait_for(device)
-        seconds.append(time.perf_counter() - start)
-    return 2 * size / min(seconds)
-
-
-def measure(
-    shape: PairShape,
-    device: torch.device,
-    dtype: torch.dtype,
-    *,
-    prompts: int,
-    prompt_tokens: int,
-    new_tokens: int,
-    minutes: float,
-) -> dict[str, Any]:
-    target, draft = models(shape, device, dtype)
-    limit_bytes = bytes_per_pass(target)
-    context = prompt_tokens + new_tokens + 64
-    named = str(dtype).removeprefix("torch.")
-    draft_config = shape.config | layers(shape.draft_layers)
-    pair = Pair(
-        runner_of(target, shape.config, context, named),
-        runner_of(draft, draft_config, context, named),
-        Numbers(),
-        frozenset(),
-        dtype,
-    )
-    choices = [choose("autoregressive"), *(choose("static", {"lookahead": k}) for k in (3, 5))]
-    if shape.has_peer:
-        pair.peer = ResidentPeer(target, draft)
-        choices += [choose("assisted", {"lookahead": k, "threshold": 0.0}) for k in (3, 5)]
-    else:
-        del target  # its runner holds what it needs
-    ids = torch.randint(0, shape.config["vocab_size"], (prompts, prompt_tokens)).tolist()
-    texts = [Prompt(str(number), " ".join(map(str, row))) for number, row in enumerate(ids)]
-    sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
-    comparison = Comparison(pair, texts, choices, sampling)
-    comparison.warm_up()
-    comparison.warm_up()  # a form is captured when it comes a second time
-    samples = [sample for group in comparison.run() for sample in group]
-    with draft_process(draft, draft_config, context, named) as pair.draft_process:
-        placed = against_static(pair, texts, sampling, minutes, told)
-    return {
-        "bytes_per_pass": limit_bytes,
-        "facts": vars(pair.target.facts),  # type: ignore[attr-defined]
-        "strategies": _rows(samples),
-        "ssd": placed,
-    }
-
-
-def measure_starter(device: torch.device, *, prompts: int, new_tokens: int, minutes: float) -> dict[str, Any]:
-    """SSD alone: the pair that ships, on prompts that it was not trained on."""
-    target, draft = (load(STARTER / "pair" / role, device=device) for role in ("target", "draft"))
-    file = STARTER / "prompts" / "code.jsonl"
-    texts = [prompt for prompt in read_prompts(file.read_text(), file.name) if prompt.split == "test"][:prompts]
-    pair = Pair(target.runner, draft.runner, target.tokenizer, frozenset(), torch.float32)
-    pair.draft_process = process_for(STARTER / "pair" / "draft", "auto", draft.runner.context)
-    try:
-        return {"ssd": against_static(pair, texts, Sampling(max_new_tokens=new_tokens), minutes, told)}
-    finally:
-        pair.close()
-
-
-def told(line: str) -> None:
-    print(line, flush=True)
-
-
-def _rows(samples: Sequence[Sample]) -> dict[str, dict[str, Any]]:
-    rows: dict[str, dict[str, Any]] = {}
-    for label in dict.fromkeys(sample.strategy for sample in samples):
-        own = [sample for sample in samples if sample.strategy == label]
-        drafted = sum(sample.num_draft_tokens for sample in own)
-        rows[label] = {
-            "tokens_per_s": statistics.median(sample.tokens_per_s for sample in own),
-            "acceptance_rate": sum(sample.num_accepted_draft_tokens for sample in own) / drafted if drafted else None,
-            "audit": [sample.audit.outcome if sample.audit else None for sample in own],
-        }
-    return rows
-
-
-def bars(name: str, found: dict[str, Any], bandwidth: float) -> list[dict[str, Any]]:
-    """The promises that this pair can keep or break."""
-    speeds = {label: row["tokens_per_s"] for label, row in found["strategies"].items()}
-    rate = speeds["autoregressive"] * found["bytes_per_pass"]
-    result = [
-        {
-            "bar": f"{name}: autoregressive of the memory-bandwidth limit",
-            "value": rate / bandwidth,
-            "at_least": 0.75,
-            "counts": name == "8B",  # a small model is limited by launches, not by memory
-        }
-    ]
-    for k in (3, 5):
-        ours, theirs = (
-            next((speed for label, speed in speeds.items() if label.startswith(f"{s}:{k}")), None)
-            for s in ("static", "assisted")
-        )
-        if ours and theirs:
-            result.append(
-                {"bar": f"{name}: static / assisted, k={k}", "value": ours / theirs, "at_least": 3.0, "counts": True}
-            )
-    return result
+from benchmarks._pair_shapes import PAIRS
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="./drafthouse bench gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options = _options(parser)
+    options = arguments(parser)
+    from benchmarks._gpu_bars import measure_all  # loads torch: --help must not need it
+    from decoding.devices import device_called
+    from decoding.errors import BadDevice
+
     try:
         device = device_called(options.device)
     except BadDevice as error:
         parser.error(str(error))
-    bandwidth = copy_bandwidth(device)
-    told(f"{name_of(device)}: a copy moves {bandwidth / 1e9:,.0f} GB/s")
-    pairs = {name: _measured(name, device, options) for name in options.pairs}
-    checked = [bar for name in pairs if name in PAIRS for bar in bars(name, pairs[name], bandwidth)]
-    told("")
-    for bar in checked:
-        mark = "" if not bar["counts"] else "met" if bar["value"] >= bar["at_least"] else "MISSED"
-        told(f"{bar['bar']:55} {bar['value']:6.2f}  (bar {bar['at_least']})  {mark}")
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    result = {"device": name_of(device), "copy_bytes_per_s": bandwidth, "pairs": pairs, "bars": checked}
-    options.json.write_text(json.dumps(result, indent=2) + "\n")
+    measure_all(device, options)
 
 
-def _measured(name: str, device: torch.device, options: argparse.Namespace) -> dict[str, Any]:
-    told(f"\n{name}")
-    minutes = options.minutes / len(options.pairs)
-    if name == "starter":
-        return measure_starter(device, prompts=options.prompts, new_tokens=options.new_tokens, minutes=minutes)
-    found = measure(
-        PAIRS[name],
-        device,
-        torch.bfloat16,
-        prompts=options.prompts,
-        prompt_tokens=options.prompt_tokens,
-        new_tokens=options.new_tokens,
-        minutes=minutes,
-    )
-    told(f"  {found['bytes_per_pass'] / 1e9:.2f} GB per pass")
-    for label, row in found["strategies"].items():
-        told(f"  {label:40} {row['tokens_per_s']:8.1f} tokens/s  accepted {row['acceptance_rate']}")
-    return found
-
-
-def _options(parser: argparse.ArgumentParser) -> argparse.Namespace:
+def arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
     names = ("starter", *PAIRS)
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--pairs", type=lambda text: text.split(","), default=names, help=f"some of {','.join(names)}")

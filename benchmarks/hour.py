@@ -31,7 +31,6 @@ from benchmarks._browser import Unheard, held_mib, renderer, sign_in
 from benchmarks._played import Played, Say, enter, numbers_of
 from benchmarks._serving import load, verdict
 from benchmarks.live import seconds_of
-from decoding.comparison import Key
 from decoding.events import Event, from_dict
 from decoding.spec import parse_choices
 from decoding.summary import AUTOREGRESSIVE
@@ -83,6 +82,7 @@ def tell(order: Any, recorded: Recorded, faster: float, until: float, say: Say) 
     """In the engine's place: the samples of that order, one after another, until the time is over."""
     from tokenizers import Tokenizer
 
+    from decoding.comparison import Key
     from worker.engine.tracing import Tracing, which
     from worker.messages import Began, Decoded
 
@@ -169,7 +169,9 @@ def rounded(held: dict[str, float]) -> dict[str, float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="./drafthouse bench hour", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--events", type=float, default=400, help="a second, on average")
     parser.add_argument("--trace", type=Path, help="as `./drafthouse compare --trace` wrote it")

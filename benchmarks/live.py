@@ -27,7 +27,6 @@ from typing import Any
 from benchmarks import _watchers
 from benchmarks._browser import chromium, clock_offset_ns, cookie, in_page, renderer, signed_in
 from benchmarks._played import Played, Say, enter, numbers_of
-from decoding.comparison import Key
 from decoding.events import Drafted, Event, Finished, Started, Verified
 from tests.launcher.up import Up
 
@@ -65,6 +64,7 @@ def made_up(dice: random.Random) -> Iterator[Event]:
 
 def decode(order: Any, events_per_s: float, seconds: float, say: Say, emitted: Emitted) -> None:
     """In the engine's place: the samples of that order, one after another, until the time is over."""
+    from decoding.comparison import Key  # loads torch: --help must not need it
     from worker.engine.tracing import Tracing, which
     from worker.messages import Began, Decoded
 
@@ -203,7 +203,9 @@ def spread(values: list[float]) -> dict[str, float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="./drafthouse bench live", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--watchers", type=int, default=50)
     parser.add_argument("--events", type=float, default=1000, help="a second")
     parser.add_argument("--seconds", type=float, default=20)

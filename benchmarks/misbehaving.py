@@ -19,9 +19,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed
-
 from benchmarks._serving import load, place, serving, verdict
 
 GROWN_MIB = 16.0
@@ -42,6 +39,9 @@ WAYS = (
 
 async def misbehave(address: str, way: tuple[str, str, int], sessions: dict[str, str]) -> str:
     """`as it should be`, or what was wrong with the answer."""
+    from websockets.asyncio.client import connect  # not above: --help must not need it
+    from websockets.exceptions import ConnectionClosed
+
     said, who, code = way
     headers = {"Cookie": f"dh_session={sessions[who]}"} if who in sessions else {}
     origin = address.replace("ws://", "http://").split("/ws/")[0]
@@ -57,6 +57,8 @@ async def misbehave(address: str, way: tuple[str, str, int], sessions: dict[str,
 
 async def storm(address: str, sessions: dict[str, str], asked: argparse.Namespace, write: Any) -> dict[str, Any]:
     """All of them, while one watches; then something new is written, and that one must hear it."""
+    from websockets.asyncio.client import connect
+
     origin = address.replace("ws://", "http://").split("/ws/")[0]
     answers: Counter[str] = Counter()
     numbers = iter(range(asked.count))
@@ -121,7 +123,9 @@ def state(pid: int | None) -> dict[str, float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="./drafthouse bench misbehaving", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--at-once", type=int, default=20)
     parser.add_argument("--json", type=Path)

@@ -109,7 +109,9 @@ def spread(values: list[float]) -> dict[str, float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="./drafthouse bench opening", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--times", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=5, help="of scrubbing")
     parser.add_argument("--json", type=Path)

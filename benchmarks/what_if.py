@@ -103,7 +103,9 @@ def spread(asked: list[tuple[float, float]]) -> dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="./drafthouse bench what_if", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--prompts", type=int, default=100)
     parser.add_argument("--places", type=int, default=40, help="of each strategy's sliders")
     parser.add_argument("--seed", type=int, default=0)

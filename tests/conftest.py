@@ -1,18 +1,50 @@
 """What every test stands on. It must not import torch: tests of the web never need it."""
 
 import os
+import sys
+from collections import Counter
 
 import pytest
+
+from tests.programs import PROGRAMS, Program, locate
 
 # Read by torch when it is first imported, here or in a command that a test starts: with its default, one thread per
 # core, small tensors and parallel tests get in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+skipped: Counter[Program] = Counter()
+
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    for program in PROGRAMS:
+        if item.get_closest_marker(program.mark) and locate(program) is None:
+            pytest.skip(program.missing)
     if item.get_closest_marker("gpu"):
         import torch
 
         if not torch.cuda.is_available():
             pytest.skip("needs a CUDA device")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    for program in PROGRAMS:
+        if report.skipped and program.missing in str(report.longrepr):
+            skipped[program] += 1
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail on a build machine where tests were skipped. The processes of xdist see only some of them."""
+    is_whole = not hasattr(session.config, "workerinput")
+    if skipped and is_whole and os.environ.get("CI") == "true" and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say after pytest's own summary which tests did not run, and what they need."""
+    if hasattr(config, "workerinput"):
+        return
+    for program, count in skipped.items():
+        tests = "1 test was" if count == 1 else f"{count} tests were"
+        fails = " With CI=true that is a failure." if os.environ.get("CI") == "true" else ""
+        sys.stdout.write(f"{tests} skipped: {program.missing}.{fails} {program.advice}\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import disco
+from benchmarks import _disco_bars, disco
 from decoding.costs import Costs
 from decoding.disco import making
 from decoding.disco.ceiling import ceiling
@@ -21,7 +21,7 @@ from worker.terminal.ending import ended
 def test_every_bar_has_a_figure_from_prompts_that_nothing_was_tuned_on(capsys: pytest.CaptureFixture[str]) -> None:
     material = Material.of(ALL)
     few = Material(material.training, material.validation, material.test[:6])
-    result = disco.measure(pair(), few, prompts(6, "other", 9), SHARED, repeats=1)
+    result = _disco_bars.measure(pair(), few, prompts(6, "other", 9), SHARED, repeats=1)
     json.dumps(result)
     measured = {row["label"]: row["measured"] for row in result["settings"]}
     assert measured["autoregressive"] == 1.0
@@ -32,7 +32,7 @@ def test_every_bar_has_a_figure_from_prompts_that_nothing_was_tuned_on(capsys: p
     assert len(bars) == 8
     assert all(math.isfinite(bar["figure"]) for bar in bars.values())
     assert bars["texts that diverge"]["figure"] == 0
-    disco.show(result, "tables")
+    _disco_bars.show(result, "tables")
     told = capsys.readouterr().out
     assert all(what in told for what in bars)
     assert "drafting at 2% of a pass, rows free" in told and "oracle's lookahead" in told

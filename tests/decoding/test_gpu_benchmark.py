@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks._made_pairs import PAIRS, PairShape
+from benchmarks._gpu_bars import bars, copy_bandwidth, measure
+from benchmarks._pair_shapes import PAIRS, PairShape
 from benchmarks._placements import against_static
-from benchmarks.gpu import bars, copy_bandwidth, main, measure
+from benchmarks.gpu import main
 from decoding.spec import Sampling
 from decoding.ssd.lanes import Lane, Lanes
 from tests.decoding.test_comparison import pair

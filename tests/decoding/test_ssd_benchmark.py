@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from benchmarks import _ssd_figures as figures
+from benchmarks._ssd_bars import OURS, contestants, race
 from benchmarks._ssd_figures import Contestant
 from benchmarks._ssd_simulated import simulated, tracks
-from benchmarks.ssd import OURS, contestants, main, race
+from benchmarks.ssd import main
 from decoding.comparison import Comparison
 from decoding.spec import Sampling, choose
 from tests.decoding.test_comparison import pair

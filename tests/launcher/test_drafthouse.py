@@ -109,6 +109,16 @@ def test_a_set_up_that_was_killed_is_begun_anew(box: Box) -> None:
     assert err.startswith("Making .venv")
 
 
+def test_ctrl_c_during_the_set_up_is_answered_with_a_sentence(tmp_path: Path) -> None:
+    process = Box(tmp_path).start("compare")
+    while not (tmp_path / ".venv" / "unfinished").exists():
+        assert process.poll() is None, "the set-up ended before it could be interrupted"
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "Interrupted. Give the same command again to go on." and "Traceback" not in err
+
+
 def test_an_unknown_command_names_those_there_are(box: Box) -> None:
     code, out, err = box.run("brew")
     assert (code, out) == (2, "")

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from tests.launcher.up import DEADLINE, ROOT, Up, add_pair, family, until
-from tests.webapp.postgres import Server, programs
+from tests.webapp.postgres import Server
 from worker.supervisor import valkey
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed here")]
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 
 def free_port() -> int:

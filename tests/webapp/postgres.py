@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import subprocess
 from pathlib import Path
 from tempfile import mkdtemp
 
-
-def programs() -> Path | None:
-    """Where initdb and postgres lie; Debian keeps them off the PATH."""
-    found = [Path(where).parent for where in [shutil.which("initdb")] if where]
-    found += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    return next((folder for folder in found if (folder / "initdb").exists()), None)
+from tests.programs import POSTGRES, locate, not_root
 
 
 class Server:
@@ -24,10 +18,11 @@ class Server:
         """With a port it can be reached over TCP too, from this machine."""
         self.home = home
         self.port = port
-        self._programs = programs()
+        if (programs := locate(POSTGRES)) is None:
+            raise LookupError(f"{POSTGRES.missing}. {POSTGRES.advice}")
+        self._programs = programs
         self.url = f"postgres://drafthouse@/postgres?host={home}"
-        user = pwd.getpwnam("nobody") if os.getuid() == 0 else None
-        self._as_user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
+        self._as_user = not_root()
 
     @classmethod
     def made(cls, port: int = 0, home: Path | None = None) -> Server:
@@ -69,5 +64,5 @@ class Server:
     def _control(self, *arguments: str | Path) -> None:
         """It comes back when the server has started, or stopped."""
         command = [self._programs / "pg_ctl", "-D", self.home / "data", "-w", "-s", *arguments]
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, cwd=self.home, check=False, **self._as_user)
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False, **self._as_user)
         assert done.returncode == 0, (self.home / "log").read_text()

@@ -6,7 +6,6 @@ import html
 import json
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -50,12 +49,10 @@ def test_a_question_is_answered_and_a_refusal_is_a_sentence(run, address):  # no
     assert run(f"./drafthouse ask POST {address}/api/v1/datasets/ '{{'").returncode == 2
 
 
-@pytest.fixture(params=["curl", "cli", "python"])
+@pytest.fixture(params=[pytest.param("curl", marks=pytest.mark.curl), "cli", "python"])
 def copied(request, run, address, tmp_path):  # noqa: F811
     """Runs what a page, asked as the server would ask for it, offers to copy in one language."""
     language = request.param
-    if language == "curl" and not shutil.which("curl"):
-        pytest.skip("there is no curl here")
 
     def run_one(page: str, number: int = 0) -> subprocess.CompletedProcess[str]:
         line = html.unescape(re.sub(r"</?span[^>]*>", "", code(page, language)[number]))

@@ -16,8 +16,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.webapp.postgres import Server, programs
+from tests.webapp.postgres import Server
 
+pytestmark = pytest.mark.postgres
 HERE = Path(__file__).parent
 AGAIN = ["accounts/test_teams.py", "accounts/test_tokens.py", "comparisons", "jobs", "registry/test_datasets.py",
          "registry/test_token_lengths.py", "studies", "test_isolation.py", "test_pages.py", "uploads"]  # fmt: skip
@@ -25,8 +26,6 @@ AGAIN = ["accounts/test_teams.py", "accounts/test_tokens.py", "comparisons", "jo
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    if programs() is None:
-        pytest.skip("PostgreSQL is not installed here")
     server = Server.made()
     server.start()
     yield server

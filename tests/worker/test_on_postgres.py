@@ -17,6 +17,7 @@ AGAIN = ["test_comparing.py", "test_racing.py", "test_the_database_stops.py"]
 
 
 @pytest.mark.slow
+@pytest.mark.postgres
 def test_it_behaves_the_same(server: Server) -> None:  # noqa: F811
     environment = {
         **os.environ,

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
-import django
-
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -34,6 +32,8 @@ def main(argv: Sequence[str]) -> None:
             "same here."
         )
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
+    import django  # not above: --help must not need it
+
     django.setup()
     from django.conf import settings
     from django.core.management import CommandError, call_command

@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from decoding.events import from_dict
 from decoding.spec import parse_choices
 from decoding.summary import Audit
 from tests.golden.record import FOLDER, name_of, summed
+from tests.programs import CHROMIUM, lend_playwright_a_node, locate
 from tests.webapp import make
 from tests.webapp.live.conftest import layer, valkey  # noqa: F401
 from webapp.comparisons import services, trace
@@ -36,6 +36,10 @@ ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+ENGLISH = {
+    **os.environ,
+    "LANG": "en_US.UTF-8",
+}  # under LANG=C.UTF-8 a headless shell names a language that Intl refuses
 STRATEGIES = ("autoregressive", "static:4", "heuristic:5", "threshold:0.4")
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 
@@ -44,9 +48,10 @@ EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
+    lend_playwright_a_node()
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright keeps a loop in this thread, and it is not Django's
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=locate(CHROMIUM), args=ARGUMENTS, env=ENGLISH)
         yield browser
         browser.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]

@@ -4,7 +4,6 @@ is drawn, and whoever looks again sees all of it at once."""
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +13,8 @@ from django.test import Client
 from playwright.sync_api import expect
 
 from tests.launcher.up import until
-from tests.webapp.browser.conftest import ARGUMENTS, EXPECTED, STRATEGIES, name_of
+from tests.programs import CHROMIUM, locate
+from tests.webapp.browser.conftest import ARGUMENTS, ENGLISH, EXPECTED, STRATEGIES, name_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 HEADLESS = ("--headless=new", "--remote-debugging-port=0", "about:blank")
@@ -44,9 +44,9 @@ class Window:
 def window(chromium: Any, address: str, world: Any, tmp_path: Any) -> Iterator[Window]:
     """Bob's."""
     said = tmp_path / "said.txt"
-    command = [str(shutil.which("chromium")), f"--user-data-dir={tmp_path / 'profile'}", *ARGUMENTS, *HEADLESS]
+    command = [str(locate(CHROMIUM)), f"--user-data-dir={tmp_path / 'profile'}", *ARGUMENTS, *HEADLESS]
     with said.open("w") as ear:
-        process = subprocess.Popen(command, stderr=ear)
+        process = subprocess.Popen(command, stderr=ear, env=ENGLISH)
     listens = until(lambda: re.search(r"DevTools listening on (\S+)\n", said.read_text()), "Chromium's own line")
     browser = chromium.browser_type.connect_over_cdp(listens[1], no_defaults=True)
     context = browser.contexts[0]

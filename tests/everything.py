@@ -1,0 +1,70 @@
+"""`./drafthouse test`: every check and every test, or pytest alone. Standard library only."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests import installing
+from tests.programs import tool
+
+ROOT = Path(__file__).parents[1]
+PYTHON = sys.executable
+CHECKS: dict[str, list[str]] = {
+    "ruff format": [PYTHON, "-m", "ruff", "format", "--check", "--quiet", "."],
+    "ruff check": [PYTHON, "-m", "ruff", "check", "--quiet", "."],
+    "mypy": [PYTHON, "-m", "mypy", "--no-error-summary"],
+    "import contracts": [PYTHON, "-c", "from importlinter.cli import lint_imports_command as lint; lint()"],
+    "node --test": [tool("node"), "--test", *map(str, sorted(ROOT.glob("tests/js/*.test.js")))],
+}
+HELP = f"""\
+usage: ./drafthouse test [PYTEST ARGUMENT …]
+
+Run {", ".join(CHECKS)} and every test.
+With arguments, run pytest alone with these: ./drafthouse test tests/decoding -k stopping
+
+Some tests need Chromium, PostgreSQL or curl. The command first installs what this machine lacks: a Debian package if
+you are root or sudo asks for no password, else a download into .venv or Playwright's cache. Where that fails, it skips
+these tests and says so in its last lines; with CI=true in the environment it then fails.
+
+  DRAFTHOUSE_CHROMIUM   path of the Chromium to use; none: install nothing and skip its tests
+  DRAFTHOUSE_POSTGRES   folder with the initdb to use; none: install nothing and skip its tests"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    if "-h" in arguments or "--help" in arguments:
+        sys.stdout.write(f"{HELP}\n")
+        return 0
+    os.chdir(ROOT)
+    installing.main()
+    if arguments:
+        os.execv(PYTHON, [PYTHON, "-m", "pytest", *arguments])
+    failed = [name for name, command in CHECKS.items() if not passes(name, command)]
+    if subprocess.call([PYTHON, "-m", "pytest", "-n", "2", "--dist", "loadscope"]) != 0:
+        failed.append("pytest")
+    if failed:
+        sys.exit(f"Failed: {', '.join(failed)}.")
+    return 0
+
+
+def passes(name: str, command: Sequence[str]) -> bool:
+    """Run one check in silence; show what it said only when it fails."""
+    start = time.monotonic()
+    installing.say(f"{name} … ", end="")
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    installing.say(f"{time.monotonic() - start:.1f} s")
+    if done.returncode != 0:
+        installing.say(done.stdout, end="")
+    return done.returncode == 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        installing.say("\nInterrupted. Give the same command again to start over.")
+        sys.exit(130)
