@@ -27,13 +27,15 @@ def loads(text: str | bytes, *, deepest: int = DEEPEST, most: int | None = None)
         raise ValueError(f"The JSON is nested deeper than {deepest} levels.") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"This is no JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
-    _check(value, deepest)
+    _check_depth(value, deepest)
+    if "\\u" in text or _has_half_a_pair(text):  # else no text in it can hold what is looked for
+        _check_texts(value)
     return value
 
 
 def _count(text: str, most: int) -> None:
     """Every value but the first follows a comma, a bracket or a brace, and every name stands in quotes."""
-    bare = text.replace("\\\\", "").replace('\\"', "")
+    bare = text.replace("\\\\", "").replace('\\"', "") if "\\" in text else text
     if bare.count('"') <= 2 * most:
         outside = "".join(bare.split('"')[::2])
         if sum(map(outside.count, ",[{")) <= most:
@@ -62,19 +64,25 @@ def _short(text: str) -> str:
     return text
 
 
-def _check(value: Any, deepest: int) -> None:
+def _check_depth(value: Any, deepest: int) -> None:
     layer = [value]
     for _ in range(deepest + 1):
-        for item in layer:
-            if isinstance(item, str):
-                check_text(item)
-            elif isinstance(item, dict):
-                for key in item:
-                    check_text(key)
-        layer = [inner for item in layer for inner in _inside(item)]
+        layer = [inner for item in layer for inner in _inside(item) if isinstance(inner, (dict, list))]
         if not layer:
             return
     raise ValueError(f"The JSON is nested deeper than {deepest} levels.")
+
+
+def _check_texts(value: Any) -> None:
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            check_text(item)
+        elif isinstance(item, dict):
+            waiting += [*item, *item.values()]
+        elif isinstance(item, list):
+            waiting += item
 
 
 def _inside(item: Any) -> Any:
@@ -86,5 +94,9 @@ def _inside(item: Any) -> Any:
 def check_text(text: str) -> None:
     if "\0" in text:
         raise ValueError("The text holds a NUL character (\\u0000); leave it out.")
-    if not text.isascii() and _HALF_A_PAIR.search(text):
+    if _has_half_a_pair(text):
         raise ValueError("The text holds half a surrogate pair; write the whole character.")
+
+
+def _has_half_a_pair(text: str) -> bool:
+    return not text.isascii() and _HALF_A_PAIR.search(text) is not None
