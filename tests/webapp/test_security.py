@@ -101,6 +101,13 @@ def test_an_unknown_host_is_refused(db, host):
     assert Client(headers={"Host": host}).get("/sign-in/").status_code == 400
 
 
+@pytest.mark.parametrize("address", ["/healthz", "/readyz"])
+def test_health_is_told_under_any_host_name(db, settings, address):
+    settings.ALLOWED_HOSTS = ["lab.test"]
+    for host in ("127.0.0.1:8000", "evil.example", "lab.test"):
+        assert Client(headers={"Host": host}).get(address).status_code == 200
+
+
 def test_cookies_are_out_of_reach_of_scripts_and_other_sites(world):
     world.alice.set_password("correct horse battery")
     world.alice.save()

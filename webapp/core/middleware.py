@@ -18,6 +18,7 @@ logger = logging.getLogger("drafthouse.request")
 current_request_id: ContextVar[str] = ContextVar("request_id", default="")
 _ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{8,64}")
 API_VERSION = "1"
+HEALTH = ("/healthz", "/readyz")
 
 
 class _Permanently(HttpResponsePermanentRedirect):
@@ -30,6 +31,10 @@ class Slashes(CommonMiddleware):
     """Addresses end with a slash; whoever forgot it is sent there."""
 
     response_redirect_class = _Permanently
+
+    def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
+        """Refuse hosts that are not ours, except in health checks: those who ask know only the machine's address."""
+        return None if request.path in HEALTH else super().process_request(request)
 
 
 def name_of(given: str) -> str:
