@@ -8,6 +8,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 
 from webapp.core.bodies import LimitBodies
+from webapp.core.proxies import BehindProxies
 from webapp.core.waiting import InTurns
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
@@ -17,4 +18,7 @@ http = LimitBodies(InTurns(), longest=settings.CHUNK_BYTES)
 
 from webapp.live.routing import websocket_urlpatterns  # noqa: E402  models are there only now
 
-application = ProtocolTypeRouter({"http": http, "websocket": AuthMiddlewareStack(URLRouter(websocket_urlpatterns))})
+websocket = AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
+application = BehindProxies(
+    ProtocolTypeRouter({"http": http, "websocket": websocket}), trusted=settings.PROXIES, https=settings.HTTPS
+)
