@@ -131,7 +131,7 @@ class Tickets(ViewSet):
     def create(self, request: Request) -> Response:
         """A way to open one socket, for a script that has a token."""
         actor: Any = request.auth
-        return Response({"ticket": tickets.issue(actor)}, status=201)
+        return Response({"ticket": tickets.issue(actor, request.session.session_key or "")}, status=201)
 
 
 def _moved(frames: list[dict[str, Any]]) -> bool:

@@ -126,6 +126,9 @@ class Relay:
         except DatabaseError:
             logger.exception("the database does not answer; watchers wait")
             return
+        except ObjectDoesNotExist:  # deleted; each watcher is told so on its own
+            self.watch.is_over = True
+            return
         self._deliver(frames)
         if self.reporting is None or self.reporting.done():
             self.reporting = asyncio.create_task(self._report())
@@ -159,5 +162,7 @@ def written(frames: Sequence[Frame]) -> str:
 
 
 async def within(seconds: float, event: asyncio.Event) -> None:
+    """Wait for the event, or so long. `asyncio.wait_for` can lose a cancellation that comes together with the event."""
     with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await event.wait()
