@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.sessions.models import Session
-from django.db.models import Q
+from django.db.models import Model, Q
 from django.utils import timezone
 
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import ApiToken, Membership, User
-from webapp.core.conditions import Condition, Conditions, Keys
-from webapp.core.problems import Forbidden, NotSignedIn
+from webapp.core.conditions import Condition, Conditions, Keys, there
+from webapp.core.problems import Forbidden, NotFound, NotSignedIn
 
 SIGNED_OUT = NotSignedIn("This session has ended: you signed out, or the password or the account changed.")
 TOKEN_ENDED = NotSignedIn("This token was revoked or has expired.", code="bad-token")
@@ -28,9 +28,20 @@ def conditions_of(actor: Actor, session: str, password: str = "") -> Conditions:
     return Condition(live_sessions, (session, actor.user.pk, password), SIGNED_OUT), member
 
 
-def conditions_of_request(request: Any) -> Conditions:
-    """Of a request to the API, whose `auth` is the actor."""
-    return conditions_of(request.auth, request.session.session_key or "")
+def reading(request: Any, *rows: Model) -> Conditions:
+    """What an answer of the API stands on while it is awaited or sent: who asked, and what is read."""
+    gone = NotFound("It was deleted meanwhile.")
+    actor: Actor = request.auth
+    return (
+        *conditions_of(actor, request.session.session_key or ""),
+        *(Condition(there(type(row)), row.pk, gone) for row in rows),
+    )
+
+
+def who(request: Any) -> str:
+    """Whom limits count a request to the API for: the token, or the person."""
+    actor: Actor = request.auth
+    return f"token {actor.token.pk}" if actor.token else f"user {actor.user.pk}"
 
 
 def live_sessions(keys: Keys) -> set[Any]:

@@ -14,11 +14,12 @@ from operator import or_
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Max, Q
 
 from webapp.comparisons.models import Sample, TraceChunk
 from webapp.comparisons.packing import pack
 from webapp.core import nudges
+from webapp.core.bells import Source, changed
 
 SAMPLES_AT_ONCE = 100  # whose chunks one query asks for
 MOST_PACKED = 4096  # events in one chunk: who reads from the middle of a long trace need not unpack all of it
@@ -77,6 +78,12 @@ def _joined(chunks: Iterable[TraceChunk], cursor: int, limit: int) -> Iterator[P
             part = Part(part.events[limit:])
     if part.events:
         yield part
+
+
+def source(sample: Sample) -> Source:
+    """What to wait for, for more of this trace."""
+    rows = Sample.objects.filter(pk=sample.pk).values_list("last_seq").annotate(Max("chunks__last_seq"))
+    return Source(f"trace {sample.pk}", group(sample.run.comparison_id), changed(lambda: list(rows.all())))
 
 
 def whole(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]]]]:

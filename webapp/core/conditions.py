@@ -102,7 +102,10 @@ _guards: WeakKeyDictionary[asyncio.AbstractEventLoop, Guard] = WeakKeyDictionary
 
 @contextmanager
 def guarded(conditions: Conditions, on_broken: OnBroken) -> Iterator[None]:
-    """While in here, `on_broken` is called as soon as a condition no longer holds."""
+    """While in here, `on_broken` is called as soon as a condition no longer holds, and again at each check."""
+    if not conditions:
+        yield
+        return
     guard = _guards.setdefault(asyncio.get_running_loop(), Guard())
     handle = object()
     guard.add(handle, conditions, on_broken)

@@ -18,11 +18,12 @@ from webapp.accounts import actor as actors
 from webapp.accounts.actor import Actor
 from webapp.accounts.standing import conditions_of
 from webapp.core.conditions import Conditions, first_broken, guarded
+from webapp.core.nudges import within
 from webapp.core.problems import NotFound, NotSignedIn, Problem
 from webapp.live import relay, tickets
 from webapp.live.following import MOST_FOLLOWED, Unreadable, read_follow
 from webapp.live.origin import is_ours
-from webapp.live.relay import Watching, within, written
+from webapp.live.relay import Watching, written
 from webapp.live.watch import Frame
 
 HEARTBEAT = 15.0

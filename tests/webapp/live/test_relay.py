@@ -8,7 +8,8 @@ from uuid import uuid4
 
 import pytest
 
-from webapp.live.relay import Shared, within, written
+from webapp.core.nudges import within
+from webapp.live.relay import Shared, written
 from webapp.live.watch import Watch
 
 SAMPLE = uuid4()
