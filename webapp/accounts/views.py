@@ -27,7 +27,7 @@ from webapp.core.proxies import address_of
 from webapp.core.views import of_problem
 
 Found = TypeVar("Found")
-# Failures alone count. A name counts with the address: a stranger's wrong passwords do not lock the owner out elsewhere.
+# Failures alone count, and a name counts with the address: a stranger does not lock the owner out elsewhere.
 BY_ADDRESS = Limit("sign-in-address", count=30, seconds=900)
 BY_NAME = Limit("sign-in-name", count=10, seconds=900)
 CHANGES = Limit("change-password", count=10, seconds=900)

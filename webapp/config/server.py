@@ -7,6 +7,7 @@ a test, takes it from here.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import resource
 import socket
@@ -19,6 +20,7 @@ import uvicorn
 
 from webapp.config.connections import Config, Limits
 
+logger = logging.getLogger("drafthouse.server")
 FILES_EACH = 2  # a connection, and the file a body is kept in
 OTHER_FILES = 256
 
@@ -53,6 +55,8 @@ def serve(listener: socket.socket, app: Any = "webapp.config.asgi:application") 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
     config = configured(app)
     allow_files(config.limits.connections * FILES_EACH + OTHER_FILES)
+    config.load()
+    logger.info("serving on %s port %s", *listener.getsockname()[:2])
     uvicorn.Server(config).run(sockets=[listener])
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import environ
 from csp.constants import NONE, SELF
 
+from webapp.core import logs
 from webapp.core.proxies import networks
 from webapp.core.version import version
 
@@ -263,12 +264,5 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "filters": {"redact": {"()": "webapp.core.logs.Redact"}},
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["redact"]}},
-    "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {"django": {"handlers": [], "propagate": True}},
-}
+LOGGING = logs.configuration(env.str("DRAFTHOUSE_LOG", default=""))  # `json`, or lines for people
+logs.hide(SECRET_KEY, TOKEN_PEPPER, DATABASES["default"].get("PASSWORD") or "")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from channels.generic.websocket import AsyncWebsocketConsumer
+
 from webapp.accounts.actor import Actor
 from webapp.comparisons.models import Comparison
 from webapp.core.conditions import Condition, Conditions, there
 from webapp.jobs.models import Job
 from webapp.live.job_watch import JobWatch
 from webapp.live.redaction import shown_by
-from webapp.live.telling import Teller
+from webapp.live.telling import NOT_FOUND, Teller
 from webapp.live.watch import Watch
 from webapp.sharing import services as sharing
 
@@ -48,3 +50,13 @@ class JobConsumer(Teller):
         if not Job.objects.visible_to(actor).filter(pk=job).exists():
             raise self.not_found
         return (Condition(there(Job), job, self.not_found),)
+
+
+class NoSuchSocket(AsyncWebsocketConsumer):
+    """Every other address. Channels would log its path, and a stack with it."""
+
+    channel_layer_alias = "none"
+
+    async def connect(self) -> None:
+        await self.accept()
+        await self.close(NOT_FOUND, "There is no such socket.")

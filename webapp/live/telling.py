@@ -7,6 +7,7 @@ the cursor says so and not the timing. What let it in is checked for as long as 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from urllib.parse import parse_qs
 
@@ -26,6 +27,7 @@ from webapp.live.origin import is_ours
 from webapp.live.relay import Watching, written
 from webapp.live.watch import Frame
 
+logger = logging.getLogger("drafthouse.live")
 HEARTBEAT = 15.0
 PATIENCE = 10.0  # until the first message
 
@@ -33,6 +35,7 @@ FOREIGN = (4003, "This page is not ours, so it may not open this socket.")
 NOT_SIGNED_IN, NOT_FOUND = 4001, 4004
 UNREADABLE = (4008, "That message cannot be read.")
 ALL_TOLD = 1000
+BROKEN = (1011, "Something went wrong on our side; open the socket again in a moment.")
 
 
 class Teller(AsyncWebsocketConsumer):
@@ -43,6 +46,7 @@ class Teller(AsyncWebsocketConsumer):
     channel_layer_alias = "none"  # the relay listens for all; a channel for each socket would only cost
 
     async def connect(self) -> None:
+        self.began = asyncio.get_running_loop().time()
         self.telling: asyncio.Task[None] | None = None
         self.ending: asyncio.Task[None] | None = None
         self.stirred = asyncio.Event()
@@ -58,6 +62,8 @@ class Teller(AsyncWebsocketConsumer):
         self.telling = asyncio.create_task(self._tell())
 
     async def disconnect(self, code: int) -> None:
+        took_s = asyncio.get_running_loop().time() - self.began
+        logger.info("socket of a %s closed with %s after %.0f s", self.what, code, took_s)
         if self.telling:
             self.telling.cancel()
 
@@ -96,6 +102,9 @@ class Teller(AsyncWebsocketConsumer):
                 await self._tell_all()
             except ObjectDoesNotExist:
                 await self.close(*_ending(self.not_found))
+            except Exception:
+                logger.exception("a socket cannot be told more")
+                await self.close(*BROKEN)
             finally:
                 relay.leave(joined, self.deliver)
 
