@@ -162,6 +162,6 @@ def test_no_secret_of_any_kind_reaches_the_log_of_a_real_server(world, tmp_path)
     others = ("secret password", "secret+password", "brokers-password", *aws.values(),
               django_settings.SECRET_KEY, django_settings.TOKEN_PEPPER)  # fmt: skip
     assert [secret for secret in (*secrets.values(), *others) if secret in written] == []
-    assert "GET /shared/<str:secret>/ " in written and "socket of a comparison closed" in written
+    assert "GET /shared/<str:secret>/events/ 200 " in written and "socket of a comparison closed" in written
     starts = [line.split() for line in written.splitlines() if line[:2] == "20"]
     assert {line[2] for line in starts} <= {"INFO", "WARNING", "ERROR", "CRITICAL"}
