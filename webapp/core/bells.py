@@ -1,8 +1,8 @@
 """One reader per process for all requests that wait for the same thing.
 
-A nudge says that a group changed; the reader asks the database whether that concerns those who wait, and rings. Nudges
-may be lost, so it also looks now and then by itself. Five hundred requests that wait for one comparison cost the
-database as much as one.
+A nudge says that a group changed. The reader asks the database whether that concerns those who wait, and rings for
+those who have not seen it. Nudges may be lost, so it also looks every 2 s by itself. 500 requests that wait for one
+comparison cost the database as much as one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from channels.db import database_sync_to_async
-from django.core.exceptions import ObjectDoesNotExist
 from django.db import Error as DatabaseError
 
 from webapp.core.nudges import listen, within
@@ -35,26 +34,14 @@ class Source:
 
     key: str
     group: str  # whose nudges say that it may have changed
-    is_changed: Callable[[], bool]  # whether it did since it was asked last
-
-
-def changed(read: Callable[[], Any]) -> Callable[[], bool]:
-    """A question that is answered with yes the first time, and whenever what is read is not what it was."""
-    last: Any = object()
-
-    def is_changed() -> bool:
-        nonlocal last
-        before, last = last, read()
-        return bool(before != last)
-
-    return is_changed
+    read: Callable[[], Any]  # a value that is another one after every change
 
 
 class Bell:
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.listeners: set[Listener] = set()
-        self.is_ready = False
+        self.value: Any = _UNREAD
+        self.listeners: dict[Listener, Any] = {}  # each with the value that it has seen
         self.nudged = asyncio.Event()
         self.task = asyncio.create_task(self._run())
 
@@ -65,43 +52,43 @@ class Bell:
             await within(LONGEST_JOINING, joined)
             while True:
                 self.nudged.clear()
-                if await self._is_changed():
-                    self.ring()
+                await self._read()
                 await asyncio.sleep(SMALLEST_GAP)
                 await within(LOOK_AGAIN, self.nudged)
         finally:
             listening.cancel()
 
-    async def _is_changed(self) -> bool:
+    async def _read(self) -> None:
         try:
-            return await database_sync_to_async(self.source.is_changed, thread_sensitive=False)()
-        except ObjectDoesNotExist:
-            return True  # whoever waits finds out that it is gone
+            value = await database_sync_to_async(self.source.read, thread_sensitive=False)()
         except DatabaseError as error:
             logger.warning("the database does not answer (%s); requests wait on", error)
-            return False
+            return
+        if value != self.value:
+            self.value = value
+            for listener in list(self.listeners):
+                self.tell(listener)
 
-    def ring(self) -> None:
-        self.is_ready = True
-        for listener in list(self.listeners):
+    def tell(self, listener: Listener) -> None:
+        if self.value is not _UNREAD and self.value != self.listeners[listener]:
             listener()
 
 
+_UNREAD = object()
 _bells: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Bell]] = WeakKeyDictionary()
 
 
 @contextmanager
-def listening(source: Source, listener: Listener) -> Iterator[None]:
-    """While in here, `listener` is called once the group is joined, and then at every change."""
+def listening(source: Source, seen: Any, listener: Listener) -> Iterator[None]:
+    """While in here, `listener` is called at every change from what was seen, and at once if that is old already."""
     bells = _bells.setdefault(asyncio.get_running_loop(), {})
     bell = bells.get(source.key) or bells.setdefault(source.key, Bell(source))
-    bell.listeners.add(listener)
-    if bell.is_ready:
-        listener()
+    bell.listeners[listener] = seen
+    bell.tell(listener)
     try:
         yield
     finally:
-        bell.listeners.discard(listener)
+        del bell.listeners[listener]
         if not bell.listeners:
             bell.task.cancel()
             del bells[source.key]

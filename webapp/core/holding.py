@@ -47,46 +47,48 @@ class Waiting:
 class Held(HttpResponse):
     """An answer that is complete, but says nothing new. The server may hold it back until there is something."""
 
-    def __init__(self, body: Any, waiting: Waiting) -> None:
+    def __init__(self, body: Any, waiting: Waiting, seen: Any) -> None:
         super().__init__(JSONRenderer().render(body), content_type="application/json")
-        self.waiting = waiting
+        self.waiting, self.seen = waiting, seen
         self.when_answered: Callable[[int], None] = lambda status: None  # told the status that is sent in the end
 
 
 def answer(waiting: Waiting) -> HttpResponse:
     """The answer where there is something new or nobody wants to wait; else one that is held."""
+    seen = waiting.source.read() if waiting.seconds else None  # before the look: what comes between is a change
     body, is_new = waiting.look()
-    return Response(body) if is_new or not waiting.seconds else Held(body, waiting)
+    return Response(body) if is_new or not waiting.seconds else Held(body, waiting, seen)
 
 
 async def hold(request: HttpRequest, held: Held, in_turn: InTurn) -> HttpResponse:
-    """Fill the answer with what is new, once it is there or the time is over."""
-    waiting = held.waiting
+    """Fill the answer with what is new, once it is there. When the time is over it is sent as it was made."""
     try:
-        with _room.seat(waiting.who, address_of(request)):
-            found = await _until_new(waiting, in_turn)
+        with _room.seat(held.waiting.who, address_of(request)):
+            found = await _news(held, in_turn)
     except Problem as problem:
         found = problem
     if isinstance(found, Problem):
         _refuse(held, found)
-    else:
+    elif found is not None:
         held.content = JSONRenderer().render(found)
     held.when_answered(held.status_code)
     return held
 
 
-async def _until_new(waiting: Waiting, in_turn: InTurn) -> Any:
-    """The body, or the Problem why there is none."""
-    clock = asyncio.get_running_loop().time
+async def _news(held: Held, in_turn: InTurn) -> Any:
+    """The body, or the Problem why there is none; None when nothing came in time."""
+    clock, waiting = asyncio.get_running_loop().time, held.waiting
     deadline = clock() + waiting.seconds
     stirred = asyncio.Event()
-    with guarded(waiting.conditions, lambda problem: stirred.set()), listening(waiting.source, stirred.set):
-        while True:
-            await within(max(0.0, deadline - clock()), stirred)
-            stirred.clear()
-            found, is_new = await in_turn(lambda: _look(waiting))
-            if is_new or clock() >= deadline:
-                return found
+    with guarded(waiting.conditions, lambda _: stirred.set()), listening(waiting.source, held.seen, stirred.set):
+        while (left := deadline - clock()) > 0:
+            await within(left, stirred)
+            if stirred.is_set():
+                stirred.clear()
+                found, is_new = await in_turn(lambda: _look(waiting))
+                if is_new:
+                    return found
+    return None
 
 
 def _look(waiting: Waiting) -> tuple[Any, bool]:

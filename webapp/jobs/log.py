@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import Max
 
 from webapp.core import nudges
-from webapp.core.bells import Source, changed
+from webapp.core.bells import Source
 from webapp.jobs import line
 from webapp.jobs.models import Job, JobEvent, State
 
@@ -27,7 +27,7 @@ def read(*, job: UUID, after: int, limit: int) -> list[JobEvent]:
 def source(job: UUID) -> Source:
     """What to wait for, for more of this log or another state."""
     rows = Job.objects.filter(pk=job).values_list("state", "done_count").annotate(Max("events__seq"))
-    return Source(f"job {job}", group(job), changed(lambda: list(rows.all())))
+    return Source(f"job {job}", group(job), lambda: list(rows.all()))
 
 
 def shown(event: JobEvent) -> dict[str, Any]:

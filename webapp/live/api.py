@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -17,6 +16,7 @@ from rest_framework.viewsets import ViewSet
 
 from webapp.accounts.rights import Right
 from webapp.accounts.standing import reading, who
+from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.asking import asked
 from webapp.core import holding
@@ -62,7 +62,7 @@ class News(Nouns):
         """What is new in a comparison; `wait` holds the answer until something is."""
         comparison = self.get_object()
         poll = Poll(request, Watch(comparison.pk))
-        return poll.answer(_source(comparison.pk), who(request), reading(request, comparison))
+        return poll.answer(trace.source_of_all(comparison.pk), who(request), reading(request, comparison))
 
 
 class JobNews(Nouns):
@@ -93,7 +93,7 @@ class SharedNews(APIView):
     def get(self, request: Request, secret: str) -> HttpResponse:
         share = sharing.find(secret)
         poll = Poll(request, Watch(share.comparison_id), shown_by(share.hides_texts))
-        return poll.answer(_source(share.comparison_id), f"share {share.pk}", sharing.conditions_of(share))
+        return poll.answer(trace.source_of_all(share.comparison_id), f"share {share.pk}", sharing.conditions_of(share))
 
 
 class SharedWhatIf(APIView):
@@ -126,12 +126,6 @@ class Poll:
         self.is_new = self.is_new or (bool(more) if self.frames else _moved(more))
         self.frames += [self.show(frame) for frame in more]
         return {"frames": self.frames, "next": _query(self.watch)}, self.is_new or self.watch.is_over
-
-
-def _source(comparison: UUID) -> Source:
-    """Everything that a page of this comparison shows, from now on."""
-    watch = Watch(comparison, since=timezone.now())
-    return Source(f"comparison {comparison}", watch.group, lambda: bool(watch.news(with_report=False)))
 
 
 def _follow(request: Request, watch: Watching) -> None:
