@@ -42,8 +42,8 @@ def strangers(folder: Path) -> Iterator[str]:
         listener.bind(("127.0.0.1", 0))
         listener.listen(64)
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        command = [sys.executable, "-m", "uvicorn", "benchmarks._strangers:application", "--fd", str(listener.fileno()),
-                   "--log-level", "warning", "--no-access-log"]  # fmt: skip
+        command = [sys.executable, "-m", "webapp.config.server", "--app", "benchmarks._strangers:application",
+                   "--fd", str(listener.fileno())]  # fmt: skip
         with (folder / "web.log").open("wb") as log:
             web = subprocess.Popen(command, cwd=ROOT, stderr=log, pass_fds=[listener.fileno()])
         try:

@@ -46,7 +46,7 @@ def web(database: str, data: Path) -> Iterator[str]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(100)
-        command = [sys.executable, "-m", "uvicorn", "webapp.config.asgi:application", "--fd", str(listener.fileno())]
+        command = [sys.executable, "-m", "webapp.config.server", "--fd", str(listener.fileno())]
         environment = {**os.environ, "DATABASE_URL": database, "DRAFTHOUSE_DATA": str(data), "REDIS_URL": ""}
         process = subprocess.Popen(command, cwd=HERE.parents[1], env=environment, pass_fds=[listener.fileno()])
         try:

@@ -13,9 +13,11 @@ from webapp.accounts.actor import Actor
 from webapp.accounts.models import User
 from webapp.core.limits import Limit
 from webapp.core.problems import Forbidden, NotSignedIn
+from webapp.core.proxies import address_of
 
 WRONG_TOKENS = Limit("wrong-token", count=30, seconds=60)
 REQUESTS = Limit("token", count=1200, seconds=60)
+REQUESTS_BY_SESSION = Limit("session", count=3000, seconds=60)  # of one person; pages ask often while they are open
 
 
 class TokenAuthentication(authentication.BaseAuthentication):
@@ -25,7 +27,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
             return None
         token = services.find_token(text) if scheme.lower() == "bearer" and text.startswith("dh_") else None
         if token is None:
-            WRONG_TOKENS.spend(request.META.get("REMOTE_ADDR", ""))
+            WRONG_TOKENS.spend(address_of(request))
             raise NotSignedIn(
                 "This token is unknown, revoked or expired.",
                 hint="Send `Authorization: Bearer dh_<key>.<secret>`; make one under Account, API tokens.",
@@ -43,7 +45,10 @@ class SessionAuthentication(authentication.SessionAuthentication):
 
     def authenticate(self, request: Request) -> tuple[User, Actor] | None:
         found = super().authenticate(request)
-        return (found[0], actors.of_user(found[0])) if found else None
+        if found is None:
+            return None
+        REQUESTS_BY_SESSION.spend(str(found[0].pk))
+        return found[0], actors.of_user(found[0])
 
     def enforce_csrf(self, request: Request) -> None:
         try:

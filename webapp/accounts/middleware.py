@@ -1,4 +1,4 @@
-"""Give every page its actor."""
+"""Give every page its actor, who is counted when a page asks for them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,20 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
 from webapp.accounts import actor as actors
+from webapp.accounts.actor import Actor
+from webapp.accounts.authentication import REQUESTS_BY_SESSION
 from webapp.accounts.models import User
 
 
 def actor(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     def middleware(request: HttpRequest) -> HttpResponse:
-        request.actor = SimpleLazyObject(lambda: actors.of_user(cast(User, request.user)))  # type: ignore[attr-defined]
+        def acting() -> Actor:
+            found = actors.of_user(cast(User, request.user))
+            request.actor = found  # type: ignore[attr-defined]  # also for the page that says "too many requests"
+            REQUESTS_BY_SESSION.spend(str(found.user.pk))
+            return found
+
+        request.actor = SimpleLazyObject(acting)  # type: ignore[attr-defined]
         return get_response(request)
 
     return middleware

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.contrib import auth, messages
@@ -20,11 +21,15 @@ from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.limits import Limit
 from webapp.core.pages import listing, one, page
-from webapp.core.problems import Invalid, Problem, TooMany
+from webapp.core.problems import Gone, Invalid, Problem, TooMany
+from webapp.core.proxies import address_of
 from webapp.core.views import of_problem
 
+Found = TypeVar("Found")
+# Failures alone count, and a name counts with the address: a stranger does not lock the owner out elsewhere.
 BY_ADDRESS = Limit("sign-in-address", count=30, seconds=900)
 BY_NAME = Limit("sign-in-name", count=10, seconds=900)
+CHANGES = Limit("change-password", count=10, seconds=900)
 LONGEST_PATH = 4000  # characters, with its query
 
 
@@ -37,12 +42,13 @@ def sign_in(request: Asked) -> HttpResponse:
     form = Form(serializers.SignIn, request)
 
     def enter(username: str, password: str) -> User:
-        BY_ADDRESS.spend(request.META.get("REMOTE_ADDR", ""))
-        BY_NAME.spend(username.lower())
-        user = auth.authenticate(request, username=username, password=password)
-        if user is None:
-            raise Invalid("This name and password do not belong together.")
-        BY_NAME.forget(username.lower())
+        address = address_of(request)
+        name = f"{username.lower()} {address}"
+        with BY_ADDRESS.on_failure(address), BY_NAME.on_failure(name):
+            user = auth.authenticate(request, username=username, password=password)
+            if user is None:
+                raise Invalid("This name and password do not belong together.")
+        BY_NAME.forget(name)
         auth.login(request, user)
         return user
 
@@ -67,8 +73,7 @@ def enter(request: Asked, secret: str) -> HttpResponse:
     if request.method == "GET":
         return render(request, "accounts/enter.html")
     try:
-        BY_ADDRESS.spend(request.META.get("REMOTE_ADDR", ""))
-        user = services.use_sign_in_link(secret=secret)
+        user = _by_link(request, lambda: services.use_sign_in_link(secret=secret))
     except Problem as problem:
         return of_problem(request, problem)
     auth.login(request, user, backend="django.contrib.auth.backends.ModelBackend")
@@ -79,8 +84,7 @@ def enter(request: Asked, secret: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def join(request: Asked, secret: str) -> HttpResponse:
     try:
-        BY_ADDRESS.spend(request.META.get("REMOTE_ADDR", ""))
-        invitation = services.find_invitation(secret)
+        invitation = _by_link(request, lambda: services.find_invitation(secret))
         if request.user.is_authenticated:
             return _join_as(request, secret, invitation)
     except Problem as problem:
@@ -93,6 +97,15 @@ def join(request: Asked, secret: str) -> HttpResponse:
     auth.login(request, user, backend="django.contrib.auth.backends.ModelBackend")
     messages.success(request, f"Welcome to {invitation.team}.")
     return redirect("home")
+
+
+def _by_link(request: Asked, use: Callable[[], Found]) -> Found:
+    """What a link leads to. A wrong one counts against its sender's address; a valid one always works."""
+    try:
+        return use()
+    except Gone:
+        BY_ADDRESS.spend(address_of(request))
+        raise
 
 
 def _join_as(request: Asked, secret: str, invitation: Invitation) -> HttpResponse:
@@ -109,8 +122,8 @@ def account(request: Asked) -> HttpResponse:
     form = Form(serializers.NewPassword, request)
 
     def change(current: str, new: str) -> bool:
-        BY_NAME.spend(f"change {request.user.pk}")
-        services.change_password(user=request.user, current=current, new=new)
+        with CHANGES.on_failure(str(request.user.pk)):
+            services.change_password(user=request.user, current=current, new=new)
         auth.update_session_auth_hash(request, request.user)
         return True
 

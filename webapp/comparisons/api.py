@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django_filters import rest_framework as filters
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -16,12 +15,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from decoding.spec import STRATEGIES
+from webapp.accounts.standing import reading, who
 from webapp.comparisons import export, plans, report, serializers, services, trace
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.api import Nouns, once
 from webapp.core.cursor import AFTER, WAIT, Bound, number
+from webapp.core.downloads import Download
+from webapp.core.holding import Waiting, answer
 from webapp.core.problems import Invalid
-from webapp.core.waiting import rest
 from webapp.jobs import services as jobs
 from webapp.jobs.models import State
 from webapp.registry import services as registry
@@ -118,9 +119,8 @@ class Comparisons(Nouns):
     def table(self, request: Request, pk: UUID) -> StreamingHttpResponse:
         """Every finished sample as a line of CSV."""
         comparison, baseline = self._pinned()
-        answer = StreamingHttpResponse(export.as_csv(comparison, baseline), content_type="text/csv; charset=utf-8")
-        answer["Content-Disposition"] = f'attachment; filename="comparison-{comparison.pk}.csv"'
-        return answer
+        lines = export.as_csv(comparison, baseline)
+        return Download(lines, f"comparison-{comparison.pk}.csv", reading(request, comparison))
 
     def _pinned(self) -> tuple[Comparison, str]:
         comparison = self.get_object()
@@ -158,18 +158,17 @@ class Samples(Nouns):
             OpenApiParameter("limit", {"type": "integer", "minimum": EVENTS.low, "maximum": EVENTS.high}),
         ],
     )
-    def trace(self, request: Request, pk: UUID) -> Response:
+    def trace(self, request: Request, pk: UUID) -> HttpResponse:
         """The sample's events after a cursor, in order and without holes; `wait` holds the answer for something new."""
         sample = self.get_object()
         after, wait, limit = number(request, AFTER), number(request, WAIT), number(request, EVENTS)
-        deadline = time.monotonic() + wait
-        while True:
+
+        def look() -> tuple[Any, bool]:
             sample.refresh_from_db(fields=["last_seq"])  # first: once it is set, the trace read next is whole
             part = trace.read(sample=sample, after=after, limit=limit)
             last = part.events[-1]["seq"] if part.events else after
             is_finished = sample.last_seq is not None and last >= sample.last_seq
-            if part.events or is_finished or time.monotonic() >= deadline:
-                return Response(
-                    {"events": part.events, "words": part.words, "last_seq": last, "is_finished": is_finished}
-                )
-            rest(0.25)
+            body = {"events": part.events, "words": part.words, "last_seq": last, "is_finished": is_finished}
+            return body, bool(part.events) or is_finished
+
+        return answer(Waiting(look, trace.source(sample), wait, who(request), reading(request, sample)))

@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from django.core.cache import cache
-
 from decoding import summary
 from decoding.intervals import fewest_rows
 from decoding.ranking import ranking
@@ -19,6 +17,7 @@ from decoding.verdict import verdict
 from webapp.comparisons.losses import losses
 from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Comparison, Sample
+from webapp.core.kept import kept
 from webapp.core.problems import Invalid
 
 KEPT_SECONDS = 3600
@@ -130,7 +129,7 @@ def so_far(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, 
     if not comparison.job.is_final:
         count -= count % step(count, comparison.runs.count())
     key = f"verdict:{comparison.pk}:{comparison.job.attempt}:{comparison.job.state}:{count}:{baseline}"
-    return cache.get_or_set(key, lambda: report(comparison, baseline), KEPT_SECONDS)  # type: ignore[return-value]
+    return kept(key, lambda: report(comparison, baseline), KEPT_SECONDS)
 
 
 def step(samples: int, runs: int) -> int:

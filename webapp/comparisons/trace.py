@@ -14,11 +14,12 @@ from operator import or_
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Count, Max, Q
 
-from webapp.comparisons.models import Sample, TraceChunk
+from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.comparisons.packing import pack
 from webapp.core import nudges
+from webapp.core.bells import Source
 
 SAMPLES_AT_ONCE = 100  # whose chunks one query asks for
 MOST_PACKED = 4096  # events in one chunk: who reads from the middle of a long trace need not unpack all of it
@@ -77,6 +78,25 @@ def _joined(chunks: Iterable[TraceChunk], cursor: int, limit: int) -> Iterator[P
             part = Part(part.events[limit:])
     if part.events:
         yield part
+
+
+def source(sample: Sample) -> Source:
+    """What to wait for, for more of this trace."""
+    rows = Sample.objects.filter(pk=sample.pk).values_list("last_seq").annotate(Max("chunks__last_seq"))
+    return Source(f"trace {sample.pk}", group(sample.run.comparison_id), lambda: list(rows.all()))
+
+
+def source_of_all(comparison: UUID) -> Source:
+    """What to wait for, for anything that a page of this comparison shows."""
+    samples = Sample.objects.filter(run__comparison=comparison)
+    jobs = Comparison.objects.filter(pk=comparison).values_list("job__state", "job__attempt")
+    growing = TraceChunk.objects.filter(sample__in=samples.filter(last_seq=None))
+
+    def read() -> Any:
+        counts = samples.aggregate(begun=Count("pk"), finished=Count("finished"), newest=Max("created"))
+        return list(jobs.all()), counts, growing.aggregate(Max("pk"))
+
+    return Source(f"comparison {comparison}", group(comparison), read)
 
 
 def whole(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]]]]:

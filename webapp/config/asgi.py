@@ -9,6 +9,7 @@ from django.conf import settings
 
 from webapp.config.readiness import Health
 from webapp.core.bodies import LimitBodies
+from webapp.core.proxies import BehindProxies
 from webapp.core.waiting import InTurns
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
@@ -19,4 +20,7 @@ http = Health(LimitBodies(InTurns(), longest=settings.CHUNK_BYTES))
 from webapp.config import urls  # noqa: E402, F401  loaded now, else the first request would hold up all that come with it
 from webapp.live.routing import websocket_urlpatterns  # noqa: E402  models are there only now
 
-application = ProtocolTypeRouter({"http": http, "websocket": AuthMiddlewareStack(URLRouter(websocket_urlpatterns))})
+websocket = AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
+application = BehindProxies(
+    ProtocolTypeRouter({"http": http, "websocket": websocket}), trusted=settings.PROXIES, https=settings.HTTPS
+)

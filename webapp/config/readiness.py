@@ -170,7 +170,8 @@ def _told(asked: dict[str, Future[str]]) -> dict[str, Any]:
 
 
 class Health:
-    """Answer `/healthz` and `/readyz` before requests take turns: they are asked when nothing else gets through."""
+    """Answer `/healthz` and `/readyz` before requests take turns and before their host is checked: they are asked when
+    nothing else gets through, and by those who know only the machine's address. They leave no line in the log."""
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
         self.app = app

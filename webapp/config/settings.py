@@ -10,6 +10,8 @@ import environ
 from csp.constants import NONE, SELF
 
 from webapp.config import environment, modes
+from webapp.core import logs
+from webapp.core.proxies import networks
 from webapp.core.version import version
 
 env = environ.Env()
@@ -48,6 +50,8 @@ TOKEN_PEPPER = _secret("token_pepper")  # apart from the secret key, so that eit
 ALLOWED_HOSTS = env.list("DRAFTHOUSE_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("DRAFTHOUSE_ORIGINS", default=[])
 HTTPS = env.bool("DRAFTHOUSE_HTTPS", default=False)
+# Proxies, as addresses or networks, whose X-Forwarded-For, -Proto and -Host are believed. Nobody else's are.
+PROXIES = networks(env.list("DRAFTHOUSE_PROXIES", default=[]))
 ROOT_URLCONF = "webapp.config.urls"
 ASGI_APPLICATION = "webapp.config.asgi.application"
 
@@ -182,7 +186,6 @@ CSRF_COOKIE_NAME = "dh_csrf"
 CSRF_FAILURE_VIEW = "webapp.core.views.csrf_failure"
 SECURE_SSL_REDIRECT = False  # the proxy that ends TLS redirects; /healthz must stay reachable without it
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
@@ -281,12 +284,5 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "filters": {"redact": {"()": "webapp.core.logs.Redact"}},
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["redact"]}},
-    "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {"django": {"handlers": [], "propagate": True}},
-}
+LOGGING = logs.configuration(env.str("DRAFTHOUSE_LOG", default=""))  # `json`, or lines for people
+logs.hide(SECRET_KEY, TOKEN_PEPPER, DATABASES["default"].get("PASSWORD") or "")

@@ -1,15 +1,49 @@
-"""How often something may be tried. Counters live in the cache: shared by all web processes when there is a broker."""
+"""How often something may be tried. Counters live in the cache: shared by all web processes when there is a broker.
+
+While the broker does not answer, each process counts for itself, so that requests go on and limits hold.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeVar, cast
 
 from django.core.cache import cache
+from django.core.cache.backends.base import BaseCache
+from django.core.cache.backends.locmem import LocMemCache
 from django.utils import timezone
+from redis.exceptions import RedisError
 
 from webapp.core.problems import TooMany
+
+logger = logging.getLogger("drafthouse.limits")
+TRY_AGAIN = 5.0  # s after which the broker is asked again
+Result = TypeVar("Result")
+
+
+class _Counters:
+    """The cache that all share; while it is away, one of this process alone."""
+
+    def __init__(self) -> None:
+        self.own = LocMemCache("limits", {"OPTIONS": {"MAX_ENTRIES": 50_000}})
+        self.away_until = 0.0
+
+    def use(self, work: Callable[[BaseCache], Result]) -> Result:
+        if time.monotonic() >= self.away_until:
+            try:
+                return work(cache)
+            except (RedisError, OSError) as error:
+                self.away_until = time.monotonic() + TRY_AGAIN
+                logger.warning("the broker does not answer (%s); each process counts tries for itself", error)
+        return work(self.own)
+
+
+_counters = _Counters()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +55,8 @@ class Limit:
     def spend(self, who: str) -> None:
         """Count one try. More than `count` in a window raise TooMany. A window begins with its first try."""
         now = int(timezone.now().timestamp())
-        since = cast(int, cache.get_or_set(self._key(who), now, timeout=self.seconds))
-        tries = f"{self._key(who)}:{since}"
-        cache.add(tries, 0, timeout=2 * self.seconds)  # outlives its window: it never ends between two lines here
-        if cache.incr(tries) > self.count:
+        since, tries = _counters.use(lambda counters: self._add(counters, who, now))
+        if tries > self.count:
             wait = max(1, since + self.seconds - now)
             raise TooMany(
                 f"More than {self.count} tries in {self.seconds // 60 or 1} min.",
@@ -32,10 +64,37 @@ class Limit:
                 retry_after=wait,
             )
 
+    @contextmanager
+    def on_failure(self, who: str) -> Iterator[None]:
+        """Count what is tried in here, unless it ends well. It counts beforehand, so that nobody gains by trying often
+        at the same time."""
+        self.spend(who)
+        yield
+        _counters.use(lambda counters: self._take_back(counters, who))
+
     def forget(self, who: str) -> None:
         """After a success, earlier failures no longer count."""
-        since = cache.get(self._key(who))
-        cache.delete_many([self._key(who), f"{self._key(who)}:{since}"])
+        _counters.use(lambda counters: self._forget(counters, who))
+
+    def _add(self, counters: BaseCache, who: str, now: int) -> tuple[int, int]:
+        since = cast(int, counters.get_or_set(self._key(who), now, timeout=self.seconds))
+        tries = self._tries(who, since)
+        counters.add(tries, 0, timeout=2 * self.seconds)  # outlives its window: it never ends between two lines here
+        try:
+            return since, counters.incr(tries)
+        except ValueError:  # a cache that was full has dropped it
+            return since, 1
+
+    def _take_back(self, counters: BaseCache, who: str) -> None:
+        tries = self._tries(who, counters.get(self._key(who)))
+        if counters.get(tries, 0) > 0:
+            counters.decr(tries)
+
+    def _forget(self, counters: BaseCache, who: str) -> None:
+        counters.delete_many([self._key(who), self._tries(who, counters.get(self._key(who)))])
+
+    def _tries(self, who: str, since: int | None) -> str:
+        return f"{self._key(who)}:{since}"
 
     def _key(self, who: str) -> str:
         return f"limit:{self.name}:{hashlib.sha256(who.encode()).hexdigest()}"

@@ -1,20 +1,121 @@
-"""Keep secrets out of the log, wherever a line comes from."""
+"""The log of every process: one format, and no secret in any line, whichever library writes it.
+
+Paths with secrets in them are not logged in the first place: requests are logged by their route. Redaction is the
+second net. This module needs the standard library alone, so that the engine process, which has no Django, logs alike.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
-_SECRETS = re.compile(r"(dh_[A-Za-z0-9]+\.)[A-Za-z0-9_-]+|(/(?:join|enter)/)[^/\s\"']+")
+_SECRETS = re.compile(
+    r"""
+      (dh_[A-Za-z0-9]+\.)[\w-]+                                              # an API token
+    | (\b(?:join|enter|shared)/)[^/\s"'?<]+                                  # a link; `<` begins a route's parameter
+    | (://[^\s:/@"']*:)[^\s"']+(?=@)                                          # the password in a URL
+    | (\b(?:Bearer|Basic)\s+)(?!dh_)\S+
+    | (\b(?:AKIA|ASIA))[A-Z0-9]{16}\b
+    | (\b(?:ticket|token|secret|password|signature|dh_session|dh_csrf|csrfmiddlewaretoken|x-amz-[a-z-]+)
+       (?:=|["']?:\s*["']))[^&;\s"']+                                         # in a query, a cookie, or JSON
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_NAMES = re.compile(r"(?:^|_)(?:PASSWORD|SECRET|TOKEN|PEPPER|KEY)(?:_|$)(?!.*FILE$)", re.IGNORECASE)
+SHORTEST = 6  # characters; a shorter value would be found in innocent words
+_values: set[str] = set()
+
+
+def hide(*values: str) -> None:
+    """Replace these wherever they stand in a line."""
+    _values.update(value for value in values if len(value) >= SHORTEST)
 
 
 def redact(text: str) -> str:
-    return _SECRETS.sub(lambda match: f"{match[1] or match[2]}…", text)
+    for value in sorted(_values, key=len, reverse=True):
+        text = text.replace(value, "…")
+    return _SECRETS.sub(lambda match: f"{next(filter(None, match.groups()))}…", text)
 
 
-class Redact(logging.Filter):
+def in_environment() -> Iterator[str]:
+    """Values that the environment holds under names of secrets, and the passwords in its URLs."""
+    for name, value in os.environ.items():
+        if _NAMES.search(name):
+            yield value
+        if "://" in value:
+            yield from _password(value)
+
+
+def _password(url: str) -> Iterator[str]:
+    try:
+        password = urlsplit(url).password or ""
+    except ValueError:
+        return
+    yield from (password, unquote(password))
+
+
+class Line(logging.Formatter):
+    """One line for people. What an exception says follows below it."""
+
+    def __init__(self) -> None:
+        super().__init__("{asctime} {levelname} {name} {message}", style="{")
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))
+
+
+class Json(logging.Formatter):
+    """One JSON object a line, for collectors of logs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        told = {
+            "at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": redact(record.getMessage()),
+        }
+        if record.exc_info:
+            told["exception"] = redact(self.formatException(record.exc_info))
+        return json.dumps(told, ensure_ascii=False)
+
+
+class Routes(logging.Filter):
+    """Django names the path in what it says about a request; the route tells as much and holds no secret."""
+
     def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = redact(record.getMessage()), None
-        if record.exc_info and not record.exc_text:
-            record.exc_text = redact(logging.Formatter().formatException(record.exc_info))
+        path = getattr(getattr(record, "request", None), "path", None)
+        if path is not None and isinstance(record.args, tuple):
+            record.args = tuple(_route(record) if arg == path else arg for arg in record.args)
         return True
+
+
+def _route(record: Any) -> str:
+    found = getattr(record.request, "resolver_match", None)
+    return f"/{found.route}" if found else "(no route)"
+
+
+def configuration(form: str, *, level: str = "INFO") -> dict[str, Any]:
+    """Logging as `logging.config.dictConfig` takes it. `form` is what DRAFTHOUSE_LOG says: `json`, or nothing."""
+    if form not in ("", "json"):
+        raise ValueError(f"DRAFTHOUSE_LOG is {form!r}; it can be json, or be left out.")
+    hide(*in_environment())
+    handler = {"class": "logging.StreamHandler", "formatter": form or "line", "filters": ["routes"]}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "filters": {"routes": {"()": Routes}},
+        "formatters": {"line": {"()": Line}, "json": {"()": Json}},
+        "handlers": {"console": handler},
+        "root": {"handlers": ["console"], "level": level},
+        "loggers": {
+            "django": {"handlers": [], "propagate": True},
+            "uvicorn": {"handlers": [], "propagate": True},
+            "uvicorn.error": {"handlers": [], "level": "WARNING"},  # below that it names the paths of sockets
+            "uvicorn.access": {"handlers": [], "level": "CRITICAL"},
+        },
+    }

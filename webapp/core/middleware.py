@@ -51,9 +51,15 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
         response["X-Version"] = version()
         # The route, never the path: paths of one-time links hold secrets.
         route = request.resolver_match.route if request.resolver_match else "(no route)"
-        took_ms = (perf_counter_ns() - start) / 1e6
-        level = logging.DEBUG if route == "healthz" else logging.INFO  # asked all the time, by who watches over us
-        logger.log(level, "%s /%s %s %.0fms %s", request.method, route, response.status_code, took_ms, name)
+
+        def note(status: int) -> None:
+            took_ms = (perf_counter_ns() - start) / 1e6
+            logger.info("%s /%s %s %.0fms %s", request.method, route, status, took_ms, name)
+
+        if hasattr(response, "when_answered"):  # it is held back until there is news
+            response.when_answered = note
+        else:
+            note(response.status_code)
         return response
 
     return middleware

@@ -3,7 +3,10 @@ is lost costs a moment, never an event."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -30,3 +33,32 @@ def _send(layer: Any, to: str) -> None:
         _outage.ends()
     except (RedisError, OSError) as error:
         _outage.begins(error)
+
+
+async def listen(group: str, joined: Callable[[], None], nudged: Callable[[], None]) -> None:
+    """Call `nudged` at every nudge of the group, and `joined` before: no nudge after that is missed. Without a channel
+    layer that answers, `joined` is called all the same, and nothing follows."""
+    layer = get_channel_layer()
+    try:
+        if layer is None:
+            return
+        channel = await layer.new_channel()
+        await layer.group_add(group, channel)
+        joined()
+        try:
+            while True:
+                await layer.receive(channel)
+                nudged()
+        finally:
+            await layer.group_discard(group, channel)
+    except (RedisError, OSError) as error:
+        logger.warning("the channel layer does not answer (%s); watchers look on their own", error)
+    finally:
+        joined()
+
+
+async def within(seconds: float, event: asyncio.Event) -> None:
+    """Wait for the event, or so long. `asyncio.wait_for` can lose a cancellation that comes together with the event."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

@@ -9,7 +9,8 @@ Problem
 ├── Gone           410  a link that was used or has expired
 ├── Stale          412  If-Match named an older version
 ├── TooLarge       413
-└── TooMany        429  Retry-After says when
+├── TooMany        429  Retry-After says when
+└── Busy           503  the same, where it is not the client's fault
 """
 
 from __future__ import annotations
@@ -77,3 +78,8 @@ class TooMany(Problem):
     def __init__(self, detail: str, *, retry_after: int, **rest: Any) -> None:
         super().__init__(detail, **rest)
         self.headers["Retry-After"] = str(retry_after)
+
+
+class Busy(TooMany):
+    status = 503
+    code = "busy"

@@ -61,7 +61,7 @@ def _of_framework(exc: exceptions.APIException, view: Any) -> tuple[str, str, st
     return str(exc.detail), "", ""
 
 
-def problem_json(request: HttpRequest, status: int, code: str, detail: str, hint: str = "") -> JsonResponse:
+def problem_json(request: HttpRequest | None, status: int, code: str, detail: str, hint: str = "") -> JsonResponse:
     """The same shape for what is refused before any API view runs."""
     return JsonResponse(_body(status, code, detail, hint=hint), status=status, content_type=PROBLEM_TYPE)
 

@@ -3,51 +3,103 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from asgiref.sync import sync_to_async
+from asgiref.sync import SyncToAsync, ThreadSensitiveContext, sync_to_async
+from channels.db import database_sync_to_async
 from django.core.handlers.asgi import ASGIHandler
-from django.db import close_old_connections
+from django.db import close_old_connections, connections
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+
+from webapp.core.conditions import Conditions, guarded
+from webapp.core.holding import Held, hold
+from webapp.core.problems import Problem
 
 AT_WORK = 16  # requests that are answered at the same time; a few less than there are connections to PostgreSQL
 PIECE = 64 * 1024  # of an answer that is made as it is sent
 
 
+class Revoked(ConnectionAbortedError):
+    """The right to an answer ended while it was sent. The connection is cut, so that nobody takes it for whole."""
+
+
 class InTurns(ASGIHandler):
     """Each request at work has a thread, and a connection to the database. Two hundred of them would only be in each
-    other's way, so the rest waits here, in order and with neither. Who waits for news is asleep and does not count.
+    other's way, so the rest waits here, in order and with neither; and so does who waits for news.
 
     No middleware, because Django makes one that could be either kind a synchronous one, beside others that are."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._places = asyncio.Semaphore(AT_WORK)
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+    @property
+    def _places(self) -> asyncio.Semaphore:
+        return self._turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_WORK))
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async with ThreadSensitiveContext() as context:
+            SyncToAsync.context_to_thread_executor[context] = _doorman
+            await super().__call__(scope, receive, send)
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        if "wait" in request.GET:
-            return await self._answer(request)
         async with self._places:
-            answer = await self._answer(request)
+            _take_thread()
+            answer = await super().get_response_async(request)
+            if isinstance(answer, Held):
+                await sync_to_async(connections.close_all)()
+        if isinstance(answer, Held):
+            _leave_thread()
+            return await hold(request, answer, self._in_turn)
         if isinstance(answer, StreamingHttpResponse) and not answer.is_async:
-            answer.streaming_content = _by_turns(iter(answer), self._places)
+            conditions: Conditions = getattr(answer, "conditions", ())
+            answer.streaming_content = _by_turns(iter(answer), self._places, conditions)
         return answer
 
-    async def _answer(self, request: HttpRequest) -> Any:
-        return await super().get_response_async(request)
+    async def _in_turn(self, work: Callable[[], Any]) -> Any:
+        async with self._places:
+            return await database_sync_to_async(work, thread_sensitive=False)()
 
 
-async def _by_turns(parts: Iterator[bytes], places: asyncio.Semaphore) -> AsyncIterator[bytes]:
+class _Doorman(ThreadPoolExecutor):
+    """One thread for all requests that have no turn: what Django does before and after an answer needs one, shortly.
+    asgiref gives each request a thread of its own otherwise, until it is answered."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Requests come and go; it stays."""
+
+
+_doorman = _Doorman(1, "doorman")
+
+
+def _take_thread() -> None:
+    """From now on this request has a thread of its own, made when it is needed."""
+    if context := SyncToAsync.thread_sensitive_context.get(None):
+        SyncToAsync.context_to_thread_executor.pop(context, None)
+
+
+def _leave_thread() -> None:
+    if context := SyncToAsync.thread_sensitive_context.get(None):
+        SyncToAsync.context_to_thread_executor[context].shutdown(wait=False)
+        SyncToAsync.context_to_thread_executor[context] = _doorman
+
+
+async def _by_turns(parts: Iterator[bytes], places: asyncio.Semaphore, conditions: Conditions) -> AsyncIterator[bytes]:
     """Each piece is made once the one before was taken, and in a turn of its own: a long answer is never held whole,
     and who reads it slowly keeps neither a turn nor a connection from others."""
-    while True:
-        async with places:
-            piece = await sync_to_async(_piece)(parts)
-        if not piece:
-            return
-        yield piece
+    problems: list[Problem] = []
+    with guarded(conditions, problems.append):
+        while True:
+            async with places:
+                piece = await sync_to_async(_piece)(parts)
+            if problems:
+                raise Revoked(problems[0].detail)
+            if not piece:
+                return
+            yield piece
 
 
 def _piece(parts: Iterator[bytes]) -> bytes:
@@ -57,9 +109,3 @@ def _piece(parts: Iterator[bytes]) -> bytes:
         size += len(part)
     close_old_connections()
     return b"".join(found)
-
-
-def rest(seconds: float) -> None:
-    """Sleep, and let others have the connection to the database meanwhile."""
-    close_old_connections()
-    time.sleep(seconds)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 from uuid import UUID
 
+from django.http import HttpResponse
 from django_filters import rest_framework as filters
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -13,9 +13,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from webapp.accounts.rights import Right
+from webapp.accounts.standing import reading, who
 from webapp.core.api import Nouns
 from webapp.core.cursor import AFTER, WAIT, Bound, number
-from webapp.core.waiting import rest
+from webapp.core.holding import Waiting, answer
 from webapp.jobs import line, log, pauses, priorities, serializers, services, telemetry
 from webapp.jobs.models import Job, Kind, Queue, State, Worker
 
@@ -73,25 +74,22 @@ class JobsApi(Nouns):
             OpenApiParameter("limit", {"type": "integer", "minimum": EVENTS.low, "maximum": EVENTS.high}),
         ],
     )
-    def events(self, request: Request, pk: UUID) -> Response:
+    def events(self, request: Request, pk: UUID) -> HttpResponse:
         """What happened to the job after a cursor, in order and without holes."""
         job = self.get_object()
         after, wait, limit = number(request, AFTER), number(request, WAIT), number(request, EVENTS)
-        deadline = time.monotonic() + wait
-        while True:
+
+        def look() -> tuple[Any, bool]:
             job.refresh_from_db()  # the state first: if it is final, the events read next are all there are
             events = log.read(job=job.pk, after=after, limit=limit)
-            if events or job.is_final or time.monotonic() >= deadline:
-                break
-            rest(0.5)
-        last = events[-1].seq if events else after
-        return Response(
-            {
+            body = {
                 "events": serializers.JobEventOut(events, many=True).data,
-                "last_seq": last,
+                "last_seq": events[-1].seq if events else after,
                 "is_finished": job.is_final and len(events) < limit,
             }
-        )
+            return body, bool(events) or job.is_final
+
+        return answer(Waiting(look, log.source(job.pk), wait, who(request), reading(request, job)))
 
     @extend_schema(responses=serializers.TelemetryOut)
     def telemetry(self, request: Request, pk: UUID) -> Response:

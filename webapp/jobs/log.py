@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import Max
 
 from webapp.core import nudges
+from webapp.core.bells import Source
 from webapp.jobs import line
 from webapp.jobs.models import Job, JobEvent, State
 
@@ -21,6 +22,12 @@ def tell(job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> N
 def read(*, job: UUID, after: int, limit: int) -> list[JobEvent]:
     """What happened after the cursor, in order. A line is written under the job's lock, so there are no holes."""
     return list(JobEvent.objects.filter(job=job, seq__gt=after).order_by("seq")[:limit])
+
+
+def source(job: UUID) -> Source:
+    """What to wait for, for more of this log or another state."""
+    rows = Job.objects.filter(pk=job).values_list("state", "done_count").annotate(Max("events__seq"))
+    return Source(f"job {job}", group(job), lambda: list(rows.all()))
 
 
 def shown(event: JobEvent) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -14,22 +15,26 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSet
 
 from webapp.accounts.rights import Right
+from webapp.accounts.standing import reading, who
+from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.asking import asked
+from webapp.core import holding
 from webapp.core.api import Nouns
+from webapp.core.bells import Source
+from webapp.core.conditions import Conditions
 from webapp.core.cursor import WAIT, number
+from webapp.core.holding import Waiting
 from webapp.core.problems import Invalid
-from webapp.core.waiting import rest
+from webapp.jobs import log
 from webapp.jobs.models import Job
 from webapp.live import tickets
 from webapp.live.following import MOST_FOLLOWED, Unreadable, read_cursors, read_since
 from webapp.live.job_watch import JobWatch
 from webapp.live.redaction import shown_by
 from webapp.live.relay import Watching
-from webapp.live.watch import Watch
+from webapp.live.watch import Frame, Watch
 from webapp.sharing import services as sharing
-
-LOOK_EVERY = 0.25
 
 
 class NewsOut(serializers.Serializer[Any]):
@@ -53,9 +58,11 @@ class News(Nouns):
             OpenApiParameter("wait", {"type": "integer", "minimum": WAIT.low, "maximum": WAIT.high}),
         ],
     )
-    def events(self, request: Request, pk: UUID) -> Response:
+    def events(self, request: Request, pk: UUID) -> HttpResponse:
         """What is new in a comparison; `wait` holds the answer until something is."""
-        return Response(poll(request, Watch(self.get_object().pk)))
+        comparison = self.get_object()
+        poll = Poll(request, Watch(comparison.pk))
+        return poll.answer(trace.source_of_all(comparison.pk), who(request), reading(request, comparison))
 
 
 class JobNews(Nouns):
@@ -70,9 +77,10 @@ class JobNews(Nouns):
             OpenApiParameter("wait", {"type": "integer", "minimum": WAIT.low, "maximum": WAIT.high}),
         ],
     )
-    def news(self, request: Request, pk: UUID) -> Response:
+    def news(self, request: Request, pk: UUID) -> HttpResponse:
         """What is new of a job: where it stands, its log with numbers; `wait` holds the answer until something is."""
-        return Response(poll(request, JobWatch(self.get_object().pk)))
+        job = self.get_object()
+        return Poll(request, JobWatch(job.pk)).answer(log.source(job.pk), who(request), reading(request, job))
 
 
 class SharedNews(APIView):
@@ -82,11 +90,10 @@ class SharedNews(APIView):
     permission_classes = ()
 
     @extend_schema(exclude=True)
-    def get(self, request: Request, secret: str) -> Response:
+    def get(self, request: Request, secret: str) -> HttpResponse:
         share = sharing.find(secret)
-        answer = poll(request, Watch(share.comparison_id))
-        show = shown_by(share.hides_texts)
-        return Response({**answer, "frames": [show(frame) for frame in answer["frames"]]})
+        poll = Poll(request, Watch(share.comparison_id), shown_by(share.hides_texts))
+        return poll.answer(trace.source_of_all(share.comparison_id), f"share {share.pk}", sharing.conditions_of(share))
 
 
 class SharedWhatIf(APIView):
@@ -100,18 +107,25 @@ class SharedWhatIf(APIView):
         return Response(asked(sharing.find(secret).comparison, request.query_params.dict()))
 
 
-def poll(request: Request, watch: Watching) -> dict[str, Any]:
-    _follow(request, watch)
-    deadline = time.monotonic() + number(request, WAIT)
-    is_first = watch.is_from_start
-    frames = watch.news()
-    is_new = is_first or _moved(frames)
-    while not is_new and not watch.is_over and time.monotonic() < deadline:
-        rest(LOOK_EVERY)
-        more = watch.news()
-        is_new = bool(more)
-        frames += more
-    return {"frames": frames, "next": _query(watch)}
+class Poll:
+    """One long poll: what its watch was told so far, as the client is shown it."""
+
+    def __init__(self, request: Request, watch: Watching, show: Callable[[Frame], Frame] = lambda frame: frame) -> None:
+        _follow(request, watch)
+        self.watch, self.show = watch, show
+        self.seconds = number(request, WAIT)
+        self.is_new = watch.is_from_start
+        self.frames: list[Frame] = []
+
+    def answer(self, source: Source, who: str, conditions: Conditions) -> HttpResponse:
+        return holding.answer(Waiting(self._look, source, self.seconds, who, conditions))
+
+    def _look(self) -> tuple[dict[str, Any], bool]:
+        """Every answer begins with where things stand, so the first frames alone are no news."""
+        more = self.watch.news()
+        self.is_new = self.is_new or (bool(more) if self.frames else _moved(more))
+        self.frames += [self.show(frame) for frame in more]
+        return {"frames": self.frames, "next": _query(self.watch)}, self.is_new or self.watch.is_over
 
 
 def _follow(request: Request, watch: Watching) -> None:
@@ -131,7 +145,7 @@ class Tickets(ViewSet):
     def create(self, request: Request) -> Response:
         """A way to open one socket, for a script that has a token."""
         actor: Any = request.auth
-        return Response({"ticket": tickets.issue(actor)}, status=201)
+        return Response({"ticket": tickets.issue(actor, request.session.session_key or "")}, status=201)
 
 
 def _moved(frames: list[dict[str, Any]]) -> bool:

@@ -1,10 +1,12 @@
-"""The sockets there are: of a comparison's page, which may be shared, and of a job's."""
+"""The sockets there are: of a comparison's page, of the same page shared by a link, and of a job's."""
 
 from __future__ import annotations
 
+from channels.generic.websocket import AsyncWebsocketConsumer
+
 from webapp.accounts.actor import Actor
 from webapp.comparisons.models import Comparison
-from webapp.core.problems import Gone
+from webapp.core.conditions import Condition, Conditions, there
 from webapp.jobs.models import Job
 from webapp.live.job_watch import JobWatch
 from webapp.live.redaction import shown_by
@@ -19,23 +21,22 @@ class ComparisonConsumer(Teller):
     def fresh_watch(self) -> Watch:
         return Watch(self.comparison)
 
-    def _refused_actor(self, ticket: str) -> tuple[int, str] | None:
-        if secret := self.scope["url_route"]["kwargs"].get("secret"):
-            return self._refused_stranger(secret)
-        return super()._refused_actor(ticket)
-
-    def refusal_of(self, actor: Actor) -> tuple[int, str] | None:
+    def conditions_for(self, actor: Actor) -> Conditions:
         self.comparison = self.scope["url_route"]["kwargs"]["pk"]
-        is_there = Comparison.objects.visible_to(actor).filter(pk=self.comparison).exists()
-        return None if is_there else self.not_found
+        if not Comparison.objects.visible_to(actor).filter(pk=self.comparison).exists():
+            raise self.not_found
+        return (Condition(there(Comparison), self.comparison, self.not_found),)
 
-    def _refused_stranger(self, secret: str) -> tuple[int, str] | None:
-        try:
-            share = sharing.find(secret)
-        except Gone as problem:
-            return NOT_FOUND, problem.detail
+
+class SharedConsumer(ComparisonConsumer):
+    """For whoever has the link. Who else they are, and whether they hold a ticket, does not matter."""
+
+    takes_tickets = False
+
+    def admitted(self) -> Conditions:
+        share = sharing.find(self.scope["url_route"]["kwargs"]["secret"])
         self.comparison, self.show = share.comparison_id, shown_by(share.hides_texts)
-        return None
+        return sharing.conditions_of(share)
 
 
 class JobConsumer(Teller):
@@ -44,6 +45,18 @@ class JobConsumer(Teller):
     def fresh_watch(self) -> JobWatch:
         return JobWatch(self.scope["url_route"]["kwargs"]["pk"])
 
-    def refusal_of(self, actor: Actor) -> tuple[int, str] | None:
-        found = Job.objects.visible_to(actor).filter(pk=self.scope["url_route"]["kwargs"]["pk"])
-        return None if found.exists() else self.not_found
+    def conditions_for(self, actor: Actor) -> Conditions:
+        job = self.scope["url_route"]["kwargs"]["pk"]
+        if not Job.objects.visible_to(actor).filter(pk=job).exists():
+            raise self.not_found
+        return (Condition(there(Job), job, self.not_found),)
+
+
+class NoSuchSocket(AsyncWebsocketConsumer):
+    """Every other address. Channels would log its path, and a stack with it."""
+
+    channel_layer_alias = "none"
+
+    async def connect(self) -> None:
+        await self.accept()
+        await self.close(NOT_FOUND, "There is no such socket.")

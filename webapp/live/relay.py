@@ -8,23 +8,21 @@ is told once, because each watcher sifts by its own cursors.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from channels.db import database_sync_to_async
-from channels.layers import get_channel_layer
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import Error as DatabaseError
 from django.utils import timezone
-from redis.exceptions import RedisError
 
+from webapp.core.nudges import listen, within
 from webapp.live.watch import Frame
 
 logger = logging.getLogger("drafthouse.live")
@@ -86,11 +84,10 @@ class Relay:
         self.task = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
-        listening = asyncio.create_task(self._listen())
+        listening = asyncio.create_task(listen(self.watch.group, self._open, self.changed.set))
         try:
-            await asyncio.wait([listening, self.opened], timeout=LONGEST_WAIT, return_when=asyncio.FIRST_COMPLETED)
-            if not self.opened.done():
-                self.opened.set_result(None)  # without a layer it looks again on its own
+            await asyncio.wait({self.opened}, timeout=LONGEST_WAIT)
+            self._open()  # without a layer it looks again on its own
             while not self.watch.is_over:
                 await self._read()
                 await asyncio.sleep(SMALLEST_GAP)
@@ -100,24 +97,9 @@ class Relay:
             if self.reporting:
                 self.reporting.cancel()
 
-    async def _listen(self) -> None:
-        layer: Any = get_channel_layer()
-        if layer is None:
-            return
-        group = self.watch.group
-        try:
-            channel = await layer.new_channel()
-            await layer.group_add(group, channel)
-            if not self.opened.done():
-                self.opened.set_result(None)
-            try:
-                while True:
-                    await layer.receive(channel)
-                    self.changed.set()
-            finally:
-                await layer.group_discard(group, channel)
-        except (RedisError, OSError) as error:
-            logger.warning("the channel layer does not answer (%s); pages are told a little later", error)
+    def _open(self) -> None:
+        if not self.opened.done():
+            self.opened.set_result(None)
 
     async def _read(self) -> None:
         self.changed.clear()  # before reading: what comes meanwhile is read in the next turn
@@ -125,6 +107,9 @@ class Relay:
             frames = await database_sync_to_async(self.watch.news, thread_sensitive=False)(with_report=False)
         except DatabaseError:
             logger.exception("the database does not answer; watchers wait")
+            return
+        except ObjectDoesNotExist:  # deleted; each watcher is told so on its own
+            self.watch.is_over = True
             return
         self._deliver(frames)
         if self.reporting is None or self.reporting.done():
@@ -156,8 +141,3 @@ def written(frames: Sequence[Frame]) -> str:
     """What goes over a socket."""
     texts = (frame if isinstance(frame, Shared) else Shared(frame) for frame in frames)
     return f"[{','.join(frame.text for frame in texts)}]"
-
-
-async def within(seconds: float, event: asyncio.Event) -> None:
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)

@@ -1,12 +1,13 @@
 """The socket of a page: read-only, told by a watch of its own and by the relay it shares with others.
 
 It joins the relay before it reads for the first time, so nothing falls between; what both bring is told once, because
-the cursor says so and not the timing.
+the cursor says so and not the timing. What let it in is checked for as long as it is open (`core.conditions`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from urllib.parse import parse_qs
 
@@ -16,41 +17,53 @@ from django.core.exceptions import ObjectDoesNotExist
 
 from webapp.accounts import actor as actors
 from webapp.accounts.actor import Actor
+from webapp.accounts.standing import conditions_of
+from webapp.core.conditions import Conditions, first_broken, guarded
+from webapp.core.nudges import within
+from webapp.core.problems import NotFound, NotSignedIn, Problem
 from webapp.live import relay, tickets
 from webapp.live.following import MOST_FOLLOWED, Unreadable, read_follow
 from webapp.live.origin import is_ours
-from webapp.live.relay import Watching, within, written
+from webapp.live.relay import Watching, written
 from webapp.live.watch import Frame
 
+logger = logging.getLogger("drafthouse.live")
 HEARTBEAT = 15.0
 PATIENCE = 10.0  # until the first message
 
-NOT_SIGNED_IN = (4001, "Nobody is signed in here, or the ticket was used before.")
-FOREIGN = (4003, "This page is not ours, so it may not use the session.")
-NOT_FOUND = 4004
+FOREIGN = (4003, "This page is not ours, so it may not open this socket.")
+NOT_SIGNED_IN, NOT_FOUND = 4001, 4004
 UNREADABLE = (4008, "That message cannot be read.")
 ALL_TOLD = 1000
+BROKEN = (1011, "Something went wrong on our side; open the socket again in a moment.")
 
 
 class Teller(AsyncWebsocketConsumer):
     """What all sockets of pages have in common. Whose page it is says the subclass."""
 
     what = ""  # it tells of, in sentences
+    takes_tickets = True
     channel_layer_alias = "none"  # the relay listens for all; a channel for each socket would only cost
 
     async def connect(self) -> None:
+        self.began = asyncio.get_running_loop().time()
         self.telling: asyncio.Task[None] | None = None
+        self.ending: asyncio.Task[None] | None = None
         self.stirred = asyncio.Event()
         self.inbox: list[Frame] = []
         self.show: Callable[[Frame], Frame] = lambda frame: frame
+        self.ticket = self._ticket()
         await self.accept()
-        refusal = await self._refusal()
-        if refusal:
-            return await self.close(*refusal)
+        if self._is_foreign():
+            return await self.close(*FOREIGN)
+        if problem := await database_sync_to_async(self._admit, thread_sensitive=False)():
+            return await self.close(*_ending(problem))
         self.watch = self.fresh_watch()
         self.telling = asyncio.create_task(self._tell())
 
     async def disconnect(self, code: int) -> None:
+        took_s = asyncio.get_running_loop().time() - self.began
+        logger.info("socket of a %s closed with %s after %.0f s", self.what, code, took_s)
         if self.telling:
             self.telling.cancel()
 
@@ -70,28 +83,39 @@ class Teller(AsyncWebsocketConsumer):
         self.inbox += frames
         self.stirred.set()
 
+    def end(self, problem: Problem) -> None:
+        """Tell nothing more, not even the rest of a message that the client is slow to read."""
+        if self.ending is None:
+            self.ending = asyncio.create_task(self._end(problem))
+
+    async def _end(self, problem: Problem) -> None:
+        if self.telling:
+            self.telling.cancel()
+            await asyncio.wait({self.telling})
+        await self.close(*_ending(problem))
+
     async def _tell(self) -> None:
-        await within(PATIENCE, self.stirred)  # the first message says from where
-        joined = await relay.join(self.fresh_watch(), self.deliver)
-        try:
-            await self._tell_all()
-        except ObjectDoesNotExist:
-            await self.close(*self.not_found)
-        finally:
-            relay.leave(joined, self.deliver)
+        with guarded(self.conditions, self.end):
+            await within(PATIENCE, self.stirred)  # the first message says from where
+            joined = await relay.join(self.fresh_watch(), self.deliver)
+            try:
+                await self._tell_all()
+            except ObjectDoesNotExist:
+                await self.close(*_ending(self.not_found))
+            except Exception:
+                logger.exception("a socket cannot be told more")
+                await self.close(*BROKEN)
+            finally:
+                relay.leave(joined, self.deliver)
 
     async def _tell_all(self) -> None:
         clock = asyncio.get_running_loop().time
-        heard = checked = clock()
+        heard = clock()
         while True:
             self.stirred.clear()
             frames = await self._fresh()
             if not frames and clock() - heard >= HEARTBEAT:
                 frames = [{"t": "heartbeat"}]
-            if clock() - checked >= HEARTBEAT:
-                checked = clock()
-                if refusal := await self._refusal_by_now():
-                    return await self.close(*refusal)
             if frames:
                 heard = clock()
                 await self.send(written([self.show(frame) for frame in frames]))
@@ -109,35 +133,47 @@ class Teller(AsyncWebsocketConsumer):
             frames += await database_sync_to_async(self.watch.news, thread_sensitive=False)()
         return frames
 
-    async def _refusal_by_now(self) -> tuple[int, str] | None:
-        """Whoever was signed out or left the team while watching, or whose link was revoked."""
-        if "ticket=" in self.scope["query_string"].decode("latin-1"):
-            return None
-        return await database_sync_to_async(self._refused_actor, thread_sensitive=False)("")
+    def _ticket(self) -> str:
+        query = parse_qs(self.scope["query_string"].decode("latin-1"))
+        return query.get("ticket", [""])[0] if self.takes_tickets else ""
 
-    async def _refusal(self) -> tuple[int, str] | None:
-        ticket = parse_qs(self.scope["query_string"].decode("latin-1")).get("ticket", [""])[0]
-        if not ticket and not is_ours(dict(self.scope["headers"])):
-            return FOREIGN
-        return await database_sync_to_async(self._refused_actor, thread_sensitive=False)(ticket)
+    def _is_foreign(self) -> bool:
+        """A browser says which page opens a socket. A program that holds a ticket says nothing, and need not."""
+        headers = dict(self.scope["headers"])
+        is_program = bool(self.ticket) and not headers.get(b"origin")
+        return not is_program and not is_ours(headers)
 
-    def _refused_actor(self, ticket: str) -> tuple[int, str] | None:
-        actor = tickets.redeem(ticket) if ticket else self._actor_of_session()
-        return NOT_SIGNED_IN if actor is None else self.refusal_of(actor)
+    def _admit(self) -> Problem | None:
+        """Find out on which conditions this socket may be open; the reason if it may not."""
+        try:
+            self.conditions = self.admitted()
+        except Problem as problem:
+            return problem
+        return first_broken(self.conditions)
 
-    def refusal_of(self, actor: Actor) -> tuple[int, str] | None:
-        """Why this actor may not watch."""
+    def admitted(self) -> Conditions:
+        actor, conditions = tickets.redeem(self.ticket) if self.ticket else self._signed_in()
+        return (*conditions, *self.conditions_for(actor))
+
+    def _signed_in(self) -> tuple[Actor, Conditions]:
+        user, session = self.scope.get("user"), self.scope.get("session")
+        if user is None or not user.is_authenticated:
+            raise NotSignedIn("Nobody is signed in here.")
+        actor = actors.of_user(user)
+        return actor, conditions_of(actor, session.session_key)
+
+    def conditions_for(self, actor: Actor) -> Conditions:
+        """On which conditions this actor may watch; a Problem if on none."""
         raise NotImplementedError
 
     def fresh_watch(self) -> Watching:
         raise NotImplementedError
 
     @property
-    def not_found(self) -> tuple[int, str]:
-        return NOT_FOUND, f"There is no such {self.what} that you may see."
+    def not_found(self) -> NotFound:
+        return NotFound(f"There is no such {self.what} that you may see.")
 
-    def _actor_of_session(self) -> Actor | None:
-        user, session = self.scope.get("user"), self.scope.get("session")
-        if user is None or not user.is_authenticated or not session.exists(session.session_key):
-            return None
-        return actors.of_user(user)
+
+def _ending(problem: Problem) -> tuple[int, str]:
+    """How a socket is closed for this reason: a code of ours, and the sentence."""
+    return NOT_SIGNED_IN if isinstance(problem, NotSignedIn) else NOT_FOUND, problem.detail

@@ -10,27 +10,41 @@ from django.core.cache import cache
 from webapp.accounts import actor as actors
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import ApiToken, User
+from webapp.accounts.standing import conditions_of
+from webapp.core.conditions import Conditions
+from webapp.core.problems import NotSignedIn
 
 VALID_SECONDS = 30
 
 
-def issue(actor: Actor) -> str:
+def issue(actor: Actor, session: str) -> str:
+    """A ticket that is worth as much as what it was made with: the token, or the browser's session of that key."""
     ticket = secrets.token_urlsafe(24)
-    whose = {"user": str(actor.user.pk), "token": str(actor.token.pk) if actor.token else ""}
+    whose = {
+        "user": str(actor.user.pk),
+        "token": str(actor.token.pk) if actor.token else "",
+        "session": session,
+        "password": actor.user.get_session_auth_hash(),
+    }
     cache.set(_key(ticket), whose, VALID_SECONDS)
     return ticket
 
 
-def redeem(ticket: str) -> Actor | None:
-    """Who may come in with it. The second time, and after half a minute: nobody."""
+def redeem(ticket: str) -> tuple[Actor, Conditions]:
+    """Who comes in with it, and on which conditions. The second time, and after half a minute: nobody."""
     key = _key(ticket[:64])
     whose = cache.get(key)
-    if whose is None or not cache.delete(key):  # of two who come at once, one deletes it
-        return None
+    actor = _actor(whose) if whose is not None and cache.delete(key) else None  # of two at once, one deletes it
+    if actor is None:
+        raise NotSignedIn("This ticket was used before or has expired.", hint="Get a new one for each socket.")
+    return actor, conditions_of(actor, whose["session"], whose["password"])
+
+
+def _actor(whose: dict[str, str]) -> Actor | None:
     if whose["token"]:
-        token = ApiToken.objects.filter(pk=UUID(whose["token"])).first()
-        return actors.of_token(token) if token and token.is_valid else None
-    user = User.objects.filter(pk=UUID(whose["user"]), is_active=True).first()
+        token = ApiToken.objects.select_related("user", "team").filter(pk=UUID(whose["token"])).first()
+        return actors.of_token(token) if token else None
+    user = User.objects.filter(pk=UUID(whose["user"])).first()
     return actors.of_user(user) if user else None
 
 

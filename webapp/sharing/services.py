@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from webapp.accounts import audit
@@ -12,6 +14,7 @@ from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison
 from webapp.core import secrets
+from webapp.core.conditions import Condition, Conditions, Keys
 from webapp.core.problems import Conflict, Gone
 from webapp.sharing.models import Share
 
@@ -47,7 +50,24 @@ def revoke(*, share: Share, by: Actor) -> None:
 
 def find(secret: str) -> Share:
     """The open share behind a link. Unknown, revoked and expired look the same to a stranger."""
-    found = Share.objects.open().filter(digest=secrets.digest(secret), comparison__binned=None).first()
+    found = _shown().filter(digest=secrets.digest(secret)).first()
     if found is None:
-        raise Gone("This link shows nothing: it was revoked, or it has expired.", hint="Ask for a new one.")
+        raise _gone()
     return found
+
+
+def conditions_of(share: Share) -> Conditions:
+    """What keeps open a connection that this link has opened."""
+    return (Condition(_holding, share.pk, _gone()),)
+
+
+def _holding(keys: Keys) -> set[Any]:
+    return set(_shown().filter(pk__in=keys).values_list("pk", flat=True))
+
+
+def _shown() -> QuerySet[Share]:
+    return Share.objects.open().filter(comparison__binned=None)
+
+
+def _gone() -> Gone:
+    return Gone("This link shows nothing: it was revoked, or it has expired.", hint="Ask for a new one.")

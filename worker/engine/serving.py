@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import logging.config
 import os
 import queue
 import threading
@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 
 from decoding.devices import set_threads, usual_threads
 from decoding.errors import DrafthouseError
+from webapp.core import logs
 from worker.engine import checking, comparing, counting, studying, training
 from worker.engine.residents import Residents
 from worker.messages import (
@@ -84,7 +85,7 @@ class Ear(threading.Thread):
 
 
 def serve(connection: Connection) -> None:
-    logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
+    logging.config.dictConfig(logs.configuration(os.environ.get("DRAFTHOUSE_LOG", ""), level="WARNING"))
     set_threads(usual_threads())  # a core stays free for queue, pages and database
     mouth, ear, residents = Mouth(connection), Ear(connection), Residents()
     ear.start()

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
 
-import uvicorn
-
+from webapp.config.server import serve
 from worker import leash
 
 
 def main(fd: int) -> None:
     leash.put_on()
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
-    config = uvicorn.Config(
-        "webapp.config.asgi:application",
-        lifespan="off",
-        log_config=None,  # Django's logging is all there is
-        access_log=False,
-        timeout_graceful_shutdown=2,
-        server_header=False,
-    )
-    uvicorn.Server(config).run(sockets=[socket.socket(fileno=fd)])
+    serve(socket.socket(fileno=fd))
 
 
 if __name__ == "__main__":

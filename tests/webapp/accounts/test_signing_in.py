@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from webapp.accounts import services
-from webapp.accounts.models import User
+from webapp.accounts import authentication, middleware, services
+from webapp.accounts.models import Role, User
+from webapp.core.limits import Limit
 
 PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def quick_hashes(settings):
+    """For tests that try many passwords; Argon2 is slow on purpose."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 def made(username: str = "dora") -> User:
@@ -32,13 +40,81 @@ def test_a_wrong_password_says_so_without_saying_which_part_is_wrong(db):
     assert sentence in known.content and sentence in unknown.content
 
 
-def test_the_eleventh_wrong_password_waits(db):
+def test_the_eleventh_wrong_password_waits(db, quick_hashes):
     made()
     for _ in range(10):
         Client().post("/sign-in/", {"username": "dora", "password": "wrong"})
     answer = Client().post("/sign-in/", {"username": "dora", "password": PASSWORD})
     assert answer.status_code == 429 and int(answer["Retry-After"]) > 0
     assert b"More than 10 tries" in answer.content
+
+
+STRANGER, HOME = {"REMOTE_ADDR": "203.0.113.66"}, {"REMOTE_ADDR": "198.51.100.7"}
+
+
+def sign_in(password=PASSWORD, username="dora", **address):
+    return Client().post("/sign-in/", {"username": username, "password": password}, **address).status_code
+
+
+def test_a_strangers_wrong_passwords_do_not_lock_the_owner_out(db, quick_hashes):
+    made()
+    assert [sign_in("wrong", **STRANGER) for _ in range(11)] == [422] * 10 + [429]
+    assert sign_in(**STRANGER) == 429
+    assert sign_in(**HOME) == 302
+
+
+def test_one_address_guesses_only_so_often_whatever_names_it_tries(db, quick_hashes):
+    made()
+    tried = [sign_in("wrong", f"name{number}", **STRANGER) for number in range(31)]
+    assert tried == [422] * 30 + [429]
+    assert sign_in(**HOME) == 302
+
+
+def test_addresses_of_one_ipv6_network_are_one_client(db, quick_hashes):
+    made()
+    tried = [sign_in("wrong", REMOTE_ADDR=f"2001:db8:1:1::{number:x}") for number in range(11)]
+    assert tried[-1] == 429
+    assert sign_in(REMOTE_ADDR="2001:db8:1:2::1") == 302
+
+
+def test_the_right_password_counts_for_nothing_however_often(db, quick_hashes):
+    made()
+    assert {sign_in(**HOME) for _ in range(35)} == {302}
+
+
+def test_a_valid_link_works_where_too_many_wrong_ones_were_tried(db):
+    user = made()
+    wrong = [Client().post("/enter/wrong/", **STRANGER).status_code for _ in range(31)]
+    assert wrong == [410] * 30 + [429]
+    link = services.issue_sign_in_link(user=user)
+    assert Client().post(f"/enter/{link}/", **STRANGER).status_code == 302
+
+
+def test_an_invitation_may_be_opened_often_and_a_wrong_one_only_so_often(world):
+    link = services.invite(role=Role.VIEWER, days=1, by=world.actor(world.alice))[1]
+    assert {Client().get(f"/join/{link}/", **STRANGER).status_code for _ in range(35)} == {200}
+    assert [Client().get("/join/wrong/", **STRANGER).status_code for _ in range(31)][-1] == 429
+    assert Client().get(f"/join/{link}/", **STRANGER).status_code == 200
+
+
+def test_a_wrong_current_password_may_be_given_ten_times(db, quick_hashes):
+    user = made()
+    client = Client()
+    client.force_login(user)
+    body = {"current": "wrong", "new": "another good one"}
+    assert [client.post("/account/", body).status_code for _ in range(11)] == [422] * 10 + [429]
+
+
+@pytest.mark.parametrize("address", ["/account/", "/api/v1/me/"])
+def test_a_session_may_ask_often_and_is_told_when_that_is_too_often(world, monkeypatch, address):
+    few = Limit("session", count=3, seconds=60)
+    monkeypatch.setattr(authentication, "REQUESTS_BY_SESSION", few)
+    monkeypatch.setattr(middleware, "REQUESTS_BY_SESSION", few)
+    client = world.page(world.bob)
+    answers = [client.get(address) for _ in range(4)]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+    assert 0 < int(answers[-1]["Retry-After"]) <= 60
+    assert world.page(world.alice).get(address).status_code == 200
 
 
 def test_next_never_leads_to_another_site(db):

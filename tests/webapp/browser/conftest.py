@@ -61,6 +61,7 @@ def chromium() -> Iterator[Any]:
 def address(transactional_db: Any, settings: Any, layer: None) -> Iterator[str]:  # noqa: F811
     """Where the server listens."""
     from webapp.config import asgi
+    from webapp.config.server import configured
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         app = ASGIStaticFilesHandler(asgi.application) if scope["type"] == "http" else asgi.application
@@ -68,7 +69,7 @@ def address(transactional_db: Any, settings: Any, layer: None) -> Iterator[str]:
 
     with socket.socket() as line:
         line.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(application, log_level="error", lifespan="off"))
+        server = uvicorn.Server(configured(application))
         thread = threading.Thread(target=server.run, args=([line],))
         thread.start()
         yield f"http://127.0.0.1:{line.getsockname()[1]}"

@@ -17,7 +17,7 @@ import redis
 from psycopg import sql
 
 from tests.webapp.live.conftest import _program, _wait_for
-from tests.webapp.postgres import Server, programs
+from tests.webapp.postgres import Server
 
 ROOT = Path(__file__).parents[3]
 ODD = "p@ss/w#rd?:%20 é&=\"'$[]"
@@ -56,8 +56,6 @@ def free_port() -> int:
 @pytest.fixture
 def guarded() -> Iterator[Server]:
     """A PostgreSQL that asks for the odd password."""
-    if programs() is None:
-        pytest.skip("PostgreSQL is not installed here")
     server = Server.made(port=free_port())
     server.start()
     with psycopg.connect(f"{server.url}&port={server.port}", autocommit=True) as owner:
@@ -70,6 +68,7 @@ def guarded() -> Iterator[Server]:
     server.remove()
 
 
+@pytest.mark.postgres
 def test_a_password_of_any_characters_opens_the_database_from_a_variable_and_from_a_file(guarded, tmp_path):
     (tmp_path / "password").write_text(f"{ODD}\n", encoding="utf-8")
     where = {"POSTGRES_HOST": "127.0.0.1", "POSTGRES_PORT": str(guarded.port), "POSTGRES_DB": "postgres"}
@@ -80,6 +79,7 @@ def test_a_password_of_any_characters_opens_the_database_from_a_variable_and_fro
     assert "password authentication failed" in wrong.stderr
 
 
+@pytest.mark.postgres
 def test_a_password_of_any_characters_opens_the_broker(tmp_path):
     port, path = free_port(), tmp_path / "s"
     command = [_program(), "--port", str(port), "--bind", "127.0.0.1", "--unixsocket", path, "--requirepass", ODD]

@@ -19,7 +19,7 @@ import psycopg
 import pytest
 
 from tests.webapp.live.conftest import valkey  # noqa: F401
-from tests.webapp.postgres import Server, programs
+from tests.webapp.postgres import Server
 from tests.webapp.test_on_postgres import web
 from webapp.config import readiness
 
@@ -99,8 +99,6 @@ def silent(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    if programs() is None:
-        pytest.skip("PostgreSQL is not installed here")
     server = Server.made()
     server.start()
     yield server
@@ -130,6 +128,7 @@ def ask(address: str) -> tuple[int, dict[str, Any]]:
         return refusal.code, json.load(refusal)
 
 
+@pytest.mark.postgres
 def test_a_database_without_tables_or_paused_or_stopped_is_told_each_by_its_sentence(server, tmp_path):
     with web(server.url, tmp_path) as address:
         for _ in range(25):  # more than the pool has connections: none is kept

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 
 import pytest
+from django.test import override_settings
 
+from webapp.core import limits
 from webapp.core.limits import Limit
 from webapp.core.problems import TooMany
 
@@ -32,3 +35,49 @@ def test_what_is_forgotten_counts_from_nothing():
     limit.spend(who)
     limit.forget(who)
     limit.spend(who)
+
+
+def test_what_ends_well_does_not_count_and_what_fails_does():
+    who, limit = str(uuid.uuid4()), Limit("test", count=2, seconds=3600)
+    for _ in range(5):
+        with limit.on_failure(who):
+            pass
+    for _ in range(2):
+        with pytest.raises(KeyError), limit.on_failure(who):
+            raise KeyError
+    with pytest.raises(TooMany), limit.on_failure(who):
+        raise AssertionError("nothing is tried any more")
+
+
+def test_those_who_try_at_the_same_time_are_counted_before_they_fail():
+    who, limit = str(uuid.uuid4()), Limit("test", count=3, seconds=3600)
+    inside = threading.Barrier(4)
+    refused = []
+
+    def attempt() -> None:
+        try:
+            with limit.on_failure(who):
+                inside.wait(20)
+        except TooMany:
+            refused.append(1)
+            inside.wait(20)
+
+    threads = [threading.Thread(target=attempt) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert refused == [1]
+
+
+def test_while_the_broker_is_away_each_process_counts_for_itself(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "_counters", limits._Counters())
+    backend = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": f"unix://{tmp_path}/nobody.sock"}
+    who, limit = str(uuid.uuid4()), Limit("test", count=2, seconds=3600)
+    with override_settings(CACHES={"default": backend}):
+        limit.spend(who)
+        limit.spend(who)
+        with pytest.raises(TooMany):
+            limit.spend(who)
+        limit.forget(who)
+        limit.spend(who)

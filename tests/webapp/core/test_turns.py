@@ -12,10 +12,15 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.test import RequestFactory
 from django.urls import path
 
-from webapp.core.waiting import AT_WORK, InTurns
+from webapp.core import conditions
+from webapp.core.conditions import Condition
+from webapp.core.problems import Gone
+from webapp.core.waiting import AT_WORK, InTurns, Revoked, _by_turns
 
 LINE, COUNT = "x" * 1023 + "\n", 1000
 PATIENCE = 60
+pytestmark = pytest.mark.django_db(transaction=True)  # pieces close connections that other tests have left open
+ENDED = Condition(lambda keys: set(), "anything", Gone("It was revoked."))
 
 
 class Inside:
@@ -107,3 +112,21 @@ def test_who_reads_slowly_keeps_no_turn_from_others(server):
 
     assert asyncio.run(asyncio.wait_for(read(), PATIENCE)) > 10
     assert [one.made < COUNT for one in answers] == [True] * 2 * AT_WORK + [False]
+
+
+def test_a_long_answer_is_cut_off_once_the_right_to_it_has_ended(server, monkeypatch):
+    """What was made before is sent; the rest is not, and the connection ends as broken, not as complete."""
+    monkeypatch.setattr(conditions, "CHECK_EVERY", 0.01)
+    answers.append(Long())
+
+    async def read() -> int:
+        pieces = _by_turns(iter(line.encode() for line in answers[0].lines()), server._places, (ENDED,))
+        count = 0
+        with pytest.raises(Revoked, match="It was revoked"):
+            async for _ in pieces:
+                count += 1
+                await asyncio.sleep(0.02)
+        return count
+
+    assert asyncio.run(asyncio.wait_for(read(), PATIENCE)) >= 1
+    assert answers[0].made < COUNT

@@ -115,11 +115,11 @@ class Watcher:
 def watcher(comparison: Any, user: User | None, origin: str = "http://localhost:8000", query: str = "") -> Watcher:
     headers = [(b"host", b"localhost:8000"), (b"origin", origin.encode())]
     if user is not None:
-        headers.append((b"cookie", f"dh_session={_session(user)}".encode()))
+        headers.append((b"cookie", f"dh_session={session_of(user)}".encode()))
     return Watcher(f"/ws/comparisons/{comparison.pk}/", query, headers)
 
 
-def _session(user: User) -> str:
+def session_of(user: User) -> str:
     session = SessionStore()
     session[SESSION_KEY] = str(user.pk)
     session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from uuid import uuid4
 
 import pytest
 
+from webapp.core.nudges import within
 from webapp.live.relay import Shared, written
 from webapp.live.watch import Watch
 
@@ -72,3 +74,16 @@ def test_what_many_are_told_as_it_is_stays_the_frame_that_was_written_once(watch
     text = written(told)
     assert json.loads(text) == told == [events(6, 7), events(8, 9)]
     assert fresh.text in text and written(told) == text
+
+
+def test_who_waits_can_be_cancelled_in_the_moment_in_which_something_comes():
+    async def story() -> bool:
+        event = asyncio.Event()
+        waiting = asyncio.create_task(within(60, event))
+        await asyncio.sleep(0)
+        event.set()
+        waiting.cancel()
+        await asyncio.wait({waiting})
+        return waiting.cancelled()
+
+    assert asyncio.run(story())

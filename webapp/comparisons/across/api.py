@@ -11,11 +11,13 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from webapp.accounts.standing import reading
 from webapp.comparisons.across import charts, filters, history, saved, serializers
 from webapp.comparisons.across.columns import COSTS, ORDERS
 from webapp.comparisons.across.export import as_csv
 from webapp.comparisons.models import Conditions, Run, SavedView
 from webapp.core.api import Nouns, once
+from webapp.core.downloads import Download
 from webapp.core.problems import Invalid
 from webapp.core.rest import StrictFilters, StrictOrdering
 from webapp.registry import services as registry
@@ -48,9 +50,7 @@ class Runs(Nouns):
     def table(self, request: Request) -> StreamingHttpResponse:
         """Every column of the runs that the same query lists, as CSV."""
         rows: Any = self.filter_queryset(self.get_queryset())
-        answer = StreamingHttpResponse(as_csv(rows), content_type="text/csv; charset=utf-8")
-        answer["Content-Disposition"] = 'attachment; filename="runs.csv"'
-        return answer
+        return Download(as_csv(rows), "runs.csv", reading(request))
 
     @extend_schema(responses=serializers.LineOut, filters=True, parameters=[BY])
     def line(self, request: Request) -> Response:

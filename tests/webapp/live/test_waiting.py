@@ -1,0 +1,322 @@
+"""Requests that wait for news, through the server's own entry: woken, bounded, and neither thread nor turn held."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from asgiref.testing import ApplicationCommunicator
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+from tests.webapp import make
+from tests.webapp.live.conftest import run, session_of
+from webapp.accounts.models import ApiToken, Membership, User
+from webapp.comparisons import services, trace
+from webapp.comparisons.models import Comparison, Sample
+from webapp.core import bells, conditions, holding
+from webapp.core.waiting import AT_WORK
+from webapp.jobs import log
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.sharing.models import Share
+
+PATIENCE = 20.0
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def comparison(world) -> Comparison:
+    comparison = make.comparison(world.actor(world.bob))
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    return comparison
+
+
+@pytest.fixture
+def job(comparison) -> Job:
+    return jobs.claim(worker="w1", queues=["cpu"])
+
+
+@pytest.fixture
+def sample(comparison, job) -> Sample:
+    """Being decoded, two events old."""
+    prompt, repeat, runs = next(make.remaining(comparison))
+    sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
+    trace.append(sample=sample, first_seq=1, events=[{"seq": 1}, {"seq": 2}])
+    return sample
+
+
+class Asking:
+    """One request on its way."""
+
+    def __init__(self, path: str, user: User | None = None, address: str = "192.0.2.1", token: str = "") -> None:
+        headers = [(b"host", b"localhost:8000")]
+        if user is not None:
+            headers.append((b"cookie", f"dh_session={session_of(user)}".encode()))
+        if token:
+            headers.append((b"authorization", f"Bearer {token}".encode()))
+        path, _, query = path.partition("?")
+        self.scope = {
+            "type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": headers,
+            "client": (address, 1), "http_version": "1.1",
+        }  # fmt: skip
+
+    async def send(self) -> Asking:
+        from webapp.config.asgi import application
+
+        self.line = ApplicationCommunicator(application, self.scope)
+        await self.line.send_input({"type": "http.request", "body": b""})
+        return self
+
+    async def answer(self) -> tuple[int, dict[str, Any]]:
+        start = await self.line.receive_output(PATIENCE)
+        self.headers = {name.decode().lower(): value.decode() for name, value in start["headers"]}
+        body = b""
+        while True:
+            message = await self.line.receive_output(PATIENCE)
+            body += message.get("body", b"")
+            if not message.get("more_body"):
+                await self.line.wait(PATIENCE)
+                return start["status"], json.loads(body)
+
+    async def leave(self) -> None:
+        await self.line.send_input({"type": "http.disconnect"})
+        await self.line.wait(PATIENCE)
+
+
+async def until(found: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not found():
+            await asyncio.sleep(0.01)
+
+
+def held() -> int:
+    """How many requests wait."""
+    return holding._room.taken[""]
+
+
+def listeners() -> int:
+    return sum(len(bell.listeners) for its in bells._bells.values() for bell in its.values())
+
+
+async def waiting(*askings: Asking) -> None:
+    """Send them, and wait until all are held and have looked for themselves."""
+    for asking in askings:
+        await asking.send()
+    await until(lambda: held() == len(askings) == listeners())
+
+
+def roads(comparison: Comparison, sample: Sample) -> dict[str, str]:
+    job = comparison.job_id
+    since = "since=2030-01-01T00:00:00Z"
+    return {
+        "comparison": f"/api/v1/comparisons/{comparison.pk}/events/?{since}&after={sample.pk}:2&wait=25",
+        "trace": f"/api/v1/samples/{sample.pk}/trace/?after=2&wait=25",
+        "job": f"/api/v1/jobs/{job}/news/?after={job}:{last_line(job)}&wait=25",
+        "job's log": f"/api/v1/jobs/{job}/events/?after={last_line(job)}&wait=25",
+    }
+
+
+def last_line(job: Any) -> int:
+    return max((line.seq for line in log.read(job=job, after=0, limit=500)), default=0)
+
+
+ROADS = ("comparison", "trace", "job", "job's log")
+
+
+def write_more(job: Job, sample: Sample) -> None:
+    trace.append(sample=sample, first_seq=3, events=[{"seq": 3}])
+    log.tell(job, "It goes on.")
+    log.nudge(job.pk)
+
+
+def new_in(body: dict[str, Any]) -> list[int]:
+    frames = body["frames"] if "frames" in body else [{"t": "events", "events": body["events"]}]
+    return [event["seq"] for frame in frames if frame["t"] == "events" for event in frame["events"]]
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_news_wake_who_waits(world, comparison, job, sample, road):
+    asking, last = Asking(roads(comparison, sample)[road], world.bob), last_line(job.pk)
+
+    async def story() -> None:
+        await waiting(asking)
+        await sync_to_async(write_more)(job, sample)
+        status, body = await asking.answer()
+        assert (status, new_in(body)) == (200, [3 if road in ("comparison", "trace") else last + 1])
+
+    run(story())
+    assert held() == 0
+
+
+def test_without_a_channel_layer_they_come_a_little_later(world, comparison, job, sample, settings, monkeypatch):
+    monkeypatch.setattr(bells, "LOOK_AGAIN", 0.1)
+    settings.CHANNEL_LAYERS = {}
+    asking = Asking(roads(comparison, sample)["trace"], world.bob)
+
+    async def story() -> None:
+        await waiting(asking)
+        await sync_to_async(write_more)(job, sample)
+        assert new_in((await asking.answer())[1]) == [3]
+
+    run(story())
+
+
+def test_when_the_time_is_over_the_answer_says_that_nothing_is_new(world, comparison, sample):
+    asking = Asking(roads(comparison, sample)["trace"].replace("wait=25", "wait=1"), world.bob)
+
+    async def story() -> None:
+        await asking.send()
+        status, body = await asking.answer()
+        assert (status, body["events"], body["last_seq"]) == (200, [], 2)
+
+    run(story())
+    assert asking.headers["x-request-id"] and asking.headers["content-type"] == "application/json"
+
+
+def test_many_who_wait_hold_no_thread_and_no_turn(world, comparison, job, sample):
+    """Three times as many as may be at work; the next request is answered all the same."""
+    askings = [Asking(roads(comparison, sample)["comparison"], world.bob) for _ in range(3 * AT_WORK)]
+    next_one = Asking("/api/v1/me/", world.bob)
+
+    async def story() -> None:
+        before = threading.active_count()
+        await waiting(*askings)
+        assert (await (await next_one.send()).answer())[0] == 200
+        await until(lambda: threading.active_count() <= before + 2 * AT_WORK)  # the loop's own few stay
+        await sync_to_async(write_more)(job, sample)
+        for asking in askings:
+            status, body = await asking.answer()
+            assert (status, new_in(body)) == (200, [3])
+
+    run(story())
+
+
+def test_who_hangs_up_leaves_nothing_behind(world, comparison, sample):
+    askings = [Asking(road, world.bob) for road in roads(comparison, sample).values()]
+
+    async def story() -> None:
+        await waiting(*askings)
+        for asking in askings:
+            await asking.leave()
+        await until(lambda: held() == 0 and listeners() == 0)
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("limit", "status", "code"),
+    [("MOST_EACH", 429, "too-many-requests"), ("MOST_BY_ADDRESS", 429, "too-many-requests"), ("MOST", 503, "busy")],
+)
+def test_more_than_may_wait_are_told_when_to_come_back(world, comparison, sample, monkeypatch, limit, status, code):
+    monkeypatch.setattr(holding, limit, 2)
+    road = roads(comparison, sample)["trace"]
+    first, third = [Asking(road, world.bob) for _ in range(2)], Asking(road, world.bob)
+    others = {"MOST_EACH": Asking(road, world.victor), "MOST_BY_ADDRESS": Asking(road, world.bob, "192.0.2.2")}
+
+    async def story() -> None:
+        await waiting(*first)
+        told, problem = await (await third.send()).answer()
+        assert (told, problem["code"], problem["status"]) == (status, code, status)
+        assert int(third.headers["retry-after"]) > 0
+        assert problem["request_id"] == third.headers["x-request-id"]
+        if limit in others:
+            await others[limit].send()
+            await until(lambda: held() == 3)
+            await others[limit].leave()
+        for asking in first:
+            await asking.leave()
+
+    run(story())
+
+
+def test_asking_to_wait_where_nothing_waits_takes_a_turn_like_any_other(db):
+    """`?wait` used to lift the limit on any address."""
+    askings = [Asking("/sign-in/?wait=1") for _ in range(8 * AT_WORK)]
+
+    async def story() -> None:
+        before = threading.active_count()
+        for asking in askings:
+            await asking.send()
+        most = 0
+        answers = asyncio.gather(*(until(asking.line.output_queue.qsize) for asking in askings))
+        while not answers.done():
+            most = max(most, threading.active_count())
+            await asyncio.sleep(0)
+        assert most <= before + 2 * AT_WORK + 6  # some are on their way out, and the loop has a few of its own
+        for asking in askings:
+            await asking.line.wait(PATIENCE)
+
+    run(story())
+
+
+LONG_AGO = timezone.now() - timedelta(days=1)
+ENDS = {
+    "signed out": (lambda: Session.objects.all().delete(), 401),
+    "deactivated": (lambda: User.objects.filter(username="bob").update(is_active=False), 401),
+    "removed": (lambda: Membership.objects.filter(user__username="bob").delete(), 403),
+}
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize(("end", "status"), ENDS.values(), ids=ENDS)
+def test_a_right_that_ends_ends_the_waiting(world, comparison, sample, monkeypatch, road, end, status):
+    monkeypatch.setattr(conditions, "CHECK_EVERY", 0.05)
+    asking = Asking(roads(comparison, sample)[road], world.bob)
+
+    async def story() -> None:
+        await waiting(asking)
+        await sync_to_async(end)()
+        assert (await asking.answer())[0] == status
+
+    run(story())
+
+
+def test_a_token_that_is_revoked_ends_the_waiting(world, comparison, sample, monkeypatch):
+    monkeypatch.setattr(conditions, "CHECK_EVERY", 0.05)
+    world.script("read")
+    asking = Asking(roads(comparison, sample)["trace"], token=world.tokens["read"])
+
+    async def story() -> None:
+        await waiting(asking)
+        await sync_to_async(ApiToken.objects.update)(revoked_at=LONG_AGO)
+        assert (await asking.answer())[0] == 401
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    "end", [lambda: Share.objects.update(revoked_at=LONG_AGO), lambda: Comparison.objects.update(binned=LONG_AGO)]
+)
+def test_a_link_that_ends_ends_the_waiting(world, comparison, sample, monkeypatch, end):
+    monkeypatch.setattr(conditions, "CHECK_EVERY", 0.05)
+    link = world.api(world.bob).post(f"/api/v1/comparisons/{comparison.pk}/shares/", {}).json()["link"]
+    query = roads(comparison, sample)["comparison"].partition("?")[2]
+    asking = Asking(f"/shared/{link.rstrip('/').rpartition('/')[2]}/events/?{query}")
+
+    async def story() -> None:
+        await waiting(asking)
+        await sync_to_async(end)()
+        assert (await asking.answer())[0] == 410
+
+    run(story())
+
+
+def test_news_that_come_after_the_right_has_ended_are_not_told(world, comparison, job, sample):
+    """The guard has not looked yet; whoever answers looks first."""
+    asking = Asking(roads(comparison, sample)["trace"], world.bob)
+
+    async def story() -> None:
+        await waiting(asking)
+        await sync_to_async(Session.objects.all().delete)()
+        await sync_to_async(write_more)(job, sample)
+        assert (await asking.answer())[0] == 401
+
+    run(story())

@@ -1,0 +1,26 @@
+"""Results that are kept for a while in the cache. While it does not answer, they are worked out anew each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+Result = TypeVar("Result")
+_MISSING = object()
+
+
+def kept(key: str, make: Callable[[], Result], seconds: float) -> Result:
+    try:
+        found = cache.get(key, _MISSING)
+    except (RedisError, OSError):
+        return make()
+    if found is not _MISSING:
+        return found
+    made = make()
+    with suppress(RedisError, OSError):
+        cache.set(key, made, seconds)
+    return made
