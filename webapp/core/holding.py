@@ -71,6 +71,7 @@ async def hold(request: HttpRequest, held: Held, in_turn: InTurn) -> HttpRespons
         _refuse(held, found)
     elif found is not None:
         held.content = JSONRenderer().render(found)
+    held["Content-Length"] = str(len(held.content))
     held.when_answered(held.status_code)
     return held
 

@@ -84,6 +84,7 @@ class Asking:
             body += message.get("body", b"")
             if not message.get("more_body"):
                 await self.line.wait(PATIENCE)
+                assert int(self.headers["content-length"]) == len(body)
                 return start["status"], json.loads(body)
 
     async def leave(self) -> None:
