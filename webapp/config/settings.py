@@ -73,6 +73,7 @@ INSTALLED_APPS = [
     "webapp.comparisons",
     "webapp.sharing",
     "webapp.live",
+    "webapp.backup",
 ]
 MIDDLEWARE = [
     "webapp.core.middleware.request_id",
