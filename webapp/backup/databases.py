@@ -11,14 +11,13 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 @contextmanager
 def instead(**changes: Any) -> Iterator[None]:
-    """Like the default connection but for these settings. It is the default one meanwhile, because migrations that
-    change rows ask for no other."""
-    usual, settings = connections[DEFAULT_DB_ALIAS], connections.settings[DEFAULT_DB_ALIAS]
-    connections.settings[DEFAULT_DB_ALIAS] = {**usual.settings_dict, **changes}
-    del connections[DEFAULT_DB_ALIAS]
+    """Like the default connection but for these settings, in this thread. It is the default one meanwhile, because
+    migrations that change rows ask for no other."""
+    usual = connections[DEFAULT_DB_ALIAS]
+    other = type(usual)({**usual.settings_dict, **changes}, DEFAULT_DB_ALIAS)
+    connections[DEFAULT_DB_ALIAS] = other
     try:
         yield
     finally:
-        connections[DEFAULT_DB_ALIAS].close()
-        connections.settings[DEFAULT_DB_ALIAS] = settings
+        other.close()
         connections[DEFAULT_DB_ALIAS] = usual

@@ -16,5 +16,7 @@ django.setup(set_prefix=False)
 http = LimitBodies(InTurns(), longest=settings.CHUNK_BYTES)
 
 from webapp.live.routing import websocket_urlpatterns  # noqa: E402  models are there only now
+from webapp.metrics.door import Metrics  # noqa: E402
 
-application = ProtocolTypeRouter({"http": http, "websocket": AuthMiddlewareStack(URLRouter(websocket_urlpatterns))})
+websocket = AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
+application = Metrics(ProtocolTypeRouter({"http": http, "websocket": websocket}))
