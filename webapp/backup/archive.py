@@ -24,7 +24,7 @@ import tarfile
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
@@ -49,6 +49,14 @@ class BackupProblem(Exception):
     """Why there is no backup, or no restore; a sentence with a way out."""
 
 
+def in_words(error: Exception) -> str:
+    """A sentence for an error that ends a backup or a restore. A full disk is the usual one."""
+    if isinstance(error, OSError):
+        where = f" at {error.filename}" if error.filename else ""
+        return f"The file system refuses{where}: {error.strerror}. Nothing was changed; make room, then try again."
+    return str(error)
+
+
 def _damaged(what: str) -> BackupProblem:
     return BackupProblem(f"The backup is damaged: {what}. Copy it again from where it was made, or use another one.")
 
@@ -63,15 +71,16 @@ class Member:
 def opened(name: str, folder: Path) -> Iterator[Archive]:
     """A backup by its file's name; `-` is standard input, kept in `folder` meanwhile, without a name there."""
     if name == "-":
-        with tempfile.TemporaryFile(dir=folder) as file:
-            shutil.copyfileobj(sys.stdin.buffer, file, PIECE)
-            yield Archive(file)
+        with tempfile.TemporaryFile(dir=folder) as kept:
+            shutil.copyfileobj(sys.stdin.buffer, kept, PIECE)
+            yield Archive(kept)
         return
-    try:
-        with Path(name).open("rb") as file:
-            yield Archive(file)
-    except OSError as error:
-        raise BackupProblem(f"{name} cannot be read ({error.strerror}).") from None
+    with ExitStack() as leaving:
+        try:
+            file = leaving.enter_context(Path(name).open("rb"))
+        except OSError as error:
+            raise BackupProblem(f"{name} cannot be read ({error.strerror}).") from None
+        yield Archive(file)
 
 
 class Writer:

@@ -74,7 +74,7 @@ def _exchange(archive: Archive, manifest: Manifest, restored: Restored, tell: Te
     except BaseException as error:
         switching.clear(files)
         if isinstance(error, DatabaseError):
-            raise BackupProblem(f"The database refused the backup: {error}".strip()) from None
+            raise BackupProblem(f"The database refuses the backup: {error}".strip()) from None
         raise
     kept = switching.switch(Path(settings.DATA_DIR), files, stamp, keeps_old=target.is_used)
     restored.aside = [*filter(None, [target.aside]), *map(str, kept)]
@@ -153,23 +153,28 @@ def _chunks(archive: Archive, manifest: Manifest, restored: Restored, tell: Tell
     """They are named by their content, so they stand beside those that are there. Those that came go again if the
     restore fails."""
     came: list[tuple[UUID, str]] = []
-    keeper = store.current()
     try:
-        if manifest.has_chunks:
-            for team, sha256, size in manifest.chunks:
-                if sha256 not in manifest.missing:
-                    if not _has(UUID(team), sha256):
-                        came.append((UUID(team), sha256))
-                    keeper.put(UUID(team), sha256, size, archive.chunk(team, sha256))
-                    restored.chunk_count += 1
-                    if restored.chunk_count % 1000 == 0:
-                        tell(f"{restored.chunk_count} of {len(manifest.chunks)} chunks")
+        for team, sha256, size in manifest.chunks if manifest.has_chunks else ():
+            if sha256 not in manifest.missing:
+                _put(archive, UUID(team), sha256, size, came)
+                restored.chunk_count += 1
+                if restored.chunk_count % 1000 == 0:
+                    tell(f"{restored.chunk_count} of {len(manifest.chunks)} chunks")
         yield
     except BaseException:
         for team_id, sha256 in came:
             with suppress(StoreTrouble, OSError):
-                keeper.delete(team_id, sha256)
+                store.current().delete(team_id, sha256)
         raise
+
+
+def _put(archive: Archive, team_id: UUID, sha256: str, size: int, came: list[tuple[UUID, str]]) -> None:
+    if not _has(team_id, sha256):
+        came.append((team_id, sha256))
+    try:
+        store.current().put(team_id, sha256, size, archive.chunk(str(team_id), sha256))
+    except StoreTrouble as trouble:
+        raise BackupProblem(f"{trouble.detail} Nothing was changed.") from None
 
 
 def _has(team_id: UUID, sha256: str) -> bool:

@@ -22,6 +22,7 @@ from django.utils import timezone
 from webapp.backup import rows
 from webapp.backup.archive import SECRETS, BackupProblem, Manifest, Writer
 from webapp.backup.databases import instead
+from webapp.backup.switching import JOURNAL
 from webapp.core.version import version
 from webapp.uploads import store
 from webapp.uploads.store import StoreTrouble
@@ -48,6 +49,8 @@ def save_to(path: Path, *, with_bucket: bool, tell: Tell) -> Manifest:
 
 
 def save(out: IO[bytes], *, with_bucket: bool, tell: Tell) -> Manifest:
+    if (Path(settings.DATA_DIR) / JOURNAL).exists():
+        raise BackupProblem("A restore was interrupted here. Start `./drafthouse up`, which finishes it, then back up.")
     writer = Writer(out, version=version(), made=timezone.now())
     copies = Copies(writer, is_copying=with_bucket or not settings.S3_BUCKET, tell=tell)
     try:

@@ -13,7 +13,7 @@ from typing import Any
 import django
 
 from webapp.backup import arguments
-from webapp.backup.archive import BackupProblem, opened
+from webapp.backup.archive import BackupProblem, in_words, opened
 
 ROOT = Path(__file__).resolve().parents[2]
 DATABASE = ("DATABASE_URL", "POSTGRES_HOST")  # either names a database that is not in the data folder
@@ -28,8 +28,8 @@ def main(argv: Sequence[str]) -> None:
             back_up(data, asked)
         else:
             restore(data, asked)
-    except BackupProblem as problem:
-        sys.exit(str(problem))
+    except (BackupProblem, OSError) as error:
+        sys.exit(in_words(error))
 
 
 def read_arguments(argv: Sequence[str]) -> argparse.Namespace:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.webapp.backup.lab import ROOT, Lab
+from tests.webapp.backup.lab import COMMAND, ROOT, Lab
 
 REQUEUED = {"jobs.job", "jobs.jobevent"}  # what ran waits again
 REQUEUED_LINES = 2  # in the log of each job that ran: a comparison and a training
@@ -240,6 +241,17 @@ def test_a_chunk_that_the_store_has_not_is_told_and_stops_nothing(backup: Path, 
     copy = Lab(tmp_path / "copy")
     assert "1 chunks were missing already" in copy.do("restore", tmp_path / "poor.tar")
     assert copy.contents() == poor.contents()
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(lab: Lab, backup: Path, tmp_path: Path) -> None:
+    """A bound on the length of files stands for the disk."""
+    for command, file in (("backup", tmp_path / "large.tar"), ("restore", backup)):
+        there = lab if command == "backup" else Lab(tmp_path / "new")
+        words = f"ulimit -f 40; exec {shlex.join(COMMAND)} {command} {file} --data {there.folder}"
+        done = subprocess.run(["bash", "-c", words], env=there.env, capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+        assert "The file system refuses" in done.stderr or "The database refuses" in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_a_lab_there_is_no_backup(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from webapp.backup import arguments, saving
-from webapp.backup.archive import BackupProblem, Manifest
+from webapp.backup.archive import BackupProblem, Manifest, in_words
 
 
 class Command(BaseCommand):
@@ -23,8 +23,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: str, with_bucket: bool, **options: Any) -> None:
         try:
             manifest = self._save(file, with_bucket)
-        except BackupProblem as problem:
-            raise CommandError(str(problem)) from None
+        except (BackupProblem, OSError) as error:
+            raise CommandError(in_words(error)) from None
         self.stderr.write(manifest.describe())
 
     def _save(self, file: str, with_bucket: bool) -> Manifest:

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from webapp.backup import arguments, restoring
-from webapp.backup.archive import BackupProblem, opened
+from webapp.backup.archive import BackupProblem, in_words, opened
 from webapp.backup.restoring import Restored
 
 
@@ -30,8 +30,8 @@ class Command(BaseCommand):
                 if check:
                     return self.stdout.write("The file is whole.")
                 restored = restoring.restore(archive, manifest, replace=replace, tell=self.stderr.write)
-        except BackupProblem as problem:
-            raise CommandError(str(problem)) from None
+        except (BackupProblem, OSError) as error:
+            raise CommandError(in_words(error)) from None
         self.stdout.write("\n".join(outcome(restored)))
 
 
