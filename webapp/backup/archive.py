@@ -284,6 +284,10 @@ class Manifest:
         return "\n".join(lines)
 
     @property
+    def row_count(self) -> int:
+        return sum(one["rows"] for one in self.tables.values())
+
+    @property
     def table_bytes(self) -> int:
         return sum(one["bytes"] for one in self.tables.values())
 

@@ -31,7 +31,7 @@ Tell = Callable[[str], None]
 
 @dataclass
 class Restored:
-    rows: dict[str, int]
+    row_count: int
     chunk_count: int = 0
     requeued: int = 0
     aside: list[str] = field(default_factory=list)
@@ -51,33 +51,32 @@ def restore(archive: Archive, manifest: Manifest, *, replace: bool, tell: Tell) 
                 "folder with --data."
             )
         _require_room(manifest)
-        restored = Restored({label: one["rows"] for label, one in manifest.tables.items()})
-        with _chunks(archive, manifest, restored, tell):
-            _exchange(archive, manifest, restored, tell)
+        restored = Restored(manifest.row_count)
+        stamp = f"{timezone.now():%Y%m%d-%H%M%S}"
+        target = targets.current(stamp)
+        files = [data / "secrets", *target.files]
+        with _chunks(archive, manifest, restored, tell), _staged(files), target.making():
+            _stage_secrets(archive, data / "secrets")
+            tell(f"{manifest.row_count} rows")
+            _load(archive, manifest)
+            restored.requeued = _put_back(manifest)
+        kept = switching.switch(data, files, stamp, keeps_old=target.is_used)
+    restored.aside = [*filter(None, [target.aside]), *map(str, kept)]
     restored.warnings += _warnings(archive, manifest)
     return restored
 
 
-def _exchange(archive: Archive, manifest: Manifest, restored: Restored, tell: Tell) -> None:
-    """Database and secrets belong together: tokens and passwords are only known by both."""
-    stamp = f"{timezone.now():%Y%m%d-%H%M%S}"
-    secrets = Path(settings.DATA_DIR) / "secrets"
-    target = targets.current(stamp)
-    files = [secrets, *target.files]
+@contextmanager
+def _staged(files: list[Path]) -> Iterator[None]:
+    """What was made ready goes again if it cannot be finished, and what a killed restore has left goes before."""
     switching.clear(files)
     try:
-        with target.making():
-            _stage_secrets(archive, secrets)
-            tell(f"{sum(restored.rows.values())} rows")
-            _load(archive, manifest)
-            restored.requeued = _put_back(manifest)
+        yield
     except BaseException as error:
         switching.clear(files)
         if isinstance(error, DatabaseError):
             raise BackupProblem(f"The database refuses the backup: {error}".strip()) from None
         raise
-    kept = switching.switch(Path(settings.DATA_DIR), files, stamp, keeps_old=target.is_used)
-    restored.aside = [*filter(None, [target.aside]), *map(str, kept)]
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------

@@ -122,8 +122,8 @@ def test_a_backup_is_whole_while_somebody_writes(backup: Path, tmp_path: Path, d
     assert 0 < seen[0] < seen[1]
 
 
-def test_through_pipes_as_in_a_container(lab: Lab, tmp_path: Path, database: str) -> None:
-    copy = Lab(tmp_path / "copy", database)
+def test_through_pipes_as_in_a_container(lab: Lab, tmp_path: Path, postgres) -> None:
+    copy = Lab(tmp_path / "copy", postgres())
     file = tmp_path / "piped.tar"
     manage = [sys.executable, ROOT / "manage.py"]
     with file.open("wb") as out:
@@ -158,8 +158,8 @@ def test_a_lab_in_use_is_not_replaced_unless_asked_and_then_kept_beside(
     assert any("secrets.before" in place for place in kept)  # without them the old one's tokens are worth nothing
 
 
-def test_what_only_the_first_start_has_made_is_no_lab_in_use(backup: Path, tmp_path: Path, database: str) -> None:
-    copy = Lab(tmp_path / "copy", database)
+def test_what_only_the_first_start_has_made_is_no_lab_in_use(backup: Path, tmp_path: Path, postgres) -> None:
+    copy = Lab(tmp_path / "copy", postgres())
     copy.folder.mkdir()
     prepare = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]
     subprocess.run(prepare, env=copy.env, capture_output=True, check=True)
@@ -209,13 +209,13 @@ def test_nothing_is_restored_under_workers_of_a_shared_database(backup: Path, tm
     assert code == 1 and "cpu-1@there" in said
 
 
-def test_a_backup_of_an_older_version_is_brought_up_to_date(backup: Path, tmp_path: Path, database: str) -> None:
-    old = Lab(tmp_path / "old", database)
+def test_a_backup_of_an_older_version_is_brought_up_to_date(backup: Path, tmp_path: Path, postgres) -> None:
+    old = Lab(tmp_path / "old")
     old.do("restore", backup)
     before = old.contents()
     old.python(MIGRATE.format("'jobs', '0013'"))
     old.do("backup", tmp_path / "old.tar")
-    new = Lab(tmp_path / "new")
+    new = Lab(tmp_path / "new", postgres())
     new.do("restore", tmp_path / "old.tar")
     assert new.contents() == before
     new.python(MIGRATE.format("check_unapplied=True"))

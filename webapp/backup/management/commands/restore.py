@@ -36,7 +36,7 @@ class Command(BaseCommand):
 
 
 def outcome(restored: Restored) -> Iterator[str]:
-    yield f"Restored {sum(restored.rows.values()):,} rows and {restored.chunk_count:,} chunks; all hashes are equal."
+    yield f"Restored {restored.row_count:,} rows and {restored.chunk_count:,} chunks; all hashes are equal."
     if restored.requeued:
         yield f"{restored.requeued} jobs ran when the backup was made; they wait to be run again."
     yield from (f"What was there before is kept: {place}" for place in restored.aside)
