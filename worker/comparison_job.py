@@ -109,6 +109,7 @@ class ComparisonJob:
                 self.samples[report.which] = insist(self.hold, lambda: self._begin(report.which))
             case Grew():
                 insist(self.hold, lambda: self._append(report))
+                self.hold.stored_event(report.since_ns)
             case Decoded():
                 insist(self.hold, lambda: self._finish(report))
             case Broke():

@@ -84,7 +84,7 @@ class Hands:
                 job = jobs.claim(worker=self.name, queues=[self.queue])
                 if job is None:
                     return
-                with self.pulse.holding(job) as hold, recording(job, lambda: self.engine.pid):
+                with self.pulse.holding(job) as hold, recording(hold, lambda: self.engine.pid):
                     self._work(hold)
                 hush(self.engine)  # its time is not to be spent on what nobody hears
             except Error as error:

@@ -135,6 +135,7 @@ class Grew:
     first_seq: int
     events: Sequence[Event]
     words: Mapping[int, str]  # token id to text, for tokens that the sample's trace had not shown before
+    since_ns: int | None = None  # when the first of these events happened, on the clock of this machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,16 @@ class Hold:
     using: ExitStack = field(default_factory=ExitStack)  # what of the machine it has for itself while it lasts
     names: dict[Path, str] = field(default_factory=dict)  # folders of ours, by what people call what lies there
 
+    event_lag_s: float | None = None  # the longest since the last reading, from an event to its row
+
+    def stored_event(self, since_ns: int | None) -> None:
+        if since_ns is not None:
+            self.event_lag_s = max(self.event_lag_s or 0.0, (time.perf_counter_ns() - since_ns) / 1e9)
+
+    def take_event_lag(self) -> float | None:
+        lag, self.event_lag_s = self.event_lag_s, None
+        return lag
+
     def may_go_on(self) -> bool:
         return not (self.is_lost or self.is_cancelled or self.is_stopping)
 

@@ -14,10 +14,9 @@ from typing import Any
 from django.db import Error, connection
 
 from webapp.jobs import telemetry as store
-from webapp.jobs.models import Job
 from worker import gauges, gpus
 from worker.gauges import Ticks
-from worker.pulse import outage
+from worker.pulse import Hold, outage
 
 EVERY = 1.0  # s
 
@@ -25,9 +24,9 @@ logger = logging.getLogger("drafthouse.worker")
 
 
 @contextmanager
-def recording(job: Job, engine_pid: Callable[[], int | None]) -> Iterator[None]:
+def recording(hold: Hold, engine_pid: Callable[[], int | None]) -> Iterator[None]:
     stop = threading.Event()
-    thread = threading.Thread(target=_record, args=(job, engine_pid, stop), name="telemetry", daemon=True)
+    thread = threading.Thread(target=_record, args=(hold, engine_pid, stop), name="telemetry", daemon=True)
     thread.start()
     try:
         yield
@@ -36,14 +35,14 @@ def recording(job: Job, engine_pid: Callable[[], int | None]) -> Iterator[None]:
         thread.join()
 
 
-def _record(job: Job, engine_pid: Callable[[], int | None], stop: threading.Event) -> None:
+def _record(hold: Hold, engine_pid: Callable[[], int | None], stop: threading.Event) -> None:
     """The last reading comes with the end, so that a short job has one too."""
     gauge = Gauge(engine_pid())
     is_over = False
     while not is_over:
         is_over = stop.wait(EVERY)
         try:
-            store.keep(job=job, values=gauge.read(engine_pid()))
+            store.keep(job=hold.job, values={**gauge.read(engine_pid()), "event_lag_s": hold.take_event_lag()})
         except Error as error:
             outage.begins(error)  # this reading is left out
             connection.close()

@@ -44,6 +44,7 @@ def test_a_job_leaves_readings_of_its_machine(launch, make_worker):
     assert len(values["cores"]) == os.cpu_count() and all(0 <= share <= 1 for share in values["cores"])
     assert 0 < values["engine_memory"] < values["memory_total"]
     assert 0 <= values["engine"] <= 1 and 0 <= values["others"] <= 1
+    assert any((reading.values["event_lag_s"] or 0) > 0 for reading in readings)
 
 
 def test_what_the_engine_has_started_is_counted_as_the_engine(parent_and_child):

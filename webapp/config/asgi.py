@@ -19,8 +19,9 @@ http = Health(LimitBodies(InTurns(), longest=settings.CHUNK_BYTES))
 
 from webapp.config import urls  # noqa: E402, F401  loaded now, else the first request would hold up all that come with it
 from webapp.live.routing import websocket_urlpatterns  # noqa: E402  models are there only now
+from webapp.metrics.door import Metrics  # noqa: E402
 
 websocket = AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
 application = BehindProxies(
-    ProtocolTypeRouter({"http": http, "websocket": websocket}), trusted=settings.PROXIES, https=settings.HTTPS
+    Metrics(ProtocolTypeRouter({"http": http, "websocket": websocket})), trusted=settings.PROXIES, https=settings.HTTPS
 )

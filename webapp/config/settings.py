@@ -77,8 +77,10 @@ INSTALLED_APPS = [
     "webapp.comparisons",
     "webapp.sharing",
     "webapp.live",
+    "webapp.backup",
 ]
 MIDDLEWARE = [
+    "webapp.metrics.counting.count_requests",
     "webapp.core.middleware.request_id",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -277,6 +279,12 @@ SPECTACULAR_SETTINGS = {
         "webapp.config.api_links.add_links",
     ],
 }
+
+# Metrics: `/metrics` asks for this token; without one there is no such address ---------------------------------------
+
+METRICS_TOKEN = env.str("DRAFTHOUSE_METRICS_TOKEN", default="")
+if token_file := env.str("DRAFTHOUSE_METRICS_TOKEN_FILE", default=""):
+    METRICS_TOKEN = Path(token_file).read_text().strip()
 
 # Words and times -----------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
+from time import perf_counter_ns
 
 from decoding.comparison import Key
 from decoding.events import Anticipated, Drafted, Event, Verified
@@ -23,22 +24,23 @@ class Trace:
     def __init__(self, key: Key, word: Callable[[int], str]) -> None:
         self.which = which(key)
         self.sent = 0
-        self._events: list[Event] = []
+        self._events: list[tuple[int, Event]] = []  # each with when it came
         self._word = word
         self._shown: set[int] = set()
 
     def emit(self, event: Event) -> None:
-        self._events.append(event)
+        self._events.append((perf_counter_ns(), event))
 
     def take(self) -> Grew | None:
-        fresh, first = self._events[:], self.sent + 1
-        if not fresh:
+        gathered, first = self._events[:], self.sent + 1
+        if not gathered:
             return None
-        del self._events[: len(fresh)]
+        del self._events[: len(gathered)]
+        fresh = [event for _, event in gathered]
         self.sent += len(fresh)
         new = {token for event in fresh for token in tokens_of(event)} - self._shown
         self._shown |= new
-        return Grew(self.which, first, fresh, {token: self._word(token) for token in new})
+        return Grew(self.which, first, fresh, {token: self._word(token) for token in new}, gathered[0][0])
 
 
 def tokens_of(event: Event) -> tuple[int, ...]:

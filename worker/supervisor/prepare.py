@@ -17,15 +17,18 @@ from pathlib import Path
 
 import django
 
+from webapp.backup import switching
 from worker import leash
 
 UNTIL_DATABASE = 60.0  # s
+ROOT = Path(__file__).resolve().parents[2]
 UNUSED = ["redoc"]  # another reader of the schema, which comes with the one we have and is the larger half
 
 
 def main(demo: bool, link: bool) -> None:
     leash.put_on()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
+    switching.finish(Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data"))  # before settings read the secrets
     django.setup()
     from django.conf import settings
     from django.core.management import call_command

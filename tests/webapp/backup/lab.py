@@ -1,0 +1,125 @@
+"""A lab in a data folder and a database of its own, used by processes of its own, as an operator uses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[3]
+DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy
+COMMAND = [sys.executable, "-P", "-m", "worker.supervisor.backup"]
+
+MAKE = """
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+from tests.webapp import make
+from tests.webapp.everything import in_other_states, more_of_everything, one_of_everything
+from tests.webapp.world import a_world
+from webapp.accounts import services as accounts
+from webapp.accounts.models import Scope, User
+from django.utils import timezone
+world = a_world()
+things = one_of_everything(world)
+more_of_everything(world)
+in_other_states(world, things)
+User.objects.filter(username="alice").update(last_login=timezone.now())
+world.page(world.alice)
+print(accounts.create_token(name="script", scope=Scope.READ, days=1, by=world.actor(world.alice))[1])
+"""
+
+# Not by the code that is under test: by Django's own serializer.
+CONTENTS = """
+import hashlib, json
+from django.apps import apps
+from django.core import serializers
+from django.db import connection
+found = {}
+for model in apps.get_models(include_auto_created=True):
+    rows = json.loads(serializers.serialize("json", model._base_manager.order_by("pk")))
+    text = json.dumps(rows, sort_keys=True)
+    found[model._meta.label_lower] = [len(rows), hashlib.sha256(text.encode()).hexdigest()]
+print(json.dumps(found))
+"""
+
+
+@dataclass
+class Lab:
+    folder: Path
+    database: str = ""  # URL; empty: SQLite in the folder
+    more: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def env(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("DRAFTHOUSE", "DJANGO"))}
+        kept |= {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "webapp.config.settings", "REDIS_URL": ""}
+        kept |= {"DRAFTHOUSE_HOSTS": "localhost,testserver", **self.more, "DRAFTHOUSE_DATA": str(self.folder)}
+        kept.pop("DATABASE_URL", None)
+        return kept | ({"DATABASE_URL": self.database} if self.database else {})
+
+    def python(self, code: str, *arguments: str) -> str:
+        command = [sys.executable, "-c", f"import django; django.setup()\n{code}", *arguments]
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True, cwd=ROOT, check=False)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout.strip()
+
+    def made(self) -> Lab:
+        self.folder.mkdir(exist_ok=True)
+        self.token = self.python(MAKE)
+        return self
+
+    def contents(self, *, without: tuple[str, ...] = ("sessions.session", "jobs.worker")) -> dict[str, Any]:
+        """Of each table how many rows, and a hash of them."""
+        found = json.loads(self.python(CONTENTS))
+        return {name: held for name, held in found.items() if name not in without}
+
+    def count(self, table: str) -> int:
+        return int(self.contents(without=())[table][0])
+
+    def chunks(self) -> dict[str, bytes]:
+        root = self.folder / "chunks"
+        return {str(path.relative_to(root)): path.read_bytes() for path in root.glob("*/*/*") if path.is_file()}
+
+    def secrets(self) -> dict[str, str]:
+        return {path.name: path.read_text() for path in (self.folder / "secrets").iterdir()}
+
+    def start(self, command: str, *arguments: str | Path) -> subprocess.Popen[str]:
+        words = [*COMMAND, command, *map(str, arguments), "--data", str(self.folder)]
+        return subprocess.Popen(words, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/")
+
+    def run(self, command: str, *arguments: str | Path) -> tuple[int, str]:
+        """The exit code, and all that was said."""
+        process = self.start(command, *arguments)
+        out, err = process.communicate(timeout=DEADLINE)
+        return process.returncode, f"{out}{err}"
+
+    def do(self, command: str, *arguments: str | Path) -> str:
+        code, said = self.run(command, *arguments)
+        assert code == 0, said
+        return said
+
+    def answers(self, token: str) -> int:
+        """What the API says to this token."""
+        ask = (
+            "import sys; from rest_framework.test import APIClient; client = APIClient(); "
+            "client.credentials(HTTP_AUTHORIZATION=f'Bearer {sys.argv[1]}'); "
+            "print(client.get('/api/v1/comparisons/').status_code)"
+        )
+        return int(self.python(ask, token))
+
+
+def killed(process: subprocess.Popen[str], when: Callable[[], bool]) -> None:
+    """Ended by SIGKILL at the first moment that is as wanted."""
+    deadline = time.monotonic() + DEADLINE
+    while not when():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+    process.kill()
+    process.communicate()
+    assert process.returncode == -9

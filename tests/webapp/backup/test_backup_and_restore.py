@@ -1,0 +1,260 @@
+"""A lab is backed up, restored elsewhere, and is the same."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.webapp.backup.lab import COMMAND, ROOT, Lab
+
+REQUEUED = {"jobs.job", "jobs.jobevent"}  # what ran waits again
+REQUEUED_LINES = 2  # in the log of each job that ran: a comparison and a training
+MIGRATE = "from django.core.management import call_command as call; call('migrate', {}, verbosity=0)"
+
+WRITE = """
+import django; django.setup()
+from django.db import transaction
+from webapp.accounts.models import AuditEntry, Team
+while True:
+    with transaction.atomic():
+        team = Team.objects.create(name="busy")
+        for verb in ("one", "two"):
+            AuditEntry.objects.create(team=team, verb=verb, subject="busy")
+    print("wrote", flush=True)
+"""
+READ = """
+from webapp.accounts.models import AuditEntry, Team
+print(Team.objects.filter(name="busy").count(), AuditEntry.objects.filter(subject="busy").count())
+"""
+TABLES = """
+import json
+from django.db import connection
+from webapp.backup import rows
+models = rows.models_at(rows.applied()).values()
+print(*set(connection.introspection.table_names()) - {model._meta.db_table for model in models})
+"""
+
+
+def same(one: Lab, other: Lab) -> None:
+    before, after = one.contents(), other.contents()
+    assert {name: held[0] for name, held in before.items()} == {
+        name: held[0] - (name == "jobs.jobevent") * REQUEUED_LINES for name, held in after.items()
+    }
+    assert {name for name in before if before[name] != after[name]} <= REQUEUED
+    assert one.chunks() == other.chunks()
+    assert one.secrets() == other.secrets()
+
+
+@pytest.mark.slow
+def test_a_lab_restored_elsewhere_is_the_same(lab: Lab, tmp_path: Path, database: str, postgres) -> None:
+    """From SQLite to each kind of database, and from there to the other kind."""
+    lab.do("backup", tmp_path / "first.tar")
+    second = Lab(tmp_path / "second", database)
+    said = second.do("restore", tmp_path / "first.tar")
+    assert "all hashes are equal" in said and f"{REQUEUED_LINES} jobs ran" in said
+    same(lab, second)
+    assert second.answers(lab.token) == 200
+
+    second.do("backup", tmp_path / "second.tar")
+    third = Lab(tmp_path / "third", "" if database else postgres())
+    third.do("restore", tmp_path / "second.tar")
+    assert third.contents() == second.contents()
+    assert third.chunks() == second.chunks()
+
+
+def test_a_restored_lab_can_be_worked_with(backup: Path, tmp_path: Path, database: str) -> None:
+    """Counters of rows go on where they were."""
+    copy = Lab(tmp_path / "copy", database)
+    copy.do("restore", backup)
+    copy.python(
+        "from tests.webapp import make\n"
+        "from webapp.accounts import actor\n"
+        "from webapp.accounts.models import User\n"
+        "from webapp.jobs.models import Job\n"
+        "Job.objects.filter(state='queued').update(state='cancelled', finished='2026-01-01T00:00Z')\n"
+        "make.decode_all(make.comparison(actor.of_user(User.objects.get(username='alice'))))\n"
+    )
+
+
+def test_what_ran_waits_again_and_nobody_is_signed_in(lab: Lab, backup: Path, tmp_path: Path, database: str) -> None:
+    assert lab.count("sessions.session") > 0
+    copy = Lab(tmp_path / "copy", database)
+    copy.do("restore", backup)
+    states = "from webapp.jobs.models import Job; print(*Job.objects.filter({}).values_list('reason', flat=True))"
+    assert lab.python(states.format("state='running'").replace("'reason'", "'pk'"))
+    assert not copy.python(states.format("state='running'"))
+    assert "It ran when the backup of" in copy.python(states.format("state='queued'"))
+    assert copy.count("sessions.session") == copy.count("jobs.worker") == 0
+
+
+def test_every_table_is_in_a_backup(lab: Lab) -> None:
+    assert set(lab.python(TABLES).split()) == {"django_migrations", "django_session", "jobs_worker"}
+
+
+def test_a_backup_can_be_read_by_its_owner_alone(backup: Path) -> None:
+    assert backup.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_backup_is_whole_while_somebody_writes(backup: Path, tmp_path: Path, database: str) -> None:
+    """Every transaction of the writer makes a team and two lines about it."""
+    busy = Lab(tmp_path / "busy", database)
+    busy.do("restore", backup)
+    command = [sys.executable, "-c", WRITE]
+    with subprocess.Popen(command, env=busy.env, stdout=subprocess.PIPE, text=True, cwd=ROOT) as writer:
+        for number in range(2):
+            assert writer.stdout.readline()
+            busy.do("backup", tmp_path / f"{number}.tar")
+        writer.kill()
+    seen = []
+    for number in range(2):
+        copy = Lab(tmp_path / f"copy{number}")
+        copy.do("restore", tmp_path / f"{number}.tar")
+        teams, told = map(int, copy.python(READ).split())
+        assert told == 2 * teams
+        seen.append(teams)
+    assert 0 < seen[0] < seen[1]
+
+
+def test_through_pipes_as_in_a_container(lab: Lab, tmp_path: Path, postgres) -> None:
+    copy = Lab(tmp_path / "copy", postgres())
+    file = tmp_path / "piped.tar"
+    manage = [sys.executable, ROOT / "manage.py"]
+    with file.open("wb") as out:
+        subprocess.run([*manage, "backup", "-"], env=lab.env, stdout=out, stderr=subprocess.PIPE, check=True)
+    with file.open("rb") as into:
+        subprocess.run([*manage, "restore", "-"], env=copy.env, stdin=into, capture_output=True, check=True)
+    same(lab, copy)
+
+
+def test_a_lab_in_use_is_not_replaced_unless_asked_and_then_kept_beside(
+    lab: Lab, backup: Path, tmp_path: Path, database: str
+) -> None:
+    copy = Lab(tmp_path / "copy", database)
+    copy.do("restore", backup)
+    copy.python("from webapp.accounts.models import Team; Team.objects.create(name='since then')")
+    code, said = copy.run("restore", backup)
+    assert code == 1 and "Add --replace" in said
+    assert copy.count("accounts.team") == lab.count("accounts.team") + 1
+
+    said = copy.do("restore", backup, "--replace")
+    assert copy.count("accounts.team") == lab.count("accounts.team")
+    kept = [line.rpartition(": ")[2] for line in said.splitlines() if line.startswith("What was there before is kept")]
+    if database:
+        (schema,) = [place.split()[2] for place in kept if place.startswith("the schema")]
+        with psycopg.connect(database) as connection:
+            (count,) = connection.execute(f"SELECT count(*) FROM {schema}.accounts_team").fetchone()
+    else:
+        (file,) = [place for place in kept if "sqlite3" in place]
+        old = Lab(tmp_path / "copy", f"sqlite:///{file}")
+        count = old.count("accounts.team")
+    assert count == lab.count("accounts.team") + 1
+    assert any("secrets.before" in place for place in kept)  # without them the old one's tokens are worth nothing
+
+
+def test_what_only_the_first_start_has_made_is_no_lab_in_use(backup: Path, tmp_path: Path, postgres) -> None:
+    copy = Lab(tmp_path / "copy", postgres())
+    copy.folder.mkdir()
+    prepare = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]
+    subprocess.run(prepare, env=copy.env, capture_output=True, check=True)
+    copy.do("restore", backup)
+
+
+def test_a_database_that_cannot_be_read_is_replaced_and_kept(lab: Lab, backup: Path, tmp_path: Path) -> None:
+    copy = Lab(tmp_path / "copy")
+    copy.folder.mkdir()
+    (copy.folder / "drafthouse.sqlite3").write_bytes(b"no database " * 1000)
+    code, said = copy.run("restore", backup)
+    assert code == 1 and "cannot be read" in said and "--replace" in said
+    copy.do("restore", backup, "--replace")
+    same(lab, copy)
+    (kept,) = copy.folder.glob("drafthouse.sqlite3.before-*")
+    assert kept.read_bytes().startswith(b"no database")
+
+
+def test_a_broken_database_is_not_backed_up_in_silence(lab: Lab, backup: Path, tmp_path: Path) -> None:
+    copy = Lab(tmp_path / "copy")
+    copy.do("restore", backup)
+    with (copy.folder / "drafthouse.sqlite3").open("r+b") as file:
+        file.seek(4096 * 3)
+        file.write(os.urandom(4096 * 60))
+    code, said = copy.run("backup", tmp_path / "broken.tar")
+    assert code == 1 and said.startswith("The database cannot be read: "), said
+    assert not list(tmp_path.glob("broken*"))
+
+
+def test_nothing_is_restored_under_a_running_drafthouse(backup: Path, tmp_path: Path) -> None:
+    copy = Lab(tmp_path / "copy")
+    copy.folder.mkdir()
+    with (copy.folder / "drafthouse.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        code, said = copy.run("restore", backup)
+    assert code == 1 and "A Drafthouse runs in" in said
+    assert not (copy.folder / "drafthouse.sqlite3").exists()
+
+
+def test_nothing_is_restored_under_workers_of_a_shared_database(backup: Path, tmp_path: Path, postgres) -> None:
+    copy = Lab(tmp_path / "copy", postgres())
+    copy.do("restore", backup)
+    copy.python(
+        "from webapp.jobs import services\nservices.announce(name='cpu-1@there', queues=[], devices=[], versions={})"
+    )
+    code, said = copy.run("restore", backup, "--replace")
+    assert code == 1 and "cpu-1@there" in said
+
+
+def test_a_backup_of_an_older_version_is_brought_up_to_date(backup: Path, tmp_path: Path, postgres) -> None:
+    old = Lab(tmp_path / "old")
+    old.do("restore", backup)
+    before = old.contents()
+    old.python(MIGRATE.format("'jobs', '0013'"))
+    old.do("backup", tmp_path / "old.tar")
+    new = Lab(tmp_path / "new", postgres())
+    new.do("restore", tmp_path / "old.tar")
+    assert new.contents() == before
+    new.python(MIGRATE.format("check_unapplied=True"))
+
+
+def test_a_backup_of_a_newer_version_is_refused(backup: Path, lab: Lab, tmp_path: Path) -> None:
+    newer = Lab(tmp_path / "newer")
+    newer.do("restore", backup)
+    newer.python(
+        "from django.db import connection\nfrom django.db.migrations.recorder import MigrationRecorder\n"
+        "MigrationRecorder(connection).record_applied('jobs', '0999_later')"
+    )
+    code, said = newer.run("backup", tmp_path / "newer.tar")
+    assert code == 1 and "newer Drafthouse" in said and "jobs.0999_later" in said
+
+
+def test_a_chunk_that_the_store_has_not_is_told_and_stops_nothing(backup: Path, tmp_path: Path) -> None:
+    poor = Lab(tmp_path / "poor")
+    poor.do("restore", backup)
+    lost = next(path for path in (poor.folder / "chunks").glob("*/*/*") if path.is_file())
+    lost.unlink()
+    assert "1 chunks were missing in the store" in poor.do("backup", tmp_path / "poor.tar")
+    copy = Lab(tmp_path / "copy")
+    assert "1 chunks were missing already" in copy.do("restore", tmp_path / "poor.tar")
+    assert copy.contents() == poor.contents()
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(lab: Lab, backup: Path, tmp_path: Path) -> None:
+    """A bound on the length of files stands for the disk."""
+    for command, file in (("backup", tmp_path / "large.tar"), ("restore", backup)):
+        there = lab if command == "backup" else Lab(tmp_path / "new")
+        words = f"ulimit -f 40; exec {shlex.join(COMMAND)} {command} {file} --data {there.folder}"
+        done = subprocess.run(["bash", "-c", words], env=there.env, capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+        assert "The file system refuses" in done.stderr or "The database refuses" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_lab_there_is_no_backup(tmp_path: Path) -> None:
+    code, said = Lab(tmp_path / "nowhere").run("backup", tmp_path / "none.tar")
+    assert code == 1 and "There is no Drafthouse in" in said
+    assert not list(tmp_path.iterdir())

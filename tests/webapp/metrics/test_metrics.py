@@ -1,0 +1,210 @@
+"""What Prometheus reads."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.webapp import make
+from tests.webapp.everything import in_other_states, one_of_everything
+from webapp.jobs import services as jobs
+from webapp.jobs import telemetry
+from webapp.jobs.models import Job
+from webapp.metrics import probes
+from webapp.metrics.door import Metrics
+
+TOKEN = "a token for Prometheus"
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+async def nothing(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 404, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def ask(token: str | None = TOKEN, method: str = "GET", door: Metrics | None = None) -> tuple[int, str]:
+    """As a web process answers it."""
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    async def never() -> None:
+        raise AssertionError("a scrape has no body")
+
+    headers = [] if token is None else [(b"authorization", f"Bearer {token}".encode())]
+    scope = {"type": "http", "path": "/metrics", "method": method, "headers": headers, "query_string": b""}
+    asyncio.run((door or Metrics(nothing))(scope, never, send))
+    return sent[0]["status"], sent[1]["body"].decode()
+
+
+def told(door: Metrics | None = None) -> dict[str, dict[tuple[str, ...], float]]:
+    """Each metric's values by its labels' values, in the order of the labels' names."""
+    status, text = ask(door=door)
+    assert status == 200
+    found: dict[str, dict[tuple[str, ...], float]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            found.setdefault(sample.name, {})[tuple(value for _, value in sorted(sample.labels.items()))] = sample.value
+    return found
+
+
+@pytest.fixture(autouse=True)
+def with_token(settings: Any) -> None:
+    settings.METRICS_TOKEN = TOKEN
+
+
+@pytest.mark.parametrize("token", [None, "", "wrong", TOKEN + "x", "ö"])
+def test_without_the_token_nothing_is_told(token: str | None) -> None:
+    assert ask(token)[0] == 401
+
+
+def test_where_no_token_is_set_there_is_no_such_address(settings: Any) -> None:
+    settings.METRICS_TOKEN = ""
+    assert ask("")[0] == ask(None)[0] == ask()[0] == 404
+
+
+def test_metrics_are_only_read() -> None:
+    assert ask(method="POST")[0] == 405
+    assert ask(method="HEAD") == (200, "")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_queues_leases_jobs_and_workers_are_told(world: Any) -> None:
+    by = world.actor(world.alice)
+    make.comparison(by)
+    running = make.comparison(by)
+    make.begin_a_heat(running)
+    done = make.comparison(by)
+    Job.objects.filter(pk=done.job.pk).update(priority=9)
+    make.decode_all(done)
+    Job.objects.filter(pk=done.job.pk).update(done_count=6)
+    jobs.announce(name="cpu-1@here", queues=["cpu"], devices=[], versions={})
+    gpu = {"name": "H200", "utilisation": 0.5, "memory_used": 7}
+    running.job.refresh_from_db()
+    telemetry.keep(job=running.job, values={"gpus": [gpu], "event_lag_s": 0.12})
+    found = told()
+    assert found["drafthouse_queue_waiting"]["comparison", "cpu"] == 1
+    assert found["drafthouse_queue_oldest_seconds"]["comparison", "cpu"] >= 0
+    assert found["drafthouse_queue_paused"] == {("cpu",): 0, ("gpu",): 0}
+    assert found["drafthouse_leases"]["cpu",] == 1
+    assert 0 <= found["drafthouse_lease_renewed_seconds"]["cpu",] < 20
+    assert found["drafthouse_jobs"]["comparison", "", "succeeded"] == 1
+    assert found["drafthouse_samples"][()] == 6
+    assert found["drafthouse_samples_per_second"][()] == pytest.approx(6 / 60)
+    assert found["drafthouse_tokens_per_second"][()] == pytest.approx(18 / 60)
+    assert found["drafthouse_events_per_second"][()] > 0
+    assert found["drafthouse_workers"] == {("cpu",): 1, ("gpu",): 0}
+    assert found["drafthouse_worker_seen_seconds"]["cpu-1@here",] >= 0
+    worker = running.job.worker
+    assert found["drafthouse_event_lag_seconds"] == {(worker,): 0.12}
+    assert found["drafthouse_gpu_utilisation"] == {("0", worker): 0.5}
+    assert found["drafthouse_database_up"][()] == 1
+    assert found["drafthouse_broker_up"][()] == 0  # tests have none
+
+
+@pytest.mark.django_db(transaction=True)
+def test_failed_jobs_are_told_by_the_kind_of_their_end(world: Any) -> None:
+    by = world.actor(world.alice)
+    for _ in range(2):
+        make.comparison(by)
+    jobs.fail(job=jobs.claim(worker="w1", queues=["cpu"]), reason="It cannot be done.")
+    jobs.refuse(job=jobs.claim(worker="w1", queues=["cpu"]), reason="No room.")
+    ends = told()["drafthouse_jobs"]
+    assert sum(count for (_, reason, state), count in ends.items() if (state, reason) == ("failed", "error")) == 1
+    assert sum(count for (_, reason, state), count in ends.items() if (state, reason) == ("failed", "refused")) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_requests_are_counted_by_their_route(world: Any) -> None:
+    before = told().get("drafthouse_http_requests_total", {})
+    client = world.page(world.alice)
+    client.get("/comparisons/")
+    client.get("/no-such-page/")
+    client.generic("BREW", "/comparisons/")
+    after = told()["drafthouse_http_requests_total"]
+    grown = {key for key, count in after.items() if count > before.get(key, 0)}
+    assert ("GET", "/comparisons/", "200") in grown and ("GET", "(none)", "404") in grown
+    assert ("other", "/comparisons/", "405") in grown
+
+
+def test_what_is_open_is_counted_until_it_is_closed() -> None:
+    seen: list[dict[str, Any]] = []
+
+    async def look(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(counts())
+        raise ConnectionError
+
+    def counts() -> dict[str, Any]:
+        found = told(Metrics(nothing))
+        return {name: found[f"drafthouse_{name}"][()] for name in ("sockets", "long_polls", "http_requests_in_flight")}
+
+    async def visit(kind: str, query: bytes) -> None:
+        scope = {"type": kind, "path": "/x", "query_string": query}
+        seen.append(await asyncio.to_thread(counts))
+        with pytest.raises(ConnectionError):
+            await Metrics(slow)(scope, None, None)  # type: ignore[arg-type]
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(await asyncio.to_thread(counts))
+        raise ConnectionError
+
+    asyncio.run(visit("websocket", b""))
+    asyncio.run(visit("http", b"after=&wait=20"))
+    asyncio.run(visit("http", b"awaited=1"))
+    still, socket, between, poll, again, plain = seen
+    assert still == between == again
+    assert socket == still | {"sockets": still["sockets"] + 1}
+    assert plain == still | {"http_requests_in_flight": still["http_requests_in_flight"] + 1}
+    assert poll == plain | {"long_polls": still["long_polls"] + 1}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_labels_hold_no_names_ids_or_paths(world: Any) -> None:
+    things = one_of_everything(world)
+    in_other_states(world, things)
+    Client(raise_request_exception=False).get(f"/comparisons/{things['comparison'].pk}/")
+    text = ask()[1]
+    assert not re.search("[0-9a-f]{8}-[0-9a-f]{4}|alice|charlie", text, re.IGNORECASE)
+    assert str(django_settings.DATA_DIR) not in text
+
+
+def test_while_the_database_hangs_the_rest_is_told_in_time() -> None:
+    """It asks once more only when the first question is answered."""
+    release, asked = threading.Event(), []
+
+    def hang() -> list[Any]:
+        asked.append(1)
+        release.wait(60)
+        return []
+
+    door = Metrics(nothing)
+    door._database = probes.Probe(hang)
+    start = time.monotonic()
+    try:
+        for _ in range(2):
+            found = told(door)
+            assert found["drafthouse_database_up"][()] == 0
+            assert found["drafthouse_info"] and "drafthouse_jobs" not in found
+        assert time.monotonic() - start < 30
+        assert len(asked) == 1
+    finally:
+        release.set()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_metric_is_in_the_table_and_no_other(world: Any) -> None:
+    names = set(re.findall(r"^# TYPE (drafthouse_\w+) ", ask()[1], re.MULTILINE))
+    listed = set(re.findall(r"^\| `(drafthouse_\w+)", (DOCS / "metrics.md").read_text(), re.MULTILINE))
+    pools = {name for name in listed if "_pool_" in name}  # of PostgreSQL alone
+    assert {name.removesuffix("_created") for name in names} - listed == set()
+    assert listed - pools <= names

@@ -1,0 +1,57 @@
+"""Metrics of a web process whose PostgreSQL server goes away and comes back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.launcher.up import until
+from tests.webapp.postgres import Server, programs
+from tests.webapp.test_on_postgres import web
+
+ROOT = Path(__file__).parents[3]
+TOKEN = "a token for Prometheus"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    if programs() is None:
+        pytest.skip("PostgreSQL is not installed here")
+    server = Server.made()
+    server.start()
+    yield server
+    server.remove()
+
+
+def test_an_outage_of_the_database_is_told_and_its_end(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAFTHOUSE_METRICS_TOKEN", TOKEN)
+    environment = {**os.environ, "DATABASE_URL": server.url, "DRAFTHOUSE_DATA": str(tmp_path)}
+    command = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    with web(server, tmp_path) as address:
+
+        def read() -> str:
+            """Under a name that Drafthouse does not answer for, as Prometheus does."""
+            headers = {"Authorization": f"Bearer {TOKEN}", "Host": "web:8000"}
+            request = urllib.request.Request(f"{address}/metrics", headers=headers)
+            return str(urllib.request.urlopen(request, timeout=60).read().decode())
+
+        def is_up() -> bool:
+            return "drafthouse_database_up 1.0" in read()
+
+        until(is_up, "the database")
+        text = read()
+        assert "drafthouse_queue_paused{" in text and "drafthouse_database_pool_most 20.0" in text
+        server.stop()
+        until(lambda: not is_up(), "the outage to be told")
+        assert "drafthouse_queue_paused{" not in read()
+        server.start()
+        until(is_up, "the database to be back")

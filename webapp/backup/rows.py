@@ -1,0 +1,129 @@
+"""Rows as lines of JSON, the same whichever database they come from, so that a backup of SQLite can be restored into
+PostgreSQL and back. Models are those of the migrations that the database has, not those of the program: a backup can
+be made before an upgrade and restored after it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Model
+
+from webapp.backup.archive import BackupProblem
+
+LEFT_OUT = {"sessions.session", "jobs.worker"}  # who is signed in where, and which processes run: true of one moment
+ROWS_AT_ONCE = 200
+_SPELLED_TWO_WAYS = re.compile(rb"\de\+|-0\.0")  # numbers that PostgreSQL gives back in another spelling
+
+Migration = tuple[str, str]
+
+
+def applied() -> list[Migration]:
+    return sorted(MigrationRecorder(connection).applied_migrations())
+
+
+def require_known(migrations: Collection[Migration], maker: str) -> MigrationLoader:
+    """Raises BackupProblem where a newer Drafthouse was at work."""
+    loader = MigrationLoader(None)
+    unknown = [migration for migration in migrations if migration not in loader.graph.nodes]
+    if unknown:
+        raise BackupProblem(
+            f"{maker} is of a newer Drafthouse: this one does not know {'.'.join(unknown[0])}. Install that version, "
+            "or a newer one."
+        )
+    return loader
+
+
+def latest(migrations: Collection[Migration], maker: str) -> list[Migration]:
+    """Those that no other of them follows in its app."""
+    graph = require_known(migrations, maker).graph
+    known = set(migrations)
+    followed = {node.key for one in known for node in graph.node_map[one].parents if node.key[0] == one[0]}
+    return sorted(known - followed)
+
+
+def models_at(migrations: Collection[Migration], maker: str = "The database") -> dict[str, type[Model]]:
+    """Every table's model, by its label, as these migrations left it."""
+    state = require_known(migrations, maker).project_state(list(migrations))
+    found = {model._meta.label_lower: model for model in state.apps.get_models(include_auto_created=True)}
+    return {label: found[label] for label in sorted(found.keys() - LEFT_OUT)}
+
+
+class Content:
+    """What a table holds: how many rows, and a hash that does not depend on the database."""
+
+    def __init__(self) -> None:
+        self._rows, self._size, self._digest = 0, 0, hashlib.sha256()
+
+    def add(self, row: Any, line: bytes) -> None:
+        self._rows += 1
+        self._size += len(line)
+        self._digest.update(_canonical(row, line))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"rows": self._rows, "bytes": self._size, "sha256": self._digest.hexdigest()}
+
+
+def lines(model: type[Model], content: Content) -> Iterator[bytes]:
+    """Every row, in the order of its key."""
+    names = [field.attname for field in model._meta.concrete_fields]
+    rows = model._base_manager.order_by("pk").values_list(*names)
+    for row in rows.iterator(ROWS_AT_ONCE):
+        line = json.dumps(row, separators=(",", ":"), default=_plain).encode() + b"\n"
+        content.add(row, line)
+        yield line
+
+
+def read(model: type[Model], line: bytes) -> Model:
+    fields = model._meta.concrete_fields
+    try:
+        values = json.loads(line)
+        if not isinstance(values, list) or len(values) != len(fields):
+            raise ValueError("another number of columns")
+        return model(**{field.attname: field.to_python(value) for field, value in zip(fields, values, strict=True)})
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BackupProblem(f"A row of {model._meta.label_lower} cannot be read ({error}).") from None
+
+
+def _canonical(row: Any, line: bytes) -> bytes:
+    """Objects by sorted names, as PostgreSQL may order them anew; numbers in one spelling."""
+    if _SPELLED_TWO_WAYS.search(line):
+        row = _one_spelling(json.loads(line))
+    elif b"{" not in line:
+        return line
+    return json.dumps(row, separators=(",", ":"), default=_plain, sort_keys=True).encode() + b"\n"
+
+
+def _one_spelling(value: Any) -> Any:
+    match value:
+        case float() if "e+" in repr(value):
+            return int(Decimal(repr(value)))
+        case float() if value == 0:
+            return 0.0
+        case list():
+            return [_one_spelling(item) for item in value]
+        case dict():
+            return {name: _one_spelling(item) for name, item in value.items()}
+        case _:
+            return value
+
+
+def _plain(value: Any) -> str:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case UUID():
+            return str(value)
+        case bytes() | memoryview():
+            return b64encode(value).decode()
+    raise TypeError(f"no way to write {type(value).__name__}")

@@ -1,0 +1,138 @@
+"""What the database says of the whole lab: queues, leases, jobs, workers, decoding. Every web process tells the same.
+
+A few queries, each by an index or over the jobs alone: samples and traces are read for jobs of the last minute only.
+Labels are queues, kinds, states and workers, never teams, people, ids or paths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Case, Count, F, Max, Min, Q, Sum, Value, When
+from django.utils import timezone
+from prometheus_client.core import GaugeMetricFamily
+
+from webapp.comparisons.models import Sample
+from webapp.jobs.models import Job, Pause, Queue, Reading, State, Worker
+from webapp.jobs.services import LEASE
+
+WINDOW = timedelta(seconds=60)
+
+Families = Iterator[GaugeMetricFamily]
+
+# Why a job failed, as far as its row says: nobody could do it, its attempts were used up, or its work is impossible.
+ENDS = Case(
+    When(~Q(state=State.FAILED), then=Value("")),
+    When(~Q(refusals={}), then=Value("refused")),
+    When(attempt__gte=F("attempt_limit"), then=Value("attempts")),
+    default=Value("error"),
+)
+
+
+def families() -> Families:
+    now = timezone.now()
+    yield from _queues(now)
+    yield from _jobs()
+    yield from _leases(now)
+    yield from _workers(now)
+    yield from _decoding(now)
+
+
+def _queues(now: datetime) -> Families:
+    waiting = GaugeMetricFamily("drafthouse_queue_waiting", "Jobs that wait.", labels=["queue", "kind"])
+    oldest = GaugeMetricFamily(
+        "drafthouse_queue_oldest_seconds", "Age of the oldest job that waits.", labels=["queue", "kind"]
+    )
+    rows = Job.objects.filter(state=State.QUEUED).order_by().values_list("queue", "kind")
+    for queue, kind, count, since in rows.annotate(Count("pk"), Min("created")):
+        waiting.add_metric([queue, kind], count)
+        oldest.add_metric([queue, kind], _age(now, since))
+    paused = GaugeMetricFamily("drafthouse_queue_paused", "1 while somebody has paused the queue.", labels=["queue"])
+    pauses = set(Pause.objects.values_list("queue", flat=True))
+    for name in Queue.values:
+        paused.add_metric([name], name in pauses)
+    yield from (waiting, oldest, paused)
+
+
+def _jobs() -> Families:
+    jobs = GaugeMetricFamily(
+        "drafthouse_jobs",
+        "Jobs there are. `reason` says of failed ones: refused, attempts or error.",
+        labels=["kind", "state", "reason"],
+    )
+    done = 0
+    rows = Job.objects.order_by().annotate(why=ENDS).values_list("kind", "state", "why")
+    for kind, state, why, count, parts in rows.annotate(Count("pk"), Sum("done_count")):
+        jobs.add_metric([kind, state, why], count)
+        done += parts if kind == "comparison" else 0
+    yield jobs
+    yield GaugeMetricFamily("drafthouse_samples", "Finished samples of all comparisons there are.", value=done)
+
+
+def _leases(now: datetime) -> Families:
+    held = GaugeMetricFamily("drafthouse_leases", "Jobs that a worker holds.", labels=["queue"])
+    age = GaugeMetricFamily(
+        "drafthouse_lease_renewed_seconds", "Time since the renewal that is longest ago.", labels=["queue"]
+    )
+    running = Job.objects.filter(state=State.RUNNING).order_by().values_list("queue")
+    found = {queue: (count, until) for queue, count, until in running.annotate(Count("pk"), Min("lease_until"))}
+    for queue in Queue.values:
+        count, until = found.get(queue, (0, None))
+        held.add_metric([queue], count)
+        age.add_metric([queue], _age(now, until - LEASE) if until else 0)
+    yield from (held, age)
+
+
+def _workers(now: datetime) -> Families:
+    alive = GaugeMetricFamily("drafthouse_workers", "Workers alive.", labels=["queue"])
+    seen = GaugeMetricFamily("drafthouse_worker_seen_seconds", "Time since it was seen.", labels=["worker"])
+    workers = list(Worker.objects.alive().only("name", "queues", "seen"))
+    listening = Counter(queue for worker in workers for queue in worker.queues)
+    for queue in Queue.values:
+        alive.add_metric([queue], listening[queue])
+    for worker in workers:
+        seen.add_metric([worker.name], _age(now, worker.seen))
+    yield from (alive, seen)
+
+
+def _decoding(now: datetime) -> Families:
+    """Of the last minute. The jobs it may have happened in are few; their newest readings are the workers' own."""
+    since = now - WINDOW
+    recent = list(
+        Job.objects.filter(Q(state=State.RUNNING) | Q(finished__gte=since)).values_list("pk", flat=True)[:500]
+    )
+    fresh = Sample.objects.filter(run__comparison__job__in=recent, finished__gte=since)
+    told = fresh.aggregate(samples=Count("pk"), tokens=Sum("new_tokens"), events=Sum("last_seq"))
+    for name, unit in (("samples", "Samples finished"), ("tokens", "Tokens generated in samples that finished"),
+                       ("events", "Trace events of samples that finished")):  # fmt: skip
+        rate = (told[name] or 0) / WINDOW.total_seconds()
+        yield GaugeMetricFamily(f"drafthouse_{name}_per_second", f"{unit}, over the last minute.", value=rate)
+    yield from _readings(since)
+
+
+def _readings(since: datetime) -> Families:
+    lag = GaugeMetricFamily(
+        "drafthouse_event_lag_seconds",
+        "Longest time lately from a round's end to its event in the database.",
+        labels=["worker"],
+    )
+    busy = GaugeMetricFamily("drafthouse_gpu_utilisation", "Share of time a GPU was busy.", labels=["worker", "gpu"])
+    memory = GaugeMetricFamily("drafthouse_gpu_memory_bytes", "GPU memory in use.", labels=["worker", "gpu"])
+    running = Job.objects.filter(state=State.RUNNING).values("pk")
+    newest = Reading.objects.filter(job__in=running, at__gte=since).order_by().values("worker").annotate(last=Max("pk"))
+    for reading in Reading.objects.filter(pk__in=[row["last"] for row in newest]):
+        values: dict[str, Any] = reading.values
+        if values.get("event_lag_s") is not None:
+            lag.add_metric([reading.worker], values["event_lag_s"])
+        for number, gpu in enumerate(values.get("gpus", ())):
+            if gpu["utilisation"] is not None:
+                busy.add_metric([reading.worker, str(number)], gpu["utilisation"])
+            if gpu["memory_used"] is not None:
+                memory.add_metric([reading.worker, str(number)], gpu["memory_used"])
+    yield from (lag, busy, memory)
+
+
+def _age(now: datetime, since: datetime) -> float:
+    return max(0.0, (now - since).total_seconds())
