@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.worker.conftest import until
+from webapp.core.outage import Outage
 from webapp.jobs.leases import Reaper
 from webapp.jobs.models import Worker
 from worker import heartbeat, scheduler
@@ -37,7 +38,7 @@ def test_a_worker_is_healthy_once_the_database_knows_it(path, transactional_db, 
 
 
 def test_the_scheduler_is_healthy_after_a_look(path, transactional_db):
-    scheduler.look(Reaper(), 0)
+    scheduler.look(Reaper(), 0, Outage("the database", scheduler.logger, meanwhile="the test waits"))
     assert checked().returncode == 0
 
 
