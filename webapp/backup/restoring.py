@@ -134,7 +134,7 @@ def _put_back(manifest: Manifest) -> int:
         if job.is_cancel_asked:
             job.state, job.finished = State.CANCELLED, timezone.now()
         else:
-            job.state, job.attempt_limit = State.QUEUED, job.attempt_limit + 1
+            job.state, job.not_before = State.QUEUED, None
         job.reason = (
             f"It ran when the backup of {manifest.made:%Y-%m-%d %H:%M} UTC was made; what was finished is kept."
         )

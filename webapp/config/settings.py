@@ -282,9 +282,7 @@ SPECTACULAR_SETTINGS = {
 
 # Metrics: `/metrics` asks for this token; without one there is no such address ---------------------------------------
 
-METRICS_TOKEN = env.str("DRAFTHOUSE_METRICS_TOKEN", default="")
-if token_file := env.str("DRAFTHOUSE_METRICS_TOKEN_FILE", default=""):
-    METRICS_TOKEN = Path(token_file).read_text().strip()
+METRICS_TOKEN = environment.secret("DRAFTHOUSE_METRICS_TOKEN")
 
 # Words and times -----------------------------------------------------------------------------------------------------
 

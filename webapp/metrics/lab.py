@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Case, Count, F, Max, Min, Q, Sum, Value, When
+from django.db.models import Case, Count, Max, Min, Q, Sum, Value, When
 from django.utils import timezone
 from prometheus_client.core import GaugeMetricFamily
 
@@ -26,7 +26,7 @@ Families = Iterator[GaugeMetricFamily]
 ENDS = Case(
     When(~Q(state=State.FAILED), then=Value("")),
     When(~Q(refusals={}), then=Value("refused")),
-    When(attempt__gte=F("attempt_limit"), then=Value("attempts")),
+    When(~Q(blamed=[]), then=Value("attempts")),
     default=Value("error"),
 )
 

@@ -9,15 +9,16 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.programs import POSTGRES, locate
 from tests.webapp.backup.lab import Lab
-from tests.webapp.postgres import Server, programs
+from tests.webapp.postgres import Server
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Callable[[], str]]:
     """Each call makes an empty database and gives its URL."""
-    if programs() is None:
-        pytest.skip("PostgreSQL is not installed here")
+    if locate(POSTGRES) is None:
+        pytest.skip(POSTGRES.missing)
     server = Server.made()
     server.start()
 

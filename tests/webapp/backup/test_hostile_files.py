@@ -51,7 +51,9 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"x", b"x" * 5000, bytes(10240), b"SQLite format 3\0" * 100, gzip.compress(b"")]
+    "content",
+    [b"", b"x", b"x" * 5000, bytes(10240), b"SQLite format 3\0" * 100, gzip.compress(b"")],
+    ids=["empty", "short", "text", "zeros", "sqlite", "gzip"],
 )
 def test_what_is_no_backup_is_told_so(content: bytes) -> None:
     assert "no backup of Drafthouse" in refusal(content)
@@ -91,7 +93,7 @@ def test_a_backup_with_one_changed_byte_is_refused_wherever_it_is(backup: Path) 
         member("secrets/secret_key", tarfile.CHRTYPE),
         member("tables/jobs.job/000000.gz\n"),
     ],
-    ids=str,
+    ids=lambda member: f"{member.name!a} {member.type!r}",
 )
 def test_links_and_paths_that_lead_elsewhere_are_refused(wrong: tarfile.TarInfo) -> None:
     said = refusal(as_tar(wrong))

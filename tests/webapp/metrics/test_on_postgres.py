@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.launcher.up import until
-from tests.webapp.postgres import Server, programs
+from tests.webapp.postgres import Server
 from tests.webapp.test_on_postgres import web
 
 ROOT = Path(__file__).parents[3]
@@ -21,14 +21,13 @@ TOKEN = "a token for Prometheus"
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    if programs() is None:
-        pytest.skip("PostgreSQL is not installed here")
     server = Server.made()
     server.start()
     yield server
     server.remove()
 
 
+@pytest.mark.postgres
 def test_an_outage_of_the_database_is_told_and_its_end(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -36,7 +35,7 @@ def test_an_outage_of_the_database_is_told_and_its_end(
     environment = {**os.environ, "DATABASE_URL": server.url, "DRAFTHOUSE_DATA": str(tmp_path)}
     command = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    with web(server, tmp_path) as address:
+    with web(server.url, tmp_path) as address:
 
         def read() -> str:
             """Under a name that Drafthouse does not answer for, as Prometheus does."""
