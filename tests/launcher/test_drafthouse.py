@@ -47,6 +47,7 @@ class Box:
             cwd="/",
             env={**os.environ, **environment},
             start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where a shell runs tests with &
         )
 
     def run(self, *arguments: str) -> tuple[int, str, str]:
