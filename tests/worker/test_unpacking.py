@@ -42,7 +42,7 @@ def unpack(team, make_worker):
         for piece in pieces(content):
             uploads.receive(upload=upload, sha256=sha(piece), stream=io.BytesIO(piece), by=team)
         uploads.complete(upload=upload, by=team)
-        make_worker().look()
+        make_worker(queue="light").look()
         upload.refresh_from_db()
         return upload
 
