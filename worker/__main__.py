@@ -10,12 +10,9 @@ from collections.abc import Sequence
 
 import django
 
-from worker import leash
+from worker import leash, niceness
 
 LIGHT = "light"
-NICENESS = (
-    10  # of the worker for `light` and of its engine: a worker that measures gets nine tenths of a core they share
-)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -26,7 +23,7 @@ def main(argv: Sequence[str]) -> None:
     asked = parser.parse_args(argv)
     is_light = asked.queue == LIGHT
     if is_light:
-        os.nice(NICENESS)
+        niceness.give_way()
     name = asked.name or f"{asked.queue}-{os.getpid()}@{socket.gethostname()}"
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")

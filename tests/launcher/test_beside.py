@@ -112,7 +112,10 @@ def test_the_worker_beside_is_niced_loads_no_torch_and_keeps_no_engine(up: Up, t
     worker = until(lambda: up.pid_of(LIGHT), "the worker for light jobs")
     until(lambda: gauges.family(worker) == [worker], "the end of its engine")
     measuring = up.pid_of(MEASURING) or 0
-    assert os.getpriority(os.PRIO_PROCESS, worker) > os.getpriority(os.PRIO_PROCESS, measuring)
+    niceness = os.getpriority(os.PRIO_PROCESS, worker)
+    assert niceness > os.getpriority(os.PRIO_PROCESS, measuring)
+    session = Path(f"/proc/{worker}/autogroup")
+    assert not session.exists() or session.read_text().endswith(f"nice {niceness}\n")
     assert "libtorch" not in Path(f"/proc/{worker}/maps").read_text()
 
 
