@@ -30,7 +30,8 @@ from worker.supervisor import port as ports
 
 VICTIMS = {
     "engine": "worker.engine",
-    "worker": "-m worker --queue",
+    "worker": "-m worker --queue cpu",
+    "light worker": "-m worker --queue light",
     "valkey": "valkey-server",
     "web": "supervisor.web",
     "scheduler": "worker.scheduler",

@@ -1,4 +1,4 @@
-"""`python -m worker --queue cpu`: one worker for one queue."""
+"""`python -m worker --queue cpu`: one worker for one queue. The one for `light` runs niced, beside the others."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ from collections.abc import Sequence
 
 import django
 
-from worker import leash
+from worker import leash, niceness
+
+LIGHT = "light"
 
 
 def main(argv: Sequence[str]) -> None:
     leash.put_on()
     parser = argparse.ArgumentParser(prog="python -m worker", description="Work through one queue of jobs.")
-    parser.add_argument("--queue", choices=("cpu", "gpu"), required=True)
+    parser.add_argument("--queue", choices=("cpu", "gpu", LIGHT), required=True)
     parser.add_argument("--name", help="who it is among workers, and the same after a restart")
     asked = parser.parse_args(argv)
+    is_light = asked.queue == LIGHT
+    if is_light:
+        niceness.give_way()
     name = asked.name or f"{asked.queue}-{os.getpid()}@{socket.gethostname()}"
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
@@ -33,7 +38,8 @@ def main(argv: Sequence[str]) -> None:
     note = crash_note(name)
     if note.left:
         sys.stderr.write(f"The worker before this one crashed:\n{note.left}\n")
-    listen(app, Hands(name, asked.queue, has_crashed=bool(note.left)), asked.queue, name)
+    hands = Hands(name, asked.queue, has_crashed=bool(note.left), keeps_engine=not is_light)
+    listen(app, hands, asked.queue, name)
 
 
 if __name__ == "__main__":

@@ -55,9 +55,10 @@ WORK: dict[str, Work] = {
 
 
 class Hands:
-    def __init__(self, name: str, queue: str, *, has_crashed: bool = False) -> None:
+    def __init__(self, name: str, queue: str, *, has_crashed: bool = False, keeps_engine: bool = True) -> None:
         self.name = name
         self.queue = queue
+        self.keeps_engine = keeps_engine  # while nothing waits, for the models in its memory
         self.engine = EngineProcess()
         self.past = Past(name, has_crashed=has_crashed)
         self.pulse = Pulse(self._announce)
@@ -83,6 +84,7 @@ class Hands:
                 self.past.settle()
                 job = jobs.claim(worker=self.name, queues=[self.queue])
                 if job is None:
+                    self._rest()
                     return
                 with self.pulse.holding(job) as hold, recording(hold, lambda: self.engine.pid):
                     self._work(hold)
@@ -92,6 +94,10 @@ class Hands:
                 connection.close()
                 self.past.lost_touch()
                 return  # the pulse gives back what we held, which wakes us again
+
+    def _rest(self) -> None:
+        if not self.keeps_engine:
+            self.engine.end()
 
     def _work(self, hold: Hold) -> None:
         try:

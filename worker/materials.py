@@ -14,6 +14,7 @@ from django.conf import settings
 
 from decoding import prompts
 from webapp.jobs import services as jobs
+from webapp.jobs.models import Queue
 from webapp.registry import checkpoints, classifying
 from webapp.registry.models import Classifier, LanguageModel, Pair, Prompt, Readiness
 from webapp.uploads.models import Upload, UploadedFile
@@ -49,7 +50,7 @@ def place_of(hold: Hold, pair: Pair, classifiers: Iterable[Classifier] = ()) -> 
 
 def device_of(queue: str) -> str:
     """A worker for `gpu` sees one device alone, whichever that is."""
-    return "cpu" if queue == "cpu" else "cuda:0"
+    return "cuda:0" if queue == Queue.GPU else "cpu"
 
 
 def folder_of(hold: Hold, model: LanguageModel, told: Told = lambda done, due: None) -> Path:

@@ -32,8 +32,8 @@ up)
     healthy db valkey
     begin prepare
     [ "$(podman wait "$(container prepare)")" = 0 ] || { podman logs "$(container prepare)" >&2; exit 1; }
-    begin web scheduler worker
-    healthy web scheduler worker
+    begin web scheduler worker worker-light
+    healthy web scheduler worker worker-light
     begin "$proxy"
     healthy "$proxy" ;;
 down) "${compose[@]}" --profile "$proxy" down "$@" >/dev/null ;;

@@ -24,7 +24,7 @@ from tests.launcher.visitor import Visitor  # noqa: E402
 NAME = "lab.test"
 PORT = 8443
 PATIENCE = 600.0  # s for a comparison of a few prompts on a busy machine
-SERVICES = ("db", "valkey", "web", "scheduler", "worker", "nginx")
+SERVICES = ("db", "valkey", "web", "scheduler", "worker", "worker-light", "nginx")
 FOREIGN = (
     "/app/.env",
     "/app/.git",
@@ -169,11 +169,11 @@ class Smoke:
         kept = compose("exec", "web", "python", "manage.py", "backup", "-")
         compose("down", "-v")
         compose("up")
-        for service in ("scheduler", "worker"):
+        for service in ("scheduler", "worker", "worker-light"):
             compose("stop", service)
         until(lambda: restored(kept), "workers to be counted as gone")
         compose("stop", "web")
-        for service in ("web", "scheduler", "worker"):
+        for service in ("web", "scheduler", "worker", "worker-light"):
             compose("start", service)
             until(lambda service=service: is_healthy(service), f"{service} to start again")
         assert self.read_report() == self.report, "the report is another"

@@ -106,6 +106,11 @@ def test_passwords_come_from_files(name: str) -> None:
     assert all(secret in COMPOSE["secrets"] for secret in service.get("secrets", []))
 
 
+def test_light_work_leaves_the_cores_to_measurements() -> None:
+    assert SERVICES["worker-light"]["cpu_shares"] == 102
+    assert not any("cpu_shares" in service for name, service in SERVICES.items() if name != "worker-light")
+
+
 def test_a_start_without_passwords_is_refused_with_what_to_do() -> None:
     told = re.findall(r"\$\{DRAFTHOUSE_SECRETS:\?([^}]+)}", (ROOT / "docker-compose.yml").read_text())
     assert told == ["run docker/secrets.sh first, it makes the passwords"]

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -58,17 +59,15 @@ def up(addresses: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(scope="module")
 def elsewhere(up: Up, addresses: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The other machine's data folder, and a worker in it."""
+    """The other machine's data folder, and its workers."""
     data = tmp_path_factory.mktemp("elsewhere")
-    command = [sys.executable, "-P", "-m", "worker", "--queue", "cpu", "--name", "far"]
     env = {**up.env, **addresses, "DRAFTHOUSE_DATA": str(data), "PYTHONPATH": str(ROOT)}
-    with (
-        (data / "said.txt").open("w") as log,
-        subprocess.Popen(command, env=env, cwd="/", stdout=log, stderr=log) as one,
-    ):
+    with (data / "said.txt").open("w") as log, ExitStack() as running:
+        for queue, name in (("cpu", "far"), ("light", "beside-far")):
+            command = [sys.executable, "-P", "-m", "worker", "--queue", queue, "--name", name]
+            one = running.enter_context(subprocess.Popen(command, env=env, cwd="/", stdout=log, stderr=log))
+            running.callback(one.send_signal, signal.SIGTERM)
         yield data
-        one.send_signal(signal.SIGTERM)
-        one.wait(DEADLINE)
 
 
 def compared(up: Up, token: str, **changes: Any) -> dict[str, Any]:
@@ -106,11 +105,12 @@ def test_three_addresses_are_enough_and_weights_are_fetched_once(up: Up, address
     report = up.call(f"comparisons/{first['id']}/report/", token)["strategies"]
     assert [row["audit"]["identical"] for row in report] == [2, 2]
 
+    until(lambda: up.call("jobs/?queue=light&state=succeeded", token)["count"] == 4, "all models to be checked")
     kept = {path.name: path.stat().st_ino for path in (data / "models").iterdir()}
     assert len(kept) == 4  # the starter pair and the small one
 
     def worker() -> dict[str, Any]:
-        (one,) = up.call("workers/", token)["results"]
+        (one,) = (one for one in up.call("workers/", token)["results"] if one["name"] == "far")
         return one
 
     until(lambda: {one["name"] for one in worker()["cached"]} == set(kept), "the worker to tell what it keeps")

@@ -85,7 +85,7 @@ def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up, order: tu
     """Each of the processes is killed once, in a drawn order, each time after more samples were finished."""
     token, body = order
     made = up.call("comparisons/", token, body)
-    names = ["worker.engine", "-m worker --queue", "valkey-server", "supervisor.web", "worker.scheduler"]
+    names = ["worker.engine", "-m worker --queue cpu", "valkey-server", "supervisor.web", "worker.scheduler"]
     random.Random(7).shuffle(names)
 
     def done() -> int:
@@ -103,7 +103,7 @@ def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up, order: tu
     samples = up.patiently(f"samples/?comparison={made['id']}&limit=200", token)
     assert samples["count"] == 60
     assert len({(s["run"], s["prompt"], s["repeat"]) for s in samples["results"]}) == 60
-    maps = Path(f"/proc/{up.pid_of('-m worker --queue')}/maps").read_text()
+    maps = Path(f"/proc/{up.pid_of('-m worker --queue cpu')}/maps").read_text()
     assert "libtorch" not in maps, "a worker needs no torch of its own, neither its memory nor the time to load it"
 
 

@@ -115,11 +115,11 @@ def team(transactional_db: None) -> Actor:
 
 
 @pytest.fixture
-def make_worker(engine: Stage) -> Iterator[Callable[[str], Hands]]:
+def make_worker(engine: Stage) -> Iterator[Callable[..., Hands]]:
     made = []
 
-    def make_one(name: str = "w1") -> Hands:
-        hands = Hands(name, "cpu")
+    def make_one(name: str = "w1", queue: str = "cpu") -> Hands:
+        hands = Hands(name, queue)
         hands.engine = engine
         hands.begin()
         made.append(hands)

@@ -18,7 +18,7 @@ def model(team, bucket, checkpoints):  # noqa: F811
 
 
 def test_weights_are_fetched_once_into_the_workers_cache(model, bucket, make_worker, checkpoints):  # noqa: F811
-    make_worker().look()
+    make_worker(queue="light").look()
     model.refresh_from_db()
     assert model.state == "ready", model.reason
     bucket.objects.all().delete()
@@ -29,7 +29,7 @@ def test_weights_are_fetched_once_into_the_workers_cache(model, bucket, make_wor
 def test_a_bucket_that_does_not_answer_is_waited_for(model, make_worker, settings):
     """It is neither the model's fault nor the job's."""
     settings.S3_ENDPOINT = settings.S3_PUBLIC_ENDPOINT = "http://127.0.0.1:1"
-    make_worker().look()
+    make_worker(queue="light").look()
     model.refresh_from_db()
     job = Job.objects.get()
     assert model.state == "checking"

@@ -155,7 +155,7 @@ def test_a_model_that_the_hub_does_not_have_is_told_in_words(answering):
 
 def test_a_model_is_fetched_once_at_one_commit_and_its_size_is_told(answering, checkpoints, team, make_worker):
     model = registry.add_hub_model(name="far", hub_id="some/model", revision="", by=team)
-    hands = make_worker()
+    hands = make_worker(queue="light")
     hands.look()
     model.refresh_from_db()
     assert model.state == "ready", model.reason

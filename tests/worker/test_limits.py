@@ -40,7 +40,7 @@ def test_a_model_whose_check_takes_too_much_memory_is_refused_at_the_first_try(
     little_memory, team, make_worker, checkpoints
 ):
     model = registry.add_uploaded_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
-    make_worker().look()
+    make_worker(queue="light").look()
     model.refresh_from_db()
     job = Job.objects.get()
     assert (model.state, job.state, job.attempt) == ("refused", "failed", 1)
@@ -62,7 +62,7 @@ def test_a_check_that_takes_too_long_is_refused_at_the_first_try(monkeypatch, en
     engine.end()  # starting takes seconds
     monkeypatch.setitem(listening.TIME_TO_OPEN, CheckModel, 0.01)
     model = registry.add_uploaded_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
-    make_worker().look()
+    make_worker(queue="light").look()
     model.refresh_from_db()
     assert (model.state, Job.objects.get().attempt) == ("refused", 1)
     assert "Opening these files took longer than 0 s" in model.reason

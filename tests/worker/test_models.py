@@ -20,7 +20,7 @@ def check(team, make_worker, checkpoints):
     def check_one(**changed: bytes) -> LanguageModel:
         upload = make.upload(team, {**checkpoints["draft"], **changed})
         model = registry.add_uploaded_model(name="one", upload=upload, by=team)
-        make_worker().look()
+        make_worker(queue="light").look()
         model.refresh_from_db()
         return model
 
@@ -39,7 +39,7 @@ def test_no_file_of_another_folder_takes_the_place_of_the_models_own(team, make_
     own = {f"m/{name}": content for name, content in checkpoints["draft"].items()}
     others = {"m/onnx/config.json": b"{}", "m/onnx/tokenizer.json": b"{}", "zz/config.json": b"{}", "zz/evil.py": b""}
     model = registry.add_uploaded_model(name="one", upload=make.upload(team, own | others), by=team)
-    make_worker().look()
+    make_worker(queue="light").look()
     model.refresh_from_db()
     assert (model.state, model.reason) == ("ready", "")
     (folder,) = (Path(settings.DATA_DIR) / "models").iterdir()
@@ -72,7 +72,7 @@ def test_a_model_that_could_not_be_looked_at_says_why_and_is_not_refused(
 ):
     settings.MODEL_ROOTS = [tmp_path]
     model = registry.add_path_model(name="far", path=str(tmp_path / "far"), by=team)
-    make_worker().look()
+    make_worker(queue="light").look()
     model.refresh_from_db()
     assert Job.objects.get().state == "failed"
     assert model.state == "checking" and "this worker's machine has no such folder" in model.reason
@@ -80,6 +80,6 @@ def test_a_model_that_could_not_be_looked_at_says_why_and_is_not_refused(
     for name, content in checkpoints["draft"].items():
         (tmp_path / "far" / name).write_bytes(content)
     jobs.retry(job=Job.objects.get(), by=team)
-    make_worker().look()
+    make_worker(queue="light").look()
     model.refresh_from_db()
     assert (model.state, model.reason) == ("ready", "")

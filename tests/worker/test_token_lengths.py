@@ -10,7 +10,7 @@ from worker import lengths_job
 def test_a_worker_counts_with_the_pairs_tokenizer(team, pair, make_worker):
     words = prompts(team, ["w1 w2 w3", "w4", *["w5 w6"] * lengths_job.AT_ONCE])  # more than one order's worth
     counted = lengths.count(dataset=words, pair=pair, by=team)
-    make_worker().look()
+    make_worker(queue="light").look()
     counted.refresh_from_db()
     assert counted.job.state == "succeeded", counted.job.reason
     document = counted.document

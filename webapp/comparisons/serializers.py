@@ -16,7 +16,7 @@ from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.api import Input, Output, Visible
 from webapp.core.fields import Plain, Several, Table
 from webapp.jobs.models import USUAL_PRIORITY, Queue
-from webapp.jobs.serializers import JobOut, JobRow, Priority
+from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
 from webapp.registry.models import Dataset, Pair
 from webapp.registry.sampling import SamplingFields
 
@@ -69,11 +69,8 @@ class NewComparison(Input):
         help_text="prompts to take; all if empty",
     )
     repeats = serializers.IntegerField(min_value=1, max_value=100, required=False, default=1)
-    queue = serializers.ChoiceField(choices=Queue.choices, required=False, default=Queue.CPU)
+    queue = MeasuringQueue(required=False, default=Queue.CPU)
     priority = Priority(required=False, default=USUAL_PRIORITY)
-
-    def validate_queue(self, value: str) -> Queue:
-        return Queue(value)
 
 
 class Changes(NewComparison):

@@ -269,6 +269,8 @@ SPECTACULAR_SETTINGS = {
         "Role": "webapp.accounts.models.Role",
         "JobKind": "webapp.jobs.models.Kind",
         "JobState": "webapp.jobs.models.State",
+        "Queue": "webapp.jobs.models.Queue",
+        "MeasuringQueue": "webapp.jobs.models.MEASURING",
         "StudyKind": "webapp.studies.serializers.KIND_CHOICES",
         "Readiness": "webapp.registry.models.Readiness",
         "UploadState": "webapp.uploads.models.Upload.State",

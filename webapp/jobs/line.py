@@ -187,6 +187,8 @@ def _nobody_listens(queue: str) -> str:
             "No worker listens on `gpu`; start one with `./drafthouse up` on a machine with an NVIDIA GPU, "
             "or choose the queue `cpu`."
         )
+    if queue == Queue.LIGHT:
+        return "No worker listens on `light`; start one with `python -m worker --queue light`, or `./drafthouse up`."
     return f"No worker listens on `{queue}`; start one with `./drafthouse up`."
 
 

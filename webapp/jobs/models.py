@@ -47,6 +47,10 @@ class Kind(models.TextChoices):
 class Queue(models.TextChoices):
     CPU = "cpu", "CPU"
     GPU = "gpu", "GPU"
+    LIGHT = "light", "Light"  # jobs that run no model and measure nothing; a niced worker of their own does them
+
+
+MEASURING = [(one.value, one.label) for one in (Queue.CPU, Queue.GPU)]  # what people choose from
 
 
 LOWEST_PRIORITY, USUAL_PRIORITY, HIGHEST_PRIORITY = -10, 0, 10  # among the jobs of one team

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from webapp.accounts.serializers import UserOut
 from webapp.core.api import Input, Output
 from webapp.jobs import line, pauses
-from webapp.jobs.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, Job, JobEvent, Reading, Worker
+from webapp.jobs.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, MEASURING, Job, JobEvent, Queue, Reading, Worker
 
 
 class PlaceOut(serializers.Serializer[Any]):
@@ -111,6 +111,16 @@ class Priority(serializers.IntegerField):
     def __init__(self, **options: Any) -> None:
         told = "higher goes first among your team's jobs; above 0 is for owners"
         super().__init__(min_value=LOWEST_PRIORITY, max_value=HIGHEST_PRIORITY, help_text=told, **options)
+
+
+class MeasuringQueue(serializers.ChoiceField):
+    """The device on which a job measures. Nobody chooses `light`: its jobs measure nothing."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(choices=MEASURING, **options)
+
+    def to_internal_value(self, data: Any) -> Queue:
+        return Queue(super().to_internal_value(data))
 
 
 class JobChanges(Input):

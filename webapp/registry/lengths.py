@@ -26,7 +26,7 @@ def count(*, dataset: Dataset, pair: Pair, by: Actor) -> TokenLengths:
     if lengths is not None and not lengths.is_given_up:
         return lengths
     title = f"Count tokens of {dataset.name} for {pair.name}"
-    job = jobs.enqueue(kind=Kind.COUNT_TOKENS, queue=Queue.CPU, title=title, by=by, total=dataset.prompt_count)
+    job = jobs.enqueue(kind=Kind.COUNT_TOKENS, queue=Queue.LIGHT, title=title, by=by, total=dataset.prompt_count)
     return TokenLengths.objects.update_or_create(dataset=dataset, pair=pair, defaults={"job": job})[0]
 
 

@@ -11,7 +11,7 @@ from decoding.prompt_forms import FORMS
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
 from webapp.jobs.models import USUAL_PRIORITY, Queue
-from webapp.jobs.serializers import Priority
+from webapp.jobs.serializers import MeasuringQueue, Priority
 from webapp.registry import prompt_sets
 from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt, TokenLengths
 from webapp.registry.sampling import SamplingFields
@@ -136,11 +136,8 @@ class NewTraining(ToBeTrained, SamplingFields):
         min_value=1, max_value=100_000, required=False, allow_null=True, default=None,
         help_text="prompts to take of each split; all if empty",
     )  # fmt: skip
-    queue = serializers.ChoiceField(choices=Queue.choices, required=False, default=Queue.CPU)
+    queue = MeasuringQueue(required=False, default=Queue.CPU)
     priority = Priority(required=False, default=USUAL_PRIORITY)
-
-    def validate_queue(self, value: str) -> Queue:
-        return Queue(value)
 
 
 # Output --------------------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def add_path_model(*, name: str, path: str, by: Actor) -> LanguageModel:
 
 def _add_model(by: Actor, kind: Kind, **columns: Any) -> LanguageModel:
     title = f"{'Fetch' if kind == Kind.FETCH_MODEL else 'Check'} {columns['name']}"
-    job = jobs.enqueue(kind=kind, queue=Queue.CPU, title=title, by=by)
+    job = jobs.enqueue(kind=kind, queue=Queue.LIGHT, title=title, by=by)
     model = LanguageModel.objects.create(team=by.home, created_by=by.user, job=job, **columns)
     audit.record(by, "added", model)
     return model

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
 from webapp.jobs.models import USUAL_PRIORITY, Kind, Queue
-from webapp.jobs.serializers import JobOut, JobRow, Priority
+from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
 from webapp.registry.models import Dataset, Pair
 from webapp.registry.sampling import SamplingFields
 from webapp.studies.models import KINDS, Study
@@ -37,14 +37,11 @@ class NewStudy(Input):
         help_text="the one that an oracle is drawn beside",
     )  # fmt: skip
     sampling = StudySampling(required=False)
-    queue = serializers.ChoiceField(choices=Queue.choices, required=False, default=Queue.CPU)
+    queue = MeasuringQueue(required=False, default=Queue.CPU)
     priority = Priority(required=False, default=USUAL_PRIORITY)
 
     def validate_kind(self, value: str) -> Kind:
         return Kind(value)
-
-    def validate_queue(self, value: str) -> Queue:
-        return Queue(value)
 
 
 class MadeOf(serializers.Serializer[Any]):

@@ -114,7 +114,7 @@ def complete(*, upload: Upload, by: Actor) -> Upload:
     files = list(upload.files.all())
     if len(files) == 1 and archives.is_packed(files[0].path):
         upload.state = Upload.State.UNPACKING
-        upload.job = jobs.enqueue(kind=Kind.UNPACK, queue=Queue.CPU, title=f"Unpack {files[0].path}", by=by)
+        upload.job = jobs.enqueue(kind=Kind.UNPACK, queue=Queue.LIGHT, title=f"Unpack {files[0].path}", by=by)
     else:
         upload.state = Upload.State.COMPLETE
     upload.save(update_fields=["state", "job"])

@@ -58,6 +58,10 @@ class Supervisor:
         seen_as = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
         self.address = f"http://{seen_as}:{number}"
         self.broker = [broker_of(broker)] if broker.command else []
+        workers = [
+            *(worker("cpu", number) for number in range(1, cpu_workers + 1)),
+            *(worker("gpu", number, gpu) for number, gpu in enumerate(gpus(), 1)),
+        ]
         self.others = [
             Child(
                 "web",
@@ -66,8 +70,8 @@ class Supervisor:
                 probe=probes.of_web(self.address),
             ),
             Child("scheduler", [*MODULE, "worker.scheduler"], probe=probes.of_others()),
-            *(worker("cpu", number) for number in range(1, cpu_workers + 1)),
-            *(worker("gpu", number, gpu) for number, gpu in enumerate(gpus(), 1)),
+            *workers,
+            *([worker("light", 1)] if workers else []),
         ]
         self.demo = demo
         self.stop_asked = 0

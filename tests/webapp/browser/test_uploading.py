@@ -35,7 +35,7 @@ def work():
     """What waits is unpacked, in a thread that is not Playwright's."""
 
     def unpack() -> None:
-        hold = Hold(jobs.claim(worker="w1", queues=["cpu"]))
+        hold = Hold(jobs.claim(worker="w1", queues=["light"]))
         try:
             unpacking_job.unpack(hold, engine=None)
             jobs.succeed(job=hold.job)

@@ -88,6 +88,7 @@ def test_what_it_points_at_is_frozen(world, ready):
         ({"limit": 0}, "limit", "1"),
         ({"repeats": 101}, "repeats", "100"),
         ({"queue": "tpu"}, "queue", "tpu"),
+        ({"queue": "light"}, "queue", "light"),
         ({"pair": "not-a-uuid"}, "pair", ""),
         ({"pair": "00000000-0000-0000-0000-000000000000"}, "pair", ""),
         ({"strategy": []}, "strategy", "known"),

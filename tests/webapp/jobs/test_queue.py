@@ -39,6 +39,18 @@ def test_a_worker_only_gets_jobs_of_its_queues(world):
     assert services.claim(worker="w1", queues=["gpu"]) is None
 
 
+@pytest.mark.parametrize("kind", [Kind.UNPACK, Kind.CHECK_MODEL, Kind.FETCH_MODEL, Kind.COUNT_TOKENS])
+def test_jobs_that_measure_nothing_wait_in_a_queue_of_their_own(world, kind):
+    """So a worker that measures and the one beside it never take the same job, and neither waits for the other."""
+    measuring = enqueue(world)
+    light = services.enqueue(kind=kind, queue=Queue.LIGHT, title="light", by=world.actor(world.alice))
+    assert "start one with `python -m worker --queue light`" in line.place(light).reason
+    assert claim("cpu-1") == measuring
+    assert claim("cpu-2") is None
+    assert services.claim(worker="light-1", queues=["light"]) == light
+    assert services.claim(worker="light-2", queues=["light"]) is None
+
+
 def test_a_job_runs_to_its_end_and_tells_its_history(world):
     enqueue(world)
     job = claim()

@@ -25,7 +25,7 @@ def count(world, asked):
 
 
 def work(found: list[int], contexts=(64, 32)) -> None:
-    job = jobs.claim(worker="w1", queues=["cpu"])
+    job = jobs.claim(worker="w1", queues=["light"])
     lengths.counted(job=job, lengths=found, contexts=contexts)
     jobs.succeed(job=job)
 
@@ -59,7 +59,7 @@ def test_a_cancelled_count_may_be_asked_for_again(world, asked):
 
 def test_a_worker_that_lost_its_lease_writes_nothing(world, asked):
     count(world, asked)
-    job = jobs.claim(worker="w1", queues=["cpu"])
+    job = jobs.claim(worker="w1", queues=["light"])
     jobs.give_back(job=job, reason="gone", counts=False)
     with pytest.raises(Conflict):
         lengths.counted(job=job, lengths=[1], contexts=(64, 32))

@@ -47,7 +47,7 @@ def unpack(world, storage):
 
     def unpack_one(name: str, content: bytes) -> dict[str, int]:
         upload = packed(world, name, content)
-        job = jobs.claim(worker="w1", queues=["cpu"])
+        job = jobs.claim(worker="w1", queues=["light"])
         with suppress(Invalid):
             unpacking_job.unpack(Hold(job), engine=None)
         upload.refresh_from_db()
@@ -108,12 +108,12 @@ def test_an_upload_thrown_away_meanwhile_costs_its_job(world):
     upload = packed(world, "p.zip", zipped(("p.txt", b"one")))
     assert world.api(world.bob).delete(f"/api/v1/uploads/{upload.pk}/").status_code == 204
     assert Job.objects.get(kind="unpack").state == "cancelled"
-    assert jobs.claim(worker="w1", queues=["cpu"]) is None
+    assert jobs.claim(worker="w1", queues=["light"]) is None
 
 
 def test_unpacking_is_put_down_in_the_middle_when_it_is_cancelled(world):
     upload = packed(world, "p.zip", zipped(("p.txt", b"one")))
-    hold = Hold(jobs.claim(worker="w1", queues=["cpu"]), is_cancelled=True)
+    hold = Hold(jobs.claim(worker="w1", queues=["light"]), is_cancelled=True)
     with pytest.raises(Stopped):
         unpacking_job.unpack(hold, engine=None)
     upload.refresh_from_db()
