@@ -20,9 +20,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed
-
 from benchmarks._serving import load, place, serving, verdict
 from benchmarks.costs import seconds_of
 
@@ -134,6 +131,9 @@ async def ended(reader: asyncio.StreamReader) -> bool:
 
 async def revoked(target: Target, path: str, headers: dict[str, str], end: Callable[[], Any]) -> float:
     """Seconds from the end of a right to the end of a socket that stood on it."""
+    from websockets.asyncio.client import connect
+    from websockets.exceptions import ConnectionClosed
+
     origin = f"http://localhost:{target.port}"
     is_program = not headers and "/shared/" not in path  # it has a ticket and no page
     told = {"additional_headers": headers, "origin": None if is_program else origin, "ping_interval": None}

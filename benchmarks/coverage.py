@@ -22,11 +22,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from decoding.checkpoints import load
-from decoding.comparison import Comparison, Key, Pair
-from decoding.devices import set_threads
 from decoding.prompts import read_prompts
 from decoding.ranking import ranking
 from decoding.spec import Choice, Sampling, choose
@@ -156,6 +151,12 @@ def real(comparisons: int) -> dict[str, Any]:
 
 def decoded() -> list[list[Sample]]:
     """Every prompt of the starter pair, decoded nine times in a row by autoregressive, 24 tokens each."""
+    import torch
+
+    from decoding.checkpoints import load
+    from decoding.comparison import Comparison, Key, Pair
+    from decoding.devices import set_threads
+
     set_threads(1)
     target, draft = (load(STARTER / "pair" / name) for name in ("target", "draft"))
     pair = Pair(target.runner, draft.runner, target.tokenizer, frozenset(), torch.float32)
