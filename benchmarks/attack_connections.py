@@ -263,7 +263,11 @@ def judged(found: dict[str, Any]) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="./drafthouse bench attack_connections",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--count", type=int, default=500, help="connections of each kind (%(default)s)")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()

@@ -183,7 +183,9 @@ def outcome_of(attack: Attack) -> Outcome:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="./drafthouse bench attack_files", description=(__doc__ or "").partition("\n")[0]
+    )
     parser.add_argument("--only", default="", metavar="WORDS", help="only files whose name holds these words")
     parser.add_argument("--way", choices=("compare", "check", "web", "unpack"), help="only what opens files this way")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome")

@@ -170,7 +170,11 @@ def measured(tries: int) -> list[Outcome]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="./drafthouse bench attack_requests",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--tries", type=int, default=3)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()

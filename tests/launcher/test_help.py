@@ -7,7 +7,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("up", "compare", "plan", "oracle", "train-disco", "bench", "token", "ask", "send", "test")
+COMMANDS = (
+    "up",
+    "compare",
+    "plan",
+    "oracle",
+    "train-disco",
+    "bench",
+    "token",
+    "backup",
+    "restore",
+    "ask",
+    "send",
+    "test",
+)
 BENCHMARKS = [f"bench {path.stem}" for path in sorted((ROOT / "benchmarks").glob("[a-z]*.py"))]
 
 

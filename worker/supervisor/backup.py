@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import django
-
 from webapp.backup import arguments
 from webapp.backup.archive import BackupProblem, in_words, opened
 
@@ -84,6 +82,8 @@ def call(command: str, file: str, **options: Any) -> None:
 
 
 def set_up() -> None:
+    import django
+
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
     django.setup()
 
