@@ -217,7 +217,10 @@ def test_a_backup_of_an_older_version_is_brought_up_to_date(backup: Path, tmp_pa
     old.do("backup", tmp_path / "old.tar")
     new = Lab(tmp_path / "new", postgres())
     new.do("restore", tmp_path / "old.tar")
-    assert new.contents() == before
+    after = new.contents()
+    jobs = "jobs.job"  # older versions lack some of its columns
+    assert after.pop(jobs)[0] == before.pop(jobs)[0]
+    assert after == before
     new.python(MIGRATE.format("check_unapplied=True"))
 
 

@@ -95,7 +95,7 @@ def test_queues_leases_jobs_and_workers_are_told(world: Any) -> None:
     found = told()
     assert found["drafthouse_queue_waiting"]["comparison", "cpu"] == 1
     assert found["drafthouse_queue_oldest_seconds"]["comparison", "cpu"] >= 0
-    assert found["drafthouse_queue_paused"] == {("cpu",): 0, ("gpu",): 0}
+    assert found["drafthouse_queue_paused"] == {("cpu",): 0, ("gpu",): 0, ("light",): 0}
     assert found["drafthouse_leases"]["cpu",] == 1
     assert 0 <= found["drafthouse_lease_renewed_seconds"]["cpu",] < 20
     assert found["drafthouse_jobs"]["comparison", "", "succeeded"] == 1
@@ -103,7 +103,7 @@ def test_queues_leases_jobs_and_workers_are_told(world: Any) -> None:
     assert found["drafthouse_samples_per_second"][()] == pytest.approx(6 / 60)
     assert found["drafthouse_tokens_per_second"][()] == pytest.approx(18 / 60)
     assert found["drafthouse_events_per_second"][()] > 0
-    assert found["drafthouse_workers"] == {("cpu",): 1, ("gpu",): 0}
+    assert found["drafthouse_workers"] == {("cpu",): 1, ("gpu",): 0, ("light",): 0}
     assert found["drafthouse_worker_seen_seconds"]["cpu-1@here",] >= 0
     worker = running.job.worker
     assert found["drafthouse_event_lag_seconds"] == {(worker,): 0.12}
