@@ -315,6 +315,11 @@ class Sampling:
     def to_dict(self) -> dict[str, Any]:
         return {**dataclasses.asdict(self), "stop": list(self.stop)}
 
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Sampling:
+        """The settings as JSON has them; defaults where none are given."""
+        return cls(**{**given, "stop": tuple(given.get("stop", ()))})
+
 
 def _within(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:  # NaN fails too

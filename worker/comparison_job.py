@@ -85,12 +85,11 @@ class ComparisonJob:
         settled = {group for group in groups if full.get(group, 0) + given_up.get(group, 0) >= len(self.runs)}
         if len(settled) == len(groups):
             return None
-        sampling = {**self.comparison.sampling, "stop": tuple(self.comparison.sampling["stop"])}
         return Compare(
             pair=place_of(self.hold, self.comparison.pair, self._classifiers()),
             prompts=[prompt_of(row) for row in self.prompts.values()],
             choices=[run.choice for run in self.runs.values()],
-            sampling=Sampling(**sampling),
+            sampling=Sampling.from_dict(self.comparison.sampling),
             repeats=self.comparison.repeats,
             settled=frozenset(settled),
             finished=self._numbers_outside(settled),

@@ -31,7 +31,7 @@ def study(hold: Hold, engine: EngineProcess) -> None:
 
 def _order(hold: Hold, wanted: Study) -> AskOracle | MakePlan:
     prompts = [prompt_of(row) for row in wanted.prompts]
-    sampling = Sampling(**{**wanted.sampling, "stop": tuple(wanted.sampling["stop"])})
+    sampling = Sampling.from_dict(wanted.sampling)
     if wanted.job.kind == Kind.ORACLE:
         return AskOracle(place_of(hold, wanted.pair), prompts, sampling, wanted.lookahead)
     return MakePlan(place_of(hold, wanted.pair, _classifiers(wanted)), prompts, sampling)

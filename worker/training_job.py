@@ -25,7 +25,7 @@ def train(hold: Hold, engine: EngineProcess) -> None:
         order = Train(
             pair=insist(hold, lambda: place_of(hold, training.pair)),
             prompts=insist(hold, lambda: [prompt_of(row) for row in training.prompts]),
-            sampling=Sampling(**{**training.sampling, "stop": tuple(training.sampling["stop"])}),
+            sampling=Sampling.from_dict(training.sampling),
             folder=Path(folder),
         )
         for report in reports(hold, engine, order):

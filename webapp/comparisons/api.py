@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from decoding.spec import STRATEGIES
+from decoding.public import STRATEGIES
 from webapp.accounts.standing import reading, who
 from webapp.comparisons import export, plans, report, serializers, services, trace
 from webapp.comparisons.models import Comparison, Run, Sample

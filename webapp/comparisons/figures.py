@@ -17,8 +17,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Sum
 
-from decoding import summary
-from decoding.ranking import order
+from decoding.public import order, summary
 from webapp.comparisons.models import Comparison, Conditions, Exactness, Figures, Sample
 from webapp.comparisons.report import names_of, report
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from decoding.params import Param
-from decoding.spec import STRATEGIES, StrategySpec
+from decoding.public import STRATEGIES, Param, StrategySpec
 from webapp.accounts.asked import Asked
 from webapp.comparisons.serializers import NewComparison, SamplingInput
 from webapp.core.forms import Form

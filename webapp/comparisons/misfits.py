@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from decoding.misfit import misfit
-from decoding.spec import Choice, Sampling
+from decoding.public import Choice, Sampling, misfit
 from webapp.registry.models import Classifier
 
 

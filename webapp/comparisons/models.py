@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from decoding.spec import STRATEGIES, Choice
+from decoding.public import STRATEGIES, Choice
 from webapp.accounts.models import Owned, Team
 from webapp.comparisons.packing import unpack
 from webapp.core.models import Noun

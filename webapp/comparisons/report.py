@@ -8,12 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from decoding import summary
-from decoding.intervals import fewest_rows
-from decoding.ranking import ranking
-from decoding.spec import Sampling
-from decoding.summary import AUTOREGRESSIVE
-from decoding.verdict import verdict
+from decoding.public import AUTOREGRESSIVE, Sampling, fewest_rows, ranking, summary, verdict
 from webapp.comparisons.losses import losses
 from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Comparison, Sample
@@ -48,7 +43,7 @@ def report(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, 
         strategy["sample_count"] = len(strategy.pop("samples"))
         strategy["noisy_count"] = noisy[strategy["label"]]
     standing = ranking(strategies, samples, baseline)
-    sampling = Sampling(**{**comparison.sampling, "stop": tuple(comparison.sampling["stop"])})
+    sampling = Sampling.from_dict(comparison.sampling)
     is_noisy = _is_noisy(strategies, standing.leader, baseline)
     is_over = comparison.job.is_final or comparison.limit < fewest_rows(len(runs) - 1)
     return {

@@ -3,8 +3,7 @@ when it runs only the worker knows, and refuses it then (decision 24)."""
 
 from __future__ import annotations
 
-from decoding.spec import Choice
-from decoding.ssd import memory
+from decoding.public import Choice, memory
 from webapp.jobs.models import Queue, Worker
 from webapp.registry.models import Pair
 

@@ -7,9 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from decoding.errors import meant
-from decoding.params import LONGEST_TEXT, Param
-from decoding.spec import STRATEGIES
+from decoding.public import LONGEST_TEXT, STRATEGIES, Param, meant
 from webapp.accounts.serializers import Name
 from webapp.comparisons import services
 from webapp.comparisons.models import Comparison, Run, Sample

@@ -10,8 +10,7 @@ from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
 
-from decoding.errors import BadSampling, BadStrategy
-from decoding.spec import STRATEGIES, Choice, Sampling, choose
+from decoding.public import STRATEGIES, BadSampling, BadStrategy, Choice, Sampling, choose
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -190,7 +189,7 @@ def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:
 
 def _sampling(asked: Mapping[str, Any]) -> Sampling:
     try:
-        return Sampling(**{**asked, "stop": tuple(asked.get("stop", ()))})
+        return Sampling.from_dict(asked)
     except BadSampling as error:
         name = str(error).split()[0]
         raise Invalid(str(error), field=f"sampling.{name}", code=error.code) from None

@@ -11,8 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from decoding.errors import BadStrategy
-from decoding.spec import parse_choices
+from decoding.public import BadStrategy, parse_choices
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import demo, plans, services

@@ -13,7 +13,7 @@ from rest_framework import serializers, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from decoding.errors import meant
+from decoding.public import meant
 from webapp.core import answers, bounds
 from webapp.core.answers import Given
 from webapp.core.fields import Entries

@@ -9,7 +9,7 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
-from decoding.errors import meant
+from decoding.public import meant
 from webapp.core.fields import NAMED
 
 SHOWN = 40  # characters of what came

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 from uuid import UUID
 
-from decoding.config_bounds import check_against_tensors, check_numbers
-from decoding.errors import BadCheckpoint
+from decoding.public import BadCheckpoint, check_against_tensors, check_numbers
 from webapp.core import strict_json
 from webapp.core.problems import Invalid
 from webapp.uploads.models import UploadedFile

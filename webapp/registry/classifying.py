@@ -7,8 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from decoding.errors import BadSampling
-from decoding.spec import Sampling
+from decoding.public import BadSampling, Sampling
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right

@@ -5,8 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from decoding.errors import BadCheckpoint, BadPair
-from decoding.pairs import check_pair
+from decoding.public import BadCheckpoint, BadPair, check_pair
 from webapp.core.problems import Invalid
 from webapp.registry.models import LanguageModel, Readiness
 from webapp.registry.sketches import sketch

@@ -9,8 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from decoding import prompts
-from decoding.errors import BadPrompts
+from decoding.public import BadPrompts, prompts
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.validators import RegexValidator
 from rest_framework import serializers
 
-from decoding.prompt_forms import FORMS
+from decoding.public import FORMS
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
 from webapp.jobs.models import USUAL_PRIORITY, Queue

@@ -9,10 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from decoding import bounded_json, prompts
-from decoding.errors import BadPrompts
-from decoding.prompt_containers import LONGEST, is_json_array, lines, table_rows
-from decoding.prompts import Prompt
+from decoding.public import BadPrompts, Prompt, bounded_json, is_json_array, prompt_containers, prompts, table_rows
 from webapp.core import strict_json
 from webapp.core.problems import Invalid
 
@@ -78,7 +75,8 @@ def _table_rows(text: str, name: str, delimiter: str) -> Iterator[dict[str, Any]
 def _json_rows(text: str, name: str) -> Iterator[dict[str, Any]]:
     try:
         whole = bounded_json.loads(text) if is_json_array(text) else None
-        rows = whole if whole is not None else (bounded_json.loads(line) for line in lines(text) if not line.isspace())
+        lines = (line for line in prompt_containers.lines(text) if not line.isspace())
+        rows = map(bounded_json.loads, lines) if whole is None else whole
         for number, row in enumerate(rows, 1):
             if not isinstance(row, dict):
                 raise BadPrompts(f"{name}, row {number} is no JSON object. Mend it and load the file again.")
@@ -96,7 +94,9 @@ def _mapped(row: Mapping[str, Any], number: int, template: str, mapping: Mapping
         return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
     places = _PLACE.findall(template)
-    if (length := sum(len(cell(column)) for column in places)) > LONGEST:
-        raise BadPrompts(f"Row {number} makes a prompt of {length:,} characters; {LONGEST:,} are the most.")
+    if (length := sum(len(cell(column)) for column in places)) > prompt_containers.LONGEST:
+        raise BadPrompts(
+            f"Row {number} makes a prompt of {length:,} characters; {prompt_containers.LONGEST:,} are the most."
+        )
     text = _PLACE.sub(lambda match: cell(match[1]), template)
     return {"text": text, **{role: cell(column) for role, column in mapping.items() if column}}

@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from decoding.spec import Choice
-from decoding.summary import so_few
+from decoding.public import Choice, so_few
 from webapp.registry.models import Classifier
 from webapp.studies.models import Study
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from decoding.errors import BadSampling
-from decoding.spec import Sampling
+from decoding.public import BadSampling, Sampling
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -107,7 +106,7 @@ def _prompt_count(dataset: Dataset, split: str, limit: int | None) -> int:
 
 def _sampling(asked: Mapping[str, Any]) -> Sampling:
     try:
-        return Sampling(**{**asked, "stop": tuple(asked.get("stop", ()))})
+        return Sampling.from_dict(asked)
     except BadSampling as error:
         raise Invalid(str(error), field=f"sampling.{str(error).split()[0]}", code=error.code) from None
 

@@ -286,7 +286,7 @@ def _sampling(given: argparse.Namespace, material: Material) -> Sampling:
     for name in Sampling.__dataclass_fields__:
         if getattr(given, name) is not None:
             settings[name] = getattr(given, name)
-    return Sampling(**{**settings, "stop": tuple(settings.get("stop", ()))})
+    return Sampling.from_dict(settings)
 
 
 def read_prompt_file(path: Path, split: str | None, limit: int | None, form: str | None = None) -> list[Prompt]:

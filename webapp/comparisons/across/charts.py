@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Count, Max
 from django.urls import reverse
 
-from decoding.spec import STRATEGIES
+from decoding.public import STRATEGIES
 from webapp.comparisons.across import naming
 from webapp.comparisons.across.columns import AXES, COSTS, Column
 from webapp.comparisons.across.filters import points

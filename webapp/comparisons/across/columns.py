@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from decoding.spec import STRATEGIES
-from decoding.summary import DEFINITIONS
+from decoding.public import DEFINITIONS, STRATEGIES
 from webapp.comparisons.models import Run
 
 Kind = Literal["text", "number", "times", "share", "count", "date", "state", "exactness", "noise", "conditions"]

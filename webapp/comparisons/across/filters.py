@@ -11,7 +11,7 @@ from django.db.models import F, Q
 from django.http import QueryDict
 from django_filters import rest_framework as filters
 
-from decoding.spec import STRATEGIES
+from decoding.public import STRATEGIES
 from webapp.comparisons.across.columns import AXES, COLUMNS, COSTS, ORDERS
 from webapp.comparisons.models import Exactness, Figures, Run, RunQuerySet
 from webapp.core.problems import Invalid

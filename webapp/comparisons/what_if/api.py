@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from decoding.ssd.fanout import NAMES
+from decoding.public import NAMES
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.asking import QUERY, STEPS, asked
 from webapp.core.api import Nouns

@@ -14,10 +14,7 @@ from typing import Any
 
 from django.core.cache import cache
 
-from decoding.errors import BadStrategy
-from decoding.intervals import median_interval
-from decoding.spec import Choice, Sampling, choose
-from decoding.ssd.fanout import NAMES
+from decoding.public import NAMES, BadStrategy, Choice, Sampling, choose, median_interval
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import so_far
 from webapp.comparisons.what_if.ahead import MOST_BRANCHES, Played
@@ -61,7 +58,7 @@ def _recorded(comparison: Comparison) -> Recorded:
 
 def refusal(comparison: Comparison) -> Conflict | None:
     """Why nothing can be asked here, as far as that is seen without reading a trace."""
-    sampling = Sampling(**{**comparison.sampling, "stop": tuple(comparison.sampling["stop"])})
+    sampling = Sampling.from_dict(comparison.sampling)
     if not sampling.fixes_the_text:
         return Conflict(
             "With ratio dice every strategy writes a text of its own, so what one of them drafted says nothing about "

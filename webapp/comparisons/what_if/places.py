@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from decoding.replay import Policy, Record
+from decoding.public import Policy, Record
 
 BY_NO_MODEL = ("ngram", "random")  # backups that say nothing of the draft
 

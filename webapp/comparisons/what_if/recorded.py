@@ -14,9 +14,7 @@ from typing import Any
 
 from django.core.cache import cache
 
-from decoding.costs import Costs, costs_from, drafting_is_clear
-from decoding.events import Event, Verified, from_dict
-from decoding.replay import Record
+from decoding.public import Costs, Event, Record, Verified, costs_from, drafting_is_clear, from_dict
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import devices_in

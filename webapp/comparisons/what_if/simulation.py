@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from decoding.replay import Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
-from decoding.spec import Choice
+from decoding.public import Choice, Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
 from webapp.comparisons.what_if.places import Places, UntilUnsure
 from webapp.comparisons.what_if.possible import Possible
 from webapp.comparisons.what_if.recorded import Recorded
