@@ -1,8 +1,8 @@
 """Record what every strategy does, so that a change of the code's structure can be held against it.
 
-`python -m tests.golden.behaviour` writes `behaviour.json`: for each case a digest of tokens and events without times (or,
-for a simulation, with its simulated times). `--show CASE` prints what a digest was made of: run it on the old commit and on
-the new one, and compare.
+`python -m tests.golden.behaviour` writes `behaviour.json`. It holds one digest per case: of tokens and events without
+times, or, for a simulation, with its simulated times. `--show CASE` prints what a digest was made of; run it on the old
+commit and on the new one, and compare.
 """
 
 from __future__ import annotations
