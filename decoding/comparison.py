@@ -273,6 +273,7 @@ class Comparison:
                 self.pair.choosings,
                 process,
                 lanes,
+                self.pair.tokenizer.decode,
             )
             request = Request(prompt, sampling.max_new_tokens, ending)
             with torch.inference_mode(), place.for_target() if place else nullcontext():

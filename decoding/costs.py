@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.replay import Counts
+from decoding.strategies.base import Sight
 
 Durations = dict[tuple[int, bool], list[float]]  # drafted tokens, and whether the first pass has to catch up
 
@@ -49,9 +50,9 @@ class Costs:
         """What one more row adds to a verification, on the whole."""
         return max(0.0, (self.verify(upto) - self.verify(1)) / (upto - 1))
 
-    def seconds(self, counts: Counts, *, decides: bool = False, reads: bool = False) -> float:
-        """`decides`: a classifier is asked after each token; `reads`: the draft's own probability of it is."""
-        per_token = self.draft + self.decision * decides + self.reading * reads
+    def seconds(self, counts: Counts, sees: Sight = "nothing") -> float:
+        """`sees`: what decides after each drafted token whether to go on."""
+        per_token = self.draft + {"confidence": self.reading, "estimate": self.decision}.get(sees, 0.0)
         starts = counts.target_passes - counts.rounds[0]
         return (
             sum(rounds * self.verify(drafted + 1) for drafted, rounds in counts.rounds.items())
@@ -62,13 +63,13 @@ class Costs:
             + counts.tokens * self.token
         )
 
-    def tokens_per_s(self, counts: Counts, *, decides: bool = False, reads: bool = False) -> float:
-        return counts.tokens / self.seconds(counts, decides=decides, reads=reads)
+    def tokens_per_s(self, counts: Counts, sees: Sight = "nothing") -> float:
+        return counts.tokens / self.seconds(counts, sees)
 
-    def speedup(self, counts: Counts, baseline: Counts, *, decides: bool = False, reads: bool = False) -> float:
+    def speedup(self, counts: Counts, baseline: Counts, sees: Sight = "nothing") -> float:
         """As a comparison says it: the median over samples, each against the baseline on the same prompt."""
         return statistics.median(
-            self.seconds(before) / self.seconds(after, decides=decides, reads=reads)
+            self.seconds(before) / self.seconds(after, sees)
             for before, after in zip(baseline.parts, counts.parts, strict=True)
         )
 

@@ -65,26 +65,25 @@ class DraftStep:
         return float(torch.softmax(self.scores.float(), -1)[0, self.token])
 
 
-class StopRule(Protocol):
+class StopRule:
     """Decides how long a draft gets. It may remember all it has seen of drafts and verdicts; it may not see the dice
     of a verdict that is still to come, unless it belongs to a bound."""
 
-    lookahead: int  # the most tokens this round may have
-    reads: bool  # whether `should_stop` looks at the tokens; if not, a draft is queued without waiting
-    estimates: Sequence[float]  # that each token of this round is accepted; empty where the rule makes none
+    lookahead: int = 0  # the most tokens this round may have, once it has begun
+    reads: bool = False  # whether `should_stop` looks at the tokens; if not, a draft is queued without waiting
+    estimates: Sequence[float] = ()  # that each token of this round is accepted; empty where the rule makes none
+    look: Look | None = None  # where choosing means launching: fills `DraftStep.seen`, so that the rule need not look
 
-    @property
-    def look(self) -> Look | None:
-        """What it would rather be told of each token (`DraftStep.seen`) than look for itself, where choosing one means
-        launching."""
-        ...
+    def begin(self, text: Sequence[int]) -> None:
+        """Start a round after this text."""
 
     def should_stop(self, step: DraftStep) -> bool:
         """Asked after every drafted token. The token stays in the draft whatever the answer: dropping it because of
         what it is would bias the output."""
-        ...
+        return False
 
-    def observe(self, draft: Draft, verdict: Verdict) -> None: ...
+    def observe(self, draft: Draft, verdict: Verdict) -> None:
+        """Learn what became of a draft."""
 
 
 class Drafter(Protocol):
@@ -149,6 +148,7 @@ class ModelDrafter:
             read_prompt(self.runner, text)
 
     def propose(self, text: Sequence[int], limit: int) -> Draft:
+        self.rule.begin(text)
         asked = self.rule.lookahead
         room = min(asked, limit, self.runner.context - len(text))
         if room <= 0:

@@ -6,6 +6,7 @@ DrafthouseError
 ├── BadCheckpoint        a model folder cannot be loaded
 ├── BadPair              target and draft do not fit together
 ├── BadStrategy          an unknown strategy, or a parameter out of bounds
+├── BadStrategyModule    a file in decoding/strategies that lacks a part
 ├── BadSampling          sampling settings out of bounds
 ├── BadDevice            a device or placement that this machine does not have
 ├── DraftLost            the draft's process died or fell silent
@@ -49,6 +50,10 @@ class BadPair(DrafthouseError):
 
 class BadStrategy(DrafthouseError):
     code = "bad-strategy"
+
+
+class BadStrategyModule(DrafthouseError):
+    code = "bad-strategy-module"
 
 
 class BadSampling(DrafthouseError):

@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from decoding.replay import Counts, OraclePolicy, Record, Static, replay
+from decoding.replay import Counts, Record, replay
+from decoding.strategies.oracle import UntilRefused
+from decoding.strategies.static import SameLength
 
 BINS = 20  # of a sample's rounds, first to last
 UNLIMITED = 1 << 30
@@ -94,8 +96,8 @@ def _by_progress(rounds: Sequence[Sequence[int]]) -> list[float | None]:
 
 
 def _oracle(records: Sequence[Record]) -> Passes:
-    return Passes.of(replay(records, lambda i: OraclePolicy(records[i], UNLIMITED)))
+    return Passes.of(replay(records, lambda: UntilRefused(UNLIMITED)))
 
 
 def _static(records: Sequence[Record], lookahead: int) -> Passes:
-    return Passes.of(replay(records, lambda i: Static(lookahead)))
+    return Passes.of(replay(records, lambda: SameLength(lookahead)))

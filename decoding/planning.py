@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,18 +13,22 @@ from torch import Tensor
 
 from decoding.comparison import Pair
 from decoding.costs import Costs
-from decoding.disco import rules
+from decoding.disco import features, rules
 from decoding.disco.classifier import Classifier
 from decoding.disco.recording import Recording
 from decoding.disco.scribes import Scribes, copies_for
 from decoding.disco.texts import Texts
 from decoding.loop import never
 from decoding.prompts import Prompt
-from decoding.replay import ByPlace, Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
+from decoding.replay import Counts, Record, Seen, replay
 from decoding.spec import Choice, Sampling, choose
+from decoding.stopping import Words, no_words
+from decoding.strategies import STRATEGIES
+from decoding.strategies.base import LONGEST as CAP
+from decoding.strategies.base import WORDS, Policy
+from decoding.strategies.disco import RULES, THRESHOLDS, Priced
 
-CAP = 20  # the longest draft that is considered
-THRESHOLDS = tuple(step / 20 for step in range(1, 20))
+Rows = Sequence[Sequence[Sequence[float]]]  # by recording, by the round's first place, by its tokens
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class Study:
     """Recordings of one prompt set, with everything that replays need made once."""
 
     recordings: Sequence[Recording]
+    words: Words = no_words
 
     @cached_property
     def rounds(self) -> list[Tensor]:
@@ -47,32 +52,29 @@ class Study:
     def records(self) -> list[Record]:
         return [recording.record for recording in self.recordings]
 
-    def counts(self, policy: Callable[[int], Policy]) -> Counts:
-        return replay(self.records, policy)
+    @cached_property
+    def confidences(self) -> Rows:
+        return [features.own(rounds).tolist() for rounds in self.rounds]
 
-    def static(self, lookahead: int) -> Counts:
-        return self.counts(lambda i: Static(lookahead))
+    def estimates(self, classifier: Classifier) -> Rows:
+        return [rules.estimates(classifier, rounds).tolist() for rounds in self.rounds]
 
-    def heuristic(self, initial: int) -> Counts:
-        return self.counts(lambda i: HeuristicPolicy(initial))
+    def count(self, policy: Callable[[], Policy], estimates: Rows = ()) -> Counts:
+        """The passes that a policy takes; one that sees estimates needs those of a classifier."""
+        rows = {"confidence": self.confidences, "estimate": estimates}.get(policy().sees, ())
+        return replay(self.records, policy, lambda i: self._seen(i, rows[i] if rows else ()))
 
-    def oracle(self, cap: int) -> Counts:
-        return self.counts(lambda i: OraclePolicy(self.records[i], cap))
+    def play(self, choice: Choice, estimates: Rows = ()) -> Counts:
+        return self.count(choice.policy, estimates)
 
-    def confidence(self, threshold: float, cap: int) -> Counts:
-        return self._by_place([rules.confidence_lengths(rounds, threshold) for rounds in self.rounds], cap)
+    def _seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
+        recording = self.recordings[i]
 
-    def estimates(self, classifier: Classifier) -> list[Tensor]:
-        return [rules.estimates(classifier, rounds) for rounds in self.rounds]
+        def words(place: int) -> str:
+            end = recording.prompt_tokens + place
+            return self.words(recording.tokens[max(0, end - WORDS) : end])
 
-    def classified(self, estimates: Sequence[Tensor], threshold: float, cap: int) -> Counts:
-        return self._by_place([rules.threshold_lengths(said, threshold) for said in estimates], cap)
-
-    def priced(self, estimates: Sequence[Tensor], price: float, cap: int) -> Counts:
-        return self._by_place([rules.priced_lengths(said, price) for said in estimates], cap)
-
-    def _by_place(self, lengths: Sequence[Sequence[int]], cap: int) -> Counts:
-        return self.counts(lambda i: ByPlace([min(cap, length) for length in lengths[i]]))
+        return Seen(rows.__getitem__, words)
 
 
 @dataclass(frozen=True)
@@ -101,50 +103,63 @@ def study(
     lends them."""
     depth = CAP if tails else 0
     with nullcontext(scribes) if scribes else Scribes(pair, copies_for(pair, len(prompts))) as who:
-        return Study(who.record(prompts, sampling, depth, texts=texts, told=told, cancelled=cancelled))
+        recordings = who.record(prompts, sampling, depth, texts=texts, told=told, cancelled=cancelled)
+    return Study(recordings, pair.tokenizer.decode)
+
+
+BASELINE = choose("autoregressive")
+
+
+def static(lookahead: int) -> Choice:
+    return choose("static", {"lookahead": lookahead})
+
+
+STATICS = [static(n) for n in range(1, CAP + 1)]
 
 
 def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:
     """Every setting of every strategy that replay knows."""
-    baseline = study.static(0)
+    baseline = study.play(BASELINE)
+    estimates = study.estimates(classifier) if classifier else ()
 
-    def priced(choice: Choice, counts: Counts, *, decides: bool = False, reads: bool = False) -> Prediction:
-        speed = costs.tokens_per_s(counts, decides=decides, reads=reads)
-        return Prediction(choice, speed, costs.speedup(counts, baseline, decides=decides, reads=reads))
+    def predicted(choice: Choice) -> Prediction:
+        counts, sees = study.play(choice, estimates), choice.policy().sees
+        speed = costs.tokens_per_s(counts, sees)
+        return Prediction(choice, speed, costs.speedup(counts, baseline, sees))
 
-    found = [priced(choose("static", {"lookahead": n}), study.static(n)) for n in range(1, CAP + 1)]
-    found += [priced(choose("heuristic", {"initial": n}), study.heuristic(n)) for n in (2, 5)]
-    found.append(priced(choose("oracle", {"cap": CAP}), study.oracle(CAP)))
-    found += [
-        priced(choose("threshold", {"threshold": t, "cap": cap}), study.confidence(t, cap), reads=True)
-        for t in THRESHOLDS
-        for cap in (8, CAP)
-    ]
-    if classifier:
-        said = study.estimates(classifier)
-        for rule, count in (("threshold", study.classified), ("priced", study.priced)):
-            found += [
-                priced(choose("disco", {"rule": rule, "threshold": t, "cap": CAP}), count(said, t, CAP), decides=True)
-                for t in THRESHOLDS
-            ]
-    return found
+    return [predicted(choice) for choice in _settings(has_classifier=classifier is not None)]
+
+
+def _settings(has_classifier: bool) -> Iterator[Choice]:
+    for strategy in STRATEGIES.values():
+        if strategy.policy and (has_classifier or strategy.sees != "estimate"):
+            yield from (choose(strategy.slug, params) for params in strategy.grid())
 
 
 def sweep(study: Study, costs: Costs, classifier: Classifier) -> dict[str, list[dict[str, float]]]:
     """Each of DISCO's rules over its threshold: what moving the threshold would do."""
-    baseline, said = study.static(0), study.estimates(classifier)
+    baseline, estimates = study.play(BASELINE), study.estimates(classifier)
 
-    def at(threshold: float, counts: Counts) -> dict[str, float]:
+    def at(rule: Callable[[float, int], Policy], threshold: float) -> dict[str, float]:
+        counts = study.count(lambda: rule(threshold, CAP), estimates)
         rounds = max(1, counts.target_passes)
         return {
             "threshold": threshold,
-            "speedup": costs.speedup(counts, baseline, decides=True),
+            "speedup": costs.speedup(counts, baseline, "estimate"),
             "drafted": counts.draft_passes / rounds,
             "accepted": counts.accepted / rounds,
         }
 
-    rules_by_name = {"threshold": study.classified, "priced": study.priced}
-    return {name: [at(t, count(said, t, CAP)) for t in THRESHOLDS] for name, count in rules_by_name.items()}
+    return {name: [at(rule, threshold) for threshold in THRESHOLDS] for name, rule in RULES.items()}
+
+
+def tuned(study: Study, estimates: Rows, thresholds: Mapping[str, float]) -> dict[str, Counts]:
+    """Each of DISCO's rules at its own threshold."""
+
+    def count(name: str) -> Counts:
+        return study.count(lambda: RULES[name](thresholds[name], CAP), estimates)
+
+    return {name: count(name) for name in ("threshold", "priced")}
 
 
 def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> Prediction:
@@ -161,9 +176,9 @@ def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> 
 
 def price_of_a_token(study: Study, costs: Costs, classifier: Classifier) -> float:
     """The priced rule's own price: what a second brings depends on the rule, so it is found by going round."""
-    said = study.estimates(classifier)
-    price = rules.price(costs, costs.tokens_per_s(study.static(3)), study.follows)
+    estimates = study.estimates(classifier)
+    price = rules.price(costs, costs.tokens_per_s(study.play(static(3))), study.follows)
     for _ in range(8):
-        speed = costs.tokens_per_s(study.priced(said, price, CAP), decides=True)
-        price = rules.price(costs, speed, study.follows)
+        counts = study.count(lambda at=price: Priced(at, CAP), estimates)  # type: ignore[misc]
+        price = rules.price(costs, costs.tokens_per_s(counts, "estimate"), study.follows)
     return price

@@ -15,7 +15,7 @@ import torch
 from decoding.comparison import Comparison, Key, Pair
 from decoding.costs import Costs, costs_from
 from decoding.dice import dice_for
-from decoding.disco.stops import stop_of
+from decoding.disco.stops import estimating
 from decoding.drafting import Draft, DraftStep, ModelDrafter, StopRule
 from decoding.ending import Ending
 from decoding.events import Event, Recorder
@@ -23,7 +23,9 @@ from decoding.loop import Request, decode
 from decoding.planning import CAP
 from decoding.prompts import Prompt
 from decoding.spec import Sampling, choose
-from decoding.stopping import Threshold
+from decoding.stopping import Reading, no_words
+from decoding.strategies.disco import Below
+from decoding.strategies.threshold import Unsure
 from decoding.timing import Clock
 from decoding.verify import Verdict
 
@@ -52,7 +54,7 @@ def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier:
 
 def probe_each(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifiers: Sequence[str]) -> list[Costs]:
     """The same for several classifiers: of one moment, and different in the decision alone."""
-    rules = [partial(stop_of, "threshold", CAP, pair.classifier(name), EVEN_ODDS) for name in classifiers]
+    rules = [partial(estimating, Below(EVEN_ODDS, CAP), pair.classifier(name), no_words) for name in classifiers]
     costs, decisions = _probed(pair, prompts, sampling, rules)
     return [dataclasses.replace(costs, decision=decision) for decision in decisions]
 
@@ -65,7 +67,7 @@ def _probed(
     comparison.warm_up()
     traces = list[list[Event]]()
     reading, *decided = answers = [Answers() for _ in range(1 + len(deciding))]
-    rules: list[Callable[[], StopRule]] = [partial(Threshold, CAP, EVEN_ODDS), *deciding]
+    rules: list[Callable[[], StopRule]] = [partial(Reading, Unsure(EVEN_ODDS, CAP), no_words), *deciding]
     for number, prompt in enumerate(comparison.prompts):
         for turn in range(VARIED):
             traces.append(ruled(comparison, prompt, EveryLength(number * VARIED + turn)))
@@ -84,22 +86,13 @@ def typical(prompts: Sequence[Prompt]) -> list[Prompt]:
     return [by_length[(2 * quarter + 1) * len(prompts) // (2 * count)] for quarter in range(count)]
 
 
-@dataclass
-class EveryLength:
-    """A lookahead that is another after every few rounds."""
+class EveryLength(StopRule):
+    """A lookahead that changes after every few rounds."""
 
-    turn: int
-    reads = False
-    look = None
-    estimates: Sequence[float] = ()
-
-    def __post_init__(self) -> None:
-        changes = islice(cycle(LENGTHS), self.turn, None, STRIDE)
+    def __init__(self, turn: int) -> None:
+        changes = islice(cycle(LENGTHS), turn, None, STRIDE)
         self._lengths = (length for length in changes for _ in range(KEPT))
         self.lookahead = next(self._lengths)
-
-    def should_stop(self, step: DraftStep) -> bool:
-        return False
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
         self.lookahead = next(self._lengths)
@@ -120,18 +113,17 @@ class Answers:
         return sum(len(part) * statistics.median(part) for part in parts) * 1e-9 / max(1, sum(map(len, parts)))
 
 
-@dataclass
-class Timed:
-    """A rule that is timed while it answers: what it takes is too little beside a pass to be read off whole drafts."""
+class Timed(StopRule):
+    """Times a rule while it answers: one answer takes too little beside a pass to be read off whole drafts."""
 
-    rule: StopRule
-    answers: Answers
     reads = True
-    estimates: Sequence[float] = ()
 
-    def __post_init__(self) -> None:
+    def __init__(self, rule: StopRule, answers: Answers) -> None:
+        self.rule, self.answers, self.look = rule, answers, rule.look
+
+    def begin(self, text: Sequence[int]) -> None:
+        self.rule.begin(text)
         self.lookahead = self.rule.lookahead
-        self.look = self.rule.look
 
     def should_stop(self, step: DraftStep) -> bool:
         began = time.perf_counter_ns()

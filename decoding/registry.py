@@ -1,4 +1,4 @@
-"""Slug to drafter: the one place where a strategy's parameters become objects. `decoding.spec` has the same slugs."""
+"""A choice becomes a drafter: what the builders of strategies may use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from decoding.choosing import Choosings
 from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
-from decoding.disco.stops import stop_of
+from decoding.disco.stops import estimating
 from decoding.drafting import Drafter, ModelDrafter, NoDraft, StopRule
 from decoding.runner import ModelRunner
 from decoding.spec import Choice
@@ -20,13 +20,14 @@ from decoding.ssd.lanes import Lanes
 from decoding.ssd.letters import Recipe
 from decoding.ssd.resident import DraftProcess, placed
 from decoding.ssd.settings import Settings
-from decoding.stopping import AdaptiveThreshold, FixedLength, Heuristic, Oracle, Threshold
+from decoding.stopping import Driven, Foreseeing, Reading, Words, no_words
+from decoding.strategies.base import Policy
 from decoding.timing import Clock
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a builder may use: everything belongs to one sample except the runners."""
+    """The parts of one sample. Everything belongs to that sample except the runners."""
 
     target: ModelRunner
     draft: ModelRunner
@@ -37,58 +38,47 @@ class Parts:
     choosings: Choosings
     draft_process: DraftProcess | None = None  # where the draft can run beside the target
     lanes: Lanes | None = None  # where this thread drives both at once
+    words: Words = no_words  # the tokenizer's
 
-    def drafter(self, rule: StopRule) -> Drafter:
+    def no_draft(self) -> Drafter:
+        return NoDraft()
+
+    def drafter(self, policy: Policy, classifier: Classifier | None = None) -> Drafter:
+        """The draft model drafts until the policy says stop. A policy that sees estimates needs a classifier."""
+        return self.ruled(self._stop(policy, classifier))
+
+    def ruled(self, rule: StopRule) -> Drafter:
         choosing = self.choosings.of(self.dice.sampling, rule.look)
         return ModelDrafter(self.draft, rule, self.dice, self.end_tokens, choosing)
 
+    def speculating(self, placement: str, settings: Settings, classifier: Classifier | None = None) -> Drafter:
+        """The draft prepares ahead, at the placement asked for."""
+        dice = self.dice
+        recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier)
+        process = None if self.lanes else placed(placement, self.draft_process)
+        with self.clock.stopped():  # a process that was lost is started anew
+            transport = Beside(process, recipe) if process else self._here(recipe)
+        return SsdDrafter(transport, self.clock)
 
-def _threshold(parts: Parts, threshold: float, cap: int, adaptive: bool) -> Drafter:
-    return parts.drafter((AdaptiveThreshold if adaptive else Threshold)(cap, threshold))
+    def _here(self, recipe: Recipe) -> Transport:
+        if self.lanes is None:
+            return InTurn(recipe.speculator(self.draft))
+        return Alongside(recipe.speculator(self.lanes.runner), self.lanes, recipe.sends_scores)
 
-
-def _disco(parts: Parts, rule: str, threshold: float, cap: int, classifier: str) -> Drafter:
-    chosen = parts.classifier(classifier)
-    return parts.drafter(stop_of(rule, cap, chosen, threshold or chosen.tuned(rule)))
-
-
-def _ssd(parts: Parts, placement: str, **settings: Any) -> Drafter:
-    return _speculating(parts, placement, Settings(**settings))
-
-
-def _ssd_disco(parts: Parts, cap: int, branches: int, classifier: str, placement: str) -> Drafter:
-    settings = Settings(lookahead=cap, branches=branches, backup="neural")
-    return _speculating(parts, placement, settings, parts.classifier(classifier))
-
-
-def _speculating(parts: Parts, placement: str, settings: Settings, classifier: Classifier | None = None) -> Drafter:
-    dice = parts.dice
-    recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, parts.end_tokens, classifier)
-    process = None if parts.lanes else placed(placement, parts.draft_process)
-    with parts.clock.stopped():  # a process that was lost is started anew
-        transport = Beside(process, recipe) if process else _here(parts, recipe)
-    return SsdDrafter(transport, parts.clock)
-
-
-def _here(parts: Parts, recipe: Recipe) -> Transport:
-    if parts.lanes is None:
-        return InTurn(recipe.speculator(parts.draft))
-    return Alongside(recipe.speculator(parts.lanes.runner), parts.lanes, recipe.sends_scores)
-
-
-# Peers have no builder: they bring a loop of their own (decoding.peers).
-BUILDERS: dict[str, Callable[..., Drafter]] = {
-    "autoregressive": lambda parts: NoDraft(),
-    "static": lambda parts, lookahead: parts.drafter(FixedLength(lookahead)),
-    "heuristic": lambda parts, initial: parts.drafter(Heuristic(initial)),
-    "threshold": _threshold,
-    "disco": _disco,
-    "ssd": _ssd,
-    "ssd-disco": _ssd_disco,
-    "oracle": lambda parts, cap: parts.drafter(Oracle(cap, parts.target, parts.dice, parts.clock)),
-}
+    def _stop(self, policy: Policy, classifier: Classifier | None) -> StopRule:
+        match policy.sees:
+            case "nothing":
+                return Driven(policy, self.words)
+            case "confidence":
+                return Reading(policy, self.words)
+            case "fate":
+                return Foreseeing(policy, self.words, self.target, self.dice, self.clock)
+            case _:
+                assert classifier, "a policy that sees estimates needs a classifier"
+                return estimating(policy, classifier, self.words)
 
 
 def build(choice: Choice, parts: Parts) -> Drafter:
     params: dict[str, Any] = dict(choice.params)
-    return BUILDERS[choice.strategy](parts, **params)
+    own = choice.spec.build
+    return own(parts, **params) if own else parts.drafter(choice.policy())

@@ -1,5 +1,5 @@
-"""What if: any lookahead or stop rule on texts that were recorded once, counted exactly. Standard library only; no
-model runs. `decoding.costs` prices the counts.
+"""Replay: any policy on texts that were recorded once, counted exactly. No model runs; `decoding.costs` prices the
+counts. Standard library only.
 
 A record knows, for every place of the target's text, whether the draft would have said the same. A round that starts
 at some place is then decided by one number: how many tokens the policy drafts there. Under greedy or shared dice the
@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from decoding.strategies.base import Policy
 
 
 @dataclass(frozen=True)
@@ -72,76 +74,68 @@ class Counts:
         self.parts.append(part)
 
 
-def replay(records: Iterable[Record], policy: Callable[[int], Policy]) -> Counts:
-    """Count every pass. `policy(i)` makes a fresh policy for record i, so that nothing is carried between prompts."""
+@dataclass(frozen=True)
+class Seen:
+    """What a policy may see of one text."""
+
+    row: Callable[[int], Sequence[float]] = lambda start: ()  # of a round's tokens, one by one, where it starts there
+    words: Callable[[int], str] = lambda start: ""  # the last words before that place
+    is_whole: bool = True  # False: a row ends where nobody drafted any further, and so does the draft
+
+
+NOTHING_SEEN = Seen()
+
+
+@dataclass
+class Draft:
+    """A round's draft as a policy learns of it."""
+
+    tokens: Sequence[int]
+    confidence: Sequence[float] = ()
+
+
+def replay(
+    records: Iterable[Record], policy: Callable[[], Policy], seen: Callable[[int], Seen] = lambda i: NOTHING_SEEN
+) -> Counts:
+    """Count every pass. Each record gets a policy of its own, so that nothing is carried between prompts; `seen(i)` is
+    what it may see of record i."""
     total = Counts()
     for index, record in enumerate(records):
-        total.add(_play(record, policy(index)))
+        total.add(_play(record, policy(), seen(index)))
     return total
 
 
-class Policy:
-    """How many tokens a round drafts. `after` is told how the round went."""
-
-    def length(self, start: int) -> int:
-        raise NotImplementedError
-
-    def after(self, drafted: int, accepted: int) -> None:
-        pass
-
-
-@dataclass
-class Static(Policy):
-    lookahead: int
-
-    def length(self, start: int) -> int:
-        return self.lookahead
-
-
-@dataclass
-class HeuristicPolicy(Policy):
-    lookahead: int
-
-    def length(self, start: int) -> int:
-        return self.lookahead
-
-    def after(self, drafted: int, accepted: int) -> None:
-        if drafted:
-            self.lookahead = self.lookahead + 2 if accepted == drafted else max(1, self.lookahead - 1)
-
-
-@dataclass
-class ByPlace(Policy):
-    """A policy that decides by where it stands: the table holds a draft length for every start."""
-
-    lengths: Sequence[int]
-
-    def length(self, start: int) -> int:
-        return self.lengths[start]
-
-
-@dataclass
-class OraclePolicy(Policy):
-    """Stops at the first token that will be refused."""
-
-    record: Record
-    cap: int
-
-    def length(self, start: int) -> int:
-        return min(self.cap, self.record.runs[start] + 1)
-
-
-def _play(record: Record, policy: Policy) -> Counts:
+def _play(record: Record, policy: Policy, seen: Seen) -> Counts:
     counts = Counts(tokens=len(record.runs))
     runs, limits, end = record.runs, record.limits, len(record.runs)
     at, behind = 0, False
     while at < end:
-        drafted = min(policy.length(at), limits[at])
+        policy.begin(lambda place=at: seen.words(place))  # type: ignore[misc]
+        row = _row(record, policy, seen, at)
+        drafted = _length(policy, row, limits[at], seen.is_whole)
         accepted = min(drafted, runs[at])
         counts.rounds[drafted] += 1
         counts.accepted += accepted
         counts.catch_ups += behind and drafted > 0
-        policy.after(drafted, accepted)
+        policy.judged(Draft(range(drafted), row[:drafted] if policy.sees == "confidence" else ()), accepted)
         behind = (accepted == drafted and drafted > 0) or (behind and drafted == 0)
         at += accepted + 1
     return counts
+
+
+def _row(record: Record, policy: Policy, seen: Seen, start: int) -> Sequence[float]:
+    """The policy is shown these numbers, one for each token that it drafts from there."""
+    if policy.sees == "fate":
+        return [*[1.0] * min(record.runs[start], policy.lookahead), 0.0]
+    return seen.row(start) if policy.sees != "nothing" else ()
+
+
+def _length(policy: Policy, row: Sequence[float], room: int, is_whole: bool) -> int:
+    """How many tokens the policy drafts."""
+    most = min(policy.lookahead, room)
+    if policy.sees == "nothing":
+        return most
+    for drafted, number in enumerate(row[:most], start=1):
+        if policy.stops(number):
+            return drafted
+    return most if is_whole else min(most, max(1, len(row)))

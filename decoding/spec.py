@@ -1,199 +1,23 @@
-"""The strategies and the sampling settings as data: what a form, the API and the command line offer and accept.
+"""A choice as data: a strategy with its parameters, and how tokens are sampled. Forms, REST and the command line read
+their input here.
 
-Standard library only, so the web process can read it. `decoding.registry` holds the builders, one per slug here.
+Standard library only, so the web process can use it. The strategies themselves are in `decoding/strategies`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from decoding.errors import BadSampling, BadStrategy, meant
-from decoding.params import Param, Value
-from decoding.ssd import fanout
+from decoding.params import Value
+from decoding.strategies import STRATEGIES
+from decoding.strategies.base import Policy, Strategy
 
-Role = Literal[
-    "baseline",  # what everything is compared with
-    "ranked",  # a way of decoding one could deploy
-    "bound",  # knows what it could not know in earnest: drawn, never ranked
-    "peer",  # somebody else's implementation, run beside ours
-]
 ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-
-
-@dataclass(frozen=True, slots=True)
-class StrategySpec:
-    slug: str
-    title: str
-    summary: str
-    role: Role
-    params: tuple[Param, ...] = ()  # the first may be given on the command line without its name
-    check: Callable[[Mapping[str, Value]], None] = lambda params: None  # what no parameter can know alone
-
-    def read(self, given: Mapping[str, object]) -> dict[str, Value]:
-        """All parameters with defaults filled in. An unknown name or a bad value raises BadStrategy."""
-        known = {param.name for param in self.params}
-        for name in given:
-            if name not in known:
-                offer = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
-                raise BadStrategy(f"{self.slug} has no parameter {name!r}; {offer}.{meant(name, known)}")
-        try:
-            params = {param.name: param.read(given.get(param.name, param.default)) for param in self.params}
-            self.check(params)
-            return params
-        except BadStrategy as error:
-            raise BadStrategy(f"{self.slug}: {error}.") from None
-
-
-_LOOKAHEAD = "how many tokens are drafted each round"
-_CAP = "the most tokens drafted in one round"
-_CLASSIFIER = Param("classifier", "text", "", "which classifier; none named takes the pair's own")
-_BRANCHES = Param("branches", "int", 12, "how many outcomes are prepared for each round", 1, 512)
-_PLACEMENT = Param(
-    "placement",
-    "choice",
-    "auto",
-    "where the draft works: beside the target on a core of its own, on another GPU than the target (two-gpus), on the "
-    "same GPU on a stream of its own (two-streams), or in turn with it; auto: beside where there are two cores",
-    choices=("auto", "beside", "in-turn", "two-gpus", "two-streams"),
-)
-
-
-def _check_fanout(params: Mapping[str, Value]) -> None:
-    name, lookahead, branches = str(params["fanout"]), params["lookahead"], params["branches"]
-    try:
-        fanout.read(name, int(lookahead), int(branches))
-    except ValueError as error:
-        raise BadStrategy(f"fanout is {name!r}, {error}") from None
-
-
-STRATEGIES: dict[str, StrategySpec] = {
-    spec.slug: spec
-    for spec in (
-        StrategySpec(
-            "autoregressive",
-            "Autoregressive",
-            "The target alone, one token a pass: the baseline.",
-            "baseline",
-        ),
-        StrategySpec(
-            "static",
-            "Static lookahead",
-            "The same number of drafted tokens every round.",
-            "ranked",
-            (Param("lookahead", "int", 4, _LOOKAHEAD, 1, 64),),
-        ),
-        StrategySpec(
-            "heuristic",
-            "Heuristic",
-            "The transformers rule: two more after a round that was accepted whole, otherwise one fewer.",
-            "ranked",
-            (Param("initial", "int", 5, "the lookahead of a sample's first round", 1, 64),),
-        ),
-        StrategySpec(
-            "threshold",
-            "Threshold",
-            "Drafting stops after a token that the draft itself held less likely than the threshold.",
-            "ranked",
-            (
-                Param("threshold", "float", 0.4, "stop below this probability", 0.0, 1.0),
-                Param("cap", "int", 20, _CAP, 1, 64),
-                Param("adaptive", "bool", False, "refit the threshold after every round from the ROC curve so far"),
-            ),
-        ),
-        StrategySpec(
-            "oracle",
-            "Oracle",
-            "A bound, not a strategy: stops after the first token that the target will refuse.",
-            "bound",
-            (Param("cap", "int", 32, _CAP, 1, 64),),
-        ),
-        StrategySpec(
-            "disco",
-            "DISCO",
-            "A trained classifier decides after each drafted token whether to draft another.",
-            "ranked",
-            (
-                Param(
-                    "rule",
-                    "choice",
-                    "priced",
-                    "priced: stop when one more token costs more time than it can bring; "
-                    "threshold: stop below a fixed estimate, as published",
-                    choices=("priced", "threshold"),
-                ),
-                Param("threshold", "float", 0.0, "where the rule stops; 0 takes the classifier's own", 0.0, 1.0),
-                Param("cap", "int", 20, _CAP, 1, 64),
-                _CLASSIFIER,
-            ),
-        ),
-        StrategySpec(
-            "ssd",
-            "SSD",
-            "While the target verifies, the draft prepares the next drafts for the outcomes that are likely.",
-            "ranked",
-            (
-                Param("lookahead", "int", 4, _LOOKAHEAD, 1, 64, short="k"),
-                Param(
-                    "fanout",
-                    "text",
-                    "geometric",
-                    "how branches are spread over the accepted counts: uniform, geometric, measured, or a list such as "
-                    "5/4/3 for k=2, branches=12; a second list for rounds after a miss: 5/4/3+8/4/0",
-                ),
-                _BRANCHES,
-                Param(
-                    "backup",
-                    "choice",
-                    "auto",
-                    "what drafts after a miss: the draft model, what followed the same words before, or random tokens; "
-                    "auto: the model or the n-gram, by what each brought in time so far",
-                    choices=("auto", "neural", "ngram", "random"),
-                ),
-                Param(
-                    "constant",
-                    "float",
-                    1.0,
-                    "Saguaro sampling: the draft holds back from what is cached by this factor, above 0; "
-                    "of effect under ratio dice only",
-                    1e-6,
-                    1.0,
-                    short="C",
-                ),
-                _PLACEMENT,
-            ),
-            _check_fanout,
-        ),
-        StrategySpec(
-            "ssd-disco",
-            "SSD with DISCO",
-            "SSD where the trained classifier says which outcomes are prepared, how deep, and how much is verified.",
-            "ranked",
-            (
-                Param("cap", "int", 8, _CAP, 1, 64),
-                _BRANCHES,
-                _CLASSIFIER,
-                _PLACEMENT,
-            ),
-        ),
-        StrategySpec(
-            "assisted",
-            "Assisted (transformers)",
-            "generate(assistant_model=…) of the transformers library on the same weights.",
-            "peer",
-            (
-                Param("lookahead", "int", 20, "num_assistant_tokens", 1, 64),
-                Param("threshold", "float", 0.4, "assistant_confidence_threshold; 0 switches it off", 0.0, 1.0),
-                Param(
-                    "schedule", "choice", "constant", "num_assistant_tokens_schedule", choices=("constant", "heuristic")
-                ),
-            ),
-        ),
-    )
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +28,13 @@ class Choice:
     params: Mapping[str, Value] = field(default_factory=dict)
 
     @property
-    def spec(self) -> StrategySpec:
+    def spec(self) -> Strategy:
         return STRATEGIES[self.strategy]
+
+    def policy(self) -> Policy:
+        """A fresh policy, for one text."""
+        assert self.spec.policy, f"{self.strategy} has no policy"
+        return self.spec.policy(**self.params)
 
     @property
     def label(self) -> str:

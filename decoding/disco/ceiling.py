@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from decoding.costs import Costs
 from decoding.disco.classifier import Classifier
 from decoding.oracle import lookaheads
-from decoding.planning import CAP, Study, price_of_a_token
+from decoding.planning import BASELINE, CAP, Study, price_of_a_token, static
 from decoding.replay import Counts
+from decoding.spec import choose
+from decoding.strategies.base import Sight
+from decoding.strategies.disco import Priced
 
 DRAFT_SHARES = (0.02, 0.05, 0.10, 0.15, 0.20, 0.30)  # a drafted token, in verifications of one row
-HEURISTIC = 5
+HEURISTIC = choose("heuristic", {"initial": 5})
+ORACLE = choose("oracle", {"cap": CAP})
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ def thirds(test: Study) -> list[Study]:
     order = sorted(range(len(test.records)), key=lambda i: statistics.pstdev(lookaheads(test.records[i])))
     cuts = [round(len(order) * third / 3) for third in range(4)]
     parts = [[test.recordings[i] for i in order[low:high]] for low, high in itertools.pairwise(cuts)]
-    return [Study(part) for part in parts if part]
+    return [Study(part, test.words) for part in parts if part]
 
 
 def _spread(study: Study) -> tuple[float, float]:
@@ -98,19 +102,19 @@ def _spread(study: Study) -> tuple[float, float]:
 
 def _standings(validation: Study, test: Study, classifier: Classifier) -> Callable[[str, Costs], Standing]:
     """What does not depend on prices is replayed once."""
-    chosen_among = {n: validation.static(n) for n in range(1, CAP + 1)}
-    static = {n: test.static(n) for n in chosen_among}
-    baseline, heuristic, oracle = test.static(0), test.heuristic(HEURISTIC), test.oracle(CAP)
-    said = test.estimates(classifier)
+    chosen_among = {n: validation.play(static(n)) for n in range(1, CAP + 1)}
+    statics = {n: test.play(static(n)) for n in chosen_among}
+    baseline, heuristic, oracle = map(test.play, (BASELINE, HEURISTIC, ORACLE))
+    estimates = test.estimates(classifier)
 
     def stand(name: str, costs: Costs) -> Standing:
         lookahead = max(chosen_among, key=lambda n: costs.tokens_per_s(chosen_among[n]))
         price = price_of_a_token(validation, costs, classifier)
 
-        def speedup(counts: Counts, decides: bool = False) -> float:
-            return costs.speedup(counts, baseline, decides=decides)
+        def speedup(counts: Counts, sees: Sight = "nothing") -> float:
+            return costs.speedup(counts, baseline, sees)
 
-        disco = speedup(test.priced(said, price, CAP), decides=True)
-        return Standing(name, lookahead, speedup(static[lookahead]), speedup(heuristic), disco, speedup(oracle))
+        disco = speedup(test.count(lambda: Priced(price, CAP), estimates), "estimate")
+        return Standing(name, lookahead, speedup(statics[lookahead]), speedup(heuristic), disco, speedup(oracle))
 
     return stand

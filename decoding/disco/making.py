@@ -26,7 +26,8 @@ from decoding.errors import BadPrompts
 from decoding.loop import never
 from decoding.planning import Study
 from decoding.prompts import Prompt
-from decoding.spec import Sampling
+from decoding.spec import Sampling, choose
+from decoding.strategies.disco import Priced
 from decoding.summary import DEFINITIONS_VERSION
 
 # What the pair calls those in the making. One that hears echoes knows more and takes longer to say so, which is worth
@@ -183,8 +184,8 @@ def fastest(study: Study, candidates: Sequence[tuple[Classifier, Costs]]) -> tup
     def speed(candidate: tuple[Classifier, Costs]) -> float:
         classifier, costs = candidate
         price = planning.price_of_a_token(study, costs, classifier)
-        counts = study.priced(study.estimates(classifier), price, planning.CAP)
-        return costs.tokens_per_s(counts, decides=True)
+        counts = study.count(lambda: Priced(price, planning.CAP), study.estimates(classifier))
+        return costs.tokens_per_s(counts, "estimate")
 
     return max(candidates, key=speed)
 
@@ -243,14 +244,11 @@ def _ablations(labelled: Sequence[Labelled], told: Told) -> dict[str, Any]:
 def _predicted(study: Study, costs: Costs, classifier: Classifier, thresholds: dict[str, float]) -> dict[str, float]:
     """Speed-ups over autoregressive at settings that were tuned on other prompts; the best static lookahead is the best
     on these."""
-    baseline, said = study.static(0), study.estimates(classifier)
-    statics = [study.static(n) for n in range(1, planning.CAP + 1)]
-    by_word = study.classified(said, thresholds["threshold"], planning.CAP)
-    by_price = study.priced(said, thresholds["priced"], planning.CAP)
+    baseline, play = study.play(planning.BASELINE), study.play
+    by_rule = planning.tuned(study, study.estimates(classifier), thresholds)
     return {
-        "best static": max(costs.speedup(counts, baseline) for counts in statics),
-        "heuristic": costs.speedup(study.heuristic(5), baseline),
-        "oracle": costs.speedup(study.oracle(planning.CAP), baseline),
-        "disco:threshold": costs.speedup(by_word, baseline, decides=True),
-        "disco:priced": costs.speedup(by_price, baseline, decides=True),
+        "best static": max(costs.speedup(play(choice), baseline) for choice in planning.STATICS),
+        "heuristic": costs.speedup(play(choose("heuristic", {"initial": 5})), baseline),
+        "oracle": costs.speedup(play(choose("oracle", {"cap": planning.CAP})), baseline),
+        **{f"disco:{rule}": costs.speedup(counts, baseline, "estimate") for rule, counts in by_rule.items()},
     }

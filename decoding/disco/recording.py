@@ -29,6 +29,8 @@ class Recording:
     """One prompt: N tokens of the target's text."""
 
     prompt: str
+    tokens: Sequence[int]  # the prompt's and the text's
+    prompt_tokens: int  # how many of them are the prompt's
     matches: Tensor  # bool [N]
     accepted: Tensor  # [N], the chance that each was accepted: 1 or 0 where the dice fix the text
     static: Tensor  # [N, STATIC], of the draft's own token at each place
@@ -76,7 +78,18 @@ def record(
     static = features.describe(scores, preferences, said, echoes)
     tails[..., -LONGEST:] = tail_echoes.view(*tails.shape[:2], LONGEST)
     ended = text[-1] in end_tokens
-    return Recording(prompt, matches.cpu(), accepted.cpu(), static.cpu(), tails, room, max_new_tokens, ended)
+    return Recording(
+        prompt,
+        [*tokens, *text],
+        len(tokens),
+        matches.cpu(),
+        accepted.cpu(),
+        static.cpu(),
+        tails,
+        room,
+        max_new_tokens,
+        ended,
+    )
 
 
 def _chances(

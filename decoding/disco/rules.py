@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
@@ -44,25 +42,3 @@ def estimates(classifier: Classifier, rounds: Tensor) -> Tensor:
     position = torch.arange(1.0, cap + 1).expand(count, -1)
     table = features.in_round(rounds.flatten(0, 1), previous.flatten(), position.flatten())
     return classifier(table).view(count, cap)
-
-
-def threshold_lengths(said: Tensor, threshold: float) -> Sequence[int]:
-    """How many tokens the published rule drafts from each place, given the classifier's estimates [N, cap]."""
-    return _first(said < threshold)
-
-
-def priced_lengths(said: Tensor, threshold: float) -> Sequence[int]:
-    """How many tokens the priced rule does."""
-    return _first(said.cumprod(-1) < threshold)
-
-
-def confidence_lengths(rounds: Tensor, threshold: float) -> Sequence[int]:
-    """How many tokens the plain threshold on the draft's own confidence drafts from each place."""
-    return _first(features.own(rounds) < threshold)
-
-
-def _first(stops: Tensor) -> Sequence[int]:
-    cap = stops.shape[1]
-    where = torch.where(stops, torch.arange(1, cap + 1), cap).amin(-1)
-    lengths: list[int] = where.tolist()
-    return lengths

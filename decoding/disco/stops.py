@@ -1,74 +1,63 @@
-"""Stop rules that ask the classifier for its word on each token that was just drafted. It is asked between two passes
-of a model that leave nothing of this in the caches: each call and each object that is not needed counts."""
+"""A classifier beside the draft: it estimates after each drafted token whether the target will accept it, and a policy
+decides. It is asked between two passes of a model that leave nothing of this in the caches: each call counts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import exp
 
-from decoding.choosing import Look
 from decoding.disco import features
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.disco.features import glance
-from decoding.drafting import Draft, DraftStep
-from decoding.verify import Verdict
+from decoding.drafting import DraftStep
+from decoding.stopping import Driven, Words
+from decoding.strategies.base import Policy
 
 
-@dataclass
-class ClassifierStop:
-    """As published: stop after a token that the classifier gives less than the threshold.
+class Estimating(Driven):
+    """Shows a policy the classifier's estimate of each token."""
 
-    Or by price (`by_price`): go on while one more token is worth the time that it takes. What it brings is the chance
-    that all of the draft so far is accepted, times the chance that a token is whose predecessors were; the threshold is
-    the first of these at which the two come out even. That is the best stopping time wherever the words for the tokens
-    to come do not depend on those so far: the chance that all is accepted only falls, so what is not worth its time now
-    will not be later (docs/decisions/0010)."""
-
-    lookahead: int
-    classifier: Classifier
-    threshold: float
-    by_price: bool
     reads = True
-    estimates: Sequence[float] = ()
 
-    def __post_init__(self) -> None:
-        self._begin()
+    def __init__(self, policy: Policy, classifier: Classifier, words: Words) -> None:
+        super().__init__(policy, words)
+        self.classifier = classifier
+        self.estimates = self._made = list[float]()
 
-    def should_stop(self, step: DraftStep) -> bool:
-        raise NotImplementedError
+    def begin(self, text: Sequence[int]) -> None:
+        super().begin(text)
+        self.estimates = self._made = []
 
-    def observe(self, draft: Draft, verdict: Verdict) -> None:
-        self._begin()
-
-    @property
-    def look(self) -> Look | None:
-        return None
-
-    def _begin(self) -> None:
-        """A round."""
-        self.estimates = self._said = list[float]()
-        self._survival = 1.0  # that all of the draft is accepted; by the published rule, that its last token is
-
-    def _weigh(self, accepted: float) -> bool:
-        """Whether to stop at the classifier's word for the next token."""
-        self._said.append(accepted)
-        self._survival = accepted * self._survival if self.by_price else accepted
-        return self._survival < self.threshold
+    def _weigh(self, estimate: float) -> bool:
+        self._made.append(estimate)
+        return self.policy.stops(estimate)
 
 
-class GlanceStop(ClassifierStop):
-    """Of a classifier that looks at nothing but features.GLANCE."""
+class Unrolled(Estimating):
+    """For a classifier that looks at these features and the position alone."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._units = _units(self.classifier, ("margin", "score"), self.lookahead)
-        self._bias = float(self.classifier.out_bias)
+    features: tuple[str, ...]
 
-    @property
-    def look(self) -> Look:
-        return self.classifier.glance
+    def __init__(self, policy: Policy, classifier: Classifier, words: Words) -> None:
+        super().__init__(policy, classifier, words)
+        self._units: list[list[tuple[float, ...]]] = []
+        self._bias = float(classifier.out_bias)
+
+    def begin(self, text: Sequence[int]) -> None:
+        super().begin(text)
+        if self.lookahead > len(self._units):
+            self._units = _units(self.classifier, self.features, self.lookahead)
+
+
+class Glance(Unrolled):
+    """For a classifier that looks at nothing but features.GLANCE."""
+
+    features = ("margin", "score")
+
+    def __init__(self, policy: Policy, classifier: Classifier, words: Words) -> None:
+        super().__init__(policy, classifier, words)
+        self.look = classifier.glance
 
     def should_stop(self, step: DraftStep) -> bool:
         if step.seen:
@@ -82,13 +71,13 @@ class GlanceStop(ClassifierStop):
         return self._weigh(1.0 / (1.0 + exp(-logit)) if logit > -700.0 else 0.0)
 
 
-class EarStop(ClassifierStop):
-    """Of one that looks at features.QUICK: also at what the text has said before."""
+class Quick(Unrolled):
+    """For one that looks at features.QUICK: also at what the text has said before."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._units = _units(self.classifier, ("margin", "score", "echo_1", "echo_2", "echo_3"), self.lookahead)
-        self._bias = float(self.classifier.out_bias)
+    features = ("margin", "score", "echo_1", "echo_2", "echo_3")
+
+    def __init__(self, policy: Policy, classifier: Classifier, words: Words) -> None:
+        super().__init__(policy, classifier, words)
         self._echoes = Echoes()
 
     def should_stop(self, step: DraftStep) -> bool:
@@ -107,13 +96,13 @@ class EarStop(ClassifierStop):
         return self._weigh(1.0 / (1.0 + exp(-logit)) if logit > -700.0 else 0.0)
 
 
-class StareStop(ClassifierStop):
-    """Of one that looks at whatever there is."""
+class Full(Estimating):
+    """For one that looks at every feature."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, policy: Policy, classifier: Classifier, words: Words) -> None:
+        super().__init__(policy, classifier, words)
         self._echoes = Echoes()
-        self._previous = 1.0  # the draft's probability of the token before, where one is
+        self._previous = 1.0  # the draft's probability of the token before, where there is one
 
     def should_stop(self, step: DraftStep) -> bool:
         if not step.ahead:
@@ -122,14 +111,14 @@ class StareStop(ClassifierStop):
         echoes = self._echoes.of(step.token)
         self._echoes.take(step.token)
         static = features.describe_one(step.scores, step.preferences, step.token, echoes)
-        accepted = self.classifier.one([*static, self._previous, (len(step.ahead) + 1) / features.POSITION_SCALE])
+        estimate = self.classifier.one([*static, self._previous, (len(step.ahead) + 1) / features.POSITION_SCALE])
         self._previous = static[features.OWN]
-        return self._weigh(accepted)
+        return self._weigh(estimate)
 
 
 def _units(classifier: Classifier, names: Sequence[str], longest: int) -> list[list[tuple[float, ...]]]:
-    """By position, up to the `longest` draft: of each hidden unit the weights of these features, its bias, to which the
-    position has been added beforehand, and its say."""
+    """For each position up to the `longest` draft, the hidden units: the weights of these features, the bias with the
+    position added beforehand, and the unit's weight in the output."""
     weights, says = classifier.hidden.double(), classifier.out[0].tolist()
     of_features = [weights[:, features.NAMES.index(name)].tolist() for name in names]
     of_position = weights[:, features.NAMES.index("position")]
@@ -140,7 +129,7 @@ def _units(classifier: Classifier, names: Sequence[str], longest: int) -> list[l
     return units
 
 
-def stop_of(rule: str, lookahead: int, classifier: Classifier, threshold: float) -> ClassifierStop:
-    """`rule` as in decoding.spec: threshold or priced."""
-    kind = GlanceStop if classifier.glances else EarStop if classifier.quick else StareStop
-    return kind(lookahead, classifier, threshold, by_price=rule == "priced")
+def estimating(policy: Policy, classifier: Classifier, words: Words) -> Estimating:
+    """The cheapest way to ask this classifier."""
+    kind = Glance if classifier.glances else Quick if classifier.quick else Full
+    return kind(policy, classifier, words)

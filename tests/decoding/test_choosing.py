@@ -11,21 +11,19 @@ import torch
 from decoding.choosing import Choosing, Choosings, Look
 from decoding.dice import Shared, dice_for
 from decoding.disco import features
-from decoding.disco.stops import stop_of
 from decoding.drafting import StopRule
 from decoding.events import Drafted, Recorder
 from decoding.registry import Parts
 from decoding.spec import Choice, Sampling, choose
-from decoding.stopping import AdaptiveThreshold
 from tests.decoding import models
-from tests.decoding.worlds import World, looking_at, some_classifier
+from tests.decoding.worlds import World, looking_at, some_classifier, stop_of
 
 PROMPT = [3, 1]
 RULES: dict[str, Choice | Callable[[Parts], StopRule]] = {
     "static": choose("static", {"lookahead": 6}),
     "heuristic": choose("heuristic", {"initial": 2}),
     "threshold": choose("threshold", {"threshold": 0.35, "cap": 8}),
-    "threshold that moves": lambda parts: AdaptiveThreshold(8, 0.35),
+    "threshold that moves": choose("threshold", {"threshold": 0.35, "cap": 8, "adaptive": True}),
     "oracle": choose("oracle", {"cap": 8}),
     "disco by echoes": lambda parts: stop_of("priced", 8, some_classifier(), 0.3),
     "disco at a glance": lambda parts: stop_of("priced", 8, looking_at(features.GLANCE), 0.3),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -24,6 +25,7 @@ from decoding.planning import CAP, best, predict, price_of_a_token, study
 from decoding.probing import probe
 from decoding.prompts import Prompt
 from decoding.spec import Sampling, choose
+from decoding.strategies.disco import Priced
 from tests.decoding.test_comparison import LETTERS, pair
 
 SHARED = Sampling(temperature=1.0, max_new_tokens=30)
@@ -87,7 +89,7 @@ def test_predictions_count_what_a_live_run_does(made) -> None:  # type: ignore[n
     ready, _, _ = made
     recorded = study(ready, ALL[-5:], SHARED, tails=True)
     live = [s for group in Comparison(ready, ALL[-5:], [choose("threshold")], SHARED).run() for s in group]
-    counts = recorded.confidence(0.4, CAP)
+    counts = recorded.play(choose("threshold"))
     assert counts.target_passes == sum(s.num_target_passes for s in live)
     assert counts.draft_passes == sum(s.num_draft_passes for s in live)
     assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
@@ -109,9 +111,12 @@ def test_the_price_of_a_token_needs_no_search(made) -> None:  # type: ignore[no-
     said = recorded.estimates(classifier)
     for draft in (0.05, 0.15, 0.3):
         costs = Costs((0.0, *(1.0 + 0.05 * rows for rows in range(CAP + 1))), draft, 0.0, 0.0, 0.0)
-        speeds = [costs.tokens_per_s(recorded.priced(said, step / 50, CAP), decides=True) for step in range(1, 50)]
+
+        def speed(price: float) -> float:
+            return costs.tokens_per_s(recorded.count(partial(Priced, price, CAP), said), "estimate")  # noqa: B023
+
         price = price_of_a_token(recorded, costs, classifier)
-        assert costs.tokens_per_s(recorded.priced(said, price, CAP), decides=True) > 0.975 * max(speeds)
+        assert speed(price) > 0.975 * max(speed(step / 50) for step in range(1, 50))
 
 
 def test_the_classifier_is_kept_whose_words_are_worth_their_time(made) -> None:  # type: ignore[no-untyped-def]
@@ -163,8 +168,8 @@ def test_a_pair_without_a_classifier_says_so() -> None:
 
 def test_where_no_token_follows_another_drafts_stop_after_the_first() -> None:
     costs = Costs((0.0, 1.0, 1.1), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0)
-    said = torch.full((3, CAP), 0.99)
-    assert rules.priced_lengths(said, rules.price(costs, tokens_per_s=1.0, follows=0.0)) == [1, 1, 1]
+    policy = Priced(rules.price(costs, tokens_per_s=1.0, follows=0.0), CAP)
+    assert policy.stops(0.99)
 
 
 def test_what_is_printed_for_transformers_is_what_an_assistant_is_set_by() -> None:

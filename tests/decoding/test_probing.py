@@ -7,13 +7,12 @@ import dataclasses
 import pytest
 
 from decoding import probing
-from decoding.disco.stops import stop_of
 from decoding.events import Drafted
 from decoding.probing import Answers, EveryLength, Timed
 from decoding.prompts import Prompt
 from decoding.spec import Sampling
 from tests.decoding.test_comparison import pair
-from tests.decoding.worlds import World, some_classifier
+from tests.decoding.worlds import World, some_classifier, stop_of
 
 
 def test_every_number_of_rows_from_1_to_24_is_timed() -> None:

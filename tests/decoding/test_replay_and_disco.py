@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -14,22 +15,17 @@ from decoding.disco import features, metrics, training
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording, record
-from decoding.disco.rules import (
-    confidence_lengths,
-    estimates,
-    priced_lengths,
-    rounds_from_everywhere,
-    threshold_lengths,
-)
-from decoding.disco.stops import stop_of
 from decoding.drafting import Draft, DraftStep, StopRule
 from decoding.errors import BadStrategy
 from decoding.events import Drafted, Event, Finished, Started, Verified
+from decoding.planning import Study
 from decoding.registry import Parts
-from decoding.replay import ByPlace, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
-from decoding.spec import Choice, Sampling, choose
+from decoding.replay import Record, replay
+from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.strategies.disco import RULES
+from decoding.strategies.static import SameLength
 from decoding.verify import Verdict
-from tests.decoding.worlds import World, looking_at, some_classifier
+from tests.decoding.worlds import World, looking_at, some_classifier, stop_of
 
 CAP = 8
 NEW = 40
@@ -59,48 +55,45 @@ def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -
 
 
 PRICE = 0.3
-LIVE_AND_REPLAYED: dict[str, tuple[Choice | Callable[[Parts], StopRule], Callable[[Recording], Policy]]] = {
-    "static": (choose("static", {"lookahead": 5}), lambda r: Static(5)),
-    "autoregressive": (choose("autoregressive"), lambda r: Static(0)),
-    "heuristic": (choose("heuristic", {"initial": 3}), lambda r: HeuristicPolicy(3)),
-    "oracle": (choose("oracle", {"cap": CAP}), lambda r: OraclePolicy(r.record, CAP)),
-    "threshold": (
-        choose("threshold", {"threshold": 0.35, "cap": CAP}),
-        lambda r: ByPlace(confidence_lengths(rounds_from_everywhere(r, CAP), 0.35)),
-    ),
-    "classifier": (
-        lambda parts: stop_of("threshold", CAP, some_classifier(), 0.5),
-        lambda r: ByPlace(threshold_lengths(estimates(some_classifier(), rounds_from_everywhere(r, CAP)), 0.5)),
-    ),
-    "quick": (
-        lambda parts: stop_of("threshold", CAP, looking_at(features.QUICK), 0.5),
-        lambda r: ByPlace(
-            threshold_lengths(estimates(looking_at(features.QUICK), rounds_from_everywhere(r, CAP)), 0.5)
-        ),
-    ),
-    "at a glance": (
-        lambda parts: stop_of("priced", CAP, looking_at(features.GLANCE), PRICE),
-        lambda r: ByPlace(
-            priced_lengths(estimates(looking_at(features.GLANCE), rounds_from_everywhere(r, CAP)), PRICE)
-        ),
-    ),
-    "priced": (
-        lambda parts: stop_of("priced", CAP, some_classifier(), PRICE),
-        lambda r: ByPlace(priced_lengths(estimates(some_classifier(), rounds_from_everywhere(r, CAP)), PRICE)),
-    ),
+PLAIN = parse_choices(
+    "static:5,autoregressive,heuristic:3,oracle:8,threshold:0.35,cap=8,threshold:0.35,cap=8,adaptive=true"
+)
+QUICK, GLANCE = looking_at(features.QUICK), looking_at(features.GLANCE)
+CLASSIFIED: dict[str, tuple[str, float, Classifier]] = {
+    "classifier": ("threshold", 0.5, some_classifier()),
+    "quick": ("threshold", 0.5, QUICK),
+    "at a glance": ("priced", PRICE, GLANCE),
+    "priced": ("priced", PRICE, some_classifier()),
 }
 
 
-@pytest.mark.parametrize("name", LIVE_AND_REPLAYED)
+def ruled(name: str) -> Callable[[Parts], StopRule]:
+    rule, threshold, classifier = CLASSIFIED[name]
+    return lambda parts: stop_of(rule, CAP, classifier, threshold)
+
+
+@pytest.mark.parametrize("choice", PLAIN, ids=lambda choice: choice.label)
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
 @pytest.mark.parametrize("ends", [(), (5, 9)], ids=["without-end", "with-end"])
-def test_a_replay_counts_exactly_what_a_live_run_does(name: str, sampling: Sampling, ends: Sequence[int]) -> None:
-    choice, policy = LIVE_AND_REPLAYED[name]
+def test_a_replay_counts_exactly_what_a_live_run_does(choice: Choice, sampling: Sampling, ends: Sequence[int]) -> None:
     for seed in range(6):
         made = world(seed, ends)
-        recording = recorded(made, sampling, seed)
+        study = Study([recorded(made, sampling, seed)])
         _, live = made.run(choice, [3, 1], sampling, seed)
-        assert replay([recording.record], lambda i, r=recording: policy(r)) == counted(live.events)  # type: ignore[misc]
+        assert study.play(choice) == counted(live.events)
+
+
+@pytest.mark.parametrize("name", CLASSIFIED)
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
+@pytest.mark.parametrize("ends", [(), (5, 9)], ids=["without-end", "with-end"])
+def test_so_it_does_where_a_classifier_decides(name: str, sampling: Sampling, ends: Sequence[int]) -> None:
+    rule, threshold, classifier = CLASSIFIED[name]
+    for seed in range(6):
+        made = world(seed, ends)
+        study = Study([recorded(made, sampling, seed)])
+        _, live = made.run(ruled(name), [3, 1], sampling, seed)
+        counts = study.count(partial(RULES[rule], threshold, CAP), study.estimates(classifier))
+        assert counts == counted(live.events)
 
 
 def test_a_text_longer_than_what_was_asked_for_is_no_record() -> None:
@@ -110,16 +103,14 @@ def test_a_text_longer_than_what_was_asked_for_is_no_record() -> None:
 
 def test_a_room_that_the_text_left_is_known_to_the_replay() -> None:
     """A text that its end token cut short still had room: its last draft was as long as ever."""
-    assert replay([Record.of([True, False, False], 10)], lambda i: Static(4)).rounds == {4: 2}
-    assert replay([Record.of([True, False, False])], lambda i: Static(4)).rounds == {2: 1, 0: 1}
+    assert replay([Record.of([True, False, False], 10)], partial(SameLength, 4)).rounds == {4: 2}
+    assert replay([Record.of([True, False, False])], partial(SameLength, 4)).rounds == {2: 1, 0: 1}
 
 
-class Watching:
+class Watching(StopRule):
     """A static lookahead that keeps what a classifier would be shown, with what became of it."""
 
     reads = True
-    look = None
-    estimates: Sequence[float] = ()
 
     def __init__(self, lookahead: int) -> None:
         self.lookahead = lookahead
@@ -213,12 +204,11 @@ def test_the_classifiers_word_is_in_the_trace() -> None:
             assert draft.estimate[-1] < 0.5 <= min(draft.estimate[:-1], default=1.0)
 
 
-@pytest.mark.parametrize("name", ["classifier", "quick", "at a glance", "priced"])
+@pytest.mark.parametrize("name", CLASSIFIED)
 def test_the_words_in_a_trace_are_of_the_drafts_own_tokens(name: str) -> None:
     """An end token ends its draft unasked, a round's first one too: the words of the round before are not its own."""
-    choice, _ = LIVE_AND_REPLAYED[name]
     for seed in range(6):
-        _, live = world(seed, ends=[5, 9]).run(choice, [3, 1], SAMPLINGS[1], seed)
+        _, live = world(seed, ends=[5, 9]).run(ruled(name), [3, 1], SAMPLINGS[1], seed)
         for draft in live.events:
             if isinstance(draft, Drafted):
                 assert len(draft.estimate) == len(draft.tokens) - (draft.stop == "eos")
@@ -278,6 +268,7 @@ def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dic
 
 
 def words(stop: StopRule, steps: Sequence[DraftStep]) -> torch.Tensor:
+    stop.begin([])
     for step in steps:
         stop.should_stop(step)
     return torch.tensor(stop.estimates[-len(steps) :])
@@ -429,7 +420,7 @@ def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
     assert round(costs.catch_up * 1e6) == 30 and round(costs.round * 1e6) == 7
     live = traces[3]
     spent = next(e.end_ns for e in reversed(live) if isinstance(e, Verified)) * 1e-9
-    priced = costs.seconds(replay([recorded(made, sampling).record], lambda i: Static(4)))
+    priced = costs.seconds(replay([recorded(made, sampling).record], partial(SameLength, 4)))
     assert priced == pytest.approx(spent, rel=1e-6)
 
 
@@ -444,10 +435,10 @@ def test_the_rest_of_a_round_costs_more_where_there_is_a_draft_to_tell_of() -> N
 
 def test_the_drafts_own_probability_is_looked_at_for_a_price() -> None:
     costs = Costs((0.0, *[1.0] * 6), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0, decision=0.03, reading=0.02)
-    counts = replay([Record.of([True, False, True])], lambda i: Static(2))
+    counts = replay([Record.of([True, False, True])], partial(SameLength, 2))
     least = costs.seconds(counts)
-    assert costs.seconds(counts, reads=True) - least == pytest.approx(0.02 * counts.draft_passes)
-    assert costs.seconds(counts, decides=True) - least == pytest.approx(0.03 * counts.draft_passes)
+    assert costs.seconds(counts, "confidence") - least == pytest.approx(0.02 * counts.draft_passes)
+    assert costs.seconds(counts, "estimate") - least == pytest.approx(0.03 * counts.draft_passes)
 
 
 def test_what_comes_now_and_then_is_spread_over_the_tokens() -> None:
@@ -471,9 +462,10 @@ def test_a_decision_costs_what_a_draft_of_as_many_tokens_takes_longer() -> None:
 def test_a_speed_up_is_the_median_over_samples() -> None:
     records = [Record.of(matches) for matches in ([True] * 9, [False] * 9, [True, False, True] * 3)]
     costs = Costs((0.0, *[1.0] * 12), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0)
-    baseline, drafted = replay(records, lambda i: Static(0)), replay(records, lambda i: Static(2))
+    baseline, drafted = replay(records, partial(SameLength, 0)), replay(records, partial(SameLength, 2))
     alone = [
-        costs.seconds(replay([record], lambda i: Static(0))) / costs.seconds(replay([record], lambda i: Static(2)))
+        costs.seconds(replay([record], partial(SameLength, 0)))
+        / costs.seconds(replay([record], partial(SameLength, 2)))
         for record in records
     ]
     assert costs.speedup(drafted, baseline) == sorted(alone)[1]

@@ -17,7 +17,8 @@ from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculating import Speculator
-from decoding.stopping import FixedLength
+from decoding.stopping import Driven, no_words
+from decoding.strategies.static import SameLength
 from decoding.table_runner import TableRunner
 from tests.decoding.worlds import World, state_of, tables
 
@@ -115,7 +116,8 @@ def test_whatever_is_prepared_the_draft_says_what_it_would_say_alone(text: str) 
         for draft in drafts_of(recorder.events):
             dice, before = dice_for(sampling, 12, seed), written[: draft.position]
             dice.commit(before)
-            alone = ModelDrafter(world.draft, FixedLength(len(draft.tokens)), dice).propose(before, len(draft.tokens))
+            rule = Driven(SameLength(len(draft.tokens)), no_words)
+            alone = ModelDrafter(world.draft, rule, dice).propose(before, len(draft.tokens))
             assert alone.tokens == draft.tokens
 
 

@@ -1,30 +1,28 @@
 import torch
 
-from decoding.drafting import Draft
 from decoding.ending import Ending
-from decoding.stopping import AdaptiveThreshold, Heuristic, cheapest_threshold
-from decoding.verify import Verdict
+from decoding.replay import Draft
+from decoding.strategies.heuristic import TwoMoreOrOneFewer
+from decoding.strategies.threshold import Adaptive, cheapest_threshold
 
 
 def draft(confidences: list[float]) -> Draft:
-    made = Draft(tuple(range(len(confidences))), torch.empty(0), len(confidences), "limit", "fresh", len(confidences))
-    made.__dict__["confidence"] = tuple(confidences)  # what the cached property would hold
-    return made
+    return Draft(range(len(confidences)), confidences)
 
 
 def test_the_heuristic_adds_two_after_full_acceptance_and_takes_one_otherwise() -> None:
-    rule = Heuristic(2)
+    policy = TwoMoreOrOneFewer(2)
     lookaheads = []
-    for accepted, outcome in [(2, "bonus"), (1, "correction"), (0, "correction"), (0, "correction"), (0, "correction")]:
-        rule.observe(draft([0.5] * rule.lookahead), Verdict(accepted, 7, outcome))  # type: ignore[arg-type]
-        lookaheads.append(rule.lookahead)
+    for accepted in (2, 1, 0, 0, 0):
+        policy.judged(draft([0.5] * policy.lookahead), accepted)
+        lookaheads.append(policy.lookahead)
     assert lookaheads == [4, 3, 2, 1, 1]
 
 
 def test_a_round_without_a_draft_teaches_the_heuristic_nothing() -> None:
-    rule = Heuristic(3)
-    rule.observe(draft([]), Verdict(0, 7, "bonus"))
-    assert rule.lookahead == 3
+    policy = TwoMoreOrOneFewer(3)
+    policy.judged(draft([]), 0)
+    assert policy.lookahead == 3
 
 
 def roc_choice(judged: list[tuple[float, bool]]) -> float:
@@ -50,19 +48,18 @@ def test_one_class_alone_moves_no_threshold() -> None:
 
 
 def test_the_adapted_threshold_governs_the_very_next_round() -> None:
-    rule = AdaptiveThreshold(20, 0.4)
-    rule.observe(draft([0.9, 0.8, 0.7, 0.6, 0.2]), Verdict(3, 1, "correction"))
-    assert rule.threshold == 0.4  # four tokens judged: too few
-    rule.observe(draft([0.9, 0.8, 0.5]), Verdict(2, 1, "correction"))
-    assert rule.threshold == 0.7
+    policy = Adaptive(0.4, 20)
+    policy.judged(draft([0.9, 0.8, 0.7, 0.6, 0.2]), 3)
+    assert policy.threshold == 0.4  # four tokens judged: too few
+    policy.judged(draft([0.9, 0.8, 0.5]), 2)
+    assert policy.threshold == 0.7
 
 
 def test_tokens_after_the_first_refusal_teach_nothing() -> None:
-    one, other = AdaptiveThreshold(20, 0.4), AdaptiveThreshold(20, 0.4)
-    verdict = Verdict(5, 1, "correction")
-    one.observe(draft([0.9, 0.8, 0.7, 0.9, 0.8, 0.3]), verdict)
-    other.observe(draft([0.9, 0.8, 0.7, 0.9, 0.8, 0.3, 0.99, 0.01]), verdict)
-    assert one == other
+    one, other = Adaptive(0.4, 20), Adaptive(0.4, 20)
+    one.judged(draft([0.9, 0.8, 0.7, 0.9, 0.8, 0.3]), 5)
+    other.judged(draft([0.9, 0.8, 0.7, 0.9, 0.8, 0.3, 0.99, 0.01]), 5)
+    assert one.threshold == other.threshold != 0.4
 
 
 def spell(tokens: list[int]) -> str:

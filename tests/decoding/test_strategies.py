@@ -61,15 +61,13 @@ def test_a_penalty_sees_only_the_context_so_greedy_text_stays_the_targets(choice
     assert world.run(choice, [3, 1], sampling)[0] == world.run(choose("autoregressive"), [3, 1], sampling)[0]
 
 
-class Remembers:
+class Remembers(StopRule):
     """A stop rule that may legally exist: it sees only the draft's side, but it remembers what was thrown away, and
     goes on to a position only if what was drafted there before was token 0. If a position's coin were thrown once
     for all, this would let it choose which coins are used."""
 
     lookahead = 4
     reads = True
-    look = None
-    estimates: Sequence[float] = ()
 
     def __init__(self) -> None:
         self.before: dict[int, int] = {}

@@ -12,6 +12,7 @@ from decoding.choosing import Choosings
 from decoding.dice import Dice, dice_for
 from decoding.disco import features
 from decoding.disco.classifier import Classifier
+from decoding.disco.stops import estimating
 from decoding.drafting import Drafter, StopRule
 from decoding.ending import Ending
 from decoding.events import Recorder
@@ -20,6 +21,8 @@ from decoding.registry import Parts, build
 from decoding.runner import ModelRunner
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.resident import DraftProcess
+from decoding.stopping import no_words
+from decoding.strategies.disco import RULES
 from decoding.table_runner import TableRunner, hashed
 from decoding.timing import Clock
 
@@ -47,6 +50,11 @@ def looking_at(names: Sequence[str]) -> Classifier:
     made = some_classifier(1)
     made.hidden[:, [i for i, name in enumerate(features.NAMES) if name not in names]] = 0.0
     return made
+
+
+def stop_of(rule: str, cap: int, classifier: Classifier, threshold: float) -> StopRule:
+    """One of DISCO's rules with a classifier that need not be stored."""
+    return estimating(RULES[rule](threshold, cap), classifier, no_words)
 
 
 STATES = 101
@@ -94,7 +102,7 @@ class World:
             self.choosings(dice.vocab, self.draft.device),
             self.draft_process,
         )
-        drafter: Drafter = build(choice, parts) if isinstance(choice, Choice) else parts.drafter(choice(parts))
+        drafter: Drafter = build(choice, parts) if isinstance(choice, Choice) else parts.ruled(choice(parts))
         request = Request(prompt, sampling.max_new_tokens, ending or Ending(self.end_tokens, sampling.stop))
         with torch.inference_mode():
             return decode(request, self.target, drafter, dice, recorder, clock), recorder

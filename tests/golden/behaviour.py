@@ -86,7 +86,8 @@ def simulated(settings: Settings, sampling: Sampling, ends: frozenset[int], has_
 
 def planned(sampling: Sampling) -> list[Any]:
     recorded = study(pair(), prompts(12), sampling, tails=True)
-    return [dataclasses.asdict(row) for row in predict(recorded, COSTS, some_classifier())]
+    rows = predict(recorded, COSTS, some_classifier())
+    return [dataclasses.asdict(row) for row in sorted(rows, key=lambda row: row.choice.label)]
 
 
 def cases() -> Iterator[tuple[str, Case]]:

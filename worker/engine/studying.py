@@ -136,18 +136,15 @@ def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str,
 
 def _judged(recorded: Study, costs: Costs, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
     """How each of the pair's classifiers does on these prompts, whatever it was trained on, at its own settings."""
-    baseline = costs.tokens_per_s(recorded.static(0))
-    statics = [costs.tokens_per_s(recorded.static(n)) for n in range(1, planning.CAP + 1)]
+    baseline = costs.tokens_per_s(recorded.play(planning.BASELINE))
+    statics = [costs.tokens_per_s(recorded.play(choice)) for choice in planning.STATICS]
     labelled = training.label(recorded.recordings)
     judged = []
     for name, classifier in classifiers.items():
         found = metrics.measure(classifier(labelled.rows), labelled.accepted)
-        said = recorded.estimates(classifier)
-        counts = {
-            "threshold": recorded.classified(said, classifier.tuned("threshold"), planning.CAP),
-            "priced": recorded.priced(said, classifier.tuned("priced"), planning.CAP),
-        }
-        speeds = {rule: costs.tokens_per_s(count, decides=True) / baseline for rule, count in counts.items()}
+        own = {rule: classifier.tuned(rule) for rule in planning.RULES}
+        counts = planning.tuned(recorded, recorded.estimates(classifier), own)
+        speeds = {rule: costs.tokens_per_s(count, "estimate") / baseline for rule, count in counts.items()}
         judged.append(
             {
                 "classifier": name,

@@ -1,0 +1,157 @@
+"""A strategy as data and decisions: its form, its look, the settings a planner tries, and its policy.
+
+Standard library only: the web process reads all of it. `build` gets `Parts` (decoding/registry.py), which knows torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+
+from decoding.errors import BadStrategy, meant
+from decoding.params import Param, Value
+
+if TYPE_CHECKING:
+    from decoding.drafting import Drafter
+
+Role = Literal[
+    "baseline",  # every strategy is compared with it
+    "ranked",  # could be deployed
+    "bound",  # knows something that no real strategy can know: drawn, never ranked
+    "peer",  # another implementation, run beside ours
+]
+
+WORDS = 8  # tokens that a policy may read as words
+LONGEST = 20  # the longest draft that planner and what-if consider
+LOOKAHEAD = "how many tokens are drafted each round"
+CAP = "the most tokens drafted in one round"
+CLASSIFIER = Param("classifier", "text", "", "which classifier; none named takes the pair's own")
+
+
+# ---- the decisions
+
+Sight = Literal[
+    "nothing",
+    "confidence",  # the draft's own probability of the token
+    "estimate",  # a classifier's: how likely the target accepts the token
+    "fate",  # 1 if the target will accept the token, else 0: for bounds only
+]
+
+
+class Judged(Protocol):
+    """A draft that the target has judged."""
+
+    @property
+    def tokens(self) -> Sequence[int]: ...
+    @property
+    def confidence(self) -> Sequence[float]:
+        """The draft's own probability of its tokens, as far as known."""
+        ...
+
+
+class Policy:
+    """Decides how long each draft gets. One object serves one text, so it may remember earlier rounds.
+
+    The decode loop drives it with models; replay, planner and what-if drive the same object with recordings.
+    """
+
+    sees: ClassVar[Sight] = "nothing"  # what `stops` is shown of each drafted token; "nothing": `stops` is not asked
+    lookahead: int = 0  # the most tokens that this round may draft
+
+    def begin(self, words: Callable[[], str]) -> None:
+        """Start a round. `words()` returns the text's last tokens as words, `WORDS` of them."""
+
+    def stops(self, seen: float) -> bool:
+        """Whether the draft ends with the token just drafted. The token stays in the draft either way: dropping it
+        because of what it is would bias the output."""
+        return False
+
+    def judged(self, draft: Judged, accepted: int) -> None:
+        """Learn how many tokens of the round's draft the target accepted."""
+
+
+# ---- the look
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The mark and colour of a strategy, so that colour is never the only difference (Okabe-Ito colours)."""
+
+    glyph: str  # in a terminal
+    path: str  # SVG path data, within -10 to 10
+    light: str  # CSS colour on light paper
+    dark: str = ""  # on dark paper, where it differs
+    terminal: int | None = None  # nearest of the 256 terminal colours; None: the terminal's own
+
+
+@dataclass(frozen=True, slots=True)
+class Slider:
+    """A parameter that what-if lets the user move: a range, or a choice among names."""
+
+    param: str
+    low: float = 0
+    high: float = 0
+    step: float = 1
+    options: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> list[float]:
+        count = round((self.high - self.low) / self.step) + 1
+        return [round(self.low + i * self.step, 9) for i in range(count)]
+
+
+# ---- the strategy
+
+PolicyOf = Callable[..., Policy]  # called with the strategy's parameters
+Builder = Callable[..., "Drafter"]  # called with Parts and the parameters
+
+
+def _no_settings() -> Iterable[Mapping[str, Value]]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    slug: str
+    title: str
+    summary: str
+    role: Role
+    looks: Looks
+    order: int = 100  # where it stands in lists
+    params: tuple[Param, ...] = ()  # the first may be given on the command line without its name
+    check: Callable[[Mapping[str, Value]], None] = lambda params: None  # refuses a combination of parameters
+    policy: PolicyOf | None = None
+    build: Builder | None = None  # None: the draft model drafts, and the policy stops it
+    grid: Callable[[], Iterable[Mapping[str, Value]]] = _no_settings  # settings that the planner tries
+    sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve
+    prepares_ahead: bool = False  # the draft works while the target verifies
+
+    @property
+    def sees(self) -> Sight | None:
+        """What its policy looks at, with any parameters; None where it has no policy."""
+        return self.policy(**self.read({})).sees if self.policy else None
+
+    @property
+    def drafts_with_the_pair(self) -> bool:
+        """Whether its drafts are the pair's draft model's, so that they tell other strategies something."""
+        return self.role in ("ranked", "bound")
+
+    @property
+    def prices_passes(self) -> bool:
+        """Whether its rounds take the time of the pair's passes and nothing else."""
+        return self.role in ("baseline", "ranked") and self.sees in ("nothing", "confidence")
+
+    def read(self, given: Mapping[str, object]) -> dict[str, Value]:
+        """All parameters with defaults filled in. An unknown name or a bad value raises BadStrategy."""
+        known = {param.name for param in self.params}
+        for name in given:
+            if name not in known:
+                offer = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
+                raise BadStrategy(f"{self.slug} has no parameter {name!r}; {offer}.{meant(name, known)}")
+        try:
+            params = {param.name: param.read(given.get(param.name, param.default)) for param in self.params}
+            self.check(params)
+            return params
+        except BadStrategy as error:
+            raise BadStrategy(f"{self.slug}: {error}.") from None

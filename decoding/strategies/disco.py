@@ -1,0 +1,90 @@
+"""DISCO: a classifier estimates after each drafted token whether the target will accept it (arXiv 2405.04304)."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from decoding.params import Value
+from decoding.strategies.base import CAP, CLASSIFIER, LONGEST, Looks, Param, Policy, Strategy
+
+if TYPE_CHECKING:
+    from decoding.drafting import Drafter
+    from decoding.registry import Parts
+
+THRESHOLDS = tuple(step / 20 for step in range(1, 20))
+
+
+class Below(Policy):
+    """As published: stop after a token whose estimate is below the threshold."""
+
+    sees = "estimate"
+
+    def __init__(self, threshold: float, cap: int) -> None:
+        self.threshold, self.lookahead = threshold, cap
+
+    def stops(self, seen: float) -> bool:
+        return seen < self.threshold
+
+
+class Priced(Policy):
+    """Go on while one more token is worth its time.
+
+    One more token brings the chance that all of the draft so far is accepted, times the chance that a token is whose
+    predecessors were. The threshold is the first of these at which gain and cost are equal. That is the best stopping
+    time wherever later estimates do not depend on earlier ones: the chance that all is accepted only falls, so a token
+    that is not worth its time now will not be later (docs/decisions/0010).
+    """
+
+    sees = "estimate"
+
+    def __init__(self, threshold: float, cap: int) -> None:
+        self.threshold, self.lookahead = threshold, cap
+        self._survival = 1.0
+
+    def begin(self, words: Callable[[], str]) -> None:
+        self._survival = 1.0
+
+    def stops(self, seen: float) -> bool:
+        self._survival *= seen
+        return self._survival < self.threshold
+
+
+RULES = {"priced": Priced, "threshold": Below}
+
+
+def _policy(rule: str, threshold: float, cap: int, classifier: str) -> Policy:
+    return RULES[rule](threshold, cap)
+
+
+def _build(parts: "Parts", rule: str, threshold: float, cap: int, classifier: str) -> "Drafter":
+    chosen = parts.classifier(classifier)
+    return parts.drafter(RULES[rule](threshold or chosen.tuned(rule), cap), chosen)
+
+
+def _grid() -> Iterator[Mapping[str, Value]]:
+    return ({"rule": rule, "threshold": t, "cap": LONGEST} for rule in ("threshold", "priced") for t in THRESHOLDS)
+
+
+STRATEGY = Strategy(
+    slug="disco",
+    title="DISCO",
+    summary="A trained classifier decides after each drafted token whether to draft another.",
+    role="ranked",
+    order=6,
+    looks=Looks("★", "M8.2,0.0L4.1,7.1L-4.1,7.1L-8.2,0.0L-4.1,-7.1L4.1,-7.1Z", "#e69f00", terminal=214),
+    params=(
+        Param(
+            "rule",
+            "choice",
+            "priced",
+            "priced: stop when one more token costs more time than it can bring; "
+            "threshold: stop below a fixed estimate, as published",
+            choices=("priced", "threshold"),
+        ),
+        Param("threshold", "float", 0.0, "where the rule stops; 0 takes the classifier's own", 0.0, 1.0),
+        Param("cap", "int", 20, CAP, 1, 64),
+        CLASSIFIER,
+    ),
+    policy=_policy,
+    build=_build,
+    grid=_grid,
+)

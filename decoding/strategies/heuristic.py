@@ -1,0 +1,27 @@
+from decoding.strategies.base import Judged, Looks, Param, Policy, Slider, Strategy
+
+
+class TwoMoreOrOneFewer(Policy):
+    """The transformers rule: two more after a draft that was accepted whole, otherwise one fewer, never below one."""
+
+    def __init__(self, initial: int) -> None:
+        self.lookahead = initial
+
+    def judged(self, draft: Judged, accepted: int) -> None:
+        if draft.tokens:
+            whole = accepted == len(draft.tokens)
+            self.lookahead = self.lookahead + 2 if whole else max(1, self.lookahead - 1)
+
+
+STRATEGY = Strategy(
+    slug="heuristic",
+    title="Heuristic",
+    summary="The transformers rule: two more after a round that was accepted whole, otherwise one fewer.",
+    role="ranked",
+    order=3,
+    looks=Looks("▲", "M8.5,0.0L0.0,8.5L-8.5,0.0L-0.0,-8.5Z", "#56b4e9", terminal=74),
+    params=(Param("initial", "int", 5, "the lookahead of a sample's first round", 1, 64),),
+    policy=TwoMoreOrOneFewer,
+    grid=lambda: ({"initial": n} for n in (2, 5)),
+    sliders=(Slider("initial", 1, 12),),
+)

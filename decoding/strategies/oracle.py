@@ -1,0 +1,34 @@
+from decoding.strategies.base import CAP, LONGEST, Looks, Param, Policy, Strategy
+
+
+class UntilRefused(Policy):
+    """Stop after the first token that the target will refuse.
+
+    After it, not before: leaving the doomed token out would turn a correction into a bonus and skew the distribution.
+    """
+
+    sees = "fate"
+
+    def __init__(self, cap: int) -> None:
+        self.lookahead = cap
+
+    def stops(self, seen: float) -> bool:
+        return not seen
+
+
+STRATEGY = Strategy(
+    slug="oracle",
+    title="Oracle",
+    summary="A bound, not a strategy: stops after the first token that the target will refuse.",
+    role="bound",
+    order=5,
+    looks=Looks(
+        "○",
+        "M0.0,-9.5L2.1,-3.6L8.2,-4.8L4.2,0.0L8.2,4.7L2.1,3.6L0.0,9.5L-2.1,3.6L-8.2,4.8L-4.2,0.0L-8.2,-4.8L-2.1,-3.6Z",
+        "#111",
+        "#f2f2f2",
+    ),
+    params=(Param("cap", "int", 32, CAP, 1, 64),),
+    policy=UntilRefused,
+    grid=lambda: ({"cap": LONGEST},),
+)

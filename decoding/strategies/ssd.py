@@ -1,0 +1,80 @@
+"""SSD: the draft prepares the next drafts while the target still verifies (arXiv 2603.03251)."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from decoding.errors import BadStrategy
+from decoding.params import Value
+from decoding.ssd import fanout
+from decoding.ssd.settings import Settings
+from decoding.strategies.base import LOOKAHEAD, Looks, Param, Slider, Strategy
+
+if TYPE_CHECKING:
+    from decoding.drafting import Drafter
+    from decoding.registry import Parts
+
+BRANCHES = Param("branches", "int", 12, "how many outcomes are prepared for each round", 1, 512)
+PLACEMENT = Param(
+    "placement",
+    "choice",
+    "auto",
+    "where the draft works: beside the target on a core of its own, on another GPU than the target (two-gpus), on the "
+    "same GPU on a stream of its own (two-streams), or in turn with it; auto: beside where there are two cores",
+    choices=("auto", "beside", "in-turn", "two-gpus", "two-streams"),
+)
+
+
+def _check(params: Mapping[str, Value]) -> None:
+    name, lookahead, branches = str(params["fanout"]), params["lookahead"], params["branches"]
+    try:
+        fanout.read(name, int(lookahead), int(branches))
+    except ValueError as error:
+        raise BadStrategy(f"fanout is {name!r}, {error}") from None
+
+
+def _build(parts: "Parts", placement: str, **settings: Any) -> "Drafter":
+    return parts.speculating(placement, Settings(**settings))
+
+
+STRATEGY = Strategy(
+    slug="ssd",
+    title="SSD",
+    summary="While the target verifies, the draft prepares the next drafts for the outcomes that are likely.",
+    role="ranked",
+    order=7,
+    looks=Looks("▼", "M0.0,9.0L-7.8,-4.5L7.8,-4.5Z", "#8b5fbf", "#b490e0", 97),
+    params=(
+        Param("lookahead", "int", 4, LOOKAHEAD, 1, 64, short="k"),
+        Param(
+            "fanout",
+            "text",
+            "geometric",
+            "how branches are spread over the accepted counts: uniform, geometric, measured, or a list such as "
+            "5/4/3 for k=2, branches=12; a second list for rounds after a miss: 5/4/3+8/4/0",
+        ),
+        BRANCHES,
+        Param(
+            "backup",
+            "choice",
+            "auto",
+            "what drafts after a miss: the draft model, what followed the same words before, or random tokens; "
+            "auto: the model or the n-gram, by what each brought in time so far",
+            choices=("auto", "neural", "ngram", "random"),
+        ),
+        Param(
+            "constant",
+            "float",
+            1.0,
+            "Saguaro sampling: the draft holds back from what is cached by this factor, above 0; "
+            "of effect under ratio dice only",
+            1e-6,
+            1.0,
+            short="C",
+        ),
+        PLACEMENT,
+    ),
+    check=_check,
+    build=_build,
+    sliders=(Slider("lookahead", 1, 12), Slider("branches", 1, 32), Slider("fanout", options=fanout.NAMES)),
+    prepares_ahead=True,
+)
