@@ -24,10 +24,10 @@ from decoding.replay import Counts, Record, Seen, replay
 from decoding.spec import Choice, Sampling, choose
 from decoding.stopping import Words, no_words
 from decoding.strategies import STRATEGIES
-from decoding.strategies.base import LONGEST as CAP
-from decoding.strategies.base import WORDS, Policy
+from decoding.strategies.base import LONGEST, WORDS, Policy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
 
+CAP = LONGEST  # the longest draft that is considered
 Rows = Sequence[Sequence[Sequence[float]]]  # by recording, by the round's first place, by its tokens
 
 
@@ -134,6 +134,15 @@ def _settings(has_classifier: bool) -> Iterator[Choice]:
     for strategy in STRATEGIES.values():
         if strategy.policy and (has_classifier or strategy.sees != "estimate"):
             yield from (choose(strategy.slug, params) for params in strategy.grid())
+
+
+def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:
+    """The same settings in other engines' words. Passes cost differently there: these are where to start searching."""
+    return [
+        {"engine": export.engine, "setting": export.setting, "of": prediction.choice.label}
+        for prediction in predictions
+        for export in prediction.choice.spec.exports(prediction.choice.params)
+    ]
 
 
 def sweep(study: Study, costs: Costs, classifier: Classifier) -> dict[str, list[dict[str, float]]]:

@@ -8,7 +8,7 @@ from decoding import bounded_json, prompt_containers, prompts, summary
 from decoding.config_bounds import check_against_tensors, check_numbers
 from decoding.costs import Costs, costs_from, drafting_is_clear
 from decoding.errors import BadCheckpoint, BadPair, BadPrompts, BadSampling, BadStrategy, meant
-from decoding.events import Anticipated, Drafted, Event, Finished, Verified, from_dict
+from decoding.events import Event, Verified, from_dict
 from decoding.intervals import fewest_rows, median_interval
 from decoding.misfit import misfit
 from decoding.pairs import check_pair
@@ -17,32 +17,24 @@ from decoding.prompt_containers import is_json_array, table_rows
 from decoding.prompt_forms import FORMS
 from decoding.prompts import Prompt
 from decoding.ranking import order, ranking
-from decoding.replay import Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
-from decoding.spec import STRATEGIES, Choice, Sampling, StrategySpec, choose, parse_choices
+from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd import memory
-from decoding.ssd.fanout import NAMES
-from decoding.ssd.outcomes import RANKS
-from decoding.ssd.pace import Pace
-from decoding.ssd.planning import planner_for
-from decoding.ssd.prices import Prices, prices_from
-from decoding.ssd.settings import Settings
-from decoding.ssd.simulated import ANYTIME, IN_TURN, Plan, Simulated
-from decoding.ssd.simulator import simulate
-from decoding.ssd.track import Track
+from decoding.strategies import BASELINE, STRATEGIES
+from decoding.strategies.base import Slider, Strategy
 from decoding.summary import AUTOREGRESSIVE, DEFINITIONS, so_few
 from decoding.verdict import verdict
+from decoding.what_if.ahead import Played, Stood, ahead_of, stood, surer
+from decoding.what_if.places import Places
+from decoding.what_if.recorded import Recorded
+from decoding.what_if.simulation import Simulation, oracle, simulate
 
 __all__ = [
-    "ANYTIME",
     "AUTOREGRESSIVE",
+    "BASELINE",
     "DEFINITIONS",
     "FORMS",
-    "IN_TURN",
     "LONGEST_TEXT",
-    "NAMES",
-    "RANKS",
     "STRATEGIES",
-    "Anticipated",
     "BadCheckpoint",
     "BadPair",
     "BadPrompts",
@@ -50,26 +42,19 @@ __all__ = [
     "BadStrategy",
     "Choice",
     "Costs",
-    "Counts",
-    "Drafted",
     "Event",
-    "Finished",
-    "HeuristicPolicy",
-    "OraclePolicy",
-    "Pace",
     "Param",
-    "Plan",
-    "Policy",
-    "Prices",
+    "Places",
+    "Played",
     "Prompt",
-    "Record",
+    "Recorded",
     "Sampling",
-    "Settings",
-    "Simulated",
-    "Static",
-    "StrategySpec",
-    "Track",
+    "Simulation",
+    "Slider",
+    "Stood",
+    "Strategy",
     "Verified",
+    "ahead_of",
     "bounded_json",
     "check_against_tensors",
     "check_numbers",
@@ -84,17 +69,17 @@ __all__ = [
     "median_interval",
     "memory",
     "misfit",
+    "oracle",
     "order",
     "parse_choices",
-    "planner_for",
-    "prices_from",
     "prompt_containers",
     "prompts",
     "ranking",
-    "replay",
     "simulate",
     "so_few",
+    "stood",
     "summary",
+    "surer",
     "table_rows",
     "verdict",
 ]

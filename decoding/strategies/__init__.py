@@ -39,3 +39,5 @@ def _load(name: str) -> Strategy:
 STRATEGIES: dict[str, Strategy] = {
     each.slug: each for each in sorted(map(_load, _modules()), key=lambda each: (each.order, each.slug))
 }
+
+[BASELINE] = [slug for slug, strategy in STRATEGIES.items() if strategy.role == "baseline"]

@@ -1,4 +1,5 @@
-from decoding.strategies.base import Looks, Param, Strategy
+from decoding.params import Param
+from decoding.strategies.base import Looks, Strategy
 
 STRATEGY = Strategy(
     slug="assisted",

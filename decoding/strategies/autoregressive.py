@@ -7,6 +7,7 @@ STRATEGY = Strategy(
     role="baseline",
     order=1,
     looks=Looks("●", "M7.5,0A7.5,7.5 0 1 1 -7.5,0A7.5,7.5 0 1 1 7.5,0Z", "#777", "#9a9a9a", 246),
+    usual=({},),
     policy=Policy,
     build=lambda parts: parts.no_draft(),
 )

@@ -103,11 +103,35 @@ class Slider:
 
 # ---- the strategy
 
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A setting in another engine's words."""
+
+    engine: str
+    setting: str
+
+
 PolicyOf = Callable[..., Policy]  # called with the strategy's parameters
 Builder = Callable[..., "Drafter"]  # called with Parts and the parameters
 
 
-def _no_settings() -> Iterable[Mapping[str, Value]]:
+Settings = Mapping[str, Value]
+
+
+def assistant(tokens: int, threshold: float) -> str:
+    """Set up a transformers assistant. It reads its own configuration: the same given to `generate` does nothing."""
+    return (
+        f"assistant_model.generation_config.update(num_assistant_tokens={tokens}, "
+        f"num_assistant_tokens_schedule='constant', assistant_confidence_threshold={threshold:g})"
+    )
+
+
+def _no_settings() -> Iterable[Settings]:
+    return ()
+
+
+def _no_exports(params: Settings) -> Iterable[Export]:
     return ()
 
 
@@ -123,7 +147,10 @@ class Strategy:
     check: Callable[[Mapping[str, Value]], None] = lambda params: None  # refuses a combination of parameters
     policy: PolicyOf | None = None
     build: Builder | None = None  # None: the draft model drafts, and the policy stops it
-    grid: Callable[[], Iterable[Mapping[str, Value]]] = _no_settings  # settings that the planner tries
+    grid: Callable[[], Iterable[Settings]] = _no_settings  # settings that the planner tries
+    exports: Callable[[Settings], Iterable[Export]] = _no_exports  # what to set in other engines
+    usual: tuple[Settings, ...] = ()  # settings that a new comparison begins with
+    demo: tuple[Settings, ...] = ()  # settings that the demo runs
     sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve
     prepares_ahead: bool = False  # the draft works while the target verifies
 
@@ -136,6 +163,10 @@ class Strategy:
     def drafts_with_the_pair(self) -> bool:
         """Whether its drafts are the pair's draft model's, so that they tell other strategies something."""
         return self.role in ("ranked", "bound")
+
+    @property
+    def needs_classifier(self) -> bool:
+        return any(param.name == CLASSIFIER.name for param in self.params)
 
     @property
     def prices_passes(self) -> bool:

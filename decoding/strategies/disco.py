@@ -1,10 +1,10 @@
 """DISCO: a classifier estimates after each drafted token whether the target will accept it (arXiv 2405.04304)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from decoding.params import Value
-from decoding.strategies.base import CAP, CLASSIFIER, LONGEST, Looks, Param, Policy, Strategy
+from decoding.params import Param
+from decoding.strategies.base import CAP, CLASSIFIER, LONGEST, Looks, Policy, Settings, Strategy
 
 if TYPE_CHECKING:
     from decoding.drafting import Drafter
@@ -60,7 +60,7 @@ def _build(parts: "Parts", rule: str, threshold: float, cap: int, classifier: st
     return parts.drafter(RULES[rule](threshold or chosen.tuned(rule), cap), chosen)
 
 
-def _grid() -> Iterator[Mapping[str, Value]]:
+def _grid() -> Iterator[Settings]:
     return ({"rule": rule, "threshold": t, "cap": LONGEST} for rule in ("threshold", "priced") for t in THRESHOLDS)
 
 
@@ -87,4 +87,5 @@ STRATEGY = Strategy(
     policy=_policy,
     build=_build,
     grid=_grid,
+    demo=({},),
 )

@@ -1,4 +1,5 @@
-from decoding.strategies.base import Judged, Looks, Param, Policy, Slider, Strategy
+from decoding.params import Param
+from decoding.strategies.base import Judged, Looks, Policy, Slider, Strategy
 
 
 class TwoMoreOrOneFewer(Policy):
@@ -23,5 +24,6 @@ STRATEGY = Strategy(
     params=(Param("initial", "int", 5, "the lookahead of a sample's first round", 1, 64),),
     policy=TwoMoreOrOneFewer,
     grid=lambda: ({"initial": n} for n in (2, 5)),
+    usual=({},),
     sliders=(Slider("initial", 1, 12),),
 )

@@ -1,4 +1,5 @@
-from decoding.strategies.base import CAP, LONGEST, Looks, Param, Policy, Strategy
+from decoding.params import Param
+from decoding.strategies.base import CAP, LONGEST, Looks, Policy, Strategy
 
 
 class UntilRefused(Policy):

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from decoding.errors import BadStrategy
-from decoding.params import Value
+from decoding.params import Param, Value
 from decoding.ssd import fanout
 from decoding.ssd.settings import Settings
-from decoding.strategies.base import LOOKAHEAD, Looks, Param, Slider, Strategy
+from decoding.strategies.base import LOOKAHEAD, Looks, Slider, Strategy
 
 if TYPE_CHECKING:
     from decoding.drafting import Drafter
@@ -75,6 +75,7 @@ STRATEGY = Strategy(
     ),
     check=_check,
     build=_build,
+    demo=({"lookahead": 4, "branches": 8},),
     sliders=(Slider("lookahead", 1, 12), Slider("branches", 1, 32), Slider("fanout", options=fanout.NAMES)),
     prepares_ahead=True,
 )

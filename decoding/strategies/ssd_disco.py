@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from decoding.params import Param
 from decoding.ssd.settings import Settings
-from decoding.strategies.base import CAP, CLASSIFIER, Looks, Param, Strategy
+from decoding.strategies.base import CAP, CLASSIFIER, Looks, Strategy
 from decoding.strategies.ssd import BRANCHES, PLACEMENT
 
 if TYPE_CHECKING:
@@ -31,5 +32,6 @@ STRATEGY = Strategy(
     ),
     params=(Param("cap", "int", 8, CAP, 1, 64), BRANCHES, CLASSIFIER, PLACEMENT),
     build=_build,
+    demo=({},),
     prepares_ahead=True,
 )

@@ -1,9 +1,36 @@
-from decoding.strategies.base import LONGEST, LOOKAHEAD, Looks, Param, Policy, Slider, Strategy
+import json
+from collections.abc import Iterator
+
+from decoding.params import Param
+from decoding.strategies.base import (
+    LONGEST,
+    LOOKAHEAD,
+    Export,
+    Looks,
+    Policy,
+    Settings,
+    Slider,
+    Strategy,
+    assistant,
+)
 
 
 class SameLength(Policy):
     def __init__(self, lookahead: int) -> None:
         self.lookahead = lookahead
+
+
+def _exports(params: Settings) -> Iterator[Export]:
+    lookahead = int(params["lookahead"])
+    yield Export("transformers", assistant(lookahead, 0))
+    vllm = json.dumps({"method": "draft_model", "model": "DRAFT", "num_speculative_tokens": lookahead})
+    yield Export("vLLM", f"--speculative-config '{vllm}'")
+    yield Export(
+        "SGLang",
+        "--speculative-algorithm STANDALONE --speculative-draft-model-path DRAFT "
+        f"--speculative-num-steps {lookahead} --speculative-eagle-topk 1 "
+        f"--speculative-num-draft-tokens {lookahead + 1}",
+    )
 
 
 STRATEGY = Strategy(
@@ -16,5 +43,8 @@ STRATEGY = Strategy(
     params=(Param("lookahead", "int", 4, LOOKAHEAD, 1, 64),),
     policy=SameLength,
     grid=lambda: ({"lookahead": n} for n in range(1, LONGEST + 1)),
+    exports=_exports,
+    usual=({"lookahead": 2}, {"lookahead": 4}, {"lookahead": 8}),
+    demo=({"lookahead": 2}, {"lookahead": 4}),
     sliders=(Slider("lookahead", 1, LONGEST),),
 )

@@ -1,10 +1,21 @@
 """Stop drafting when the draft is unsure of its own token."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from decoding.params import Value
-from decoding.strategies.base import CAP, LONGEST, Judged, Looks, Param, Policy, Slider, Strategy
+from decoding.params import Param
+from decoding.strategies.base import (
+    CAP,
+    LONGEST,
+    Export,
+    Judged,
+    Looks,
+    Policy,
+    Settings,
+    Slider,
+    Strategy,
+    assistant,
+)
 
 MISS_WEIGHT = 3  # false negatives against false positives: 75 % and 25 %
 
@@ -59,8 +70,13 @@ def _policy(threshold: float, cap: int, adaptive: bool) -> Policy:
     return (Adaptive if adaptive else Unsure)(threshold, cap)
 
 
-def _grid() -> Iterator[Mapping[str, Value]]:
+def _grid() -> Iterator[Settings]:
     return ({"threshold": step / 20, "cap": cap} for step in range(1, 20) for cap in (8, LONGEST))
+
+
+def _exports(params: Settings) -> Iterator[Export]:
+    if not params["adaptive"]:
+        yield Export("transformers", assistant(int(params["cap"]), float(params["threshold"])))
 
 
 STRATEGY = Strategy(
@@ -77,5 +93,7 @@ STRATEGY = Strategy(
     ),
     policy=_policy,
     grid=_grid,
+    exports=_exports,
+    demo=({},),
     sliders=(Slider("threshold", 0.05, 0.95, 0.05), Slider("cap", 1, LONGEST)),
 )

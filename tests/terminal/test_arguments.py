@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from decoding.errors import DrafthouseError
-from decoding.spec import STRATEGIES
+from decoding.strategies import STRATEGIES
 from worker.terminal.arguments import BOX, Asked, parser_of, read_arguments
 
 

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from decoding.spec import STRATEGIES
-from worker.terminal.palette import MARKS, Palette, palette_for
+from decoding.strategies import STRATEGIES
+from worker.terminal.palette import Palette, palette_for
 from worker.terminal.table import result
 
 ALONE = "autoregressive"
@@ -106,8 +106,8 @@ def test_few_prompts_are_told_instead_of_an_interval(prompts: int, told: str) ->
 
 
 def test_every_strategy_has_a_mark_and_no_two_share_one() -> None:
-    assert STRATEGIES.keys() <= MARKS.keys()
-    assert len({mark for mark, _ in MARKS.values()}) == len(MARKS)
+    assert len({strategy.looks.glyph for strategy in STRATEGIES.values()}) == len(STRATEGIES)
+    assert len({strategy.looks.path for strategy in STRATEGIES.values()}) == len(STRATEGIES)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
+from decoding.public import STRATEGIES
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services
 from webapp.comparisons.models import Comparison
@@ -16,12 +17,6 @@ from webapp.registry.models import Dataset, Pair
 STARTER = "Starter"  # what the first start calls the pair in the box, and its prompts begin with
 DEFAULTS = settings.BASE_DIR / "starter" / "defaults.json"
 PROMPTS = 12
-STRATEGIES: list[dict[str, Any]] = [
-    {"strategy": "static", "params": {"lookahead": 2}},
-    {"strategy": "static", "params": {"lookahead": 4}},
-    {"strategy": "threshold"},
-    {"strategy": "ssd", "params": {"lookahead": 4, "branches": 8}},
-]
 
 
 def wanted(by: Actor) -> dict[str, Any] | None:
@@ -33,14 +28,15 @@ def wanted(by: Actor) -> dict[str, Any] | None:
     if pair is None or prompts is None:
         return None
     defaults = json.loads(DEFAULTS.read_text(encoding="utf-8"))
-    with_classifier = [{"strategy": "disco"}, {"strategy": "ssd-disco"}] if pair.classifiers.kept().exists() else []
+    has_classifier = pair.classifiers.kept().exists()
+    shown = [each for each in STRATEGIES.values() if has_classifier or not each.needs_classifier]
     return {
         "name": "Demo",
         "pair": pair,
         "dataset": prompts,
         "split": "test",
         "limit": PROMPTS,
-        "strategies": [*STRATEGIES, *with_classifier],
+        "strategies": [{"strategy": each.slug, "params": params} for each in shown for params in each.demo],
         "sampling": {**defaults["sampling"], "max_new_tokens": defaults["max_new_tokens"]},
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from decoding.public import STRATEGIES, Param, StrategySpec
+from decoding.public import STRATEGIES, Param, Strategy
 from webapp.accounts.asked import Asked
 from webapp.comparisons.serializers import NewComparison, SamplingInput
 from webapp.core.forms import Form
@@ -25,7 +25,7 @@ class ParamBox:
 
 @dataclass(frozen=True, slots=True)
 class StrategyBox:
-    spec: StrategySpec
+    spec: Strategy
     is_chosen: bool
     params: list[ParamBox]
 
@@ -60,7 +60,7 @@ class ComparisonForm:
         ]
 
 
-def _box(spec: StrategySpec, asked: list[dict[str, Any]]) -> StrategyBox:
+def _box(spec: Strategy, asked: list[dict[str, Any]]) -> StrategyBox:
     boxes = []
     for index, param in enumerate(spec.params):
         given = [str(entry.get("params", {}).get(param.name, param.default)) for entry in asked]

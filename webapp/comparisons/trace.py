@@ -99,14 +99,17 @@ def source_of_all(comparison: UUID) -> Source:
     return Source(f"comparison {comparison}", group(comparison), read)
 
 
-def whole(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]]]]:
-    """The traces of finished samples, each with all its events, in one reading."""
+def whole(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]], dict[str, str]]]:
+    """The traces of finished samples, each with all its events and words, in one reading."""
     chunks = TraceChunk.objects.filter(sample__in=list(samples)).order_by("sample_id", "first_seq")
     for sample, parts in itertools.groupby(chunks.iterator(200), key=lambda chunk: chunk.sample_id):
         events: list[dict[str, Any]] = []
+        words: dict[str, str] = {}
         for chunk in parts:
-            events += chunk.content[0][len(events) + 1 - chunk.first_seq :]
-        yield sample, events
+            its_events, its_words = chunk.content
+            events += its_events[len(events) + 1 - chunk.first_seq :]
+            words.update(its_words)
+        yield sample, events, words
 
 
 def compact(*, sample: Sample) -> None:

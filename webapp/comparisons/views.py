@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from decoding.public import BadStrategy, parse_choices
+from decoding.public import STRATEGIES, BadStrategy, parse_choices
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import demo, plans, services
@@ -23,11 +23,7 @@ from webapp.jobs.models import State
 from webapp.registry import services as registry
 from webapp.registry.models import Dataset, LanguageModel, Pair
 
-USUAL = [
-    {"strategy": "autoregressive"},
-    *({"strategy": "static", "params": {"lookahead": lookahead}} for lookahead in (2, 4, 8)),
-    {"strategy": "heuristic"},
-]
+USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
 
 
 @page(Right.READ)

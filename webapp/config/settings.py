@@ -210,6 +210,11 @@ STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "webapp.core.looks.LooksFinder",
+]
 STORAGES = {"staticfiles": {"BACKEND": "webapp.core.static.HashedStatic"}}
 STORE_DIR = env.str("DRAFTHOUSE_STORE", default="")  # a folder that all machines see; empty: chunks in the data folder
 CHUNK_BYTES = 8 * 1024 * 1024

@@ -17,7 +17,7 @@ from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.comparisons.report import names_of, pinned, so_far
-from webapp.comparisons.what_if.asking import refusal
+from webapp.comparisons.what_if.asking import knobs, refusal
 from webapp.core.pages import one, page
 from webapp.core.problems import Problem
 from webapp.core.views import of_problem
@@ -81,7 +81,7 @@ def _show(
     hits = any(row.get("hit_rate") is not None for row in report["strategies"])
     hardware = any(row["hardware"] for row in report["strategies"])
     context["shows"] = {"hits": hits, "hardware": hardware, "columns": 8 + hits + 2 * hardware}
-    context["shows"]["ssd"] = any(row["strategy"] == "ssd" and row["sample_count"] for row in report["strategies"])
+    context["what_if"] = knobs({row["strategy"] for row in report["strategies"] if row["sample_count"]})
     if part := PARTS.get(request.GET.get("part", "")):
         return render(request, part, context)
     page = {**_page(comparison, report), **roads, "status": status}

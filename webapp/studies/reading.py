@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from decoding.public import Choice, so_few
+from decoding.public import BASELINE, STRATEGIES, Choice, so_few
 from webapp.registry.models import Classifier
 from webapp.studies.models import Study
 
@@ -84,7 +84,7 @@ def comparison_of(plan: Study) -> Boxes:
         ("queue", plan.job.queue),
         *sampling.items(),
     ]
-    boxes.append(("use", "autoregressive"))
+    boxes.append(("use", BASELINE))
     for row in plan.document["settings"]:
         if row["role"] == "ranked":
             boxes += _chosen(row["strategy"], row["params"])
@@ -94,9 +94,20 @@ def comparison_of(plan: Study) -> Boxes:
 def comparison_with(classifier: Classifier) -> Boxes:
     """The classifier against the baseline and plain settings; the page puts rule and threshold in."""
     sampling = classifier.card.get("sampling", {})
-    boxes: Boxes = [("use", "autoregressive"), *_chosen("static", {"lookahead": "2, 4"})]
-    boxes += _chosen("disco", {"rule": "priced", "threshold": 0, "cap": 20, "classifier": classifier.pk})
+    boxes: Boxes = []
+    for strategy in STRATEGIES.values():
+        if strategy.sees == "estimate":
+            boxes += _chosen(strategy.slug, {**strategy.read({}), "classifier": classifier.pk})
+        elif strategy.role == "baseline":
+            boxes.append(("use", strategy.slug))
+        elif strategy.sees == "nothing" and strategy.demo:
+            boxes += _chosen(strategy.slug, _together(strategy.demo))
     return boxes + [(name, value) for name, value in sampling.items() if name not in ("stop", "ignore_eos")]
+
+
+def _together(settings: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Several settings of one parameter, as the form takes them."""
+    return {name: ", ".join(str(each[name]) for each in settings) for name in settings[0]}
 
 
 def _chosen(strategy: str, params: Mapping[str, Any]) -> Boxes:

@@ -13,10 +13,10 @@ from decoding.confirming import best_of_each, confirm, to_run
 from decoding.costs import Costs
 from decoding.disco import metrics, training
 from decoding.disco.classifier import Classifier
-from decoding.elsewhere import elsewhere
 from decoding.oracle import analyse
 from decoding.planning import Prediction, Study
 from decoding.spec import Choice
+from decoding.strategies.disco import RULES
 from worker import noise
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
@@ -101,15 +101,12 @@ def _document(
     predictions: Sequence[Prediction],
     costs: Costs,
 ) -> dict[str, Any]:
-    by_strategy = {prediction.choice.strategy: prediction.choice.params for prediction in best}
-    lookahead, threshold = by_strategy["static"]["lookahead"], by_strategy["threshold"]
-    translated = elsewhere(int(lookahead), float(threshold["threshold"]), int(threshold["cap"]))
     return {
         "format": PLAN_FORMAT,
         "settings": [_setting(prediction, rows.get(prediction.choice.label)) for prediction in best],
         "predictions": [_priced(prediction) for prediction in predictions],
         "costs": dataclasses.asdict(costs),
-        "elsewhere": [dataclasses.asdict(one) for one in translated],
+        "elsewhere": planning.elsewhere(best),
     }
 
 
@@ -142,7 +139,7 @@ def _judged(recorded: Study, costs: Costs, classifiers: Mapping[str, Classifier]
     judged = []
     for name, classifier in classifiers.items():
         found = metrics.measure(classifier(labelled.rows), labelled.accepted)
-        own = {rule: classifier.tuned(rule) for rule in planning.RULES}
+        own = {rule: classifier.tuned(rule) for rule in RULES}
         counts = planning.tuned(recorded, recorded.estimates(classifier), own)
         speeds = {rule: costs.tokens_per_s(count, "estimate") / baseline for rule, count in counts.items()}
         judged.append(

@@ -6,7 +6,7 @@ import shutil
 import textwrap
 
 from decoding.params import Param, Value
-from decoding.spec import STRATEGIES
+from decoding.strategies import STRATEGIES
 
 
 def catalogue() -> str:

@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TextIO
 
-# Nearest entries of the 256-colour table, which terminals have had for longer than colours of their own mixing.
-MARKS: dict[str, tuple[str, int | None]] = {
-    "autoregressive": ("●", 246),  # grey
-    "static": ("■", 25),  # blue
-    "heuristic": ("▲", 74),  # sky blue
-    "threshold": ("◆", 111),  # lighter still
-    "oracle": ("○", None),  # black or white, whichever the terminal writes in
-    "disco": ("★", 214),  # orange
-    "ssd": ("▼", 97),  # purple
-    "ssd-disco": ("◀", 166),  # vermilion
-    "assisted": ("✚", 36),  # green
-}
+from decoding.strategies import STRATEGIES
 
 
 class Palette:
@@ -24,8 +13,8 @@ class Palette:
         self.is_coloured = is_coloured
 
     def mark(self, strategy: str) -> str:
-        mark, colour = MARKS[strategy]
-        return self._paint(mark, f"38;5;{colour}") if colour is not None else mark
+        looks = STRATEGIES[strategy].looks
+        return looks.glyph if looks.terminal is None else self._paint(looks.glyph, f"38;5;{looks.terminal}")
 
     def bold(self, text: str) -> str:
         return self._paint(text, "1")

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from decoding.elsewhere import elsewhere as translated
-from decoding.spec import Choice
 from decoding.summary import so_few
 from worker import noise
 from worker.terminal.arguments import Bench, parser_of, read_bench
@@ -94,14 +92,12 @@ def _line(prediction: Prediction, row: Mapping[str, object] | None) -> str:
 
 def elsewhere(predictions: Sequence[Prediction]) -> str:
     """The same settings in other engines' words."""
-    by_strategy: dict[str, Choice] = {p.choice.strategy: p.choice for p in predictions}
-    lookahead = by_strategy["static"].params["lookahead"]
-    threshold = by_strategy["threshold"].params
-    found = translated(int(lookahead), float(threshold["threshold"]), int(threshold["cap"]))
+    from decoding.planning import elsewhere as translated
+
     return "\n".join(
         (
             "To set elsewhere (passes cost differently there, so take these as where to start searching):",
-            *(f"  {one.engine}, as {one.of}:\n    {one.setting}" for one in found),
+            *(f"  {one['engine']}, as {one['of']}:\n    {one['setting']}" for one in translated(predictions)),
         )
     )
 

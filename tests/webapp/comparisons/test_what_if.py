@@ -11,13 +11,13 @@ from decoding.costs import Costs
 from decoding.events import Anticipated, Drafted, Finished, Started, Verified, to_dict
 from decoding.spec import Sampling, choose, parse_choices
 from decoding.summary import sample_from_events
+from decoding.what_if.places import Places
+from decoding.what_if.recorded import Recorded
+from decoding.what_if.simulation import oracle, simulate
 from tests.decoding.worlds import World
 from tests.webapp import make
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Sample, TraceChunk
-from webapp.comparisons.what_if.places import Places
-from webapp.comparisons.what_if.recorded import Recorded
-from webapp.comparisons.what_if.simulation import oracle, simulate
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 
@@ -264,7 +264,7 @@ def test_the_curve_of_a_threshold_follows_the_cap(world):
 @pytest.mark.parametrize(
     ("query", "status", "says"),
     [
-        ("strategy=disco", 400, "cannot be replayed; static, threshold, heuristic, ssd can"),
+        ("strategy=disco", 400, "cannot be replayed; static, heuristic, threshold, ssd can"),
         ("strategy=static&lookahead=0", 400, "outside 1 to 64"),
         ("strategy=static&lookahead=x", 400, "not a whole number"),
         ("strategy=static&threshold=0.5", 400, "has no parameter 'threshold'"),

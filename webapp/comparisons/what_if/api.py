@@ -10,9 +10,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from decoding.public import NAMES
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.what_if.asking import QUERY, STEPS, asked
+from webapp.comparisons.what_if.asking import ASKABLE, QUERY, STEPS, USUAL, asked
 from webapp.core.api import Nouns
 
 
@@ -61,6 +60,20 @@ class WhatIfOut(serializers.Serializer[Any]):
     notes = serializers.ListField(child=serializers.CharField())
 
 
+def _parameter(name: str) -> OpenApiParameter:
+    """A slider's parameter, and which strategies take it."""
+    takers = [strategy for strategy in ASKABLE if any(slider.param == name for slider in strategy.sliders)]
+    [param] = [param for param in takers[0].params if param.name == name]
+    options = next(slider.options for slider in takers[0].sliders if slider.param == name)
+    kinds = {"int": int, "float": float}
+    return OpenApiParameter(
+        name,
+        kinds.get(param.kind, str),
+        enum=list(options) or None,
+        description=f"{', '.join(strategy.slug for strategy in takers)}: {param.help}",
+    )
+
+
 class WhatIf(Nouns):
     queryset = Comparison.objects.select_related("job")
     query_names = QUERY
@@ -68,13 +81,8 @@ class WhatIf(Nouns):
     @extend_schema(
         responses=WhatIfOut,
         parameters=[
-            OpenApiParameter("strategy", str, enum=list(STEPS), description="static if not given"),
-            OpenApiParameter("lookahead", int, description="static, ssd: drafted tokens every round"),
-            OpenApiParameter("threshold", float, description="threshold: stop below this probability"),
-            OpenApiParameter("cap", int, description="threshold: the most tokens drafted in one round"),
-            OpenApiParameter("branches", int, description="ssd: outcomes that are prepared for each round"),
-            OpenApiParameter("fanout", str, enum=list(NAMES), description="ssd: how branches are spread"),
-            OpenApiParameter("initial", int, description="heuristic: the lookahead of a sample's first round"),
+            OpenApiParameter("strategy", str, enum=list(STEPS), description=f"{USUAL} if not given"),
+            *(_parameter(name) for name in QUERY if name != "strategy"),
         ],
     )
     def retrieve(self, request: Request, pk: UUID) -> Response:

@@ -9,39 +9,51 @@ strategies that ran; every simulated speed-up is multiplied by it, and the answe
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.core.cache import cache
 
-from decoding.public import NAMES, BadStrategy, Choice, Sampling, choose, median_interval
+from decoding.public import (
+    BASELINE,
+    STRATEGIES,
+    BadStrategy,
+    Choice,
+    Played,
+    Recorded,
+    Sampling,
+    Simulation,
+    Slider,
+    Strategy,
+    choose,
+    median_interval,
+    oracle,
+    simulate,
+)
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import so_far
-from webapp.comparisons.what_if.ahead import MOST_BRANCHES, Played
-from webapp.comparisons.what_if.recorded import DRAFTED_BY_THE_PAIR, KEPT_SECONDS, PRICED, Recorded, recorded, version
-from webapp.comparisons.what_if.simulation import LONGEST, Simulation, oracle, simulate
+from webapp.comparisons.what_if.recorded import DRAFTED_BY_THE_PAIR, KEPT_SECONDS, PRICED, recorded, version
 from webapp.core.problems import Conflict, Invalid
 
+ASKABLE = [strategy for strategy in STRATEGIES.values() if strategy.sliders]
 STEPS: dict[str, tuple[str, Sequence[float]]] = {  # strategy → the parameter it is drawn over, and where
-    "static": ("lookahead", range(1, LONGEST + 1)),
-    "threshold": ("threshold", [step / 20 for step in range(1, 20)]),
-    "heuristic": ("initial", range(1, 13)),
-    "ssd": ("lookahead", range(1, 13)),
+    strategy.slug: (strategy.sliders[0].param, strategy.sliders[0].values) for strategy in ASKABLE
 }
-QUERY = ("strategy", "lookahead", "threshold", "cap", "initial", "branches", "fanout")
+QUERY = ("strategy", *dict.fromkeys(slider.param for strategy in ASKABLE for slider in strategy.sliders))
+USUAL = next(strategy.slug for strategy in ASKABLE if strategy.usual)  # what is asked where nobody names a strategy
 
 
 def asked(comparison: Comparison, query: Mapping[str, str]) -> dict[str, Any]:
     """The question as it stands in an address."""
     params = {name: value for name, value in query.items() if name in QUERY and name != "strategy"}
-    return what_if(comparison, query.get("strategy", "static"), params)
+    return what_if(comparison, query.get("strategy", USUAL), params)
 
 
 def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object]) -> dict[str, Any]:
     choice = _choice(strategy, params)
     if refused := refusal(comparison):
         raise refused
-    key = f"what-if:{version(comparison)}:{_kin(strategy)}"
+    key = f"what-if:{version(comparison)}:{_is_ahead(strategy)}"
     # A slider comes by the same places again, and a curve has been to all of them: each is played once.
     answer: Any = cache.get_or_set(f"{key}:{choice.label}", lambda: _answer(comparison, choice, key), KEPT_SECONDS)
     curve = _curve(comparison, answer.pop("point"), choice, f"{key}:{strategy}")
@@ -56,6 +68,25 @@ def _recorded(comparison: Comparison) -> Recorded:
     return found
 
 
+def knobs(ran: Collection[str]) -> list[dict[str, Any]]:
+    """What the page's form offers; `ran` are the strategies with samples. What preparing ahead costs is not known of
+    one that did not run."""
+
+    def knob(strategy: Strategy, slider: Slider) -> dict[str, Any]:
+        bounds = {name: f"{getattr(slider, name):g}" for name in ("low", "high", "step")}
+        value = strategy.read({})[slider.param]
+        return {"param": slider.param, "options": slider.options, **bounds, "value": value}
+
+    return [
+        {
+            "slug": strategy.slug,
+            "can_ask": not strategy.prepares_ahead or strategy.slug in ran,
+            "knobs": [knob(strategy, slider) for slider in strategy.sliders],
+        }
+        for strategy in ASKABLE
+    ]
+
+
 def refusal(comparison: Comparison) -> Conflict | None:
     """Why nothing can be asked here, as far as that is seen without reading a trace."""
     sampling = Sampling.from_dict(comparison.sampling)
@@ -66,9 +97,9 @@ def refusal(comparison: Comparison) -> Conflict | None:
         )  # fmt: skip
     there = Sample.objects.filter(run__comparison=comparison).finished().values_list("run__strategy", flat=True)
     known = set(there.distinct())
-    if "autoregressive" not in known or not known & {*DRAFTED_BY_THE_PAIR}:
+    if BASELINE not in known or not known & DRAFTED_BY_THE_PAIR:
         return _nothing_recorded()
-    return None if known & {*PRICED} - {"autoregressive"} else _nothing_priced()
+    return None if known & PRICED - {BASELINE} else _nothing_priced()
 
 
 def _nothing_recorded() -> Conflict:
@@ -80,9 +111,15 @@ def _nothing_recorded() -> Conflict:
 
 def _nothing_priced() -> Conflict:
     return Conflict(
-        "What a drafted token costs is read off static, heuristic or threshold, and none of them has run here.",
+        f"What a drafted token costs is read off {_listed(PRICED - {BASELINE})}, and none of them has run here.",
         code="nothing-recorded", hint="Clone this with a static lookahead; then this can be asked.",
     )  # fmt: skip
+
+
+def _listed(slugs: Collection[str]) -> str:
+    """`a, b or c`, in the order of the strategies."""
+    *first, last = [slug for slug in STRATEGIES if slug in slugs]
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _choice(strategy: str, params: Mapping[str, object]) -> Choice:
@@ -92,32 +129,40 @@ def _choice(strategy: str, params: Mapping[str, object]) -> Choice:
         choice = choose(strategy, params)
     except BadStrategy as error:
         raise Invalid(str(error), code=error.code) from None
-    if strategy == "ssd" and (choice.params["fanout"] not in NAMES or int(choice.params["branches"]) > MOST_BRANCHES):
-        raise Invalid(
-            f"What is simulated of ssd has a fan-out of {', '.join(NAMES)} and at most {MOST_BRANCHES} branches."
-        )
+    for slider in choice.spec.sliders:
+        _check(choice, slider)
     return choice
 
 
-def _kin(strategy: str) -> str:
-    """What is replayed is held against measurements of its own kind: what turns take, and what two do at once."""
-    return "ssd" if strategy == "ssd" else "in-turn"
+def _check(choice: Choice, slider: Slider) -> None:
+    """A run takes more than a simulation of it can."""
+    value = choice.params[slider.param]
+    if slider.options and value not in slider.options:
+        raise Invalid(f"What is simulated of {choice.strategy} has a {slider.param} of {', '.join(slider.options)}.")
+    if choice.spec.prepares_ahead and not slider.options and not slider.low <= float(value) <= slider.high:
+        raise Invalid(f"What is simulated of {choice.strategy} has at most {slider.high:g} {slider.param}.")
+
+
+def _is_ahead(strategy: str) -> bool:
+    """A replay is held against measurements of its own kind: turns, or two models at once."""
+    return STRATEGIES[strategy].prepares_ahead
 
 
 def _play(found: Recorded, choice: Choice) -> Simulation | Played:
-    if choice.strategy != "ssd":
+    if not choice.spec.prepares_ahead:
         return simulate(found, choice)
     if found.ahead is None:
+        asked = ", ".join(slider.param for slider in choice.spec.sliders)
         raise Conflict(
-            "No ssd has run here, so nobody knows what preparing ahead costs on this machine.",
-            code="nothing-recorded", hint="Clone this with ssd; then any lookahead, branches and fan-out can be asked.",
+            f"No {choice.strategy} has run here, so nobody knows what preparing ahead costs on this machine.",
+            code="nothing-recorded", hint=f"Clone this with {choice.strategy}; then any {asked} can be asked.",
         )  # fmt: skip
     return found.ahead.play(choice)
 
 
-def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], kin: str) -> dict[str, Any]:
+def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool) -> dict[str, Any]:
     """What was measured, what this replay says of it, and by how much the two differ all in all."""
-    measured = [_checked(found, row, kin) for row in rows if row["role"] != "baseline" and row["speedup"]]
+    measured = [_checked(found, row, is_ahead) for row in rows if row["role"] != "baseline" and row["speedup"]]
     off = [row["speedup"]["median"] / row["simulated"] for row in measured if row["simulated"]]
     correction = statistics.median(off) if off else 1.0
     for row in measured:
@@ -126,27 +171,27 @@ def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], kin: str) -> d
         "measured": measured,
         "correction": correction,
         "error": max(abs(correction / one - 1) for one in off) if len(off) > 1 else None,
-        "bound": oracle(found).median * correction if kin != "ssd" else None,
+        "bound": None if is_ahead else oracle(found).median * correction,
     }
 
 
-def _checked(found: Recorded, row: Mapping[str, Any], kin: str) -> dict[str, Any]:
+def _checked(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
     choice = Choice(row["strategy"], row["params"])
-    can_say = choice.strategy in STEPS and _kin(choice.strategy) == kin and not choice.params.get("adaptive")
+    can_say = choice.strategy in STEPS and _is_ahead(choice.strategy) == is_ahead
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
     return {**shown, "simulated": _play(found, choice).median if can_say else None}
 
 
 def _curve(comparison: Comparison, asked: dict[str, float], choice: Choice, key: str) -> dict[str, Any]:
-    """All points at once where they are cheap. Of ssd each is as dear as the answer itself, so that there are those
-    that were asked for before; who wants the others asks for them one by one."""
+    """All points at once where they are cheap. For a strategy that prepares ahead, each point costs as much as the
+    answer itself: then only points that were asked for before, and the page asks for the others one by one."""
     param, steps = STEPS[choice.strategy]
     key += "".join(f":{value}" for name, value in choice.params.items() if name != param)
     points: dict[float, dict[str, float]] = cache.get(key) or {}
     if asked["value"] in steps:
         points[float(asked["value"])] = asked
     missing = [value for value in steps if value not in points]
-    if missing and choice.strategy != "ssd":
+    if missing and not choice.spec.prepares_ahead:
         found = _recorded(comparison)
         points |= {value: _point(value, _play(found, _with(choice, param, value))) for value in missing}
         missing = []
@@ -165,9 +210,9 @@ def _point(value: Any, at: Simulation | Played) -> dict[str, float]:
 
 def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
     """All but the curve."""
-    found, kin = _recorded(comparison), _kin(choice.strategy)
+    found, is_ahead = _recorded(comparison), _is_ahead(choice.strategy)
     rows = lambda: so_far(comparison)["strategies"]  # noqa: E731
-    standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), kin), KEPT_SECONDS)
+    standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), is_ahead), KEPT_SECONDS)
     asked = _play(found, choice)
     correction, middle = standing["correction"], asked.middle
     low, high = median_interval(middle)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from decoding.public import Policy, Record
+from decoding.replay import Record, Seen
+from decoding.strategies.base import WORDS, Policy
 
 BY_NO_MODEL = ("ngram", "random")  # backups that say nothing of the draft
 
@@ -20,11 +21,13 @@ class Places:
     said: list[bool | None]  # at each token: did the draft say the same; None where none was asked
     confidence: list[float]  # its own probability of what it said
     tails: dict[int, Sequence[float]] = field(default_factory=dict)  # how sure it was after a token that was refused
+    prompt: str = ""  # its end
+    pieces: Sequence[str] = ()  # the text's tokens as words, where they are known
     ends: set[int] = field(default_factory=set)  # refused tokens after which it came to an end of its own
 
     @classmethod
-    def of(cls, length: int, room: int, has_ended: bool) -> Places:
-        return cls(room, has_ended, [None] * length, [1.0] * length)
+    def of(cls, length: int, room: int, has_ended: bool, prompt: str = "") -> Places:
+        return cls(room, has_ended, [None] * length, [1.0] * length, prompt=prompt)
 
     def head(self, length: int) -> Places:
         """As if there had been room for no more than that."""
@@ -63,22 +66,16 @@ class Places:
         tails = {miss: len(self.tails[miss]) for miss in self.ends}
         return Record.of(matches, self.room, tails, self.has_ended)
 
+    def words(self, place: int) -> str:
+        """The last words before a place."""
+        return self.prompt * (place < WORDS) + "".join(self.pieces[max(0, place - WORDS) : place])
 
-@dataclass
-class UntilUnsure(Policy):
-    """Drafts until a token that the draft held less likely than the threshold. Past what was drafted it is taken to
-    stop at once, or never: whichever is wanted."""
+    def seen(self, record: Record, policy: Policy, hopes: bool) -> Seen:
+        """What a policy may see of the text. Where nobody drafted any further it is taken to stop at once, or never:
+        whichever is wanted."""
 
-    places: Places
-    record: Record
-    threshold: float
-    cap: int
-    hopes: bool
+        def row(start: int) -> Sequence[float]:
+            miss = start + record.runs[start]
+            return [*self.confidence[start : miss + 1], *self.tails.get(miss, ())]
 
-    def length(self, start: int) -> int:
-        miss = start + self.record.runs[start]
-        seen = [*self.places.confidence[start : miss + 1], *self.places.tails.get(miss, ())][: self.cap]
-        for drafted, confidence in enumerate(seen, 1):
-            if confidence < self.threshold:
-                return drafted
-        return max(1, len(seen)) if self.hopes else self.cap
+        return Seen(row, self.words, is_whole=not hopes or policy.sees == "nothing")

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from decoding.public import Choice, Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
-from webapp.comparisons.what_if.places import Places, UntilUnsure
-from webapp.comparisons.what_if.possible import Possible
-from webapp.comparisons.what_if.recorded import Recorded
-
-LONGEST = 20  # the longest draft that is asked about
-PolicyOf = Callable[[Places, Record, bool], Policy]
+from decoding.replay import Counts, Record, replay
+from decoding.spec import Choice
+from decoding.strategies.base import LONGEST, Policy
+from decoding.strategies.oracle import UntilRefused
+from decoding.what_if.places import Places
+from decoding.what_if.possible import Possible
+from decoding.what_if.recorded import Recorded
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,11 @@ class Simulation(Possible):
 
 
 def simulate(found: Recorded, choice: Choice) -> Simulation:
-    params = choice.params
-    if choice.strategy == "static":
-        return _play(found, lambda places, record, hopes: Static(int(params["lookahead"])))
-    if choice.strategy == "heuristic":
-        return _play(found, lambda places, record, hopes: HeuristicPolicy(int(params["initial"])))
-    threshold, cap = float(params["threshold"]), int(params["cap"])
-    return _play(found, lambda places, record, hopes: UntilUnsure(places, record, threshold, cap, hopes))
+    return _play(found, choice.policy)
 
 
 def oracle(found: Recorded) -> Simulation:
-    return _play(found, lambda places, record, hopes: OraclePolicy(record, LONGEST))
+    return _play(found, lambda: UntilRefused(LONGEST))
 
 
 def _acceptance_length(counts: Counts) -> float:
@@ -75,9 +69,9 @@ def _acceptance_length(counts: Counts) -> float:
     return 1 + counts.accepted / drafted if drafted else 1.0
 
 
-def _play(found: Recorded, policy: PolicyOf) -> Simulation:
+def _play(found: Recorded, policy: Callable[[], Policy]) -> Simulation:
     def played(places: Places, record: Record, hopes: bool) -> Counts:
-        return replay([record], lambda _: policy(places, record, hopes))
+        return replay([record], policy, lambda i: places.seen(record, policy(), hopes))
 
     refused = [played(places, record, False) for places, record in found.if_refused]
     accepted = [played(places, record, True) for places, record in found.if_accepted]

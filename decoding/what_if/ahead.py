@@ -13,28 +13,18 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from decoding.public import (
-    ANYTIME,
-    IN_TURN,
-    RANKS,
-    Anticipated,
-    Choice,
-    Drafted,
-    Event,
-    Finished,
-    Pace,
-    Plan,
-    Prices,
-    Settings,
-    Simulated,
-    Track,
-    Verified,
-    planner_for,
-    prices_from,
-    simulate,
-)
-from webapp.comparisons.what_if.places import Places
-from webapp.comparisons.what_if.possible import Possible
+from decoding.events import Anticipated, Drafted, Event, Finished, Verified
+from decoding.spec import Choice
+from decoding.ssd.outcomes import RANKS
+from decoding.ssd.pace import Pace
+from decoding.ssd.planning import planner_for
+from decoding.ssd.prices import Prices, prices_from
+from decoding.ssd.settings import Settings
+from decoding.ssd.simulated import ANYTIME, IN_TURN, Plan, Simulated
+from decoding.ssd.simulator import simulate
+from decoding.ssd.track import Track
+from decoding.what_if.places import Places
+from decoding.what_if.possible import Possible
 
 MOST_BRANCHES = 32  # that are asked about
 LONGEST = 96  # tokens of a text that are played,
@@ -120,7 +110,7 @@ class Ahead:
         return Played(self, low, high)
 
 
-def told(
+def ahead_of(
     texts: Sequence[tuple[Sequence[int], Places, Mapping[int, Stood]]],
     priced: Sequence[Sequence[Event]],
     ahead: Sequence[Sequence[Event]],
