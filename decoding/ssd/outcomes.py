@@ -2,7 +2,7 @@
 the target's token stands. Predictions are counts on top of a prior, so that the first rounds have some too.
 
 The prior is weak: two dozen tokens' worth of an acceptance, as many of a rank that is missed by F guesses with
-probability (F + 1) ** -1.2, as the starter pair's was under its default sampling (docs/log.md).
+probability (F + 1) ** -1.2, as the starter pair's was under its default sampling (docs/log/2026-11.md).
 """
 
 from __future__ import annotations

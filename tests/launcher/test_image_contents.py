@@ -33,7 +33,7 @@ PLANTED = (
     "data/drafthouse.sqlite3",
     "data/secrets/secret_key",
     "docker/try/smoke.py",
-    "docs/log.md",
+    "docs/log/2026-11.md",
     "drafthouse.sqlite3",
     "id_rsa",
     "requirements-dev.txt",

@@ -11,7 +11,7 @@ from webapp.comparisons.models import Sample
 from webapp.comparisons.services import Spec
 from webapp.registry.models import Readiness
 
-TRACE_BYTES_PER_TOKEN = 40  # 32 were measured, packed, with rounds of one to two tokens (docs/log.md)
+TRACE_BYTES_PER_TOKEN = 40  # 32 were measured, packed, with rounds of one to two tokens (docs/log/2026-11.md)
 
 
 @dataclass(frozen=True, slots=True)

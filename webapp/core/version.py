@@ -1,4 +1,4 @@
-"""Which Drafthouse this is: the first heading of the changelog, `## 0.1.0 (unreleased)`."""
+"""Version of this code: the first heading of the changelog, `## 0.2.0 (unreleased)`."""
 
 from __future__ import annotations
 
