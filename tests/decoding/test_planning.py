@@ -19,7 +19,6 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.features import GLANCE, QUICK
 from decoding.disco.making import Material, Step, fastest, make_classifier
 from decoding.disco.training import label, train
-from decoding.elsewhere import elsewhere
 from decoding.errors import BadPrompts, BadStrategy
 from decoding.planning import CAP, best, predict, price_of_a_token, study
 from decoding.probing import probe
@@ -174,9 +173,13 @@ def test_where_no_token_follows_another_drafts_stop_after_the_first() -> None:
 
 def test_what_is_printed_for_transformers_is_what_an_assistant_is_set_by() -> None:
     """It reads only the assistant's own configuration, and only these names."""
-    for one, expected in zip(elsewhere(5, 0.35, 8), ((5, 0), (8, 0.35)), strict=False):
+    for choice, expected in (
+        (choose("static", {"lookahead": 5}), (5, 0)),
+        (choose("threshold", {"threshold": 0.35, "cap": 8}), (8, 0.35)),
+    ):
+        export = next(one for one in choice.spec.exports(choice.params) if one.engine == "transformers")
         config = GenerationConfig()
-        unknown = eval(one.setting, {"assistant_model": SimpleNamespace(generation_config=config)})
-        assert one.engine == "transformers" and not unknown
+        unknown = eval(export.setting, {"assistant_model": SimpleNamespace(generation_config=config)})
+        assert not unknown
         assert (config.num_assistant_tokens, config.assistant_confidence_threshold) == expected
         assert config.num_assistant_tokens_schedule == "constant"

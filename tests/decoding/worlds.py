@@ -21,7 +21,7 @@ from decoding.registry import Parts, build
 from decoding.runner import ModelRunner
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.resident import DraftProcess
-from decoding.stopping import no_words
+from decoding.stopping import Words, no_words
 from decoding.strategies.disco import RULES
 from decoding.table_runner import TableRunner, hashed
 from decoding.timing import Clock
@@ -75,11 +75,14 @@ class World:
     end_tokens: frozenset[int] = frozenset()
     draft_process: DraftProcess | None = None
     choosings: type[Choosings] = Choosings
+    words: Words = no_words
 
     @classmethod
-    def of_tables(cls, vocab: int, seed: int = 0, context: int = 4096, **shape: float) -> World:
+    def of_tables(
+        cls, vocab: int, seed: int = 0, context: int = 4096, words: Words = no_words, **shape: float
+    ) -> World:
         target, draft = tables(vocab, seed, **shape)
-        return cls(TableRunner(target, context, state_of), TableRunner(draft, context, state_of))
+        return cls(TableRunner(target, context, state_of), TableRunner(draft, context, state_of), words=words)
 
     def run(
         self,
@@ -101,6 +104,7 @@ class World:
             lambda name: some_classifier(),
             self.choosings(dice.vocab, self.draft.device),
             self.draft_process,
+            words=self.words,
         )
         drafter: Drafter = build(choice, parts) if isinstance(choice, Choice) else parts.ruled(choice(parts))
         request = Request(prompt, sampling.max_new_tokens, ending or Ending(self.end_tokens, sampling.stop))

@@ -69,7 +69,7 @@ def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, mak
     fastest = max(row["tokens_per_s"] for row in found["predictions"] if row["strategy"] == "static")
     assert settings["static"]["tokens_per_s"] == fastest
     assert {one["engine"] for one in found["elsewhere"]} == {"transformers", "vLLM", "SGLang"}
-    assert [one["of"].split(":")[0] for one in found["elsewhere"]] == ["static", "threshold", "static", "static"]
+    assert sorted(one["of"].split(":")[0] for one in found["elsewhere"]) == ["static", "static", "static", "threshold"]
     assert study.job.done_count == study.job.total_count == 3 + 3 * 9 + 3 * 4
     assert found["noise"] == "" or found["noise"].startswith(("Other programs used", "The processor's clock"))
 

@@ -36,11 +36,11 @@ def recorded(labels, sampling, seed):
     return text, places, where
 
 
-def played_ahead(labels, sampling, seed):
+def ahead(labels, sampling, seed):
     text, places, where = recorded(labels, sampling, seed)
     priced = [list(timed(live(name, sampling, seed)[1])) for name in ("autoregressive", "static:2", "static:4")]
-    ahead = [live(name, sampling, seed)[1] for name in labels.split() if name.startswith("ssd")]
-    return ahead_of([(text, places, where)], priced, ahead, lambda tokens: tokens * 10e-6, is_beside=False)
+    prepared = [live(name, sampling, seed)[1] for name in labels.split() if name.startswith("ssd")]
+    return ahead_of([(text, places, where)], priced, prepared, lambda tokens: tokens * 10e-6, is_beside=False)
 
 
 def rounds_of(events):
@@ -79,7 +79,7 @@ def test_a_setting_that_did_not_run_plays_the_rounds_that_it_makes_once_it_runs(
     for seed in range(3):
         [choice] = parse_choices(f"{label},backup=neural,placement=in-turn")
         events = live(f"{label},backup=neural,placement=in-turn", sampling, seed)[1]
-        played = played_ahead("static:12 ssd:4,branches=40,backup=neural,placement=in-turn", sampling, seed).play(choice)
+        played = ahead("static:12 ssd:4,branches=40,backup=neural,placement=in-turn", sampling, seed).play(choice)
         for simulated in (played.refused, played.accepted):
             assert rounds_of(simulated.traces[0]) == rounds_of(events)
 
@@ -88,13 +88,13 @@ def test_what_stood_on_no_branch_is_played_both_ways_and_the_truth_lies_between(
     for seed in range(4):
         [choice] = parse_choices("ssd:3,branches=16,backup=neural,placement=in-turn")
         events = live("ssd:3,branches=16,backup=neural,placement=in-turn", SHORT[1], seed)[1]
-        played = played_ahead("static:12 ssd:3,branches=5,backup=neural,placement=in-turn", SHORT[1], seed).play(choice)
+        played = ahead("static:12 ssd:3,branches=5,backup=neural,placement=in-turn", SHORT[1], seed).play(choice)
         least, most = (hits_in(simulated.traces[0]) for simulated in (played.refused, played.accepted))
         assert least <= hits_in(events) <= most and least < most
 
 
 def test_without_ssd_nobody_knows_what_preparing_costs():
-    assert played_ahead("static:12", SHORT[0], 0) is None
+    assert ahead("static:12", SHORT[0], 0) is None
 
 
 def test_over_rest_each_answer_adds_its_point_to_the_curve(world):
