@@ -13,20 +13,21 @@ from typing import Any
 
 from benchmarks._engine_bars import Bar
 from decoding import probing
-from decoding.choosing import Look
 from decoding.comparison import Comparison, Key, Pair
 from decoding.costs import Costs, decision_cost
 from decoding.disco import making
 from decoding.disco.ceiling import ceiling
 from decoding.disco.classifier import Classifier
 from decoding.disco.making import Material, Step
-from decoding.disco.stops import stop_of
+from decoding.disco.stops import estimating
 from decoding.drafting import Draft, DraftStep, StopRule
 from decoding.events import Drafted, Event, EventSink, Recorder
-from decoding.planning import CAP, Study, best, predict
+from decoding.planning import CAP, Study, best, predict, tuned
 from decoding.prompts import Prompt
 from decoding.spec import Choice, Sampling, choose
-from decoding.stopping import FixedLength
+from decoding.stopping import Driven, no_words
+from decoding.strategies.disco import RULES, Priced
+from decoding.strategies.static import SameLength
 from decoding.summary import Sample, speedup
 from decoding.verify import Verdict
 from worker.terminal.arguments import read_bench, read_prompt_file
@@ -80,10 +81,11 @@ class Run:
 
 def chosen_on(validation: Study, costs: Costs, classifier: Classifier) -> Settings:
     found = predict(validation, costs, classifier)
-    said, speeds = validation.estimates(classifier), {}
-    for rule, count in (("priced", validation.priced), ("threshold", validation.classified)):
-        counts = count(said, classifier.tuned(rule), CAP)
-        speeds[choose("disco", {"rule": rule, "classifier": OURS}).label] = costs.tokens_per_s(counts, decides=True)
+    counts = tuned(validation, validation.estimates(classifier), {rule: classifier.tuned(rule) for rule in RULES})
+    speeds = {
+        choose("disco", {"rule": rule, "classifier": OURS}).label: costs.tokens_per_s(of_one, "estimate")
+        for rule, of_one in counts.items()
+    }
     rules = [choose("disco", {"rule": rule, "classifier": OURS}) for rule in ("priced", "threshold")]
     rules.sort(key=lambda choice: -speeds[choice.label])
     return Settings(best(found, "static").choice, best(found, "threshold").choice, tuple(rules))
@@ -91,20 +93,14 @@ def chosen_on(validation: Study, costs: Costs, classifier: Classifier) -> Settin
 
 def predicted(test: Study, costs: Costs, classifier: Classifier, settings: Settings) -> dict[str, float]:
     """By label, for the settings that were run."""
-    said, baseline = test.estimates(classifier), test.static(0)
-    of_rules = {"priced": test.priced, "threshold": test.classified}
-    limit = settings.threshold.params
-    counts = {
-        **{choice.label: test.static(int(choice.params["lookahead"])) for choice in settings.rivals},
-        HEURISTIC.label: test.heuristic(int(HEURISTIC.params["initial"])),
+    baseline = test.play(AUTOREGRESSIVE)
+    of_rules = tuned(test, test.estimates(classifier), {rule: classifier.tuned(rule) for rule in RULES})
+    speeds = {
+        choice.label: costs.speedup(test.play(choice), baseline, choice.policy().sees)
+        for choice in (*settings.rivals, HEURISTIC, settings.threshold)
     }
-    speeds = {label: costs.speedup(of_one, baseline) for label, of_one in counts.items()}
-    confident = test.confidence(float(limit["threshold"]), int(limit["cap"]))
-    speeds[settings.threshold.label] = costs.speedup(confident, baseline, reads=True)
     for choice in settings.rules:
-        rule = str(choice.params["rule"])
-        of_one = of_rules[rule](said, classifier.tuned(rule), CAP)
-        speeds[choice.label] = costs.speedup(of_one, baseline, decides=True)
+        speeds[choice.label] = costs.speedup(of_rules[str(choice.params["rule"])], baseline, "estimate")
     return speeds
 
 
@@ -113,7 +109,7 @@ def as_it_ran(test: Study, costs: Costs, done: Run) -> float:
     own, since nothing else peeks."""
     peeking = decision_cost(done.traces[ORACLE.label], done.queued)
     paying = dataclasses.replace(costs, decision=peeking)
-    return paying.speedup(test.oracle(CAP), test.static(0), decides=True)
+    return paying.speedup(test.play(ORACLE), test.play(AUTOREGRESSIVE), "estimate")
 
 
 def run(pair: Pair, prompts: Sequence[Prompt], choices: Sequence[Choice], sampling: Sampling, repeats: int) -> Run:
@@ -132,18 +128,17 @@ def run(pair: Pair, prompts: Sequence[Prompt], choices: Sequence[Choice], sampli
     return done
 
 
-@dataclass
-class Heedless:
+class Heedless(StopRule):
     """Asks a rule after every token and goes on whatever it says: what such drafts take longer is what asking takes."""
 
-    lookahead: int
-    rule: StopRule
     reads = True
-    estimates: Sequence[float] = ()
 
-    @property
-    def look(self) -> Look | None:
-        return self.rule.look
+    def __init__(self, rule: StopRule) -> None:
+        self.rule, self.look = rule, rule.look
+
+    def begin(self, text: Sequence[int]) -> None:
+        self.rule.begin(text)
+        self.lookahead, self.estimates = self.rule.lookahead, self.rule.estimates
 
     def should_stop(self, step: DraftStep) -> bool:
         self.rule.should_stop(step)
@@ -160,8 +155,8 @@ def asking(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, lookahead:
     ratios = list[float]()
     for turn, prompt in enumerate(prompts):
         ways: list[StopRule] = [
-            Heedless(lookahead, stop_of("priced", lookahead, classifier, classifier.tuned("priced"))),
-            FixedLength(lookahead),
+            Heedless(estimating(Priced(classifier.tuned("priced"), lookahead), classifier, no_words)),
+            Driven(SameLength(lookahead), no_words),
         ]
         order = (0, 1) if turn % 2 else (1, 0)
         times = {way: _times(probing.ruled(comparison, prompt, ways[way])) for way in order}

@@ -11,8 +11,9 @@ from typing import Any
 
 from decoding.costs import Costs
 from decoding.events import Event
-from decoding.replay import Counts, Record, Static, replay
+from decoding.replay import Counts, Record, replay
 from decoding.ssd.rounds import rounds
+from decoding.strategies.static import SameLength
 
 BAR = 1.3
 DEEPEST = 8  # tokens a draft, for both
@@ -61,7 +62,7 @@ class Ceiling:
         return dataclasses.replace(self, alone=dearer)
 
     def _played(self, lookahead: int) -> Counts:
-        return replay(self.records, lambda _: Static(lookahead))
+        return replay(self.records, lambda: SameLength(lookahead))
 
 
 def beside(alone: Costs, traces: Iterable[Sequence[Event]]) -> Costs:

@@ -10,6 +10,7 @@ from decoding.loop import never
 from decoding.planning import Prediction, best
 from decoding.prompts import Prompt
 from decoding.spec import Choice, Sampling, choose
+from decoding.strategies import BASELINE
 from decoding.summary import Sample, report
 
 
@@ -21,7 +22,7 @@ def best_of_each(predictions: Sequence[Prediction]) -> list[Prediction]:
 
 def to_run(predictions: Sequence[Prediction]) -> list[Choice]:
     """The baseline, and whatever could be deployed: a bound is not run."""
-    return [choose("autoregressive"), *(p.choice for p in predictions if p.choice.spec.role == "ranked")]
+    return [choose(BASELINE), *(p.choice for p in predictions if p.choice.spec.role == "ranked")]
 
 
 def confirm(

@@ -23,7 +23,8 @@ from decoding.prompts import Prompt
 from decoding.replay import Counts, Record, Seen, replay
 from decoding.spec import Choice, Sampling, choose
 from decoding.stopping import Words, no_words
-from decoding.strategies import STRATEGIES
+from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle
+from decoding.strategies import static as static_strategy
 from decoding.strategies.base import LONGEST, WORDS, Policy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
 
@@ -107,19 +108,19 @@ def study(
     return Study(recordings, pair.tokenizer.decode)
 
 
-BASELINE = choose("autoregressive")
-
-
 def static(lookahead: int) -> Choice:
-    return choose("static", {"lookahead": lookahead})
+    return choose(static_strategy.STRATEGY.slug, {"lookahead": lookahead})
 
 
+ALONE = choose(BASELINE)
 STATICS = [static(n) for n in range(1, CAP + 1)]
+HEURISTIC = choose(heuristic.STRATEGY.slug, {"initial": 5})
+ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
 
 
 def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:
     """Every setting of every strategy that replay knows."""
-    baseline = study.play(BASELINE)
+    baseline = study.play(ALONE)
     estimates = study.estimates(classifier) if classifier else ()
 
     def predicted(choice: Choice) -> Prediction:
@@ -147,7 +148,7 @@ def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:
 
 def sweep(study: Study, costs: Costs, classifier: Classifier) -> dict[str, list[dict[str, float]]]:
     """Each of DISCO's rules over its threshold: what moving the threshold would do."""
-    baseline, estimates = study.play(BASELINE), study.estimates(classifier)
+    baseline, estimates = study.play(ALONE), study.estimates(classifier)
 
     def at(rule: Callable[[float, int], Policy], threshold: float) -> dict[str, float]:
         counts = study.count(lambda: rule(threshold, CAP), estimates)

@@ -20,9 +20,9 @@ from decoding.drafting import Draft, DraftStep, ModelDrafter, StopRule
 from decoding.ending import Ending
 from decoding.events import Event, Recorder
 from decoding.loop import Request, decode
-from decoding.planning import CAP
+from decoding.planning import ALONE, CAP
 from decoding.prompts import Prompt
-from decoding.spec import Sampling, choose
+from decoding.spec import Sampling
 from decoding.stopping import Reading, no_words
 from decoding.strategies.disco import Below
 from decoding.strategies.threshold import Unsure
@@ -31,17 +31,16 @@ from decoding.verify import Verdict
 
 PROMPTS = 4
 VARIED = 5  # samples of each prompt with drafts of every length
-ALONE = (0, 2, 4)  # after which of them the target goes alone: every speed-up stands or falls with what that takes
+UNAIDED = (0, 2, 4)  # after which of them the target goes alone: every speed-up stands or falls with what that takes
 LENGTHS = (*range(1, 9), *range(1, 9), *range(1, 24))  # so that 1 to 24 rows are verified, and few rows often
 STRIDE = 7  # from one length to the next: short and long ones follow each other in any order
 KEPT = 3  # rounds of one length: a form of pass that was run just before finds warmer caches, as most do in earnest
 EVEN_ODDS = 0.5  # below which the rules stop whose answers are timed
-AUTOREGRESSIVE = choose("autoregressive")
 
 
 def samples(prompt_count: int, *, classifiers: int) -> int:
     """How many a probe decodes."""
-    return min(PROMPTS, prompt_count) * (len(ALONE) + VARIED + 1 + classifiers)
+    return min(PROMPTS, prompt_count) * (len(UNAIDED) + VARIED + 1 + classifiers)
 
 
 def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:
@@ -63,7 +62,7 @@ def _probed(
     pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, deciding: Sequence[Callable[[], StopRule]]
 ) -> tuple[Costs, list[float]]:
     """The prices of what all drafts are made of, and of one decision by each of these rules."""
-    comparison = Comparison(pair, typical(prompts), [AUTOREGRESSIVE], sampling)
+    comparison = Comparison(pair, typical(prompts), [ALONE], sampling)
     comparison.warm_up()
     traces = list[list[Event]]()
     reading, *decided = answers = [Answers() for _ in range(1 + len(deciding))]
@@ -71,7 +70,7 @@ def _probed(
     for number, prompt in enumerate(comparison.prompts):
         for turn in range(VARIED):
             traces.append(ruled(comparison, prompt, EveryLength(number * VARIED + turn)))
-            if turn in ALONE:
+            if turn in UNAIDED:
                 traces.append(_traced(comparison, prompt))
             if turn == VARIED // 2:
                 for rule, given in zip(rules, answers, strict=True):
@@ -138,7 +137,7 @@ class Timed(StopRule):
 
 def _traced(comparison: Comparison, prompt: Prompt) -> list[Event]:
     recorder = Recorder()
-    comparison.decode(Key(AUTOREGRESSIVE, prompt, 0), recorder)
+    comparison.decode(Key(ALONE, prompt, 0), recorder)
     return recorder.events
 
 

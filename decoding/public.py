@@ -21,7 +21,7 @@ from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, STRATEGIES
 from decoding.strategies.base import Slider, Strategy
-from decoding.summary import AUTOREGRESSIVE, DEFINITIONS, so_few
+from decoding.summary import DEFINITIONS, so_few
 from decoding.verdict import verdict
 from decoding.what_if.ahead import Played, Stood, ahead_of, stood, surer
 from decoding.what_if.places import Places
@@ -29,7 +29,6 @@ from decoding.what_if.recorded import Recorded
 from decoding.what_if.simulation import Simulation, oracle, simulate
 
 __all__ = [
-    "AUTOREGRESSIVE",
     "BASELINE",
     "DEFINITIONS",
     "FORMS",

@@ -15,7 +15,8 @@ from itertools import combinations
 from typing import Any
 
 from decoding.intervals import FEWEST_ROWS, Interval, fewest_rows, median_intervals
-from decoding.summary import AUTOREGRESSIVE, Ratios, Sample, ratios
+from decoding.strategies import BASELINE
+from decoding.summary import Ratios, Sample, ratios
 
 FOLDS = 16
 MOST_PROMPTS = 5000  # a difference that takes more is too small to look for
@@ -33,7 +34,7 @@ class Ranking:
     sentence: str = ""  # all of that in words; empty where there is nothing to add to the verdict
 
 
-def ranked(rows: Sequence[Row], baseline: str = AUTOREGRESSIVE) -> list[Row]:
+def ranked(rows: Sequence[Row], baseline: str = BASELINE) -> list[Row]:
     """The strategies that could be deployed, beside the baseline: first those that are shown to be faster than it, and
     among them the fastest. The intervals hold together, so a sure gain comes before a larger one that may be none."""
     found = [row for row in rows if row["role"] == "ranked" and row["speedup"] and row["label"] != baseline]
@@ -45,7 +46,7 @@ def order(median: float, low: float | None) -> tuple[bool, float]:
     return (low is None or low <= 1, -median)
 
 
-def ranking(rows: Sequence[Row], samples: Sequence[Sample], baseline: str = AUTOREGRESSIVE) -> Ranking:
+def ranking(rows: Sequence[Row], samples: Sequence[Sample], baseline: str = BASELINE) -> Ranking:
     """Rank the rows of a report that was made of these samples. Rows may bring a `name` for people."""
     best = ranked(rows, baseline)
     if not best:

@@ -18,6 +18,7 @@ from decoding import intervals
 from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.spec import Choice
 from decoding.ssd import hits
+from decoding.strategies import BASELINE
 
 DEFINITIONS_VERSION = 2
 DEFINITIONS = {
@@ -52,7 +53,6 @@ DEFINITIONS = {
     "not_compared (draws of another kind, where only the distribution is the same)",
 }
 
-AUTOREGRESSIVE = "autoregressive"  # its label: the baseline unless another is pinned
 
 Outcome = Literal["identical", "tie", "divergent", "not_compared"]
 AUDIT_OUTCOMES: tuple[Outcome, ...] = ("identical", "tie", "divergent", "not_compared")
@@ -285,7 +285,7 @@ def _row(
 
 
 def report(
-    choices: Sequence[Choice], runners: Mapping[str, str], samples: Sequence[Sample], baseline: str = AUTOREGRESSIVE
+    choices: Sequence[Choice], runners: Mapping[str, str], samples: Sequence[Sample], baseline: str = BASELINE
 ) -> list[dict[str, Any]]:
     """Every strategy's row, in the order of `choices`. `runners` names what ran each, by label; `baseline` is the label
     of the one that speed-ups are relative to."""

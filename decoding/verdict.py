@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from decoding.ranking import Row, ranked
-from decoding.summary import AUTOREGRESSIVE, so_few
+from decoding.strategies import BASELINE
+from decoding.summary import so_few
 
 
 def verdict(
-    strategies: Sequence[Row], baseline: str = AUTOREGRESSIVE, *, is_noisy: bool = False, is_over: bool = True
+    strategies: Sequence[Row], baseline: str = BASELINE, *, is_noisy: bool = False, is_over: bool = True
 ) -> str:
     """The comparison in one sentence: how much faster than the baseline, how sure, and whether the text is still the
     target's. A machine that others used is told first. `is_over` is false while more prompts are on their way."""

@@ -14,8 +14,9 @@ import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 
 from decoding.checkpoints import load
-from decoding.replay import Record, Static, replay
+from decoding.replay import Record, replay
 from decoding.runner import ModelRunner
+from decoding.strategies.static import SameLength
 from decoding.summary import repeated_8grams
 from starter.text import Choose, sampler, write
 
@@ -89,7 +90,7 @@ def oracle_lookaheads(record: Record) -> list[int]:
 
 def passes_per_token(records: list[Record], lookahead: int) -> float:
     """Return the target passes that a static lookahead needs for one token."""
-    counts = replay(records, lambda _: Static(lookahead))
+    counts = replay(records, lambda: SameLength(lookahead))
     return round(counts.target_passes / counts.tokens, 4)
 
 

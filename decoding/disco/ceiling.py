@@ -12,15 +12,12 @@ from dataclasses import dataclass
 from decoding.costs import Costs
 from decoding.disco.classifier import Classifier
 from decoding.oracle import lookaheads
-from decoding.planning import BASELINE, CAP, Study, price_of_a_token, static
+from decoding.planning import ALONE, CAP, HEURISTIC, ORACLE, Study, price_of_a_token, static
 from decoding.replay import Counts
-from decoding.spec import choose
 from decoding.strategies.base import Sight
 from decoding.strategies.disco import Priced
 
 DRAFT_SHARES = (0.02, 0.05, 0.10, 0.15, 0.20, 0.30)  # a drafted token, in verifications of one row
-HEURISTIC = choose("heuristic", {"initial": 5})
-ORACLE = choose("oracle", {"cap": CAP})
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ def _standings(validation: Study, test: Study, classifier: Classifier) -> Callab
     """What does not depend on prices is replayed once."""
     chosen_among = {n: validation.play(static(n)) for n in range(1, CAP + 1)}
     statics = {n: test.play(static(n)) for n in chosen_among}
-    baseline, heuristic, oracle = map(test.play, (BASELINE, HEURISTIC, ORACLE))
+    baseline, heuristic, oracle = map(test.play, (ALONE, HEURISTIC, ORACLE))
     estimates = test.estimates(classifier)
 
     def stand(name: str, costs: Costs) -> Standing:

@@ -26,7 +26,7 @@ from decoding.errors import BadPrompts
 from decoding.loop import never
 from decoding.planning import Study
 from decoding.prompts import Prompt
-from decoding.spec import Sampling, choose
+from decoding.spec import Sampling
 from decoding.strategies.disco import Priced
 from decoding.summary import DEFINITIONS_VERSION
 
@@ -244,11 +244,11 @@ def _ablations(labelled: Sequence[Labelled], told: Told) -> dict[str, Any]:
 def _predicted(study: Study, costs: Costs, classifier: Classifier, thresholds: dict[str, float]) -> dict[str, float]:
     """Speed-ups over autoregressive at settings that were tuned on other prompts; the best static lookahead is the best
     on these."""
-    baseline, play = study.play(planning.BASELINE), study.play
+    baseline, play = study.play(planning.ALONE), study.play
     by_rule = planning.tuned(study, study.estimates(classifier), thresholds)
     return {
         "best static": max(costs.speedup(play(choice), baseline) for choice in planning.STATICS),
-        "heuristic": costs.speedup(play(choose("heuristic", {"initial": 5})), baseline),
-        "oracle": costs.speedup(play(choose("oracle", {"cap": planning.CAP})), baseline),
+        planning.HEURISTIC.strategy: costs.speedup(play(planning.HEURISTIC), baseline),
+        planning.ORACLE.strategy: costs.speedup(play(planning.ORACLE), baseline),
         **{f"disco:{rule}": costs.speedup(counts, baseline, "estimate") for rule, counts in by_rule.items()},
     }

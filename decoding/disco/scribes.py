@@ -28,13 +28,14 @@ from decoding.loop import never
 from decoding.model_folder import inspect
 from decoding.prompts import Prompt
 from decoding.spec import Sampling, choose
+from decoding.strategies import static
 
 LEAST_AGREED = 0.95  # a text of other settings parts from this one's within a few tokens
 LEAST_PROMPTS = 16  # fewer are written before a copy is loaded
 ROOM = 4  # a copy wants this many times the pair's weights free
 PATIENCE = 0.2  # s between looks at whether all is cancelled, where there is nothing to do but wait
-WRITER = choose("static", {"lookahead": 3})  # how texts are written: any strategy writes the same, this one quickly
-DEEP_WRITER = choose("static", {"lookahead": 20})  # under ratio dice: nearly every token is drafted and judged
+# Any strategy writes the same text; this one is quick. Under ratio dice nearly every token must be drafted and judged.
+WRITER, DEEP_WRITER = (choose(static.STRATEGY.slug, {"lookahead": lookahead}) for lookahead in (3, 20))
 
 Told = Callable[[int], None]
 

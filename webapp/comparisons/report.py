@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from decoding.public import AUTOREGRESSIVE, Sampling, fewest_rows, ranking, summary, verdict
+from decoding.public import BASELINE, Sampling, fewest_rows, ranking, summary, verdict
 from webapp.comparisons.losses import losses
 from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Comparison, Sample
@@ -21,7 +21,7 @@ PROMPTS_TOLD_SINGLY = 32  # up to twice as many, each finished prompt makes anot
 _CLASSIFIER = re.compile(r",classifier=[^,]+")
 
 
-def report(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, Any]:
+def report(comparison: Comparison, baseline: str = BASELINE) -> dict[str, Any]:
     """Made from the finished samples each time it is asked for, so it can never be out of date. `baseline` is the label
     of the strategy that everything is relative to, but for losses, which are what speculation costs beside none."""
     runs = list(comparison.runs.all())
@@ -87,7 +87,7 @@ def pinned(comparison: Comparison, asked: str) -> str:
             f"No strategy of this comparison is called {asked[:80]!r}, so nothing can be relative to it.",
             field="baseline", hint=f"It can be {', '.join(labels)}.",
         )  # fmt: skip
-    return asked or AUTOREGRESSIVE
+    return asked or BASELINE
 
 
 def _pin(strategies: list[dict[str, Any]], baseline: str) -> None:
@@ -116,7 +116,7 @@ def devices_in(words: str) -> int:
     return 2 if "for the draft" in words else 1
 
 
-def so_far(comparison: Comparison, baseline: str = AUTOREGRESSIVE) -> dict[str, Any]:
+def so_far(comparison: Comparison, baseline: str = BASELINE) -> dict[str, Any]:
     """As watchers see it: made anew when every strategy has finished one more prompt, once for all of them. It reads
     every sample, so of a long comparison only when there are two or three percent more of them: else, after thousands,
     nothing but reports would be made."""

@@ -2,6 +2,8 @@
 
 import os
 
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")  # before anything reads them
+
 import django
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
@@ -12,7 +14,6 @@ from webapp.core.bodies import LimitBodies
 from webapp.core.proxies import BehindProxies
 from webapp.core.waiting import InTurns
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
 settings.DATABASES["default"] |= settings.WEB_CONNECTIONS
 django.setup(set_prefix=False)
 http = Health(LimitBodies(InTurns(), longest=settings.CHUNK_BYTES))

@@ -133,7 +133,7 @@ def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str,
 
 def _judged(recorded: Study, costs: Costs, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
     """How each of the pair's classifiers does on these prompts, whatever it was trained on, at its own settings."""
-    baseline = costs.tokens_per_s(recorded.play(planning.BASELINE))
+    baseline = costs.tokens_per_s(recorded.play(planning.ALONE))
     statics = [costs.tokens_per_s(recorded.play(choice)) for choice in planning.STATICS]
     labelled = training.label(recorded.recordings)
     judged = []

@@ -17,7 +17,7 @@ from decoding.errors import BadPrompts, DrafthouseError
 from decoding.prompt_forms import FORMS
 from decoding.prompts import LARGEST_PROMPT_FILE, Prompt, decode, read_prompts
 from decoding.spec import Choice, Sampling, choose, parse_choices
-from decoding.summary import AUTOREGRESSIVE
+from decoding.strategies import BASELINE
 from worker.terminal.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,7 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     what.add_argument(
         "--baseline",
-        default=AUTOREGRESSIVE,
+        default=BASELINE,
         metavar="STRATEGY",
         help="the one that speed-ups are relative to, %(default)s unless told",
     )
@@ -259,7 +259,7 @@ def _with_baseline(choices: list[Choice]) -> tuple[list[Choice], tuple[str, ...]
     """Everything is measured against autoregressive, so it takes part whether named or not."""
     if any(choice.spec.role == "baseline" for choice in choices):
         return choices, ()
-    baseline = choose("autoregressive")
+    baseline = choose(BASELINE)
     return [baseline, *choices], ("autoregressive runs too: it is what the others are compared with.",)
 
 

@@ -87,12 +87,12 @@ def _elsewhere(others: Mapping[str, Any]) -> list[str]:
     """What it is worth on prompts of other kinds."""
     if not others:
         return []
-    names = ("best static", "heuristic", "disco:threshold", "disco:priced", "oracle")
+    names = list(next(iter(others.values()))["predicted"])
     lines = ["", f"{'used on other prompts':24} {'AUC':>6} " + " ".join(f"{name:>15}" for name in names)]
     for name, found in others.items():
         speeds = found["predicted"]
         lines.append(f"{name:24} {found['auc']:6.3f} " + " ".join(f"{speeds[name]:15.2f}" for name in names))
-        if max(speeds["disco:threshold"], speeds["disco:priced"]) < 1.0:
+        if max(speed for name, speed in speeds.items() if ":" in name) < 1.0:  # disco:RULE
             lines.append(f"  slower than autoregressive on {name}: train another classifier there")
     return lines
 
