@@ -19,6 +19,7 @@ from torch import Tensor
 from decoding.disco import features
 from decoding.errors import BadStrategy
 
+Unit = tuple[float, float, float, float]  # weights of margin and score, the bias, the weight in the output
 TENSORS = ("hidden.weight", "hidden.bias", "out.weight", "out.bias")
 
 
@@ -32,6 +33,7 @@ class Classifier:
     out: Tensor  # [1, H]
     out_bias: Tensor  # [1]
     card: Mapping[str, Any] = field(default_factory=dict)
+    units: dict[tuple[float, ...], list[Unit]] = field(default_factory=dict, repr=False, compare=False)
     _glances_on: dict[torch.device, list[Tensor]] = field(default_factory=dict, repr=False, compare=False)
 
     @torch.inference_mode()
@@ -49,6 +51,21 @@ class Classifier:
             if hidden > 0.0:
                 logit += out * hidden
         return 1.0 / (1.0 + math.exp(-max(logit, -700.0)))
+
+    def unrolled(self, ahead: float, *echoes: float) -> list[Unit]:
+        """Hidden units of a classifier that looks at QUICK features alone, with the position after so many tokens and
+        the echoes added to the biases. There are few such cases, so each is made once and kept in `units`."""
+        weights, says = self.hidden.double(), self.out[0].tolist()
+
+        def of(name: str) -> Tensor:
+            return weights[:, features.NAMES.index(name)]
+
+        biases = self.hidden_bias + of("position") * ((ahead + 1) / features.POSITION_SCALE)
+        for number, echo in enumerate(echoes, start=1):
+            biases = biases + of(f"echo_{number}") * echo
+        made = list(zip(of("margin").tolist(), of("score").tolist(), biases.tolist(), says, strict=True))
+        self.units[(ahead, *echoes)] = made
+        return made
 
     def glance(self, scores: Tensor, preferences: Tensor, token: Tensor, number: Tensor) -> Tensor:
         """The same [1] for the token [1] that scores and preferences [1, V] gave, the draft's `number`th [1], if a

@@ -34,66 +34,49 @@ class Estimating(Driven):
         return self.policy.stops(estimate)
 
 
-class Unrolled(Estimating):
-    """For a classifier that looks at these features and the position alone."""
-
-    features: tuple[str, ...]
-
-    def __init__(self, policy: Policy, classifier: Classifier, words: Words) -> None:
-        super().__init__(policy, classifier, words)
-        self._units: list[list[tuple[float, ...]]] = []
-        self._bias = float(classifier.out_bias)
-
-    def begin(self, text: Sequence[int]) -> None:
-        super().begin(text)
-        if self.lookahead > len(self._units):
-            self._units = _units(self.classifier, self.features, self.lookahead)
-
-
-class Glance(Unrolled):
+class Glance(Estimating):
     """For a classifier that looks at nothing but features.GLANCE."""
-
-    features = ("margin", "score")
 
     def __init__(self, policy: Policy, classifier: Classifier, words: Words) -> None:
         super().__init__(policy, classifier, words)
         self.look = classifier.glance
+        self._units = classifier.units
+        self._bias = float(classifier.out_bias)
 
     def should_stop(self, step: DraftStep) -> bool:
         if step.seen:
             return self._weigh(*step.seen)
+        return self._judge(step, (len(step.ahead),))
+
+    def _judge(self, step: DraftStep, known: tuple[float, ...]) -> bool:
+        """`known` is what few values are possible for: the number of tokens ahead, and the echoes if any are heard."""
+        units = self._units.get(known)
+        if units is None:
+            ahead, *echoes = known
+            units = self.classifier.unrolled(ahead, *echoes)
         margin, score = glance(step.scores, step.preferences, step.token, step.row)
         logit = self._bias
-        for of_margin, of_score, bias, say in self._units[len(step.ahead)]:
+        for of_margin, of_score, bias, weight in units:
             hidden = of_margin * margin + of_score * score + bias
             if hidden > 0.0:
-                logit += say * hidden
+                logit += weight * hidden
         return self._weigh(1.0 / (1.0 + exp(-logit)) if logit > -700.0 else 0.0)
 
 
-class Quick(Unrolled):
+class Quick(Glance):
     """For one that looks at features.QUICK: also at what the text has said before."""
-
-    features = ("margin", "score", "echo_1", "echo_2", "echo_3")
 
     def __init__(self, policy: Policy, classifier: Classifier, words: Words) -> None:
         super().__init__(policy, classifier, words)
+        self.look = None
         self._echoes = Echoes()
 
     def should_stop(self, step: DraftStep) -> bool:
         if not step.ahead:
             self._echoes.follow(step.text)
-        once, twice, thrice = self._echoes.of(step.token)
+        echoes = self._echoes.of(step.token)
         self._echoes.take(step.token)
-        margin, score = glance(step.scores, step.preferences, step.token, step.row)
-        logit = self._bias
-        for of_margin, of_score, of_once, of_twice, of_thrice, bias, say in self._units[len(step.ahead)]:
-            hidden = (
-                of_margin * margin + of_score * score + of_once * once + of_twice * twice + of_thrice * thrice + bias
-            )
-            if hidden > 0.0:
-                logit += say * hidden
-        return self._weigh(1.0 / (1.0 + exp(-logit)) if logit > -700.0 else 0.0)
+        return self._judge(step, (len(step.ahead), *echoes))
 
 
 class Full(Estimating):
@@ -114,19 +97,6 @@ class Full(Estimating):
         estimate = self.classifier.one([*static, self._previous, (len(step.ahead) + 1) / features.POSITION_SCALE])
         self._previous = static[features.OWN]
         return self._weigh(estimate)
-
-
-def _units(classifier: Classifier, names: Sequence[str], longest: int) -> list[list[tuple[float, ...]]]:
-    """For each position up to the `longest` draft, the hidden units: the weights of these features, the bias with the
-    position added beforehand, and the unit's weight in the output."""
-    weights, says = classifier.hidden.double(), classifier.out[0].tolist()
-    of_features = [weights[:, features.NAMES.index(name)].tolist() for name in names]
-    of_position = weights[:, features.NAMES.index("position")]
-    units = []
-    for number in range(1, longest + 1):
-        biases = classifier.hidden_bias + of_position * (number / features.POSITION_SCALE)
-        units.append(list(zip(*of_features, biases.tolist(), says, strict=True)))
-    return units
 
 
 def estimating(policy: Policy, classifier: Classifier, words: Words) -> Estimating:
