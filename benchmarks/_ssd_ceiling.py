@@ -12,7 +12,7 @@ from typing import Any
 from decoding.costs import Costs
 from decoding.events import Event
 from decoding.replay import Counts, Record, Static, replay
-from decoding.ssd.rounds import rounds
+from decoding.ssd.accounting import rounds
 
 BAR = 1.3
 DEEPEST = 8  # tokens a draft, for both

@@ -20,15 +20,14 @@ from decoding.ranking import order, ranking
 from decoding.replay import Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
 from decoding.spec import STRATEGIES, Choice, Sampling, StrategySpec, choose, parse_choices
 from decoding.ssd import memory
-from decoding.ssd.fanout import NAMES
-from decoding.ssd.outcomes import RANKS
-from decoding.ssd.pace import Pace
-from decoding.ssd.planning import planner_for
-from decoding.ssd.prices import Prices, prices_from
+from decoding.ssd.policy.fanout import NAMES
+from decoding.ssd.policy.pace import Pace
+from decoding.ssd.policy.planner import RANKS, planner_for
 from decoding.ssd.settings import Settings
-from decoding.ssd.simulated import ANYTIME, IN_TURN, Plan, Simulated
-from decoding.ssd.simulator import simulate
-from decoding.ssd.track import Track
+from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Plan, Simulated
+from decoding.ssd.simulation.prices import Prices, prices_from
+from decoding.ssd.simulation.simulator import simulate
+from decoding.ssd.simulation.track import Track
 from decoding.summary import AUTOREGRESSIVE, DEFINITIONS, so_few
 from decoding.verdict import verdict
 

@@ -13,13 +13,12 @@ from decoding.disco.stops import stop_of
 from decoding.drafting import Drafter, ModelDrafter, NoDraft, StopRule
 from decoding.runner import ModelRunner
 from decoding.spec import Choice
-from decoding.ssd.alongside import Alongside
-from decoding.ssd.beside import Beside
-from decoding.ssd.drafter import InTurn, SsdDrafter, Transport
-from decoding.ssd.lanes import Lanes
-from decoding.ssd.letters import Recipe
-from decoding.ssd.resident import DraftProcess, placed
 from decoding.ssd.settings import Settings
+from decoding.ssd.transport.beside import Beside
+from decoding.ssd.transport.draft_process import DraftProcess, placed
+from decoding.ssd.transport.drafter import InTurn, SsdDrafter, Transport
+from decoding.ssd.transport.messages import Recipe
+from decoding.ssd.transport.two_lanes import Alongside, Lanes
 from decoding.stopping import AdaptiveThreshold, FixedLength, Heuristic, Oracle, Threshold
 from decoding.timing import Clock
 

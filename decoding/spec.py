@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from decoding.errors import BadSampling, BadStrategy, meant
 from decoding.params import Param, Value
-from decoding.ssd import fanout
+from decoding.ssd.policy import fanout
 
 Role = Literal[
     "baseline",  # what everything is compared with

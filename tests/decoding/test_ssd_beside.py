@@ -20,8 +20,7 @@ from decoding.errors import BadDevice, BrokenModel, OutOfMemory
 from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.runner import ModelRunner
 from decoding.spec import Sampling, choose
-from decoding.ssd.cores import Cores
-from decoding.ssd.resident import DraftProcess, Patience, placed, runner_in
+from decoding.ssd.transport.draft_process import Cores, DraftProcess, Patience, placed, runner_in
 from decoding.table_runner import TableRunner
 from tests.decoding import models
 from tests.decoding.patient import Patient, Striking

@@ -16,7 +16,7 @@ from decoding.errors import BadStrategy
 from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculating import Speculator
+from decoding.ssd.speculator.speculator import Speculator
 from decoding.stopping import FixedLength
 from decoding.table_runner import TableRunner
 from tests.decoding.worlds import World, state_of, tables

@@ -14,7 +14,7 @@ from decoding.dice import dice_for
 from decoding.runner import ModelRunner
 from decoding.spec import Sampling
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculating import Speculator
+from decoding.ssd.speculator.speculator import Speculator
 from tests.decoding.models import GPT2, LLAMA, fast_runner, save
 
 MAKERS: dict[str, Callable[[Path], ModelRunner]] = {

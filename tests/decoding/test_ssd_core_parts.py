@@ -12,15 +12,12 @@ from hypothesis import strategies as st
 from decoding.disco import features
 from decoding.disco.echoes import Echoes
 from decoding.drafting import Draft
-from decoding.ssd import fanout
 from decoding.ssd.backups import certain, echoed, random_tokens
-from decoding.ssd.chain import Chain
-from decoding.ssd.estimating import Estimator
-from decoding.ssd.outcomes import RANKS, Outcomes
-from decoding.ssd.placing import by_fanout, by_worth
-from decoding.ssd.planning import planner_for
-from decoding.ssd.saguaro import bend
+from decoding.ssd.policy import fanout
+from decoding.ssd.policy.fanout import by_fanout, by_worth
+from decoding.ssd.policy.planner import RANKS, Outcomes, planner_for
 from decoding.ssd.settings import Settings
+from decoding.ssd.speculator.drawing import Chain, Estimator, bend
 from tests.decoding.worlds import some_classifier
 
 

@@ -20,12 +20,11 @@ from decoding.events import Anticipated, Drafted, Event, Recorder, Verified
 from decoding.fast.runner import FastRunner
 from decoding.loop import Decoded, Request, decode
 from decoding.spec import Choice, Sampling, choose
-from decoding.ssd.alongside import Alongside
-from decoding.ssd.drafter import SsdDrafter
-from decoding.ssd.lanes import Lane, Lanes, open_lanes
-from decoding.ssd.letters import Recipe
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculating import Speculator
+from decoding.ssd.speculator.speculator import Speculator
+from decoding.ssd.transport.drafter import SsdDrafter
+from decoding.ssd.transport.messages import Recipe
+from decoding.ssd.transport.two_lanes import Alongside, Lane, Lanes, open_lanes
 from decoding.table_runner import TableRunner
 from decoding.timing import Clock
 from tests.decoding import models

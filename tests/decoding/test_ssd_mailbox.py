@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from decoding.ssd.mailbox import Connection, Gone, Mailbox, Silence, Slot, answering, connect
+from decoding.ssd.transport.mailbox import Connection, Gone, Mailbox, Silence, Slot, answering, connect
 
 ROOT = Path(__file__).resolve().parents[2]
 ECHO = """
 import json, sys
-from decoding.ssd.mailbox import Connection, Gone, answering
+from decoding.ssd.transport.mailbox import Connection, Gone, answering
 
 mailbox = answering(Connection(**json.loads(sys.argv[1])))
 try:

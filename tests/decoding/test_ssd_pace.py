@@ -16,9 +16,9 @@ from decoding.drafting import Draft
 from decoding.events import Source
 from decoding.runner import ModelRunner
 from decoding.spec import Sampling
-from decoding.ssd.pace import Pace
+from decoding.ssd.policy.pace import Pace
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculating import Speculator
+from decoding.ssd.speculator.speculator import Speculator
 from decoding.table_runner import TableRunner
 from tests.decoding.test_ssd_core_models import Watched
 from tests.decoding.worlds import some_classifier, state_of, tables

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from decoding.ssd.theory import (
+from decoding.ssd.simulation.theory import (
     PowerLaw,
     Speculation,
     hit_rate,

@@ -19,7 +19,7 @@ from decoding.loop import Decoded, Request, decode
 from decoding.registry import Parts, build
 from decoding.runner import ModelRunner
 from decoding.spec import Choice, Sampling, choose, parse_choices
-from decoding.ssd.resident import DraftProcess
+from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.table_runner import TableRunner, hashed
 from decoding.timing import Clock
 
