@@ -21,8 +21,7 @@ from decoding.replay import Counts, HeuristicPolicy, OraclePolicy, Policy, Recor
 from decoding.spec import STRATEGIES, Choice, Sampling, StrategySpec, choose, parse_choices
 from decoding.ssd import memory
 from decoding.ssd.policy.fanout import NAMES
-from decoding.ssd.policy.pace import Pace
-from decoding.ssd.policy.planner import RANKS, planner_for
+from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Plan, Simulated
 from decoding.ssd.simulation.prices import Prices, prices_from
@@ -55,7 +54,6 @@ __all__ = [
     "Finished",
     "HeuristicPolicy",
     "OraclePolicy",
-    "Pace",
     "Param",
     "Plan",
     "Policy",
@@ -85,7 +83,6 @@ __all__ = [
     "misfit",
     "order",
     "parse_choices",
-    "planner_for",
     "prices_from",
     "prompt_containers",
     "prompts",

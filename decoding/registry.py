@@ -14,11 +14,11 @@ from decoding.drafting import Drafter, ModelDrafter, NoDraft, StopRule
 from decoding.runner import ModelRunner
 from decoding.spec import Choice
 from decoding.ssd.settings import Settings
-from decoding.ssd.transport.beside import Beside
+from decoding.ssd.transport.beside import BesideTransport
 from decoding.ssd.transport.draft_process import DraftProcess, placed
-from decoding.ssd.transport.drafter import InTurn, SsdDrafter, Transport
+from decoding.ssd.transport.drafter import InTurnTransport, SsdDrafter, Transport
 from decoding.ssd.transport.messages import Recipe
-from decoding.ssd.transport.two_lanes import Alongside, Lanes
+from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
 from decoding.stopping import AdaptiveThreshold, FixedLength, Heuristic, Oracle, Threshold
 from decoding.timing import Clock
 
@@ -65,14 +65,14 @@ def _speculating(parts: Parts, placement: str, settings: Settings, classifier: C
     recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, parts.end_tokens, classifier)
     process = None if parts.lanes else placed(placement, parts.draft_process)
     with parts.clock.stopped():  # a process that was lost is started anew
-        transport = Beside(process, recipe) if process else _here(parts, recipe)
+        transport = BesideTransport(process, recipe) if process else _here(parts, recipe)
     return SsdDrafter(transport, parts.clock)
 
 
 def _here(parts: Parts, recipe: Recipe) -> Transport:
     if parts.lanes is None:
-        return InTurn(recipe.speculator(parts.draft))
-    return Alongside(recipe.speculator(parts.lanes.runner), parts.lanes, recipe.sends_scores)
+        return InTurnTransport(recipe.speculator(parts.draft))
+    return TwoLaneTransport(recipe.speculator(parts.lanes.runner), parts.lanes, recipe.sends_scores)
 
 
 # Peers have no builder: they bring a loop of their own (decoding.peers).

@@ -74,7 +74,7 @@ class Pairs:
             return self._same(asked, self._taken.answer(accepted, token, self._limit)), False
         assert (asked.source, asked.passes) == ("hit", 0)
         assert (tuple(found.tokens), found.stop) == (asked.tokens, asked.stop)
-        taken = self._taken.take(accepted, token, self._limit, len(found.tokens), asked=0)
+        taken = self._taken.take(accepted, token, self._limit, len(found.tokens), asked_at_ns=0)
         return self._same(asked, taken), True
 
     def _same(self, asked: Draft, taken: Draft) -> Draft:

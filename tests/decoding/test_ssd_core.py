@@ -210,12 +210,12 @@ def speculator(settings: Settings, dice: Dice | None = None) -> Speculator:
 def test_it_answers_before_it_prepares_and_prepares_one_step_at_a_time() -> None:
     draws = speculator(Settings(lookahead=3, branches=8, backup="neural"))
     first = draws.begin([3, 1], 20)
-    assert (len(first.tokens), first.source, draws.prepared().branches) == (3, "fresh", ())
+    assert (len(first.tokens), first.source, draws.preparation().branches) == (3, "fresh", ())
     depths = []
     while draws.step():
-        depths.append({depth for _, _, depth in draws.prepared().branches})
+        depths.append({depth for _, _, depth in draws.preparation().branches})
     assert depths == [set(), {1}, {2}, {3}]
-    assert draws.prepared().passes == 4 and not draws.step()
+    assert draws.preparation().passes == 4 and not draws.step()
 
 
 @pytest.mark.parametrize("steps", range(6))

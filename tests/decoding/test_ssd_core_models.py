@@ -57,7 +57,7 @@ def test_the_winners_cache_is_that_of_a_fresh_run(runner: ModelRunner, temperatu
     for number in range(8):
         while draws.step():
             pass
-        branches = draws.prepared().branches
+        branches = draws.preparation().branches
         accepted, token, depth = branches[(3 * number) % len(branches)]
         assert depth == 3
         text += [*drafted[:accepted], token]

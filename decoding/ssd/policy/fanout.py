@@ -1,7 +1,7 @@
-"""How many branches each accepted count gets. Pure, standard library only.
+"""How many branches each accepted count gets, and which outcomes they are for. Pure, standard library only.
 
-A fan-out is a tuple of lookahead + 1 numbers: entry k, how many of the target's tokens are guessed for the case that
-exactly k drafted tokens are accepted.
+A fan-out is a tuple of lookahead + 1 numbers. Entry k says how many of the target's tokens are guessed for the case
+that exactly k drafted tokens are accepted.
 """
 
 from __future__ import annotations
@@ -13,47 +13,50 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 FanOut = tuple[int, ...]
+Guesses = Sequence[Sequence[int]]  # for each accepted count: tokens, the target's likeliest first
+Probabilities = Sequence[Sequence[float]]  # for each accepted count: the probability of each guess; 0 beyond the list
 NAMES = ("uniform", "geometric", "measured")
 
 
 def uniform(lookahead: int, branches: int) -> FanOut:
-    """The same for every count. What does not divide goes to the last first: all accepted is the likeliest case."""
+    """Give every count the same. The remainder goes to the last count first: a whole acceptance is the likeliest."""
     share, left = divmod(branches, lookahead + 1)
     extra = [lookahead, *range(lookahead)][:left]
     return tuple(share + (k in extra) for k in range(lookahead + 1))
 
 
 def geometric(lookahead: int, branches: int, acceptance: float, exponent: float) -> FanOut:
-    """The best there is if each token is accepted with the same probability and the chance that F guesses miss falls
-    as F to the minus exponent (Theorem 12 of the SSD paper): in proportion to the case's probability to the power of
-    1 / (1 + exponent)."""
+    """Give each count a share in proportion to its probability to the power of 1 / (1 + exponent).
+
+    This is the optimum if every token has the same acceptance and F guesses miss with a probability that falls as F to
+    the minus exponent (Theorem 12 of the SSD paper)."""
     acceptance = min(max(acceptance, 0.01), 0.99)
-    weights = [p ** (1 / (1 + exponent)) for p in chances([acceptance] * lookahead)]
+    weights = [p ** (1 / (1 + exponent)) for p in count_probabilities([acceptance] * lookahead)]
     return _largest_remainder([branches * weight / sum(weights) for weight in weights])
 
 
-def measured(worth: Sequence[Sequence[float]], branches: int) -> FanOut:
-    """Each branch goes where it adds most, and no law is needed: `worth[k][f]` is the probability that k tokens are
-    accepted and guess number f, counted from 0, is the target's."""
-    counts = [0] * len(worth)
+def measured(probabilities: Probabilities, branches: int) -> FanOut:
+    """Give each branch to the count where it adds most. No law is assumed: `probabilities[k][f]` is the probability
+    that k tokens are accepted and guess number f, counted from 0, is the target's token."""
+    counts = [0] * len(probabilities)
     for _ in range(branches):
-        gains = [row[count] if count < len(row) else 0.0 for row, count in zip(worth, counts, strict=True)]
+        gains = [row[count] if count < len(row) else 0.0 for row, count in zip(probabilities, counts, strict=True)]
         counts[max(range(len(gains)), key=gains.__getitem__)] += 1
     return tuple(counts)
 
 
-def chances(accepted: Sequence[float]) -> list[float]:
-    """From each token's chance to be accepted once all before it are: the chance of each accepted count."""
+def count_probabilities(acceptances: Sequence[float]) -> list[float]:
+    """Turn each token's acceptance, given that all before it are accepted, into the probability of each count."""
     found, survival = [], 1.0
-    for chance in accepted:
-        found.append(survival * (1.0 - chance))
-        survival *= chance
+    for acceptance in acceptances:
+        found.append(survival * (1.0 - acceptance))
+        survival *= acceptance
     return [*found, survival]
 
 
 def exponent(miss: Callable[[int], float], counts: Sequence[int] = (1, 2, 4, 8)) -> float:
-    """The power by which misses fall with the number of guesses: the slope through their logarithms. The factor in
-    front, which real curves have and the theorem has not, does not change the shape of a fan-out."""
+    """Fit the power by which misses fall with the number of guesses: the slope through the logarithms. Real curves have
+    a factor in front, which the theorem lacks; it does not change the shape of a fan-out."""
     x = [math.log(count) for count in counts]
     y = [math.log(max(miss(count), 1e-6)) for count in counts]
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
@@ -62,13 +65,13 @@ def exponent(miss: Callable[[int], float], counts: Sequence[int] = (1, 2, 4, 8))
 
 
 def fitted(fanout: FanOut, drafted: int) -> FanOut:
-    """A fan-out for a draft that is shorter than the lookahead: its last entry still is that of a whole acceptance."""
+    """Shorten a fan-out for a draft shorter than the lookahead. The last entry stays that of a whole acceptance."""
     return fanout if drafted + 1 >= len(fanout) else (*fanout[:drafted], sum(fanout[drafted:]))
 
 
 def read(text: str, lookahead: int, branches: int) -> tuple[FanOut, FanOut] | None:
-    """`5/4/3/0`, or one list after a hit and one after a miss, `5/4/3/0+12/0/0/0`. None where it is one of NAMES;
-    ValueError with the reason, as the end of a sentence, where it cannot be used."""
+    """Parse `5/4/3/0`, or one list after a hit and one after a miss, `5/4/3/0+12/0/0/0`. Returns None for one of NAMES.
+    Raises ValueError with the reason, as the end of a sentence, if the lists cannot be used."""
     if text in NAMES:
         return None
     lists = [tuple(_count(word) for word in part.split("/")) for part in text.split("+")]
@@ -96,38 +99,40 @@ def _largest_remainder(shares: Sequence[float]) -> FanOut:
     return tuple(counts)
 
 
+# Which outcomes get the branches --------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
-class Placed:
+class Chosen:
+    """Outcomes that get a branch."""
+
     outcomes: tuple[tuple[int, int], ...] = ()  # (accepted count, the target's token), by count
     predicted_hit: float = 0.0
-    fanout: tuple[int, ...] = ()
+    fanout: FanOut = ()
 
 
-Ranked = Sequence[Sequence[int]]  # for each accepted count, tokens, the target's likeliest first
-Worth = Sequence[Sequence[float]]  # for each accepted count, the probability of each rank; what lies behind is nothing
+def by_fanout(fanout: FanOut, guesses: Guesses, probabilities: Probabilities) -> Chosen:
+    """Choose the first guesses of each accepted count, as many as the fan-out says."""
+    return _chosen([(k, rank) for k, count in enumerate(fanout) for rank in range(count)], guesses, probabilities)
 
 
-def by_fanout(wanted: Sequence[int], ranked: Ranked, worth: Worth) -> Placed:
-    """So many of the likeliest tokens for each accepted count."""
-    return _placed([(k, rank) for k, count in enumerate(wanted) for rank in range(count)], ranked, worth)
-
-
-def by_worth(branches: int, ranked: Ranked, worth: Worth) -> Placed:
-    """The likeliest of all outcomes, whatever their accepted count."""
+def by_probability(branches: int, guesses: Guesses, probabilities: Probabilities) -> Chosen:
+    """Choose the likeliest outcomes, whatever their accepted count."""
     every = (
         (value, -k, -rank)
-        for k, (tokens, values) in enumerate(zip(ranked, worth, strict=True))
+        for k, (tokens, values) in enumerate(zip(guesses, probabilities, strict=True))
         for rank, (_, value) in enumerate(zip(tokens, values, strict=False))
     )
-    return _placed(sorted((-k, -rank) for _, k, rank in heapq.nlargest(branches, every)), ranked, worth)
+    ranks = sorted((-k, -rank) for _, k, rank in heapq.nlargest(branches, every))
+    return _chosen(ranks, guesses, probabilities)
 
 
-def _placed(chosen: Sequence[tuple[int, int]], ranked: Ranked, worth: Worth) -> Placed:
-    """The tokens at these ranks, where there are so many."""
-    taken = [(k, rank) for k, rank in chosen if rank < len(ranked[k])]
-    counts = Counter(k for k, _ in taken)
-    return Placed(
-        outcomes=tuple((k, ranked[k][rank]) for k, rank in taken),
-        predicted_hit=min(1.0, sum(worth[k][rank] for k, rank in taken if rank < len(worth[k]))),
-        fanout=tuple(counts[k] for k in range(len(ranked))),
+def _chosen(ranks: Sequence[tuple[int, int]], guesses: Guesses, probabilities: Probabilities) -> Chosen:
+    """Look up the tokens at these ranks. Ranks beyond a list of guesses are dropped."""
+    kept = [(k, rank) for k, rank in ranks if rank < len(guesses[k])]
+    counts = Counter(k for k, _ in kept)
+    return Chosen(
+        outcomes=tuple((k, guesses[k][rank]) for k, rank in kept),
+        predicted_hit=min(1.0, sum(probabilities[k][rank] for k, rank in kept if rank < len(probabilities[k]))),
+        fanout=tuple(counts[k] for k in range(len(guesses))),
     )

@@ -1,5 +1,5 @@
-"""What time has brought so far in this sample, as far as the draft's side can see: what waiting for it costs, when the
-next verdict is due, and which backup a miss is best answered by."""
+"""Times of the sample so far, as the draft side sees them: what it costs to wait for the draft, when the next verdict
+is due, and which backup answers a miss best."""
 
 from __future__ import annotations
 
@@ -11,8 +11,15 @@ from typing import Protocol
 from decoding.events import Backup, Source
 from decoding.ssd.settings import WantedBackup
 
+ENOUGH = 3  # values before a mean counts for anything
+RECENT = 16  # values that a mean remembers
+STALL = 4.0  # times the mean: a longer time was an interruption, and counts as no more than this
+OVERDUE = 1.5  # times the mean: a verdict that has not come by then may take any time
 
-class Judged(Protocol):
+
+class JudgedDraft(Protocol):
+    """A draft as policies see it, live or simulated."""
+
     @property
     def tokens(self) -> Sequence[int]: ...
     @property
@@ -21,14 +28,8 @@ class Judged(Protocol):
     def backup(self) -> Backup: ...
 
 
-ENOUGH = 3  # rounds of a kind, before its figures say anything
-RECENT = 16  # what is older fades
-STALL = 4.0  # times the usual: what takes longer was interrupted, and says no more than that
-OVERDUE = 1.5  # times the usual: a verdict that has not come by then may take any time
-
-
-class Mean:
-    """Of what was lately."""
+class RecentMean:
+    """Running mean of recent values."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -42,86 +43,90 @@ class Mean:
 
 
 class Pace:
-    def __init__(self, backup: WantedBackup, clock: Callable[[], int] = time.perf_counter_ns) -> None:
-        """`clock` tells ns. A simulation brings its own."""
+    def __init__(self, backup: WantedBackup, clock_ns: Callable[[], int] = time.perf_counter_ns) -> None:
+        """`clock_ns` returns the time; a simulation brings its own."""
         self._backup = backup
-        self._clock = clock
-        self._per_token = Mean()  # drafted alone
-        self._step = Mean()  # of all branches
-        self._round = Mean()  # from an answer to the next question
-        self._round_of: dict[int, Mean] = defaultdict(Mean)  # by how many tokens there were to verify
-        self._after_hit = Mean()  # tokens that such a round brings
-        self._after_model = Mean()
-        self._echoed = Mean()
-        self._hits = Mean()
-        self._given_at = 0
+        self._clock_ns = clock_ns
+        self._token_ns = RecentMean()  # one token drafted while the target waits
+        self._step_ns = RecentMean()  # one step of all branches
+        self._round_ns = RecentMean()  # from a draft to the next question
+        self._round_ns_of: dict[int, RecentMean] = defaultdict(RecentMean)  # the same by number of drafted tokens
+        self._tokens_after_hit = RecentMean()  # that such a round adds to the text
+        self._tokens_after_model = RecentMean()
+        self._tokens_after_ngram = RecentMean()
+        self._hit_rate = RecentMean()
+        self._given_at_ns = 0
 
-    def gave(self, at: int | None = None) -> None:
-        """A draft: now, unless the target took it before."""
-        self._given_at = self._clock() if at is None else at
+    def note_draft(self, at_ns: int | None = None) -> None:
+        """Note that the target got a draft: now, or at this time if it took one from the board."""
+        self._given_at_ns = self._clock_ns() if at_ns is None else at_ns
 
-    def drafted(self, tokens: int, ns: int) -> None:
-        self._per_token.add(ns / tokens)
+    def note_drafting(self, tokens: int, took_ns: int) -> None:
+        self._token_ns.add(took_ns / tokens)
 
-    def stepped(self, ns: int) -> None:
-        self._step.add(ns)
+    def note_step(self, took_ns: int) -> None:
+        self._step_ns.add(took_ns)
 
-    def since_given(self, asked: int | None = None) -> int:
-        """From the last answer to the next question: until now, unless somebody knows when it was asked."""
-        return (self._clock() if asked is None else asked) - self._given_at
+    def elapsed_ns(self, asked_at_ns: int | None = None) -> int:
+        """Time from the last draft to the next question: until now, unless the time of the question is known."""
+        return (self._clock_ns() if asked_at_ns is None else asked_at_ns) - self._given_at_ns
 
-    def judged(self, draft: Judged, accepted: int, passed: int) -> None:
-        """A verdict, and how long after its draft it was asked what comes next."""
-        self._round.add(passed)
-        self._round_of[len(draft.tokens)].add(passed)
+    def note_round(self, draft: JudgedDraft, accepted: int, took_ns: int) -> None:
+        """Note a verdict, and the time from its draft to the next question."""
+        self._round_ns.add(took_ns)
+        self._round_ns_of[len(draft.tokens)].add(took_ns)
         if draft.source == "hit":
-            self._after_hit.add(accepted + 1)
+            self._tokens_after_hit.add(accepted + 1)
         elif draft.backup not in ("ngram", "random"):
-            self._after_model.add(accepted + 1)
+            self._tokens_after_model.add(accepted + 1)
         if draft.source != "fresh":
-            self._hits.add(draft.source == "hit")
+            self._hit_rate.add(draft.source == "hit")
 
-    def echoed(self, said: Sequence[int], text: Sequence[int]) -> None:
-        """What the n-gram would have brought, asked or not: as far as the text has gone by then."""
-        right = next((i for i, (a, b) in enumerate(zip(said, text, strict=False)) if a != b), len(said))
-        self._echoed.add(min(right + 1, len(text)))
+    def note_ngram(self, tokens: Sequence[int], text: Sequence[int]) -> None:
+        """Note what an n-gram draft would have added, used or not, as far as the text is known."""
+        right = next((i for i, (a, b) in enumerate(zip(tokens, text, strict=False)) if a != b), len(tokens))
+        self._tokens_after_ngram.add(min(right + 1, len(text)))
 
     @property
-    def price(self) -> float:
-        """Of one more token drafted while the target waits, in tokens."""
-        return self._per_token.value * self._per_ns
+    def token_price(self) -> float:
+        """Price of one token drafted while the target waits, in tokens of the text."""
+        return self._token_ns.value * self._tokens_per_ns
 
-    def interrupts(self, tokens: int, use: float) -> bool:
-        """Whether the verdict on a draft of so many tokens is likely to come while one more step is under way, and
-        would wait longer for its end than the step is of use. Not where the time is unknown."""
-        usual = self._round_of[tokens]
-        if min(usual.count, self._step.count) < ENOUGH:
+    def would_delay(self, tokens: int, saved_ns: float) -> bool:
+        """Whether one more step is likely to be under way when the verdict on a draft of so many tokens comes, and to
+        keep the target waiting for longer than the step saves. False while the times are unknown."""
+        usual = self._round_ns_of[tokens]
+        if min(usual.count, self._step_ns.count) < ENOUGH:
             return False
-        elapsed = self.since_given()
-        return elapsed < OVERDUE * usual.value and elapsed + self._step.value - usual.value > use
+        elapsed_ns = self.elapsed_ns()
+        return elapsed_ns < OVERDUE * usual.value and elapsed_ns + self._step_ns.value - usual.value > saved_ns
 
-    def use_of_a_token(self, chance: float) -> float:
-        """What a prepared token saves that counts with this chance: the time to draft it alone, after a hit; but no
-        more than it is worth."""
-        worth = chance / self._per_ns if self._per_ns else 0.0
-        return self._hits.value * min(self._per_token.value, worth)
+    def saved_ns(self, chance: float) -> float:
+        """Time that a prepared token saves if it counts with this chance: after a hit the draft need not draft it
+        alone. A token saves no more than it is worth."""
+        worth_ns = chance / self._tokens_per_ns if self._tokens_per_ns else 0.0
+        return self._hit_rate.value * min(self._token_ns.value, worth_ns)
 
     def backup(self, tokens: int) -> Backup:
-        """The one that was asked for; or that which brings more tokens in a second: P12 of the fact sheet at a batch
-        of one, with running means."""
+        """The backup that the settings ask for. `auto` takes the one that adds more tokens per second."""
         if self._backup != "auto":
             return self._backup
-        if min(self._after_model.count, self._echoed.count) < ENOUGH:
+        if min(self._tokens_after_model.count, self._tokens_after_ngram.count) < ENOUGH:
             return "neural"
-        hit, rest = self._hits.value, 1.0 - self._hits.value
-        waiting = rest * tokens * self._per_token.value
-        by_model = (hit * self._after_hit.value + rest * self._after_model.value) / (self._round.value + waiting)
-        by_echo = (hit * self._after_hit.value + rest * self._echoed.value) / self._round.value
-        return "neural" if by_model >= by_echo else "ngram"
+        hit, miss = self._hit_rate.value, 1.0 - self._hit_rate.value
+        waiting_ns = miss * tokens * self._token_ns.value
+        after_hit = hit * self._tokens_after_hit.value
+        by_model = (after_hit + miss * self._tokens_after_model.value) / (self._round_ns.value + waiting_ns)
+        by_ngram = (after_hit + miss * self._tokens_after_ngram.value) / self._round_ns.value
+        return "neural" if by_model >= by_ngram else "ngram"
 
     @property
-    def _per_ns(self) -> float:
-        """Tokens that rounds bring, where the model drafted."""
-        brought = self._after_hit.count * self._after_hit.value + self._after_model.count * self._after_model.value
-        rounds = self._after_hit.count + self._after_model.count
-        return brought / rounds / self._round.value if rounds and self._round.value else 0.0
+    def _tokens_per_ns(self) -> float:
+        """Tokens that a round adds per ns, where the model drafted."""
+        after_hit, after_model = self._tokens_after_hit, self._tokens_after_model
+        rounds = after_hit.count + after_model.count
+        if not rounds or not self._round_ns.value:
+            return 0.0
+        return (
+            (after_hit.count * after_hit.value + after_model.count * after_model.value) / rounds / self._round_ns.value
+        )

@@ -7,7 +7,6 @@ numbered as in "Speculative Speculative Decoding", arXiv 2603.03251.
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -59,13 +58,6 @@ def tokens_per_round(acceptance: float, lookahead: int) -> float:
     """If every drafted token is accepted with the same probability, whatever came before: the geometric series of it,
     from the round's own token to the last drafted."""
     return math.fsum(acceptance**k for k in range(lookahead + 1))
-
-
-def outcomes(acceptances: Sequence[float]) -> list[float]:
-    """The probability of each accepted count, from that of each drafted token once those before it are accepted."""
-    survival = list(itertools.accumulate(acceptances, lambda a, b: a * b, initial=1.0))
-    refused = [alive * (1 - accepted) for alive, accepted in zip(survival, acceptances, strict=False)]
-    return [*refused, survival[-1]]
 
 
 def hit_rate(fan_out: Sequence[int], probabilities: Sequence[float], covered: Callable[[int, int], float]) -> float:

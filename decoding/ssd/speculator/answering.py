@@ -1,9 +1,10 @@
-"""What the target gets for its verdict: a draft that was prepared, or one that is made while it waits."""
+"""The answer to a verdict: a draft that was prepared, or one that is made while the target waits."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -12,14 +13,14 @@ from torch import Tensor
 from decoding.drafting import Draft
 from decoding.events import Backup, Source, StopReason
 from decoding.runner import align
-from decoding.ssd.backups import certain, echoed, random_tokens
+from decoding.ssd.backups import certain
 from decoding.ssd.speculator.drawing import Chain
-from decoding.ssd.speculator.state import Given, Side
+from decoding.ssd.speculator.state import CurrentDraft, DraftRows, SpeculatorState
 from decoding.ssd.speculator.tree import Tree
 
 
 class Ready(NamedTuple):
-    """A draft that the target may take as it is, if this is the verdict."""
+    """A draft that the target may take without asking, if this is the verdict."""
 
     accepted: int
     token: int
@@ -27,135 +28,111 @@ class Ready(NamedTuple):
     stop: StopReason
 
 
-def ready(side: Side, tree: Tree, given: Given) -> list[Ready]:
-    """What would be given for each outcome without a look at any model, if verdicts came now; nothing where more tokens
-    or fewer might be worth the target's wait."""
-    if not _is_enough(side, tree):
+def ready(state: SpeculatorState, tree: Tree, current: CurrentDraft) -> list[Ready]:
+    """The draft for each outcome, if the verdict came now and no model were asked. Empty if more tokens or fewer might
+    be worth the target's wait."""
+    if not state.policy.is_final(tree.depth, tree.is_done):
         return []
-    asked, found = side.settings.lookahead, []
+    lookahead, found = state.policy.lookahead, []
     for branch in tree.branches:
-        room = side.room(given.limit - branch.accepted - 1, branch.accepted + 1)
+        room = state.room(current.limit - branch.accepted - 1, branch.accepted + 1)
         if room > 0:
-            stop = branch.stop_in(room, asked) or "early"
+            stop = branch.stop_in(room, lookahead) or "early"
             found.append(Ready(branch.accepted, branch.token, branch.tokens[:room], stop))
     return found
 
 
-def taken(side: Side, tree: Tree, row: int, count: int) -> Given:
-    """What the target took of what was ready, so many tokens of it."""
-    given = _of_branch(side, tree, row, count)
-    given.draft = _draft_of(side, given.chain, _bent(given), "hit", 0)
-    return given
+def taken(state: SpeculatorState, tree: Tree, row: int, count: int) -> CurrentDraft:
+    """The draft that the target took: so many tokens of a branch."""
+    current = _of_branch(state, tree, row, count)
+    current.draft = _draft_of(state, current.chain, _bent(current), "hit", 0)
+    return current
 
 
-def after_a_hit(side: Side, tree: Tree, row: int, room: int) -> Given:
-    """What the branch has come to. Where the verdict was early, it alone may go on, if that is worth the wait."""
-    branch, drawing = tree.branches[row], side.drawing
-    given = _of_branch(side, tree, row, room)
-    chain = given.chain
-    if drawing.estimator and side.is_long(len(chain.tokens)):
-        side.estimate(given)
-        chain.shorten(drawing.price_beside)
-    if chain.stop is None and _is_worth_waiting(side, given):
-        adopt(given, tree)
-        _draw_on(side, given, room)
+def after_a_hit(state: SpeculatorState, tree: Tree, row: int, room: int) -> CurrentDraft:
+    """The branch as far as it has come. If the verdict was early, the branch may go on alone."""
+    branch, policy = tree.branches[row], state.policy
+    current = _of_branch(state, tree, row, room)
+    chain = current.chain
+    if policy.is_long(len(chain.tokens)):
+        state.estimate(current)
+        chain.shorten(policy.prices.beside)
+    if chain.stop is None and _grows(state, current):
+        adopt(current, tree)
+        _draw_on(state, current, room)
     passes = max(0, len(chain.tokens) - len(branch.tokens))
-    given.draft = _draft_of(side, chain, _bent(given), "hit", passes)
-    return given
+    current.draft = _draft_of(state, chain, _bent(current), "hit", passes)
+    return current
 
 
-def after_a_miss(side: Side, room: int) -> Given:
-    backup = side.pace.backup(room)
-    tokens = _without_the_model(side, backup, room)
+def after_a_miss(state: SpeculatorState, room: int) -> CurrentDraft:
+    backup = state.policy.pace.backup(room)
+    tokens = [*state.policy.backup_tokens(backup, room)]
     if not tokens:
-        return alone(side, room, "miss", "neural")
+        return alone(state, room, "miss", "neural")
     chain = Chain(tokens)
-    chain.stop = "eos" if tokens[-1] in side.end_tokens else "limit"
-    scores = certain(tokens, side.dice.vocab)
-    return Given(_draft_of(side, chain, scores, "miss", 0, backup), chain=chain)
+    chain.stop = "eos" if tokens[-1] in state.end_tokens else "limit"
+    scores = certain(tokens, state.dice.vocab)
+    return CurrentDraft(_draft_of(state, chain, scores, "miss", 0, backup), chain=chain)
 
 
-def alone(side: Side, room: int, source: Source, backup: Backup = "") -> Given:
-    """One token after another, while the target waits."""
-    given = Given()
-    _draw_on(side, given, room)
-    given.draft = _draft_of(side, given.chain, _bent(given), source, len(given.rows), backup)
-    return given
+def alone(state: SpeculatorState, room: int, source: Source, backup: Backup = "") -> CurrentDraft:
+    """Draft one token after another, while the target waits."""
+    current = CurrentDraft()
+    _draw_on(state, current, room)
+    passes = len(current.rows.known)
+    current.draft = _draft_of(state, current.chain, _bent(current), source, passes, backup)
+    return current
 
 
-def adopt(given: Given, tree: Tree | None) -> None:
-    """What the draft model has read of the winner, it need not read again."""
-    if not given.is_adopted and tree is not None:
-        tree.adopt(given.branch)
-    given.is_adopted = True
+def adopt(current: CurrentDraft, tree: Tree | None) -> None:
+    """Go on in the model's cache with the branch that won: what the model has read of it, it need not read again."""
+    if current.unadopted is not None and tree is not None:
+        tree.adopt(current.unadopted)
+    current.unadopted = None
 
 
-def _of_branch(side: Side, tree: Tree, row: int, room: int) -> Given:
-    chain = tree.branches[row].cut(room, side.settings.lookahead)
-    return Given(
-        chain=chain,
-        steps=tree.steps(len(chain.tokens) + 1),
-        last=tree.last(row) if len(chain.tokens) == tree.depth else None,
-        branch=row,
-        is_adopted=False,
-    )
+def _of_branch(state: SpeculatorState, tree: Tree, row: int, room: int) -> CurrentDraft:
+    chain = tree.branches[row].cut(room, state.policy.lookahead)
+    last = tree.last(row) if len(chain.tokens) == tree.depth else None
+    rows = DraftRows(steps=tree.steps(len(chain.tokens) + 1), branch=row, last=last)
+    return CurrentDraft(chain=chain, rows=rows, unadopted=row)
 
 
-def _without_the_model(side: Side, backup: Backup, room: int) -> list[int]:
-    """Up to the first end token. Nothing where the text has never said the like; then the model is asked."""
-    tokens: list[int] = []
-    if backup == "ngram":
-        tokens = echoed(side.echoes, room)
-    elif backup == "random":
-        tokens = random_tokens(side.dice.seed, side.text, room, side.dice.vocab)
-    end = next((i for i, token in enumerate(tokens) if token in side.end_tokens), len(tokens))
-    return tokens[: end + 1]
-
-
-def _draw_on(side: Side, given: Given, room: int) -> None:
-    began, chain = time.perf_counter_ns(), given.chain
+def _draw_on(state: SpeculatorState, current: CurrentDraft, room: int) -> None:
+    began_ns, chain = time.perf_counter_ns(), current.chain
     before = len(chain.tokens)
-    fed = align(side.runner, [*side.text, *chain.tokens])
-    if side.drawing.estimator and not chain.tokens:
-        chain.echoes = side.echoes.fork()
-    rows = given.look()
+    fed = align(state.runner, [*state.text, *chain.tokens])
+    if state.drawing.estimator and not chain.tokens:
+        chain.echoes = state.policy.echoes.fork()
+    rows = current.rows.cut()
     while chain.stop is None:
-        rows.append(side.drawing.one(chain, side.runner.extend(fed), room))
+        rows.append(state.drawing.one(chain, state.runner.extend(fed), room))
         fed = chain.tokens[-1:]
-    side.pace.drafted(len(chain.tokens) - before, time.perf_counter_ns() - began)
+    state.policy.pace.note_drafting(len(chain.tokens) - before, time.perf_counter_ns() - began_ns)
 
 
-def _is_enough(side: Side, tree: Tree) -> bool:
-    """Whether no branch, were it to win, would be made longer or shorter."""
-    if side.drawing.estimator and side.is_long(tree.depth):
-        return False
-    return tree.is_done or not _would_go_on(side, tree.depth)
+def _grows(state: SpeculatorState, current: CurrentDraft) -> bool:
+    state.learn()
+    return state.policy.grows(len(current.chain.tokens), partial(_survival, state, current))
 
 
-def _would_go_on(side: Side, tokens: int) -> bool:
-    """Whether the average draft of so many that could go on is worth the target's wait for one more."""
-    price = side.drawing.price_alone if side.drawing.estimator else side.pace.price
-    return side.planner.acceptance**tokens >= price
+def _survival(state: SpeculatorState, current: CurrentDraft) -> float:
+    state.estimate(current)
+    return current.chain.survival
 
 
-def _is_worth_waiting(side: Side, given: Given) -> bool:
-    """Of a draft that could go on. The classifier is asked where the average draft so long would."""
-    side.take_in()
-    if not _would_go_on(side, len(given.chain.tokens)):
-        return False
-    side.estimate(given)
-    return not side.drawing.estimator or given.chain.survival >= side.drawing.price_alone
+def _bent(current: CurrentDraft) -> Tensor:
+    return torch.cat([row.bent for row in current.rows.cut()[: len(current.chain.tokens)]])
 
 
-def _bent(given: Given) -> Tensor:
-    return torch.cat([row.bent for row in given.look()[: len(given.chain.tokens)]])
-
-
-def _draft_of(side: Side, chain: Chain, scores: Tensor, source: Source, passes: int, backup: Backup = "") -> Draft:
+def _draft_of(
+    state: SpeculatorState, chain: Chain, scores: Tensor, source: Source, passes: int, backup: Backup = ""
+) -> Draft:
     return Draft(
         tokens=tuple(chain.tokens),
         scores=scores,
-        lookahead=side.settings.lookahead,
+        lookahead=state.policy.lookahead,
         stop=chain.stop or "early",
         source=source,
         passes=passes,

@@ -2,73 +2,72 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import operator
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from decoding.costs import Costs
 from decoding.dice import Dice, broken
 from decoding.disco import features
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.events import StopReason
-from decoding.ssd.settings import Settings
+from decoding.ssd.policy.ssd_policy import worth_keeping
 
 
 @dataclass
 class Chain:
+    """Tokens drafted one after another, until something stops them."""
+
     tokens: list[int] = field(default_factory=list)
     estimates: list[float] = field(default_factory=list)  # that each is accepted once all before it are; may be empty
-    owns: list[float] = field(default_factory=list)  # the draft's own probability of each; empty with the estimates
+    confidences: list[float] = field(default_factory=list)  # the draft's own probabilities; empty with the estimates
     stop: StopReason | None = None
-    echoes: Echoes = field(default_factory=Echoes)  # as the text stands after it; kept where a classifier asks
+    echoes: Echoes = field(default_factory=Echoes)  # after the last token; kept only for a classifier
 
     @property
     def survival(self) -> float:
-        """That all of it is accepted."""
+        """Estimated chance that all tokens are accepted."""
         return math.prod(self.estimates)
 
     @property
-    def previous(self) -> float:
-        """The draft's own probability of the last token, as the classifier wants it."""
-        return self.owns[-1] if self.owns else 1.0
+    def last_confidence(self) -> float:
+        """The draft's own probability of the last token: one of the classifier's features."""
+        return self.confidences[-1] if self.confidences else 1.0
 
-    def cut(self, room: int, asked: int) -> Chain:
-        """What there is room for. Without a reason to stop where it could go on."""
-        return Chain(self.tokens[:room], self.estimates[:room], self.owns[:room], self.stop_in(room, asked))
+    def cut(self, room: int, lookahead: int) -> Chain:
+        """A copy with at most `room` tokens. It has no stop reason if it could go on."""
+        stop = self.stop_in(room, lookahead)
+        return Chain(self.tokens[:room], self.estimates[:room], self.confidences[:room], stop)
 
-    def stop_in(self, room: int, asked: int) -> StopReason | None:
-        """Why it ends where there is room for so many tokens."""
+    def stop_in(self, room: int, lookahead: int) -> StopReason | None:
+        """Why the chain ends if there is room for so many tokens."""
         if len(self.tokens) < room or (len(self.tokens) == room and self.stop):
             return self.stop
-        return "limit" if room == asked else "length"
+        return "limit" if room == lookahead else "length"
 
-    def note(self, estimate: float, own: float) -> None:
-        """What is thought of the next token for which nothing has been noted."""
+    def note(self, estimate: float, confidence: float) -> None:
+        """Add the estimate of the first token that has none."""
         self.estimates.append(estimate)
-        self.owns.append(own)
+        self.confidences.append(confidence)
 
-    def take(self, token: int, end_tokens: Collection[int], least_survival: float, room: int, asked: int) -> None:
-        """One token more; then perhaps a reason to stop. It stays in the draft whatever it is."""
+    def take(self, token: int, end_tokens: Collection[int], price: float, room: int, lookahead: int) -> None:
+        """Add a token, then perhaps a reason to stop. The token stays in the draft whatever it is."""
         self.tokens.append(token)
         if token in end_tokens:
             self.stop = "eos"
-        elif self.estimates and self.survival < least_survival:
+        elif self.estimates and self.survival < price:
             self.stop = "rule"
         elif len(self.tokens) == room:
-            self.stop = "limit" if room == asked else "length"
+            self.stop = "limit" if room == lookahead else "length"
 
-    def shorten(self, least_survival: float) -> None:
-        """Let go of what follows the first token with which survival has fallen below that, as `take` would have."""
-        survivals = itertools.accumulate(self.estimates, operator.mul)
-        kept = next((n for n, chance in enumerate(survivals, start=1) if chance < least_survival), len(self.tokens))
+    def shorten(self, price: float) -> None:
+        """Drop the tokens that `take` would not have drafted at this price."""
+        kept = worth_keeping(self.estimates, price, len(self.tokens))
         if kept < len(self.tokens):
             self.stop = "rule"
-            del self.tokens[kept:], self.estimates[kept:], self.owns[kept:]
+            del self.tokens[kept:], self.estimates[kept:], self.confidences[kept:]
 
 
 @dataclass
@@ -77,12 +76,16 @@ class Branch(Chain):
 
     accepted: int = 0
     token: int = 0  # the target's
-    ahead: list[int] = field(default_factory=list)  # the accepted part, the target's token, what was drafted since
+    ahead: list[int] = field(default_factory=list)  # accepted tokens, the target's token, tokens drafted since
 
 
 def bend(scores: Tensor, constant: float, guesses: int) -> Tensor:
-    """Scores [n, V] with each row's `guesses + 1` best tokens made less likely by the constant: one more than are
-    cached, for the drafted token itself is not."""
+    """Saguaro sampling: multiply the probability of the `guesses + 1` best tokens of each row [n, V] by the constant.
+
+    Under ratio dice a refusal is answered from what the target's distribution has in excess of the draft's. Branches
+    are opened for the draft's favourites, which have little excess. A constant below 1 makes room for it. Verdicts go
+    by the same bent distribution, so the text stays the target's. One token more is bent than is guessed, because the
+    drafted token gets no branch. Where the dice fix the text there is no excess (docs/decisions/0021)."""
     if constant == 1.0 or not guesses:
         return scores
     best = scores.topk(min(guesses + 1, scores.shape[-1]), -1)
@@ -91,31 +94,36 @@ def bend(scores: Tensor, constant: float, guesses: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Estimator:
+    """Asks the classifier about drafted tokens."""
+
     classifier: Classifier
 
     def one(
-        self, chain: Chain, scores: Tensor, liked: Tensor, token: int, echoes: Echoes, best: Sequence[float] = ()
+        self, chain: Chain, scores: Tensor, preferences: Tensor, token: int, echoes: Echoes, best: Sequence[float] = ()
     ) -> tuple[float, float]:
-        """That this token is accepted, where the chain has estimates for all before it, and the draft's own
-        probability of it; scores [1, V]. `best` are the two highest likings, where somebody has looked for them."""
-        heard, in_round = echoes.of(token), (chain.previous, (len(chain.estimates) + 1) / features.POSITION_SCALE)
+        """Estimate that this token is accepted, and return the draft's own probability of it too; rows are [1, V]. All
+        tokens of the chain have estimates. `best` are the two highest preferences, if they are known."""
+        heard, in_round = (
+            echoes.of(token),
+            (chain.last_confidence, (len(chain.estimates) + 1) / features.POSITION_SCALE),
+        )
         if best and self.classifier.quick:
             static = features.quick_one(best[0], best[1], float(scores[0, token]), heard)
         else:
-            static = features.describe_one(scores, liked, token, heard, quick=self.classifier.quick)
+            static = features.describe_one(scores, preferences, token, heard, quick=self.classifier.quick)
         return self.classifier.one([*static, *in_round]), static[features.OWN]
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Rows [n, V] that tokens were drawn from, or may be guessed from."""
+    """Rows [n, V] from which tokens were drawn, or may be guessed."""
 
     scores: Tensor
-    bent: Tensor  # the same, as far as the draft holds back: what a verdict must know
-    liked: Tensor  # what the dice let the draft like by the scores
+    bent: Tensor  # scores after Saguaro sampling: a verdict needs them
+    preferences: Tensor  # what the dice make of the scores
 
     def row(self, number: int) -> Drawn:
-        return Drawn(*(rows[number : number + 1] for rows in (self.scores, self.bent, self.liked)))
+        return Drawn(*(rows[number : number + 1] for rows in (self.scores, self.bent, self.preferences)))
 
 
 @dataclass
@@ -123,14 +131,13 @@ class Drawing:
     dice: Dice
     end_tokens: Collection[int]
     lookahead: int
-    constant: float = 1.0  # Saguaro sampling's
-    guesses: Sequence[int] = ()  # by position: how many tokens the cache will hold instead of the one drafted there
+    price_alone: float = 0.0  # of `TokenPrices`
+    constant: float = 1.0  # of Saguaro sampling
+    guesses: Sequence[int] = ()  # by position: how many tokens besides the drafted one are guessed there
     estimator: Estimator | None = None
-    price_alone: float = 0.0  # a chain goes on while the chance that all of it is accepted is worth more: where the
-    price_beside: float = 0.0  # target waits for it, and where it is drafted beside the target
 
     def rows(self, logits: Tensor, aheads: Sequence[Sequence[int]]) -> Drawn:
-        """What the target may say after each context, and nothing is drawn."""
+        """Rows after each context, from which nothing is drawn."""
         scores = self.dice.scores(logits, aheads)
         return Drawn(scores, scores, self.dice.preferences(scores, aheads))
 
@@ -138,14 +145,14 @@ class Drawing:
         """Draw the chain's next token from logits [1, V]."""
         drawn, [token] = self._draw(logits, [chain.tokens], len(chain.tokens))
         if self.estimator:
-            chain.note(*self.estimator.one(chain, drawn.bent, drawn.liked, token, chain.echoes))
+            chain.note(*self.estimator.one(chain, drawn.bent, drawn.preferences, token, chain.echoes))
             chain.echoes.take(token)
         chain.take(token, self.end_tokens, self.price_alone, room, self.lookahead)
         return drawn
 
     def each(self, branches: Sequence[Branch], logits: Tensor, room: int) -> Drawn:
-        """The same for every branch, from logits [B, V]. One that has stopped is led on unseen. What the classifier
-        thinks of a branch is asked once it has won: of all others nobody wants to know."""
+        """Draw the next token of every branch from logits [B, V]. A branch that has stopped goes on unseen. The
+        classifier is asked about a branch only once it has won."""
         position = max(len(branch.tokens) for branch in branches)
         drawn, tokens = self._draw(logits, [branch.ahead for branch in branches], position)
         for branch, token in zip(branches, tokens, strict=True):
@@ -158,36 +165,9 @@ class Drawing:
         scores = self.dice.scores(logits, aheads)
         guesses = self.guesses[position] if position < len(self.guesses) else 0
         bent = bend(scores, self.constant, guesses)
-        liked = self.dice.preferences(bent, aheads)
-        tokens: list[int] = self.dice.pick(liked, aheads).tolist()
+        preferences = self.dice.preferences(bent, aheads)
+        tokens: list[int] = self.dice.pick(preferences, aheads).tolist()
         if min(tokens) < 0:
             raise broken()
-        return Drawn(scores, bent, liked if bent is scores else self.dice.preferences(scores, aheads)), tokens
-
-
-def drawing_for(
-    dice: Dice, end_tokens: Collection[int], settings: Settings, classifier: Classifier | None = None
-) -> Drawing:
-    if classifier is None:
-        # Where the dice fix the text a refusal leaves no excess to draw from, so holding back would only cost.
-        constant = 1.0 if dice.sampling.fixes_the_text else settings.constant
-        return Drawing(dice, end_tokens, settings.lookahead, constant)
-    price = classifier.tuned("priced")
-    return Drawing(
-        dice,
-        end_tokens,
-        settings.lookahead,
-        estimator=Estimator(classifier),
-        price_alone=price,
-        price_beside=price * share_of_a_row(classifier),
-    )
-
-
-def share_of_a_row(classifier: Classifier) -> float:
-    """Of the price of one more token, what one more row to verify makes up: all that one costs that is drafted while
-    the target verifies. Nothing where no costs were measured."""
-    measured = classifier.card.get("costs")
-    if not measured:
-        return 0.0
-    costs = Costs(**measured)
-    return costs.row() / (costs.draft + costs.decision + costs.row())
+        unbent = preferences if bent is scores else self.dice.preferences(scores, aheads)
+        return Drawn(scores, bent, unbent), tokens

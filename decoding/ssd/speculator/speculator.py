@@ -1,7 +1,7 @@
-"""The draft's side of one sample: answer the verdict first, then prepare drafts for the outcomes that may come next.
+"""The draft side of one sample: answer the verdict first, then prepare drafts for the outcomes that may come next.
 
-Whoever drives it decides how long it may prepare: in turn, until nothing is worth more; beside the target, until the
-next verdict is there. It sees nothing of the target but verdicts.
+The transport decides how long the speculator may prepare: in turn, until nothing is worth more; beside the target,
+until the next verdict is there. The speculator sees nothing of the target but verdicts.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from decoding.runner import ModelRunner
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator import answering
 from decoding.ssd.speculator.answering import Ready
-from decoding.ssd.speculator.state import Given, Side
-from decoding.ssd.speculator.tree import Tree, open_branches
+from decoding.ssd.speculator.state import CurrentDraft, SpeculatorState
+from decoding.ssd.speculator.tree import Tree, open_tree
 
 
-class Prepared(NamedTuple):
+class Preparation(NamedTuple):
     """What was prepared since the last answer. Times are `time.perf_counter_ns()`, which all processes share."""
 
     branches: tuple[tuple[int, int, int], ...] = ()  # (accepted count, the target's token, depth reached)
@@ -34,18 +34,18 @@ class Prepared(NamedTuple):
     end_ns: int = 0
     idle_ns: int = 0  # from then until now
 
-    def after(self, began: int, ended: int) -> Prepared:
-        """One pass more."""
+    def after(self, began_ns: int, ended_ns: int) -> Preparation:
+        """Add a pass."""
         return self._replace(
             passes=self.passes + 1,
-            busy_ns=self.busy_ns + ended - began,
-            opening_ns=self.opening_ns or ended - began,
-            start_ns=self.start_ns or began,
-            end_ns=ended,
+            busy_ns=self.busy_ns + ended_ns - began_ns,
+            opening_ns=self.opening_ns or ended_ns - began_ns,
+            start_ns=self.start_ns or began_ns,
+            end_ns=ended_ns,
         )
 
 
-NOTHING = Prepared()
+NOTHING = Preparation()
 
 
 class Speculator:
@@ -57,60 +57,60 @@ class Speculator:
         end_tokens: Collection[int] = frozenset(),
         classifier: Classifier | None = None,
     ) -> None:
-        """`dice` are its own: it commits to them what the verdicts say. A classifier makes it `ssd-disco`."""
-        self._side = Side(runner, dice, settings, end_tokens, classifier)
-        self._given = Given()
+        """The speculator commits verdicts to `dice`, so nobody else may use them. A classifier makes it `ssd-disco`."""
+        self._state = SpeculatorState(runner, dice, settings, end_tokens, classifier)
+        self._current = CurrentDraft()
         self._tree: Tree | None = None
-        self._ended: tuple[Prepared, Tree | None, int] = (NOTHING, None, 0)  # the preparation before
-        self._shown = 0  # depth of the branches when they were last looked through for what is ready
+        self._last: tuple[Preparation, Tree | None, int] = (NOTHING, None, 0)  # before the last answer
+        self._posted_depth = 0  # depth of the branches when `ready` last returned them
         self._is_open = True  # whether branches were opened, or had no reason to be, since the last answer
-        self._prepared = NOTHING
+        self._preparation = NOTHING
 
     def read(self, text: Sequence[int]) -> None:
         """Read the prompt, so that `begin` starts warm."""
-        self._side.read(text)
+        self._state.read(text)
 
     def begin(self, text: Sequence[int], limit: int) -> Draft:
-        """The first draft. Reads the prompt if `read` has not."""
-        if self._side.text != list(text):
+        """Make the first draft. Reads the prompt if `read` has not."""
+        if self._state.text != list(text):
             self.read(text)
-        room = self._side.room(limit)
-        return self._give(answering.alone(self._side, room, "fresh") if room > 0 else Given(), limit)
+        room = self._state.room(limit)
+        return self._give(answering.alone(self._state, room, "fresh") if room > 0 else CurrentDraft(), limit)
 
-    def answer(self, accepted: int, token: int, limit: int, asked: int | None = None) -> Draft:
-        """The verdict on the last draft; returns the next one, of at most `limit` tokens. `asked` says when the
-        verdict was there, where that is known to be earlier than it is noticed."""
-        row = self._judged(accepted, token, asked)
-        room = self._side.room(limit)
+    def answer(self, accepted: int, token: int, limit: int, asked_at_ns: int | None = None) -> Draft:
+        """Take the verdict on the last draft and return the next one, of at most `limit` tokens. `asked_at_ns` is the
+        time of the question, if it is known to be earlier than now."""
+        row = self._take_verdict(accepted, token, asked_at_ns)
+        room = self._state.room(limit)
         if self._tree and row is not None and room > 0:
-            given = answering.after_a_hit(self._side, self._tree, row, room)
-            if given.is_adopted:
+            current = answering.after_a_hit(self._state, self._tree, row, room)
+            if current.unadopted is None:
                 self._tree = None
-            return self._give(given, limit)
-        self._side.take_in()
+            return self._give(current, limit)
+        self._state.learn()
         self._tree = None
-        return self._give(answering.after_a_miss(self._side, room) if room > 0 else Given(), limit)
+        return self._give(answering.after_a_miss(self._state, room) if room > 0 else CurrentDraft(), limit)
 
     def ready(self) -> Sequence[Ready]:
-        """What may be taken for a verdict that comes now, without asking; each time that there is more of it, once."""
-        if self._tree is None or self._tree.depth == self._shown:
+        """Drafts that the target may take without asking, if the verdict comes now. Once for each depth."""
+        if self._tree is None or self._tree.depth == self._posted_depth:
             return ()
-        self._shown = self._tree.depth
-        return answering.ready(self._side, self._tree, self._given)
+        self._posted_depth = self._tree.depth
+        return answering.ready(self._state, self._tree, self._current)
 
-    def take(self, accepted: int, token: int, limit: int, count: int, asked: int) -> Draft:
-        """The verdict of a target that has taken so many tokens of what was ready for it."""
-        row = self._judged(accepted, token, asked)
+    def take(self, accepted: int, token: int, limit: int, count: int, asked_at_ns: int) -> Draft:
+        """Take the verdict of a target that took so many tokens of what was ready for it."""
+        row = self._take_verdict(accepted, token, asked_at_ns)
         assert self._tree is not None and row is not None
-        return self._give(answering.taken(self._side, self._tree, row, count), limit, asked)
+        return self._give(answering.taken(self._state, self._tree, row, count), limit, asked_at_ns)
 
     def estimate(self) -> tuple[float, ...]:
-        """The classifier's word for each token of the last draft. After a hit it is asked only now."""
-        self._side.estimate(self._given)
-        return tuple(self._given.chain.estimates)
+        """The classifier's estimate of each token of the last draft. After a hit it is asked only now."""
+        self._state.estimate(self._current)
+        return tuple(self._current.chain.estimates)
 
     def step(self) -> bool:
-        """One step of preparing. False when nothing is worth preparing any more."""
+        """Take one step of preparing. False if nothing is worth preparing any more."""
         if not self._is_open:
             self._do(self._open)
         elif self._tree and not self._tree.is_done:
@@ -120,70 +120,68 @@ class Speculator:
         return True
 
     def step_beside(self) -> bool:
-        """The same while the target verifies. Once the branches have some depth, a step that the verdict would
-        interrupt is put off until the verdict is overdue: nothing happens then, and True. When all are as deep as they
-        shall be, their last tokens are read too, if time is left."""
+        """Take one step while the target verifies. If the policy puts the step off, nothing happens, and the result is
+        True. When all branches are deep enough, the last step reads their last tokens."""
         tree = self._tree
         if not self._is_open or tree is None or not tree.depth:
             return self.step()
         if tree.is_done and not tree.can_round_off:
             return False
-        use = 0.0 if tree.is_done else self._side.use_of_a_step(tree.depth)
-        if not self._side.pace.interrupts(len(self._given.draft.tokens), use):
+        if not self._state.policy.puts_off_step(len(self._current.draft.tokens), tree.depth, tree.is_done):
             self._deepen(tree.round_off if tree.is_done else tree.step)
         return True
 
-    def prepared(self) -> Prepared:
+    def preparation(self) -> Preparation:
         """What has been prepared since the last answer."""
-        return _told(self._prepared, self._tree, time.perf_counter_ns())
+        return _reported(self._preparation, self._tree, time.perf_counter_ns())
 
-    def prepared_before(self) -> Prepared:
-        """What had been when the last answer was asked for: for those who want it out first."""
-        return _told(*self._ended)
+    def last_preparation(self) -> Preparation:
+        """What had been prepared when the last answer was asked for. It can be read after the answer was sent."""
+        return _reported(*self._last)
 
-    def _judged(self, accepted: int, token: int, asked: int | None) -> int | None:
-        """A verdict; returns the branch that was prepared for it."""
-        self._ended = self._prepared, self._tree, time.perf_counter_ns()
+    def _take_verdict(self, accepted: int, token: int, asked_at_ns: int | None) -> int | None:
+        """Note a verdict. Returns the row of the branch that was prepared for it."""
+        self._last = self._preparation, self._tree, time.perf_counter_ns()
         if not self._is_open:
-            self._adopt()  # the verdict was earlier than any step: the branches there are those of before
+            self._adopt()  # the verdict came before any step: these branches are of the round before
         row = self._tree.find(accepted, token) if self._tree else None
-        self._side.take_in()
-        self._side.judged(self._given, accepted, token, asked)
+        self._state.learn()
+        self._state.note_verdict(self._current, accepted, token, asked_at_ns)
         return row
 
-    def _give(self, given: Given, limit: int, at: int | None = None) -> Draft:
-        given.limit = limit
-        self._given = given
-        self._prepared = NOTHING
-        self._is_open = not given.draft.tokens
-        self._shown = 0
-        self._side.pace.gave(at)
-        return given.draft
+    def _give(self, current: CurrentDraft, limit: int, at_ns: int | None = None) -> Draft:
+        current.limit = limit
+        self._current = current
+        self._preparation = NOTHING
+        self._is_open = not current.draft.tokens
+        self._posted_depth = 0
+        self._state.policy.pace.note_draft(at_ns)
+        return current.draft
 
     def _adopt(self) -> None:
-        answering.adopt(self._given, self._tree)
+        answering.adopt(self._current, self._tree)
         self._tree = None
 
     def _open(self) -> None:
         self._is_open = True
         self._adopt()
-        placed, self._tree = open_branches(self._side, self._given)
-        self._prepared = self._prepared._replace(predicted_hit=placed.predicted_hit, fanout=placed.fanout)
+        chosen, self._tree = open_tree(self._state, self._current)
+        self._preparation = self._preparation._replace(predicted_hit=chosen.predicted_hit, fanout=chosen.fanout)
 
     def _deepen(self, step: Callable[[], None]) -> None:
-        self._side.pace.stepped(self._do(step))
+        self._state.policy.pace.note_step(self._do(step))
 
     def _do(self, work: Callable[[], None]) -> int:
-        """Returns how many ns it took."""
-        began = time.perf_counter_ns()
+        """Returns how many ns the work took."""
+        began_ns = time.perf_counter_ns()
         work()
-        ended = time.perf_counter_ns()
-        self._prepared = self._prepared.after(began, ended)
-        return ended - began
+        ended_ns = time.perf_counter_ns()
+        self._preparation = self._preparation.after(began_ns, ended_ns)
+        return ended_ns - began_ns
 
 
-def _told(found: Prepared, tree: Tree | None, until: int) -> Prepared:
+def _reported(found: Preparation, tree: Tree | None, until_ns: int) -> Preparation:
     if not found.passes:
         return found
     branches = tuple((b.accepted, b.token, len(b.tokens)) for b in (tree.branches if tree else ()) if b.tokens)
-    return found._replace(branches=branches, idle_ns=until - found.end_ns)
+    return found._replace(branches=branches, idle_ns=until_ns - found.end_ns)

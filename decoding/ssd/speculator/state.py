@@ -1,10 +1,11 @@
-"""What the draft's side of a sample goes by: a model, dice, the text, and what verdicts have taught so far."""
+"""What the speculator knows of its sample: a model, dice, a policy, and the draft that is with the target."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -15,45 +16,58 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.drafting import EMPTY, Draft, read_prompt
 from decoding.runner import ModelRunner
-from decoding.ssd.backups import echoed
-from decoding.ssd.policy.pace import Pace
-from decoding.ssd.policy.planner import RANKS, Planner, planner_for
+from decoding.ssd.backups import random_tokens
+from decoding.ssd.policy.planner import RANKS
+from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculator.drawing import Chain, Drawn, drawing_for
+from decoding.ssd.speculator.drawing import Chain, Drawing, Drawn, Estimator
 
 
 @dataclass
-class Given:
+class DraftRows:
+    """Rows [1, V] after the text, after the draft's first token, and so on, as far as they are known."""
+
+    known: list[Drawn] = field(default_factory=list)
+    steps: Sequence[Drawn] = ()  # [B, V] each: more rows, not cut out of the tree's steps yet
+    branch: int = 0  # row of the steps
+    last: Tensor | None = None  # logits [1, V] after all tokens, if they are known and not among the rows
+    best: list[tuple[list[int], list[float]]] = field(default_factory=list)  # per row: best tokens, their preferences
+
+    def cut(self) -> list[Drawn]:
+        """All known rows. Cutting them out of the steps can wait until the answer is sent."""
+        self.known += [step.row(self.branch) for step in self.steps]
+        self.steps = ()
+        return self.known
+
+    def find_best(self, count: int) -> None:
+        new = self.cut()[len(self.best) :]
+        if new:
+            preferences = torch.cat([row.preferences for row in new])
+            best = preferences.topk(min(count, preferences.shape[1]), -1)
+            self.best += zip(best.indices.tolist(), best.values.tolist(), strict=True)
+
+
+@dataclass
+class CurrentDraft:
+    """The draft that is with the target."""
+
     draft: Draft = EMPTY
     limit: int = 0  # the most tokens it could have
     chain: Chain = field(default_factory=Chain)
-    steps: Sequence[Drawn] = ()  # of the tree that it comes from, until somebody needs rows of them
-    branch: int = -1  # that tree's row
-    is_adopted: bool = True  # whether what the model has read of it follows the text in its cache
-    rows: list[Drawn] = field(default_factory=list)  # [1, V] each: after the text, after its first token, and so on
-    last: Tensor | None = None  # logits [1, V] after all of its tokens, where they are known and not in `rows` yet
-    best: list[tuple[list[int], list[float]]] = field(default_factory=list)  # of rows: tokens liked best, how much
-    heard: Sequence[Echoes] = ()  # where the text has been before, after itself and after each token
-    ranked: Sequence[list[int]] = ()  # for each accepted count, tokens that the target may say, likeliest first
-    echoed: Sequence[int] = ()  # for each, how much of the text before it the first but the favourite rests on
-
-    def look(self) -> list[Drawn]:
-        """The rows that are known. Cutting them out of the steps can wait until the answer is out."""
-        self.rows += [step.row(self.branch) for step in self.steps]
-        self.steps = ()
-        return self.rows
+    rows: DraftRows = field(default_factory=DraftRows)
+    unadopted: int | None = None  # the branch that it is of, while the model's cache does not go on with that branch
 
 
-class _Untaken(NamedTuple):
+class _Verdict(NamedTuple):
     """A verdict from which nothing has been learnt yet."""
 
-    given: Given  # that was judged
+    current: CurrentDraft  # that was judged
     accepted: int
-    fresh: list[int]  # what it brought
-    passed: int  # ns from the draft to it
+    fresh: list[int]  # the text that it added
+    took_ns: int  # from the draft to the next question
 
 
-class Side:
+class SpeculatorState:
     def __init__(
         self,
         runner: ModelRunner,
@@ -64,90 +78,70 @@ class Side:
     ) -> None:
         self.runner = runner
         self.dice = dice
-        self.settings = settings
         self.end_tokens = end_tokens
-        self.drawing = drawing_for(dice, end_tokens, settings, classifier)
-        self.planner: Planner = planner_for(settings, by_estimates=classifier is not None)
-        self.pace = Pace(settings.backup)
-        self.echoes = Echoes()
-        self.text: list[int] = []
-        self._untaken: _Untaken | None = None
+        prices, random = TokenPrices.of(classifier), partial(_random_tokens, dice)
+        self.policy = SsdPolicy(settings, end_tokens, prices, random)
+        # Where the dice fix the text, Saguaro sampling would only cost; a classifier's branches follow no list.
+        constant = 1.0 if classifier or dice.sampling.fixes_the_text else settings.constant
+        estimator = Estimator(classifier) if classifier else None
+        price = self.policy.prices.alone
+        self.drawing = Drawing(dice, end_tokens, settings.lookahead, price, constant, estimator=estimator)
+        self._unlearnt: _Verdict | None = None
 
     def read(self, text: Sequence[int]) -> None:
-        self.text = list(text)
-        self._hear(text)
+        self.policy.read(text)
+        self.dice.commit(text)
         if len(text) <= self.runner.context:  # otherwise it never drafts, and the target goes on alone
             read_prompt(self.runner, text)
 
+    @property
+    def text(self) -> list[int]:
+        return self.policy.text
+
     def room(self, limit: int, ahead: int = 0) -> int:
-        """For a draft behind so many tokens more than the text has."""
-        return min(limit, self.settings.lookahead, self.runner.context - len(self.text) - ahead)
+        """Room for a draft that begins so many tokens behind the text."""
+        return self.policy.room(limit, self.runner.context - len(self.text) - ahead)
 
-    def judged(self, given: Given, accepted: int, token: int, asked: int | None) -> None:
-        """A verdict. What it teaches is taken in when there is time, or when it is needed."""
-        fresh = [*given.draft.tokens[:accepted], token]
-        self.text += fresh
-        self._untaken = _Untaken(given, accepted, fresh, self.pace.since_given(asked))
+    def note_verdict(self, current: CurrentDraft, accepted: int, token: int, asked_at_ns: int | None) -> None:
+        """Add what the verdict says to the text. The speculator learns from it when it has time, or must."""
+        fresh = [*current.draft.tokens[:accepted], token]
+        self.policy.text += fresh
+        self._unlearnt = _Verdict(current, accepted, fresh, self.policy.pace.elapsed_ns(asked_at_ns))
 
-    def take_in(self) -> None:
-        """What the last verdict teaches. After a hit that can wait until the answer is out."""
-        if self._untaken is None:
+    def learn(self) -> None:
+        """Learn from the last verdict. After a hit that can wait until the answer is sent."""
+        if self._unlearnt is None:
             return
-        verdict, self._untaken = self._untaken, None
-        self.pace.judged(verdict.given.draft, verdict.accepted, verdict.passed)
-        self._learn(verdict.given, verdict.accepted, verdict.fresh)
-        self._hear(verdict.fresh)
+        verdict, self._unlearnt = self._unlearnt, None
+        draft, fresh = verdict.current.draft, verdict.fresh
+        self.policy.learn_round(draft, verdict.accepted, fresh, verdict.took_ns)
+        self.policy.learn_outcome(draft, verdict.accepted, fresh[-1])
+        self.dice.commit(fresh)
 
-    def heard(self, tokens: Sequence[int]) -> list[Echoes]:
-        """Where the text has been before, after itself and after each of these tokens."""
-        found = [self.echoes.fork()]
+    def echoes_along(self, tokens: Sequence[int]) -> list[Echoes]:
+        """Echoes after the text, and after each of these tokens."""
+        found = [self.policy.echoes.fork()]
         for token in tokens:
             found.append(found[-1].fork())
             found[-1].take(token)
         return found
 
-    def is_long(self, tokens: int) -> bool:
-        """Whether asking the classifier how much of so many to verify is worth the target's wait, which is about that
-        of a row: where all of the average draft are not worth a quarter of its last, so that several may be saved."""
-        return self.planner.acceptance**tokens < self.drawing.price_beside / 4
+    def find_best(self, current: CurrentDraft) -> None:
+        """Find the best tokens of every known row: some more than are guessed, because some may be no guess."""
+        current.rows.find_best(max(RANKS, self.policy.planner.most_guesses) + 1 + len(self.end_tokens))
 
-    def use_of_a_step(self, depth: int) -> float:
-        """In ns: what one more token in every branch of that depth saves. A branch that wins could draft it alone, and
-        would where its worth is more."""
-        return self.pace.use_of_a_token(self.planner.acceptance ** (depth + 1))
-
-    def find_best(self, given: Given) -> None:
-        """Of every row that is known, the tokens liked best: some more than are guessed, for some may not be."""
-        new = given.look()[len(given.best) :]
-        if new:
-            liked = torch.cat([row.liked for row in new])
-            most = max(RANKS, self.planner.most) + 1 + len(self.end_tokens)
-            best = liked.topk(min(most, liked.shape[1]), -1)
-            given.best += zip(best.indices.tolist(), best.values.tolist(), strict=True)
-
-    def estimate(self, given: Given) -> None:
-        """The classifier's word for each token of a draft that has none yet."""
-        estimator, chain = self.drawing.estimator, given.chain
+    def estimate(self, current: CurrentDraft) -> None:
+        """Ask the classifier about each token of a draft that has no estimates yet."""
+        estimator, chain = self.drawing.estimator, current.chain
         if estimator is None or chain.estimates or not chain.tokens:
             return
-        self.take_in()
-        chain.echoes = self.echoes.fork()
-        likings = itertools.chain((liking for _, liking in given.best), itertools.repeat([]))
-        for token, row, best in zip(chain.tokens, given.look(), likings, strict=False):
-            chain.note(*estimator.one(chain, row.scores, row.liked, token, chain.echoes, best))
+        self.learn()
+        chain.echoes = self.policy.echoes.fork()
+        preferences = itertools.chain((values for _, values in current.rows.best), itertools.repeat([]))
+        for token, row, best in zip(chain.tokens, current.rows.cut(), preferences, strict=False):
+            chain.note(*estimator.one(chain, row.scores, row.preferences, token, chain.echoes, best))
             chain.echoes.take(token)
 
-    def _hear(self, tokens: Sequence[int]) -> None:
-        self.dice.commit(tokens)
-        self.echoes.follow(self.text)
 
-    def _learn(self, given: Given, accepted: int, fresh: Sequence[int]) -> None:
-        draft, ranked, token = given.draft, given.ranked, fresh[-1]
-        if self.settings.backup == "auto":
-            self.pace.echoed(echoed(self.echoes, len(fresh)), fresh)
-        if not draft.tokens:
-            return
-        rank = None
-        if ranked:
-            rank = ranked[accepted].index(token) if token in ranked[accepted] else RANKS
-        self.planner.tell(draft, accepted, rank, given.echoed[accepted] if given.echoed else 0)
+def _random_tokens(dice: Dice, text: Sequence[int], count: int) -> list[int]:
+    return random_tokens(dice.seed, text, count, dice.vocab)

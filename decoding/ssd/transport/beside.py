@@ -16,14 +16,14 @@ import torch
 from decoding.drafting import EMPTY, Draft
 from decoding.errors import DrafthouseError, DraftLost
 from decoding.runner import ModelRunner
-from decoding.ssd.speculator.speculator import Prepared, Speculator
+from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.mailbox import Mailbox
 from decoding.ssd.transport.messages import Asked, Postscript, Recipe, nothing_more
 
 
-class Beside:
+class BesideTransport:
     """One sample's way to the draft's process."""
 
     def __init__(self, process: DraftProcess, recipe: Recipe) -> None:
@@ -57,15 +57,15 @@ class Beside:
     def answer(self, accepted: int, token: int, limit: int) -> Draft:
         return self._look_up(accepted, token, limit) or self._ask(messages.answer(accepted, token, limit))
 
-    def anticipate(self) -> None:
+    def prepare(self) -> None:
         """It has been preparing since it answered."""
         self._verifying_since = perf_counter()
 
     def meanwhile(self, is_done: Callable[[], bool]) -> None:
         pass  # nor has it to be told
 
-    def prepared(self) -> Prepared:
-        return self._later().prepared
+    def preparation(self) -> Preparation:
+        return self._later().preparation
 
     def _look_up(self, accepted: int, token: int, limit: int) -> Draft | None:
         """The draft that is on the board for this verdict."""
@@ -194,7 +194,7 @@ class _Desk:
         else:
             draft = self._answer(self._speculator, question[0], asked)
             self._mailbox.send(*messages.drafted(draft, self._recipe.sends_scores))
-        postscript = Postscript(draft.confidence, self._speculator.estimate(), self._speculator.prepared_before())
+        postscript = Postscript(draft.confidence, self._speculator.estimate(), self._speculator.last_preparation())
         self._mailbox.add(messages.addition(postscript))
 
     def _answer(self, speculator: Speculator, kind: int, asked: Asked) -> Draft:

@@ -1,5 +1,4 @@
-"""The loop's drafter under SSD: a verdict goes to the draft's side, an answer comes back, and what is prepared beside
-the verification is told afterwards. Where the draft's side lives is the transport's business."""
+"""The loop's drafter under SSD. It carries verdicts to the speculator and drafts back, through a transport."""
 
 from __future__ import annotations
 
@@ -9,13 +8,13 @@ from typing import Protocol
 
 from decoding.drafting import EMPTY, Draft
 from decoding.events import Anticipated
-from decoding.ssd.speculator.speculator import Prepared, Speculator
+from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.timing import Clock
 from decoding.verify import Verdict
 
 
 class Transport(Protocol):
-    """How the target's side reaches a `Speculator`."""
+    """The target side's way to a `Speculator`."""
 
     def read(self, text: Sequence[int]) -> None: ...
 
@@ -23,25 +22,25 @@ class Transport(Protocol):
 
     def answer(self, accepted: int, token: int, limit: int) -> Draft: ...
 
-    def anticipate(self) -> None:
-        """The target is about to verify: whatever is not under way yet starts now."""
+    def prepare(self) -> None:
+        """The target is about to verify: start preparing, if it is not under way yet."""
         ...
 
     def meanwhile(self, is_done: Callable[[], bool]) -> None:
-        """The target's device verifies, and this thread has nothing to do until that is done."""
+        """The target's device verifies, and this thread is free until that is done."""
         ...
 
-    def prepared(self) -> Prepared:
+    def preparation(self) -> Preparation:
         """What had been prepared when the last answer was asked for."""
         ...
 
 
-class InTurn:
-    """In the target's own process, before it verifies: the same tokens and hits as beside it, and no overlap."""
+class InTurnTransport:
+    """Prepares in the target's own process, before it verifies: the same tokens and hits as beside it, no overlap."""
 
     def __init__(self, speculator: Speculator) -> None:
         self._speculator = speculator
-        self._prepared = Prepared()
+        self._preparation = Preparation()
 
     def read(self, text: Sequence[int]) -> None:
         self._speculator.read(text)
@@ -50,19 +49,19 @@ class InTurn:
         return self._speculator.begin(text, limit)
 
     def answer(self, accepted: int, token: int, limit: int) -> Draft:
-        self._prepared = self._speculator.prepared()
+        self._preparation = self._speculator.preparation()
         draft = self._speculator.answer(accepted, token, limit)
         return dataclasses.replace(draft, estimates=self._speculator.estimate()) if draft is not EMPTY else draft
 
-    def anticipate(self) -> None:
+    def prepare(self) -> None:
         while self._speculator.step():
             pass
 
     def meanwhile(self, is_done: Callable[[], bool]) -> None:
         pass
 
-    def prepared(self) -> Prepared:
-        return self._prepared
+    def preparation(self) -> Preparation:
+        return self._preparation
 
 
 class SsdDrafter:
@@ -81,7 +80,7 @@ class SsdDrafter:
 
     def anticipate(self, text: Sequence[int], draft: Draft) -> None:
         if draft is not EMPTY:
-            self._transport.anticipate()
+            self._transport.prepare()
 
     def meanwhile(self, is_done: Callable[[], bool]) -> None:
         self._transport.meanwhile(is_done)
@@ -90,7 +89,7 @@ class SsdDrafter:
         self._verdict = verdict
 
     def anticipated(self, number: int) -> Anticipated | None:
-        found = self._transport.prepared()
+        found = self._transport.preparation()
         if not found.passes:
             return None
         return Anticipated(

@@ -27,7 +27,7 @@ from decoding.runner import ModelRunner
 from decoding.spec import Sampling
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.answering import Ready
-from decoding.ssd.speculator.speculator import Prepared, Speculator
+from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport.mailbox import Octets
 
 _FIXED = 4  # words of an entry that are no drafted tokens
@@ -128,20 +128,20 @@ class Postscript:
 
     confidence: tuple[float, ...]
     estimate: tuple[float, ...]
-    prepared: Prepared
+    preparation: Preparation
 
 
 def nothing_more() -> Postscript:
-    return Postscript((), (), Prepared())
+    return Postscript((), (), Preparation())
 
 
 def addition(postscript: Postscript) -> bytes:
-    return marshal.dumps((postscript.confidence, postscript.estimate, tuple(postscript.prepared)))
+    return marshal.dumps((postscript.confidence, postscript.estimate, tuple(postscript.preparation)))
 
 
 def added(octets: bytearray) -> Postscript:
     confidence, estimate, prepared = marshal.loads(octets)
-    return Postscript(confidence, estimate, Prepared(*prepared))
+    return Postscript(confidence, estimate, Preparation(*prepared))
 
 
 @dataclass(frozen=True)

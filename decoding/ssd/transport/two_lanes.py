@@ -1,6 +1,7 @@
 """Target and draft at work at once under one thread: each launches on a queue of its own, on two GPUs or on one.
 
-A processor does at once what it is given, so there a lane is nothing; that is how tests walk this path.
+The target's device verifies, and the thread is free until that is done: it takes one step of preparing after another. A
+processor does at once what it is given, so there a lane is nothing; that is how tests walk this path.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from decoding.devices import wait_for
 from decoding.drafting import EMPTY, Draft
 from decoding.errors import BadDevice, BadStrategy
 from decoding.runner import ModelRunner
-from decoding.ssd.speculator.speculator import Prepared, Speculator
+from decoding.ssd.speculator.speculator import Preparation, Speculator
 
 PLACEMENTS = ("two-gpus", "two-streams")
 
 
 class Lane:
-    """Where one model's launches go."""
+    """The queue of one model's launches."""
 
     def __init__(self, device: torch.device, is_urgent: bool = False) -> None:
-        """Where both share a device, what is urgent goes first."""
+        """On a shared device the urgent lane goes first."""
         self.device = device
         self.stream: Any = None
         if device.type == "cuda":
@@ -35,7 +36,7 @@ class Lane:
             self.stream = new_stream(device, priority=-1 if is_urgent else 0)
 
     def current(self) -> AbstractContextManager[object]:
-        """What is launched within goes here; and so do reads, which wait for this lane alone."""
+        """Launches within go to this lane; reads within wait for this lane alone."""
         if self.stream is None:
             return nullcontext()
         lane: AbstractContextManager[object] = torch.cuda.stream(self.stream)
@@ -55,7 +56,7 @@ class Lanes:
 
     @contextmanager
     def for_target(self) -> Iterator[None]:
-        """One sample. What other strategies launched is done before, and this before what others launch."""
+        """Run one sample on the target's lane. Both devices finish their other work before it and after it."""
         self._settle()
         try:
             with self.target.current():
@@ -64,7 +65,7 @@ class Lanes:
             self._settle()
 
     def hand_over(self, rows: Tensor) -> Tensor:
-        """Rows made on the draft's lane, for the target's to read: it waits for them, and their memory for it."""
+        """Give rows made on the draft's lane to the target's, which waits for them. Their memory waits for it."""
         if self.target.stream is None:
             return rows.to(self.target.device)
         self.target.stream.wait_stream(self.draft.stream)
@@ -80,7 +81,7 @@ class Lanes:
 
 
 def check_ranked_together(placements: Iterable[object]) -> None:
-    """Two streams share what two devices have twice: a table with both would rank hardware, not strategies."""
+    """Refuse to rank two streams, which share one device, against two devices: that would rank hardware."""
     asked = set(placements)
     other = next((each for each in ("beside", "two-gpus") if each in asked), None)
     if other and "two-streams" in asked:
@@ -93,20 +94,20 @@ def check_ranked_together(placements: Iterable[object]) -> None:
 def open_lanes(
     placement: str, target: ModelRunner, draft: ModelRunner, draft_on: Callable[[torch.device], ModelRunner]
 ) -> Lanes:
-    """`draft_on` loads the draft anew on another device. Says so in words where this machine has no such place."""
+    """`draft_on` loads the draft once more on another device. Raises BadDevice if this machine lacks the devices."""
     return _two_gpus(target, draft_on) if placement == "two-gpus" else _two_streams(target, draft)
 
 
 def _two_gpus(target: ModelRunner, draft_on: Callable[[torch.device], ModelRunner]) -> Lanes:
-    there = torch.cuda.device_count()
-    if there < 2:
+    count = torch.cuda.device_count()
+    if count < 2:
         raise BadDevice(
-            f"placement=two-gpus needs two CUDA devices; this machine has {there}. Use placement=beside, which has the "
+            f"placement=two-gpus needs two CUDA devices; this machine has {count}. Use placement=beside, which has the "
             "draft on a processor core, or placement=in-turn."
         )
     if target.device.type != "cuda":
         raise BadDevice("placement=two-gpus needs the target on a CUDA device, and it is on the processor.")
-    other = next(n for n in range(there) if n != target.device.index)
+    other = next(n for n in range(count) if n != target.device.index)
     device = torch.device("cuda", other)
     return Lanes(Lane(target.device, is_urgent=True), Lane(device), draft_on(device))
 
@@ -120,13 +121,15 @@ def _two_streams(target: ModelRunner, draft: ModelRunner) -> Lanes:
     return Lanes(Lane(target.device, is_urgent=True), Lane(target.device), draft)
 
 
-class Alongside:
+class TwoLaneTransport:
+    """Drives the speculator on the draft's lane, from the target's thread."""
+
     def __init__(self, speculator: Speculator, lanes: Lanes, sends_scores: bool) -> None:
-        """`sends_scores` says whether a verdict needs what the draft drew from."""
+        """`sends_scores` says whether a verdict needs the scores that the draft drew from."""
         self._speculator = speculator
         self._lanes = lanes
         self._sends_scores = sends_scores
-        self._prepared = Prepared()
+        self._preparation = Preparation()
         self._draft = EMPTY
 
     def read(self, text: Sequence[int]) -> None:
@@ -135,15 +138,15 @@ class Alongside:
 
     def begin(self, text: Sequence[int], limit: int) -> Draft:
         with self._lanes.draft.current():
-            return self._given(self._speculator.begin(text, limit))
+            return self._finish(self._speculator.begin(text, limit))
 
     def answer(self, accepted: int, token: int, limit: int) -> Draft:
-        self._prepared = self._speculator.prepared()
+        self._preparation = self._speculator.preparation()
         with self._lanes.draft.current():
-            return self._given(self._speculator.answer(accepted, token, limit))
+            return self._finish(self._speculator.answer(accepted, token, limit))
 
-    def anticipate(self) -> None:
-        pass  # nothing is to be started before the target's own launches
+    def prepare(self) -> None:
+        pass  # the target's own launches come first
 
     def meanwhile(self, is_done: Callable[[], bool]) -> None:
         with self._lanes.draft.current():
@@ -152,10 +155,11 @@ class Alongside:
             while not is_done() and self._speculator.step_beside():
                 pass
 
-    def prepared(self) -> Prepared:
-        return self._prepared
+    def preparation(self) -> Preparation:
+        return self._preparation
 
-    def _given(self, draft: Draft) -> Draft:
+    def _finish(self, draft: Draft) -> Draft:
+        """Add what the target's lane needs to a draft."""
         if draft is EMPTY:
             return draft
         draft = dataclasses.replace(draft, estimates=self._speculator.estimate())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from decoding.public import (
@@ -22,14 +22,12 @@ from decoding.public import (
     Drafted,
     Event,
     Finished,
-    Pace,
     Plan,
     Prices,
     Settings,
     Simulated,
     Track,
     Verified,
-    planner_for,
     prices_from,
     simulate,
 )
@@ -114,7 +112,7 @@ class Ahead:
     def play(self, choice: Choice) -> Played:
         params = choice.params
         settings = Settings(int(params["lookahead"]), int(params["branches"]), str(params["fanout"]), "neural")
-        plan = Plan(settings.lookahead, lambda: planner_for(settings, by_estimates=False), partial(Pace, "neural"))
+        plan = Plan(settings)
         placement = ANYTIME if self.is_beside else IN_TURN
         low, high = (simulate(tracks, plan, self.prices, placement) for tracks in (self.refused, self.accepted))
         return Played(self, low, high)
