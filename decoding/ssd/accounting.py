@@ -1,4 +1,5 @@
-"""Where the time of a round goes, read off a trace: a live one or a simulated one. Standard library only."""
+"""Accounting of SSD from traces: where the time of each round goes, and which preparations were hits. Live traces and
+simulated ones are read alike. Standard library only."""
 
 from __future__ import annotations
 
@@ -9,12 +10,12 @@ from typing import Any
 from decoding.events import Anticipated, Drafted, Event, Started, Verified
 
 PHASES = {
-    "settling": "the target, from one verdict to its next question",
-    "finishing": "the draft finishes a step that the question found it in",
-    "answering": "the draft's answer, where no model was asked",
-    "drafting": "the draft's answer, where the draft model ran while the target waited",
-    "preparing": "before the target verifies, where the two take turns",
-    "verifying": "the target judges",
+    "settling": "the target works, from one verdict to its next question",
+    "finishing": "the draft finishes the step that was under way when the target asked",
+    "answering": "the draft answers without running its model",
+    "drafting": "the draft model runs while the target waits",
+    "preparing": "the draft prepares before the target verifies, where the two take turns",
+    "verifying": "the target verifies",
 }
 
 
@@ -27,54 +28,54 @@ class Round:
     beside: Anticipated | None  # and beside this one
 
     @property
-    def verifying(self) -> float:
-        return _seconds(self.verdict.start_ns, self.verdict.end_ns)
+    def verifying_s(self) -> float:
+        return _seconds_between(self.verdict.start_ns, self.verdict.end_ns)
 
     @property
-    def settling(self) -> float:
-        """All that the target stood still for but the draft."""
-        return _seconds(self.free_ns, self.verdict.start_ns) - self.asking - self.preparing
+    def settling_s(self) -> float:
+        """Time of the target's own work between a verdict and the next verification."""
+        return _seconds_between(self.free_ns, self.verdict.start_ns) - self.asking_s - self.preparing_s
 
     @property
-    def asking(self) -> float:
-        """From the question to the answer."""
-        return _seconds(self.draft.start_ns, self.draft.end_ns) if self.draft else 0.0
+    def asking_s(self) -> float:
+        """Time from the question to the answer."""
+        return _seconds_between(self.draft.start_ns, self.draft.end_ns) if self.draft else 0.0
 
     @property
-    def finishing(self) -> float:
-        """Nothing where the target took what was ready while the step went on."""
+    def finishing_s(self) -> float:
+        """Time that the draft's step under way kept the target waiting: 0 if the target took what was ready."""
         if not self.draft or not self.before or self.before.end_ns > self.draft.end_ns:
             return 0.0
-        return _seconds(self.draft.start_ns, self.before.end_ns)
+        return _seconds_between(self.draft.start_ns, self.before.end_ns)
 
     @property
-    def preparing(self) -> float:
-        """What of the preparation the target waited for, after it had its draft."""
+    def preparing_s(self) -> float:
+        """Time that the target waited for the preparation, after it had its draft."""
         if not self.draft or not self.beside:
             return 0.0
-        return _seconds(self.draft.end_ns, min(self.beside.end_ns, self.verdict.start_ns))
+        return _seconds_between(self.draft.end_ns, min(self.beside.end_ns, self.verdict.start_ns))
 
     @property
-    def working(self) -> float:
-        """The draft's own part of the time from question to answer."""
-        return self.asking - self.finishing
+    def working_s(self) -> float:
+        """Time that the answer itself took."""
+        return self.asking_s - self.finishing_s
 
     @property
     def was_ready(self) -> bool:
-        """Whether the draft was there, so that nothing had to be done for it."""
-        return bool(self.draft and self.draft.source == "hit" and not self.draft.passes and not self.finishing)
+        """Whether the draft was there before the question."""
+        return bool(self.draft and self.draft.source == "hit" and not self.draft.passes and not self.finishing_s)
 
     @property
-    def turning(self) -> float:
-        """From the draft given, or the step done that the draft's side was in, to the beginning of what it prepared."""
+    def turning_s(self) -> float:
+        """Time from the draft, or from the end of the step under way, to the beginning of the next preparation."""
         assert self.draft and self.beside
-        busy_until = max(self.draft.end_ns, self.before.end_ns if self.before else 0)
-        return _seconds(busy_until, self.beside.start_ns)
+        busy_until_ns = max(self.draft.end_ns, self.before.end_ns if self.before else 0)
+        return _seconds_between(busy_until_ns, self.beside.start_ns)
 
     @property
     def is_read(self) -> bool:
-        """Whether the draft's last token had been read: it comes from branches that went further, or whose last tokens
-        were read too. What is prepared beside it then opens without a pass."""
+        """Whether the draft's last token had been read: its branch went further, or was rounded off. The preparation
+        beside it then opens without a pass."""
         if not self.draft or not self.before or self.draft.source != "hit" or self.draft.passes:
             return False
         deepest = max((depth for _, _, depth in self.before.branches), default=0)
@@ -82,45 +83,48 @@ class Round:
         return tokens < deepest or (tokens == deepest and self.before.passes > 1 + deepest)
 
     def phases(self) -> dict[str, float]:
-        """Seconds, in the order of PHASES; together they are the round."""
-        by_model = self.working if self.draft and self.draft.passes else 0.0
+        """Seconds by phase, in the order of PHASES. Their sum is the round."""
+        by_model_s = self.working_s if self.draft and self.draft.passes else 0.0
         return {
-            "settling": self.settling,
-            "finishing": self.finishing,
-            "answering": self.working - by_model,
-            "drafting": by_model,
-            "preparing": self.preparing,
-            "verifying": self.verifying,
+            "settling": self.settling_s,
+            "finishing": self.finishing_s,
+            "answering": self.working_s - by_model_s,
+            "drafting": by_model_s,
+            "preparing": self.preparing_s,
+            "verifying": self.verifying_s,
         }
 
 
 def rounds(trace: Sequence[Event]) -> Iterator[Round]:
-    """In order. A preparation that was never asked for is not in a trace, so the last round has none."""
+    """Read the rounds of a trace in order. The last has no preparation: nobody asked for its branches."""
     drafts = {event.round: event for event in trace if isinstance(event, Drafted)}
     prepared = {event.round: event for event in trace if isinstance(event, Anticipated)}
-    free = next((event.prefill_ns for event in trace if isinstance(event, Started)), 0)
+    free_ns = next((event.prefill_ns for event in trace if isinstance(event, Started)), 0)
     for verdict in trace:
         if isinstance(verdict, Verified):
             number = verdict.round
-            yield Round(free, verdict, drafts.get(number), prepared.get(number - 1), prepared.get(number))
-            free = verdict.end_ns
+            yield Round(free_ns, verdict, drafts.get(number), prepared.get(number - 1), prepared.get(number))
+            free_ns = verdict.end_ns
 
 
 def mean_phases(traces: Iterable[Sequence[Event]]) -> dict[str, float]:
-    """Of all rounds, in seconds."""
+    """Mean seconds by phase, over all rounds."""
     found = [each.phases() for trace in traces for each in rounds(trace)]
     return {name: sum(phases[name] for phases in found) / max(1, len(found)) for name in PHASES}
 
 
-def _seconds(began: int, ended: int) -> float:
-    return max(0, ended - began) * 1e-9
+def _seconds_between(began_ns: int, ended_ns: int) -> float:
+    return max(0, ended_ns - began_ns) * 1e-9
 
 
-Counted = Mapping[str, Any]  # what a sample keeps: plain data, as JSON gives it back
+# Hits -----------------------------------------------------------------------------------------------------------------
+
+
+Counted = Mapping[str, Any]  # the counts of a sample: plain data that survives JSON
 
 
 def count(events: Sequence[Event]) -> Counted | None:
-    """One sample's; None where nothing was prepared."""
+    """Count one sample. None if nothing was prepared."""
     drafts: dict[int, Drafted] = {}
     verdicts: dict[int, Verified] = {}
     prepared: dict[int, Anticipated] = {}
@@ -149,9 +153,9 @@ def count(events: Sequence[Event]) -> Counted | None:
         "predicted": predicted,
         "passes": sum(event.passes for event in prepared.values()) - _opened_without_a_pass(events),
         "busy_ns": sum(event.busy_ns for event in prepared.values()),
-        "hidden_ns": sum(_within(event, verdicts[event.round]) for event in prepared.values()),
+        "hidden_ns": sum(_within_ns(event, verdicts[event.round]) for event in prepared.values()),
         "waited_ns": sum(
-            _within(event, drafts[number])
+            _within_ns(event, drafts[number])
             for event in prepared.values()
             for number in (event.round, event.round + 1)  # its own draft is on its way, or the next one asked for
             if number in drafts
@@ -161,7 +165,7 @@ def count(events: Sequence[Event]) -> Counted | None:
 
 
 def rates(samples: Sequence[Counted]) -> dict[str, Any]:
-    """What they add up to; None throughout where nothing was prepared."""
+    """Rates over samples. All are None if nothing was prepared."""
     by_position, by_source = _added(samples, "by_position"), _added(samples, "by_source")
     hits, outcomes = (sum(pair[i] for pair in by_source.values()) for i in (0, 1))
     drafting = sum(sample["busy_ns"] + sample["alone_ns"] for sample in samples)
@@ -198,8 +202,8 @@ def _number(item: tuple[str, object]) -> int:
     return int(item[0])
 
 
-def _within(ahead: Anticipated, span: Drafted | Verified) -> int:
-    """What was worked on a preparation within a verification, or while the target waited for a draft. Where the draft
-    paused, its work is taken as spread evenly."""
-    within = min(ahead.end_ns, span.end_ns) - max(ahead.start_ns, span.start_ns)
-    return round(ahead.busy_ns * max(0, within) / max(1, ahead.end_ns - ahead.start_ns))
+def _within_ns(ahead: Anticipated, span: Drafted | Verified) -> int:
+    """Time of work on a preparation within a verification, or while the target waited for a draft. If the draft paused,
+    its work counts as spread evenly."""
+    within_ns = min(ahead.end_ns, span.end_ns) - max(ahead.start_ns, span.start_ns)
+    return round(ahead.busy_ns * max(0, within_ns) / max(1, ahead.end_ns - ahead.start_ns))

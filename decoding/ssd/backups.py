@@ -14,7 +14,7 @@ from torch import Tensor
 
 from decoding import chance
 
-RECENT = 4  # tokens that tell one position of a text from others
+RECENT = 4  # last tokens of the text that identify a position, with its length
 
 
 def random_tokens(seed: int, text: Sequence[int], count: int, vocab: int) -> list[int]:

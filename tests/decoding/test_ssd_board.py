@@ -32,12 +32,12 @@ SAMPLINGS = {
 
 def test_what_was_written_is_found_by_its_verdict_alone() -> None:
     ready = [Ready(0, 7, (1,), "eos"), Ready(2, 7, (4, 5, 0, 7, 2), "early"), Ready(2, 8, (0, 7), "limit")]
-    written = bytearray(messages.written(ready))
+    written = bytearray(messages.pack_board(ready))
     for each in ready:
-        assert messages.find(written, each.accepted, each.token) == each
+        assert messages.find_on_board(written, each.accepted, each.token) == each
     for accepted, token in [(0, 8), (1, 7), (4, 5), (7, 1), (0, 2)]:
-        assert messages.find(written, accepted, token) is None
-    assert messages.find(bytearray(), 0, 0) is None
+        assert messages.find_on_board(written, accepted, token) is None
+    assert messages.find_on_board(bytearray(), 0, 0) is None
 
 
 class Pairs:

@@ -31,10 +31,8 @@ from tests.decoding.worlds import some_classifier
 def test_a_fan_out_has_an_entry_for_every_count_and_uses_every_branch(
     lookahead: int, branches: int, acceptance: float, power: float
 ) -> None:
-    probabilities = [
-        [chance / (rank + 1) for rank in range(RANKS)]
-        for chance in fanout.count_probabilities([acceptance] * lookahead)
-    ]
+    counts = fanout.count_probabilities([acceptance] * lookahead)
+    probabilities = [[count / (rank + 1) for rank in range(RANKS)] for count in counts]
     for made in (
         fanout.uniform(lookahead, branches),
         fanout.geometric(lookahead, branches, acceptance, power),
@@ -124,9 +122,8 @@ def test_what_the_text_said_before_is_guessed_first_where_it_has_proved_right() 
         planner.learn(draft, accepted=0, rank=0, echo_length=2)
     assert planner.choose(draft, [0.6, 0.55], guesses, echo_lengths=[2, 0]).outcomes == ((0, 7),)
     assert planner.choose(draft, [0.6, 0.55], guesses, echo_lengths=[0, 0]).outcomes == ((1, 4),)
-    assert planner.choose(draft, [0.3, 0.55], guesses, echo_lengths=[0, 0]).outcomes == (
-        (0, 7),
-    )  # 0.7 x 0.56 > 0.3 x 0.55
+    # 0.7 x 0.56 > 0.3 x 0.55
+    assert planner.choose(draft, [0.3, 0.55], guesses, echo_lengths=[0, 0]).outcomes == ((0, 7),)
     for _ in range(2000):
         planner.learn(draft, accepted=0, rank=1, echo_length=2)
     assert planner.choose(draft, [0.6, 0.55], guesses, echo_lengths=[2, 0]).outcomes == ((0, 5),)

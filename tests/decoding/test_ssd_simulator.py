@@ -297,7 +297,7 @@ def test_a_draft_that_has_time_left_reads_on_and_opens_the_next_round_quickly() 
     prepared = [event for event in trace if isinstance(event, Anticipated)]
     assert {event.passes for event in prepared} == {4}
     assert [round(event.opening_ns * 1e-9, 2) for event in prepared] == [0.2] + [0.02] * (len(prepared) - 1)
-    assert sum(each.finishing for each in rounds(trace)) == 0
+    assert sum(each.finishing_s for each in rounds(trace)) == 0
     assert [each.is_read for each in rounds(trace)] == [False] + [True] * len(prepared)
 
 

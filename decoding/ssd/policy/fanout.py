@@ -1,4 +1,5 @@
-"""How many branches each accepted count gets, and which outcomes they are for. Pure, standard library only.
+"""Fan-outs say how many branches each accepted count gets. From them, or from probabilities, outcomes are chosen. Pure
+functions, standard library only.
 
 A fan-out is a tuple of lookahead + 1 numbers. Entry k says how many of the target's tokens are guessed for the case
 that exactly k drafted tokens are accepted.

@@ -1,4 +1,4 @@
-"""Which outcomes the next drafts are prepared for: by a fan-out, as published, or by the classifier's estimates.
+"""Planners choose the outcomes to prepare for: by a fan-out, as published, or by the classifier's estimates.
 
 Both learn from verdicts: how many tokens are accepted, and how high on the draft's own list the target's token stands.
 Their probabilities are counts on top of a prior, so that the first rounds have some too. The prior is weak: 24 tokens'
@@ -96,7 +96,7 @@ class Planner(Protocol):
 
     @property
     def guesses_by_position(self) -> Sequence[int]:
-        """How many tokens besides the drafted one are guessed at each position."""
+        """Number of tokens that are guessed at each position, besides the drafted one."""
         ...
 
     @property

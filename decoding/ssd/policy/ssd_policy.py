@@ -54,7 +54,7 @@ class SsdPolicy:
         random_tokens: RandomTokens | None = None,
         clock_ns: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
-        """`prices` are a classifier's, whose estimates then place the branches: that is `ssd-disco`."""
+        """`prices` are a classifier's. With them the planner follows its estimates, as `ssd-disco` does."""
         self.lookahead = settings.lookahead
         self.has_estimates = prices is not None
         self.prices = prices or TokenPrices(0.0, 0.0)
@@ -70,7 +70,8 @@ class SsdPolicy:
 
     def read(self, text: Sequence[int]) -> None:
         """Begin the sample with its prompt."""
-        self.text = list(text)
+        self.text[:] = text
+        self.echoes = Echoes()
         self.echoes.follow(self.text)
 
     # The answer to a verdict ------------------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ class SsdPolicy:
     def is_long(self, tokens: int) -> bool:
         """Whether to ask the classifier how many of so many tokens to verify. Asking takes about as long as verifying a
         row. It is worth that if the average draft of this length is worth less than 1/4 of its last row."""
-        return self.planner.acceptance**tokens < self.prices.beside / 4
+        return self.has_estimates and self.planner.acceptance**tokens < self.prices.beside / 4
 
     def grows(self, tokens: int, survival: Callable[[], float]) -> bool:
         """Whether a draft of so many tokens is worth the target's wait for one more. `survival` estimates the chance
@@ -164,15 +165,15 @@ class SsdPolicy:
 
 
 def worth_keeping(estimates: Sequence[float], price: float, count: int, after: int = 0) -> int:
-    """How many of `count` tokens to keep: up to the first one behind the `after`th with which the chance that all are
-    accepted falls below the price."""
+    """Number of tokens to keep out of `count`: up to the first, behind `after` tokens, with which the chance that all
+    are accepted falls below the price."""
     survivals = itertools.accumulate(estimates, operator.mul)
     return next((n for n, chance in enumerate(survivals, start=1) if n > after and chance < price), count)
 
 
 def ngram_tokens(echoes: Echoes, count: int) -> list[int]:
-    """What followed the text's last words when they last stood there, token by token, by the longest context that is
-    known. Fewer tokens if no context is known."""
+    """Draft by n-gram: the tokens that followed the text's last words before, by the longest context that is known.
+    Fewer tokens if no context is known."""
     ahead = echoes.fork()
     found: list[int] = []
     while len(found) < count and (token := ahead.next()) is not None:

@@ -1,4 +1,4 @@
-"""What a simulation is given, what is under way in it, and what it returns. Standard library only."""
+"""Input of a simulation (`Plan`, `Placement`), what is under way in it, and its result. Standard library only."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the two models run."""
+    """Devices of the two models."""
 
     name: str
     beside: bool  # each on a device of its own; otherwise one waits for the other

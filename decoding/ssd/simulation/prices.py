@@ -1,5 +1,4 @@
-"""What the steps of SSD cost: measured on traces of live runs, or taken from what others published. Standard library
-only."""
+"""Prices of the steps of SSD: measured on traces of live runs, or taken from publications. Standard library only."""
 
 from __future__ import annotations
 
@@ -17,22 +16,22 @@ from decoding.ssd.accounting import Round, rounds
 
 @dataclass(frozen=True)
 class Prices:
-    """Seconds, and where they come from. Each is a mean: a run is the sum of its rounds, and what comes now and then,
-    such as noise that is made for a block of places at once, is in no median."""
+    """Seconds, and where they come from. Each is a mean, because a run is the sum of its rounds: a median would miss
+    what happens now and then, such as making noise for a block of positions at once."""
 
     source: str
     passes: Costs
     branch_step: tuple[float, ...]  # entry n: one step of n branches; entry 0 is not used
     opening: float  # before the first step: the winner's cache, the row after its last token, the forks
-    opening_read: float = 0.0  # the same where that row had been read before
-    taking: float = 0.0  # a draft that was ready, from the target's verdict to the draft in its hands
-    answer: float = 0.0  # any other that no model was asked for, from the verdict read to the draft sent
+    opening_read: float = 0.0  # the same if that row had been read before
+    taking: float = 0.0  # taking a draft that is ready: from the target's verdict to the draft in its hands
+    answer: float = 0.0  # any other answer without the model: from the verdict read to the draft sent
     transport: float = 0.0  # one message, one way
-    turning: float = 0.0  # from a draft given to the beginning of what is prepared beside it
-    start: float = 0.0  # what a text's first round takes more: it finds cold caches
+    turning: float = 0.0  # from a draft sent to the beginning of the preparation beside it
+    start: float = 0.0  # what the first round of a text takes on top: it finds cold caches
 
     def step(self, branches: int) -> float:
-        """More branches than were measured cost what the last of them suggest."""
+        """A step of so many branches. Beyond the measured numbers it follows the slope of the last ones."""
         last = len(self.branch_step) - 1
         if branches <= last:
             return self.branch_step[branches]
@@ -40,25 +39,25 @@ class Prices:
         return self.branch_step[last] + (branches - last) * slope
 
     def drafting(self, tokens: int) -> float:
-        """One token after another, while the target waits."""
+        """Drafting so many tokens one after another, while the target waits."""
         return tokens * self.passes.draft + self.passes.draft_round if tokens else 0.0
 
 
 def prices_from(static: Iterable[Sequence[Event]], ssd: Iterable[Sequence[Event]]) -> Prices:
-    """From samples of SSD as it is to be simulated: two models that run at once may each run slower than alone.
-    Samples of static lookaheads say what a verification costs by its rows; messages are in the answers."""
+    """Measure prices on samples of SSD as it is to be simulated: two models at once may each run slower than alone.
+    Samples of static lookaheads give the price of a verification by its rows. The answers include their messages."""
     static = list(static)
     alone, seen = costs_from(static), _Seen()
     for trace in ssd:
         seen.read(trace)
-    judged = [(each.verifying, alone.verify(len(each.draft.tokens) + 1)) for each in seen.rounds if each.draft]
+    judged = [(each.verifying_s, alone.verify(len(each.draft.tokens) + 1)) for each in seen.rounds if each.draft]
     slower = sum(seconds for seconds, _ in judged) / sum(usual for _, usual in judged)
-    drafts = [(each.draft, each.working) for each in seen.rounds if each.draft]
-    # A hit that was continued is left out: it was given some of its tokens.
+    drafts = [(each.draft, each.working_s) for each in seen.rounds if each.draft]
+    # A hit that went on alone is left out: it had some of its tokens already.
     by_model = [(draft.passes, seconds) for draft, seconds in drafts if draft.passes and draft.source != "hit"]
     per_token, per_draft = _line(by_model)
     opening = _mean(seen.opened[False])
-    taking = _mean([each.asking for each in seen.rounds if each.was_ready])
+    taking = _mean([each.asking_s for each in seen.rounds if each.was_ready])
     others = [each for each in seen.rounds if not each.was_ready]
     found = Prices(
         source="measured here",
@@ -67,21 +66,21 @@ def prices_from(static: Iterable[Sequence[Event]], ssd: Iterable[Sequence[Event]
             target=tuple(slower * seconds for seconds in alone.target),
             draft=per_token,
             draft_round=per_draft,
-            # What was prepared beside the last round nobody asked for, so in turn it would pass for settling.
-            round=_mean([each.settling for each in seen.rounds if each.beside or not each.draft]),
+            # The last round's preparation is not in the trace, so in turn its time would look like settling.
+            round=_mean([each.settling_s for each in seen.rounds if each.beside or not each.draft]),
         ),
         branch_step=seen.steps(),
         opening=opening,
         opening_read=_mean(seen.opened[True]) or opening,
         taking=taking,
-        answer=_mean([each.working for each in others if each.draft and not each.draft.passes]) or taking,
+        answer=_mean([each.working_s for each in others if each.draft and not each.draft.passes]) or taking,
         turning=_mean(seen.turnings),
     )
     return dataclasses.replace(found, start=_mean([_more(first, found) for first in seen.firsts]))
 
 
 class _Seen:
-    """What was done, but for what a text's first round finds cold."""
+    """Observations of all rounds except each text's first one, which finds cold caches."""
 
     def __init__(self) -> None:
         self.firsts: list[Round] = []
@@ -98,11 +97,11 @@ class _Seen:
             if each.draft and each.beside:
                 self.prepared.append(each.beside)
                 self.opened[each.is_read].append(each.beside.opening_ns * 1e-9)
-                self.turnings.append(each.turning)
+                self.turnings.append(each.turning_s)
 
     def steps(self) -> tuple[float, ...]:
-        """What a step of so many branches takes. A draft that looks up makes as many steps as there is time for, so
-        that times by numbers of steps lie on no line; but all time by all steps is right however they were counted."""
+        """Seconds of a step by its branches: all time by all steps. A draft that looks for the verdict makes as many
+        steps as there is time for, so times by numbers of steps lie on no line."""
         spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
         for event in self.prepared:
             if event.passes > 1:
@@ -113,10 +112,10 @@ class _Seen:
 
 
 def _more(first: Round, prices: Prices) -> float:
-    """Seconds that a first round took beyond what its like usually does."""
+    """Seconds that a first round took beyond the usual."""
     drafted = len(first.draft.tokens) if first.draft else 0
     usual = prices.drafting(drafted) + prices.passes.verify(drafted + 1)
-    return sum(first.phases().values()) - first.preparing - usual
+    return sum(first.phases().values()) - first.preparing_s - usual
 
 
 def _mean(seconds: Sequence[float]) -> float:
@@ -124,7 +123,7 @@ def _mean(seconds: Sequence[float]) -> float:
 
 
 def _line(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
-    """Seconds per pass, and what a draft takes besides; by passes alone where no line can be drawn."""
+    """Fit seconds per pass, and per draft on top. If no line fits, all time is shared out by passes."""
     if not points:
         return 0.0, 0.0
     if len({passes for passes, _ in points}) > 1:
@@ -135,7 +134,7 @@ def _line(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
 
 
 def _between(known: dict[int, float]) -> tuple[float, ...]:
-    """Straight lines between the counts that were measured; fewer cost what the least of them does."""
+    """Interpolate between the numbers of branches that were measured. Fewer branches cost as much as the fewest."""
     if not known:
         return (0.0, 0.0)
     counts = sorted(known)
@@ -147,14 +146,14 @@ def _between(known: dict[int, float]) -> tuple[float, ...]:
 
 
 def _flat(verify: float, row: float, draft: float, step: float, rows: int = 33) -> tuple[Costs, tuple[float, ...]]:
-    """Milliseconds: a verification of one row, what each more row adds, a drafted token, a step of any branches."""
+    """Prices in ms: a verification of one row, each further row, a drafted token, a step of any branches."""
     target = (0.0, *(1e-3 * (verify + row * n) for n in range(rows)))
     return Costs(target, 1e-3 * draft, 0.0, 0.0, 0.0), (0.0, 1e-3 * step, 1e-3 * step)
 
 
 def _known(source: str, verify: float, row: float, draft: float, step: float, message: float) -> Prices:
     passes, steps = _flat(verify, row, draft, step)
-    # What is ready was sent ahead, so that taking it costs no message; only the draft learns of it by one.
+    # What is ready was posted before, so taking it costs no message; only the notice to the draft is one.
     return Prices(source, passes, steps, opening=1e-3 * draft, transport=1e-3 * message)
 
 

@@ -77,7 +77,7 @@ class _Text:
     # The answer ---------------------------------------------------------------------------------------------------
 
     def _answer(self) -> tuple[SimulatedDraft, int, float]:
-        """The draft, how often its model ran for it while the target waited, and when the target has it."""
+        """Return the draft, the passes of its model while the target waited, and the time when the target has it."""
         self.asked_s = self.ended_s + (self.prices.passes.round if self.number > 1 else self.prices.start)
         work, ready = self.preparing, self._hear_verdict(self.asked_s + self._message_s)
         self._learn()
@@ -204,6 +204,7 @@ class _Text:
             step_s=self.prices.step(len(chosen.outcomes)),
             most=self.policy.room(self._limit - 1) if chosen.outcomes else 0,
         )
+        # Sooner than a live run, which has no verdict yet: steps beside the verification already count this one.
         self.policy.learn_outcome(sent, sent.accepted, token)
 
     def _guesses(self, sent: SimulatedDraft) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""What the SSD paper's formulas say, to stand beside what was measured. Standard library only.
+"""Formulas of the SSD paper, to compare with what was measured. Standard library only.
 
 Times are in units of one verification, tokens are those that one round adds to the text. A round's draft was either
 prepared while the target verified (a hit) or is made while the target waits (a miss). Theorems and corollaries are
@@ -20,32 +20,32 @@ class Speculation:
     hit_rate: float
     tokens_on_hit: float
     tokens_on_miss: float
-    preparing: float  # what it takes to prepare the next drafts, beside a verification
-    backup: float  # what it takes to draft after a miss, while the target waits
+    preparing: float  # time to prepare the next drafts, beside a verification
+    backup: float  # time to draft after a miss, while the target waits
 
     @property
     def tokens(self) -> float:
-        """Tokens per round: those of a hit as often as there is one, otherwise those of a miss."""
+        """Mean tokens per round."""
         return self.hit_rate * self.tokens_on_hit + (1 - self.hit_rate) * self.tokens_on_miss
 
     def duration(self, batch: int = 1) -> float:
-        """One round. When all hit, the longer of verifying and preparing; else a verification and the backup, for
-        which the whole batch waits."""
+        """Time of one round. If all texts hit, the longer of verifying and preparing; otherwise a verification and the
+        backup, for which the whole batch waits."""
         all_hit = self.hit_rate**batch
         return all_hit * max(1.0, self.preparing) + (1 - all_hit) * (1 + self.backup)
 
     def speedup(self, batch: int = 1) -> float:
-        """Over autoregressive decoding, which gives one token per verification: tokens per round by its duration.
-        Theorem 7; for each text of a batch, Corollary 16."""
+        """Speed-up over autoregressive decoding, which gives one token per verification. Theorem 7; for each text of a
+        batch, Corollary 16."""
         return self.tokens / self.duration(batch)
 
     def over(self, other: Speculation, batch: int = 1) -> float:
-        """Over another way of speculating with the same target."""
+        """Speed-up over another way to speculate with the same target."""
         return self.speedup(batch) / other.speedup(batch)
 
 
 def without_hits(tokens: float, drafting: float) -> Speculation:
-    """Draft, then verify, in turn: every round waits for its draft."""
+    """Ordinary speculative decoding: every round waits for its draft."""
     return Speculation(0.0, tokens, tokens, 0.0, drafting)
 
 
@@ -55,14 +55,13 @@ def most_over(plain: Speculation, tokens_on_hit: float) -> float:
 
 
 def tokens_per_round(acceptance: float, lookahead: int) -> float:
-    """If every drafted token is accepted with the same probability, whatever came before: the geometric series of it,
-    from the round's own token to the last drafted."""
+    """Mean tokens per round if every drafted token has the same acceptance: a geometric series."""
     return math.fsum(acceptance**k for k in range(lookahead + 1))
 
 
 def hit_rate(fan_out: Sequence[int], probabilities: Sequence[float], covered: Callable[[int, int], float]) -> float:
-    """What a fan-out is expected to hit: over accepted counts, the probability of the count by the chance that its
-    branches hold the target's token. `covered(count, branches)` is that chance."""
+    """Expected hit rate of a fan-out. `probabilities` are those of the accepted counts (`fanout.count_probabilities`);
+    `covered(count, branches)` is the chance that a count's branches hold the target's token."""
     return sum(
         probability * covered(count, branches)
         for count, (probability, branches) in enumerate(zip(probabilities, fan_out, strict=True))
@@ -70,16 +69,15 @@ def hit_rate(fan_out: Sequence[int], probabilities: Sequence[float], covered: Ca
 
 
 def long_run_hit_rate(after_hit: float, after_miss: float) -> float:
-    """Where a hit's draft and a miss's come from different drafters, they are hit with different chances; this is
-    how often rounds hit once the beginning is forgotten: the chance after a miss, by one less the chance after a hit
-    and that after a miss."""
+    """Hit rate in the long run, if rounds after a hit and after a miss hit with different chances, because different
+    drafters made their drafts."""
     return after_miss / (1 - after_hit + after_miss)
 
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """How often the target's token is not among a position's branches: prefactor by branches to minus the exponent.
-    The paper's Definition 11 has no prefactor, which would have one branch never hit; its own curves need one."""
+    """Miss rate by number of branches: prefactor * branches ** -exponent. Without a prefactor, as in the paper's
+    Definition 11, one branch would never hit; the paper's own curves need one."""
 
     prefactor: float
     exponent: float
@@ -88,13 +86,13 @@ class PowerLaw:
         return min(1.0, self.prefactor * branches**-self.exponent) if branches else 1.0
 
     def covered(self, count: int, branches: int) -> float:
-        """As `hit_rate` asks: the same at every accepted count."""
+        """The chance that `hit_rate` asks for, the same at every accepted count."""
         return 1.0 - self.miss(branches)
 
 
 def power_law(misses: Mapping[int, float]) -> PowerLaw:
-    """The straight line through miss rates by number of branches, both as logarithms. Rates of zero say nothing
-    about a slope and are left out; with fewer than two points there is none."""
+    """Fit a power law to miss rates by number of branches. Rates of 0 are left out; fewer than two points have no
+    slope."""
     points = {branches: miss for branches, miss in misses.items() if branches and miss > 0}
     if len(points) < 2:
         return PowerLaw(next(iter(points.values()), 0.0), 0.0)

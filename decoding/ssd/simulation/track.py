@@ -24,8 +24,8 @@ class Track:
     echoes: Sequence[tuple[int, int]] = ()  # at each position, the echo and the length of its context, 0 for none
 
     def length(self, at: int, longest: int, price: float = 0.0, drafted: int = 0) -> int:
-        """How many tokens the draft model drafts there: until an end token, until there is no room, or until the chance
-        that all are accepted falls below the price. The first `drafted` tokens are not asked about."""
+        """Number of tokens that the draft model drafts there: until an end token, until there is no room, or until the
+        chance that all are accepted falls below the price. It does not stop within the first `drafted` tokens."""
         longest = min(longest, self.record.limits[at])
         if not self.estimates:
             return longest
@@ -36,6 +36,6 @@ class Track:
         return drafted == self.record.limits[at] < self.room - at - 1
 
     def accepted(self, at: int, tokens: Sequence[int]) -> int:
-        """How many tokens of a draft by a backup are accepted."""
+        """Number of accepted tokens of a backup's draft."""
         pairs = zip(tokens, self.text[at:], strict=False)
         return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))

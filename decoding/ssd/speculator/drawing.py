@@ -103,14 +103,12 @@ class Estimator:
     ) -> tuple[float, float]:
         """Estimate that this token is accepted, and return the draft's own probability of it too; rows are [1, V]. All
         tokens of the chain have estimates. `best` are the two highest preferences, if they are known."""
-        heard, in_round = (
-            echoes.of(token),
-            (chain.last_confidence, (len(chain.estimates) + 1) / features.POSITION_SCALE),
-        )
+        echo_signs = echoes.of(token)
+        in_round = chain.last_confidence, (len(chain.estimates) + 1) / features.POSITION_SCALE
         if best and self.classifier.quick:
-            static = features.quick_one(best[0], best[1], float(scores[0, token]), heard)
+            static = features.quick_one(best[0], best[1], float(scores[0, token]), echo_signs)
         else:
-            static = features.describe_one(scores, preferences, token, heard, quick=self.classifier.quick)
+            static = features.describe_one(scores, preferences, token, echo_signs, quick=self.classifier.quick)
         return self.classifier.one([*static, *in_round]), static[features.OWN]
 
 

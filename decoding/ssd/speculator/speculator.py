@@ -22,7 +22,7 @@ from decoding.ssd.speculator.tree import Tree, open_tree
 
 
 class Preparation(NamedTuple):
-    """What was prepared since the last answer. Times are `time.perf_counter_ns()`, which all processes share."""
+    """Work on branches since the last answer. Times are `time.perf_counter_ns()`, which all processes share."""
 
     branches: tuple[tuple[int, int, int], ...] = ()  # (accepted count, the target's token, depth reached)
     predicted_hit: float = 0.0
@@ -132,11 +132,11 @@ class Speculator:
         return True
 
     def preparation(self) -> Preparation:
-        """What has been prepared since the last answer."""
+        """The preparation since the last answer."""
         return _reported(self._preparation, self._tree, time.perf_counter_ns())
 
     def last_preparation(self) -> Preparation:
-        """What had been prepared when the last answer was asked for. It can be read after the answer was sent."""
+        """The preparation before the last answer. It can be read after the answer was sent."""
         return _reported(*self._last)
 
     def _take_verdict(self, accepted: int, token: int, asked_at_ns: int | None) -> int | None:

@@ -1,4 +1,4 @@
-"""What the speculator knows of its sample: a model, dice, a policy, and the draft that is with the target."""
+"""State of the speculator in one sample: a model, dice, a policy, and the draft that is with the target."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ class SpeculatorState:
         self.runner = runner
         self.dice = dice
         self.end_tokens = end_tokens
-        prices, random = TokenPrices.of(classifier), partial(_random_tokens, dice)
-        self.policy = SsdPolicy(settings, end_tokens, prices, random)
+        self.policy = SsdPolicy(settings, end_tokens, TokenPrices.of(classifier), partial(_random_tokens, dice))
         # Where the dice fix the text, Saguaro sampling would only cost; a classifier's branches follow no list.
         constant = 1.0 if classifier or dice.sampling.fixes_the_text else settings.constant
         estimator = Estimator(classifier) if classifier else None
         price = self.policy.prices.alone
         self.drawing = Drawing(dice, end_tokens, settings.lookahead, price, constant, estimator=estimator)
+        self.text = self.policy.text  # the same list
         self._unlearnt: _Verdict | None = None
 
     def read(self, text: Sequence[int]) -> None:
@@ -94,10 +94,6 @@ class SpeculatorState:
         if len(text) <= self.runner.context:  # otherwise it never drafts, and the target goes on alone
             read_prompt(self.runner, text)
 
-    @property
-    def text(self) -> list[int]:
-        return self.policy.text
-
     def room(self, limit: int, ahead: int = 0) -> int:
         """Room for a draft that begins so many tokens behind the text."""
         return self.policy.room(limit, self.runner.context - len(self.text) - ahead)
@@ -105,7 +101,7 @@ class SpeculatorState:
     def note_verdict(self, current: CurrentDraft, accepted: int, token: int, asked_at_ns: int | None) -> None:
         """Add what the verdict says to the text. The speculator learns from it when it has time, or must."""
         fresh = [*current.draft.tokens[:accepted], token]
-        self.policy.text += fresh
+        self.text += fresh
         self._unlearnt = _Verdict(current, accepted, fresh, self.policy.pace.elapsed_ns(asked_at_ns))
 
     def learn(self) -> None:

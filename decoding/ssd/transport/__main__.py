@@ -14,17 +14,16 @@ PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> None:
-    memory, hears, rings, question, answer, postscript, board, *cores = map(int, arguments)
-    mailbox = answering(Connection(memory, hears, rings, (question, answer, postscript, board)))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all; when to end is the target's to say
+    memory, bell_read, bell_write, question, answer, postscript, board, *cores = map(int, arguments)
+    mailbox = answering(Connection(memory, bell_read, bell_write, (question, answer, postscript, board)))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the target's process decides when to end
     if sys.platform == "linux":
-        # A bell that nobody can ring any more tells the same, but not to one who is stopped.
+        # The target's end closes the bell when it dies, but a stopped process does not hear that.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if cores:
         os.sched_setaffinity(0, cores)
-    from decoding.ssd.transport.beside import (
-        serve,  # loads torch, which takes seconds and looks at the cores it may use
-    )
+    # Imported only now: this loads torch, which takes seconds and looks at the cores that it may use.
+    from decoding.ssd.transport.beside import serve
 
     with suppress(Gone):
         serve(mailbox)

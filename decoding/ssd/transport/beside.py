@@ -1,6 +1,9 @@
-"""The draft's side in a process of its own: it prepares while the target verifies, and posts what is ready. Where that
-holds the verdict, the target takes it and only tells; otherwise it asks. Where the process dies or falls silent, the
-target goes on alone, and says why."""
+"""Both ends of the way to a draft in a process of its own.
+
+The draft's end prepares while the target verifies, and posts what is ready on a board. The target's end looks its
+verdict up there. If the verdict is found, the target takes that draft and only notifies the draft's end; otherwise it
+asks and waits. If the process dies or falls silent, the target goes on alone, and says why.
+"""
 
 from __future__ import annotations
 
@@ -20,24 +23,24 @@ from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.mailbox import Mailbox
-from decoding.ssd.transport.messages import Asked, Postscript, Recipe, nothing_more
+from decoding.ssd.transport.messages import Postscript, Question, Recipe, no_postscript
 
 
 class BesideTransport:
-    """One sample's way to the draft's process."""
+    """The target's end, for one sample."""
 
     def __init__(self, process: DraftProcess, recipe: Recipe) -> None:
         self._process = process
         self._recipe = recipe
         self._patience = process.patience
-        self._slowest = 0.0  # verification, in seconds
-        self._verifying_since: float | None = None
-        self._added: Callable[[], bytearray | None] = _nothing  # the last draft's postscript
-        self._later: Callable[[], Postscript] = nothing_more
+        self._slowest_s = 0.0  # verification
+        self._verifying_since_s: float | None = None
+        self._fetch: Callable[[], bytearray | None] = _nothing  # the last draft's postscript
+        self._postscript: Callable[[], Postscript] = no_postscript
         self._why_lost = ""
-        self._is_told = False
+        self._has_reported_loss = False
         try:
-            process.begin()  # where the last one was lost
+            process.begin()  # if the last one was lost
         except DrafthouseError as lost:
             self._lose(lost)
 
@@ -45,79 +48,79 @@ class BesideTransport:
         if self._why_lost:
             return
         try:
-            reply = self._process.ask(messages.read(self._recipe, text), self._patience.reading(len(text)))
+            reply = self._process.ask(messages.pack_text(self._recipe, text), self._patience.reading_s(len(text)))
         except DraftLost as lost:
             self._lose(lost)
         else:
-            messages.opened(reply)
+            messages.unpack_draft(reply)
 
     def begin(self, text: Sequence[int], limit: int) -> Draft:
-        return self._ask(messages.begin(limit))
+        return self._ask(messages.pack_begin(limit))
 
     def answer(self, accepted: int, token: int, limit: int) -> Draft:
-        return self._look_up(accepted, token, limit) or self._ask(messages.answer(accepted, token, limit))
+        return self._look_up(accepted, token, limit) or self._ask(messages.pack_verdict(accepted, token, limit))
 
     def prepare(self) -> None:
-        """It has been preparing since it answered."""
-        self._verifying_since = perf_counter()
+        """Note that the verification begins. The draft has been preparing since it answered."""
+        self._verifying_since_s = perf_counter()
 
     def meanwhile(self, is_done: Callable[[], bool]) -> None:
-        pass  # nor has it to be told
+        pass
 
     def preparation(self) -> Preparation:
-        return self._later().preparation
+        return self._postscript().preparation
 
     def _look_up(self, accepted: int, token: int, limit: int) -> Draft | None:
-        """The draft that is on the board for this verdict."""
+        """Take the draft that is on the board for this verdict."""
         posted = None if self._why_lost else self._process.posted()
-        ready = messages.find(posted, accepted, token) if posted else None
+        ready = messages.find_on_board(posted, accepted, token) if posted else None
         if ready is None:
             return None
         self._finish_last()
         if self._why_lost:
             return None
-        self._process.tell(messages.answer(accepted, token, limit, len(ready.tokens)))
-        self._expect_more()
-        return messages.taken(ready, self._recipe.settings.lookahead, self._later)
+        self._process.notify(messages.pack_verdict(accepted, token, limit, len(ready.tokens)))
+        self._expect_postscript()
+        return messages.draft_from_board(ready, self._recipe.settings.lookahead, self._postscript)
 
     def _ask(self, question: bytes) -> Draft:
         self._finish_last()
         if self._why_lost:
             return self._alone()
         try:
-            reply = self._process.ask(question, self._patience.answering(self._slowest))
+            reply = self._process.ask(question, self._patience.answering_s(self._slowest_s))
         except DraftLost as lost:
             self._lose(lost)
             return self._alone()
-        self._expect_more()
-        return messages.opened(reply, self._later)
+        self._expect_postscript()
+        return messages.unpack_draft(reply, self._postscript)
 
     def _finish_last(self) -> None:
-        if self._verifying_since is not None:
-            self._slowest = max(self._slowest, perf_counter() - self._verifying_since)
-        self._added()  # the next one would lie over it
+        if self._verifying_since_s is not None:
+            self._slowest_s = max(self._slowest_s, perf_counter() - self._verifying_since_s)
+        self._fetch()  # the next postscript would overwrite it
 
-    def _expect_more(self) -> None:
-        """A postscript, fetched once and read when somebody asks."""
-        self._added = cache(self._hear_more)
-        self._later = cache(partial(_read, self._added))
+    def _expect_postscript(self) -> None:
+        """Fetch the postscript once, and unpack it when somebody asks."""
+        self._fetch = cache(self._wait_for_postscript)
+        self._postscript = cache(partial(_unpack, self._fetch))
 
-    def _hear_more(self) -> bytearray | None:
+    def _wait_for_postscript(self) -> bytearray | None:
         try:
-            return self._process.postscript(self._patience.answering(self._slowest))
+            return self._process.postscript(self._patience.answering_s(self._slowest_s))
         except DraftLost as lost:
             self._lose(lost)
             return None
 
     def _lose(self, lost: DrafthouseError) -> None:
         self._why_lost = str(lost)
-        self._added, self._later = _nothing, nothing_more
+        self._fetch, self._postscript = _nothing, no_postscript
 
     def _alone(self) -> Draft:
-        """An empty draft, which says why when it is the first."""
-        if self._is_told:
+        """An empty draft. The first one says why."""
+        if self._has_reported_loss:
             return EMPTY
-        self._is_told = True
+        self._has_reported_loss = True
         return replace(EMPTY, lost=f"{self._why_lost} The target went on alone.")
 
 
@@ -125,30 +128,31 @@ def _nothing() -> None:
     return None
 
 
-def _read(added: Callable[[], bytearray | None]) -> Postscript:
-    octets = added()
-    return messages.added(octets) if octets else nothing_more()
+def _unpack(fetch: Callable[[], bytearray | None]) -> Postscript:
+    octets = fetch()
+    return messages.unpack_postscript(octets) if octets else no_postscript()
 
 
 @torch.inference_mode()
 def serve(mailbox: Mailbox) -> None:
+    """Run the draft's end: load the model, then answer first and prepare until the next question, for ever."""
     torch.set_num_threads(1)
     try:
         runner: ModelRunner = pickle.loads(mailbox.wait())()
     except DrafthouseError as error:
-        mailbox.send(messages.refused(error))
+        mailbox.send(messages.pack_refusal(error))
         return
     gc.collect()
-    gc.freeze()  # the model and the libraries stay: there is nothing to look for
-    mailbox.send(messages.done())
-    desk = _Desk(mailbox, runner)
+    gc.freeze()  # the model and the libraries stay: the collector need not look at them
+    mailbox.send(messages.pack_done())
+    server = _Server(mailbox, runner)
     while True:
-        desk.reply()
-        desk.prepare()
+        server.reply()
+        server.prepare()
 
 
-class _Desk:
-    """One question after another, sample after sample."""
+class _Server:
+    """Answers one question after another, sample after sample."""
 
     def __init__(self, mailbox: Mailbox, runner: ModelRunner) -> None:
         self._mailbox = mailbox
@@ -156,7 +160,7 @@ class _Desk:
         self._recipe: Recipe
         self._text: list[int]
         self._speculator: Speculator | None = None
-        self._refusal: DrafthouseError | None = None  # what broke this sample
+        self._refusal: DrafthouseError | None = None  # the error that broke this sample
 
     def reply(self) -> None:
         question = self._mailbox.wait()
@@ -167,10 +171,10 @@ class _Desk:
                 self._draft(question)
         except DrafthouseError as error:
             self._refusal = error
-            self._mailbox.send(messages.refused(error))
+            self._mailbox.send(messages.pack_refusal(error))
 
     def prepare(self) -> None:
-        """Until the next question is there. What breaks is told to whoever asks."""
+        """Prepare until the next question is there. The next answer reports an error."""
         try:
             while self._speculator and not self._mailbox.has_mail and self._speculator.step_beside():
                 self._post(self._speculator)
@@ -179,31 +183,32 @@ class _Desk:
 
     def _read(self, question: bytearray) -> None:
         self._refusal = self._speculator = None
-        self._recipe, self._text = messages.to_read(question)
+        self._recipe, self._text = messages.unpack_text(question)
         speculator = self._recipe.speculator(self._runner)
         speculator.read(self._text)
         self._speculator = speculator
-        self._mailbox.send(messages.done())
+        self._mailbox.send(messages.pack_done())
 
-    def _draft(self, question: bytearray) -> None:
-        asked = messages.verdict(question)
-        if self._speculator is None or (self._refusal and not asked.taken):
+    def _draft(self, octets: bytearray) -> None:
+        question = messages.unpack_question(octets)
+        if self._speculator is None or (self._refusal and not question.taken):
             raise self._refusal or RuntimeError("asked for a draft before there was a text")
-        if asked.taken:
-            draft = self._speculator.take(asked.accepted, asked.token, asked.limit, asked.taken, asked.at)
+        if question.taken:
+            accepted, token, limit, asked_at_ns, taken = question
+            draft = self._speculator.take(accepted, token, limit, taken, asked_at_ns)
         else:
-            draft = self._answer(self._speculator, question[0], asked)
-            self._mailbox.send(*messages.drafted(draft, self._recipe.sends_scores))
+            draft = self._answer(self._speculator, octets[0], question)
+            self._mailbox.send(*messages.pack_draft(draft, self._recipe.sends_scores))
         postscript = Postscript(draft.confidence, self._speculator.estimate(), self._speculator.last_preparation())
-        self._mailbox.add(messages.addition(postscript))
+        self._mailbox.add(messages.pack_postscript(postscript))
 
-    def _answer(self, speculator: Speculator, kind: int, asked: Asked) -> Draft:
+    def _answer(self, speculator: Speculator, kind: int, question: Question) -> Draft:
         if kind == messages.BEGIN:
-            return speculator.begin(self._text, asked.limit)
-        return speculator.answer(asked.accepted, asked.token, asked.limit, asked.at)
+            return speculator.begin(self._text, question.limit)
+        return speculator.answer(question.accepted, question.token, question.limit, question.asked_at_ns)
 
     def _post(self, speculator: Speculator) -> None:
-        """What the target may take without asking. A verdict by scores needs them, so there it asks."""
+        """Post what the target may take without asking. A verdict by scores needs them, so there the target asks."""
         ready = () if self._recipe.sends_scores else speculator.ready()
         if ready:
-            self._mailbox.post(messages.written(ready))
+            self._mailbox.post(messages.pack_board(ready))

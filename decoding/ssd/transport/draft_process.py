@@ -1,5 +1,5 @@
-"""The draft's process as the target's side holds it: started when first needed, asked, and ended without mercy when it
-does not answer."""
+"""The draft's process as the target's process holds it: on cores of its own, started when first needed, and killed when
+it does not answer."""
 
 from __future__ import annotations
 
@@ -21,19 +21,22 @@ from decoding.runner import ModelRunner
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.mailbox import Gone, Mailbox, Silence, connect
 
+# Cores ----------------------------------------------------------------------------------------------------------------
+
 CPUS = Path("/sys/devices/system/cpu")
 
 
 @dataclass(frozen=True)
 class Cores:
-    """`target` and `draft` are the processor's numbers; both are empty where the system lets nobody choose."""
+    """Processor cores of a target and a draft that run at once. `target` and `draft` are core numbers; both are empty
+    if the system lets nobody choose."""
 
     count: int
     target: tuple[int, ...] = ()
     draft: tuple[int, ...] = ()
 
     def with_target_on(self, device: torch.device) -> str:
-        """Who has what, for people."""
+        """Describe which cores target and draft use, for display."""
         if device.type != "cpu":
             return f"{device} for the target, {f'core {self.draft[0]}' if self.draft else 'a core'} for the draft"
         if not self.draft:
@@ -42,7 +45,7 @@ class Cores:
 
     @contextmanager
     def for_target(self) -> Iterator[None]:
-        """This process keeps off the draft's core. A thread that was started meanwhile stays where its starter was."""
+        """Keep this process off the draft's core. A thread that is started meanwhile stays on its starter's cores."""
         threads = torch.get_num_threads()
         before = {thread: os.sched_getaffinity(thread) for thread in _threads()} if self.target else {}
         torch.set_num_threads(max(1, min(threads, self.count - 1)))
@@ -57,7 +60,7 @@ class Cores:
 
 
 def divide() -> Cores | None:
-    """The draft gets the last core, the target the others. None where there is only one."""
+    """Give the draft the last core and the target the others. None if there is only one core."""
     if not hasattr(os, "sched_getaffinity"):
         count = os.cpu_count() or 1
         return Cores(count) if count > 1 else None
@@ -70,18 +73,18 @@ def divide() -> Cores | None:
 
 
 def _quota() -> float:
-    """How many cores' worth of time this container may use."""
-    told = Path("/sys/fs/cgroup/cpu.max")
-    used, _, period = told.read_text().partition(" ") if told.exists() else ("max", "", "")
+    """Number of cores whose time this container may use."""
+    limit = Path("/sys/fs/cgroup/cpu.max")
+    used, _, period = limit.read_text().partition(" ") if limit.exists() else ("max", "", "")
     return float("inf") if used == "max" else int(used) / int(period)
 
 
 def _siblings(core: int) -> set[int]:
-    """The core and those that are the same one under another number: two threads of one core do not run at once."""
-    told = CPUS / f"cpu{core}" / "topology" / "thread_siblings_list"
-    if not told.exists():
+    """All numbers of the same core: its hardware threads do not run at once."""
+    listed = CPUS / f"cpu{core}" / "topology" / "thread_siblings_list"
+    if not listed.exists():
         return {core}
-    ranges = [part.partition("-") for part in told.read_text().strip().split(",")]
+    ranges = [part.partition("-") for part in listed.read_text().strip().split(",")]
     return {core for first, _, last in ranges for core in range(int(first), int(last or first) + 1)}
 
 
@@ -95,54 +98,55 @@ def _pin(thread: int, cores: Iterable[int]) -> None:
 
 
 def _listed(cores: Sequence[int]) -> str:
-    """`0`, `0-6`, `0, 2, 4`: as short as it can be said."""
+    """Format core numbers in short: `0`, `0-6`, `0, 2, 4`."""
     if len(cores) > 2 and cores[-1] - cores[0] == len(cores) - 1:
         return f"{cores[0]}-{cores[-1]}"
     return ", ".join(map(str, cores))
 
 
+# The process ----------------------------------------------------------------------------------------------------------
+
 ROOT = Path(__file__).resolve().parents[3]
 QUESTION, ANSWER, POSTSCRIPT, BOARD = 1 << 24, 1 << 27, 1 << 20, 1 << 20  # bytes; used only as far as written
-LOADING = 600.0  # s
-DYING = 5.0  # s from a silent bell to the end of the process that rang it
+LOADING_S = 600.0
+DYING_S = 5.0  # from a closed bell to the end of the process that held it
 
-# As many cores as it has. Set before it starts, since torch looks when it is imported.
+# One thread for its one core. Set before the process starts, because torch reads them when it is imported.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long an answer may take, in seconds. A draft is slow when the machine is busy and hung when it is stopped;
-    only the second may cost a sample its draft, so this is far from anything that work takes. An answer is some dozen
-    passes at most of a model smaller than the target, and what the target's pass takes on this machine, busy as it is,
-    the slowest verification so far tells."""
+    """Time limits for answers. A busy machine makes the draft slow, which must not cost a sample its draft; a
+    stopped process must. So the limit is far above the time of any work: an answer is about a dozen passes of a model
+    smaller than the target, and the slowest verification so far says how long a pass takes on this machine."""
 
-    floor: float = 20.0
+    floor_s: float = 20.0
     per_verification: float = 100.0  # times the slowest so far
-    per_prompt_token: float = 0.1
+    per_prompt_token_s: float = 0.1
 
-    def reading(self, tokens: int) -> float:
-        return 3 * self.floor + self.per_prompt_token * tokens
+    def reading_s(self, tokens: int) -> float:
+        return 3 * self.floor_s + self.per_prompt_token_s * tokens
 
-    def answering(self, slowest: float) -> float:
-        return max(self.floor, self.per_verification * slowest)
+    def answering_s(self, slowest_s: float) -> float:
+        return max(self.floor_s, self.per_verification * slowest_s)
 
 
 def runner_in(folder: Path, dtype: str, context: int, runner: str) -> ModelRunner:
-    """The draft as it is loaded over there: like here, but on processor cores wherever the target is."""
-    from decoding.checkpoints import load  # takes seconds, and nobody needs it on this side
+    """Load the draft in its process: as here, but on a processor core, wherever the target is."""
+    from decoding.checkpoints import load  # takes seconds, and the target's process does not need it
 
     return load(folder, dtype=dtype, context=context, runner=runner, device=torch.device("cpu")).runner
 
 
 def process_for(folder: Path, dtype: str, context: int, runner: str = "auto") -> DraftProcess | None:
-    """One for this draft, not started yet; None where the machine has no second core to run it on."""
+    """Make a process for this draft, not started yet. None if the machine has no second core."""
     cores = divide()
     return DraftProcess(partial(runner_in, folder, dtype, context, runner), cores) if cores else None
 
 
 class DraftProcess:
-    """`load` is called over there, so it must survive pickling."""
+    """`load` runs in the process, so it must survive pickling."""
 
     def __init__(self, load: Callable[[], ModelRunner], cores: Cores, patience: Patience | None = None) -> None:
         self.cores = cores
@@ -163,45 +167,45 @@ class DraftProcess:
         self.end()
 
     def begin(self) -> None:
-        """Have it loaded and listening. One that died, or was left in the middle of an answer, is replaced."""
+        """Start the process and wait until it is loaded. Replaces one that died, or that still owes an answer."""
         if self._process and self._process.poll() is None and not self._owes_an_answer:
             return
         self.end()
         self._start()
         try:
-            messages.opened(self.ask(pickle.dumps(self._load), LOADING))
+            messages.unpack_draft(self.ask(pickle.dumps(self._load), LOADING_S))
         except DrafthouseError:
             self.end()
             raise
 
-    def ask(self, question: bytes, patience: float) -> bytearray:
-        """Its answer, within so many seconds. Raises DraftLost where none comes, and ends what is left of it."""
+    def ask(self, question: bytes, patience_s: float) -> bytearray:
+        """Ask and wait for the answer. If none comes, end the process and raise DraftLost."""
         self._owes_an_answer = True
         self._mailbox.send(question)
         try:
-            reply = self._mailbox.wait(patience)
+            reply = self._mailbox.wait(patience_s)
         except (Gone, Silence) as why:
-            raise self._lost(why, patience) from None
+            raise self._lost(why, patience_s) from None
         self._owes_an_answer = False
         return reply
 
-    def tell(self, news: bytes) -> None:
-        """What it need not answer, though it will add a postscript."""
+    def notify(self, news: bytes) -> None:
+        """Send what needs no answer. The process still adds a postscript."""
         self._mailbox.send(news)
 
     def posted(self) -> bytearray | None:
-        """What it says of its own accord about what was asked last."""
+        """The board, if the process has posted on it since the last question."""
         return self._mailbox.posted()
 
-    def postscript(self, patience: float) -> bytearray:
-        """What it added to what was asked or told last, once."""
+    def postscript(self, patience_s: float) -> bytearray:
+        """The postscript to the last message, once."""
         try:
-            return self._mailbox.postscript(patience)
+            return self._mailbox.postscript(patience_s)
         except (Gone, Silence) as why:
-            raise self._lost(why, patience) from None
+            raise self._lost(why, patience_s) from None
 
     def end(self) -> None:
-        """At once: it has nothing that could be lost."""
+        """Kill the process: it holds nothing that could be lost."""
         if self._process is None:
             return
         self._process.kill()
@@ -212,9 +216,9 @@ class DraftProcess:
 
     def _start(self) -> None:
         self._mailbox, far = connect(QUESTION, ANSWER, POSTSCRIPT, BOARD)
-        told = [far.memory, far.hears, far.rings, *far.sizes, *self.cores.draft]
+        arguments = [far.memory, far.bell_read, far.bell_write, *far.sizes, *self.cores.draft]
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "decoding.ssd.transport", *map(str, told)],
+            [sys.executable, "-P", "-m", "decoding.ssd.transport", *map(str, arguments)],
             env={**os.environ, **ONE_THREAD, "PYTHONPATH": str(ROOT)},
             pass_fds=far.descriptors,
             stdin=subprocess.DEVNULL,
@@ -222,20 +226,20 @@ class DraftProcess:
         )
         far.close()
 
-    def _lost(self, why: Gone | Silence, patience: float) -> DraftLost:
+    def _lost(self, why: Gone | Silence, patience_s: float) -> DraftLost:
         assert self._process is not None
         if isinstance(why, Silence):
-            reason = f"The draft's process did not answer within {patience:g} s, so it was ended."
+            reason = f"The draft's process did not answer within {patience_s:g} s, so it was ended."
         else:
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(DYING)
+                self._process.wait(DYING_S)
             reason = f"The draft's process {_end_of(self._process.returncode)}."
         self.end()
         return DraftLost(reason)
 
 
 def placed(placement: str, process: DraftProcess | None) -> DraftProcess | None:
-    """Where the draft works: in its process, or, where there is none or another place is wanted, in the target's."""
+    """The process in which this placement puts the draft; None if the draft works in the target's process."""
     if placement not in ("auto", "beside"):
         return None
     if placement == "beside" and process is None:

@@ -31,7 +31,7 @@ class Transport(Protocol):
         ...
 
     def preparation(self) -> Preparation:
-        """What had been prepared when the last answer was asked for."""
+        """The preparation before the last answer."""
         ...
 
 

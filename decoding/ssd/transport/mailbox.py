@@ -1,14 +1,13 @@
-"""Two processes tell each other things through memory that both have: heard within a microsecond by one that is
-looking, and within some tens by one that sleeps.
+"""Messages between two processes through shared memory. A reader that polls gets one within 1 us, a reader that sleeps
+within some 50 us.
 
-There is a slot for questions, one for answers, one for what is added to an answer later, off the path that somebody
-waits on, and a board, on which the answering side posts what may save a question. Postscripts and what is posted carry
-the number of the question that they belong to, so that none is taken for another's. A message is written first and
-counted after; the checksum covers both, so that a reader who sees a count before the words that belong to it
-(processors may show another's writes in another order) looks again.
+There is a slot for questions, one for answers, one for postscripts, which nobody waits for, and a board, on which the
+answering side posts what may save a question. Postscripts and the board carry the number of their question, so that
+none is taken for another's. A message is written first and counted after. The checksum covers both: processors may show
+another's writes in another order, and a reader who sees a count before its message looks again.
 
-Each side has a bell, a pipe: it wakes a reader who sleeps, and it tells of the writer's death, however that came.
-Memory and bells have no name anywhere, so nothing is left when both processes are gone.
+Each side has a bell, a pipe. It wakes a reader who sleeps, and it closes when the writer dies. Memory and bells have no
+name, so nothing is left when both processes are gone.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
 
-# How long to look before going to sleep, in ns; being woken takes some 50 us. Who asks looks for as long as an answer
-# that was prepared takes; any other takes ten times as long. Who answers has its core to itself, and looks for about a
+# How long to poll before sleeping; being woken takes some 50 us. The asking side polls for as long as a prepared answer
+# takes; any other takes 10 times as long. The answering side has its core to itself, and polls for about a
 # verification. Neither yields (decision 0018).
-ASKING_LOOKS, ANSWERING_LOOKS = 300_000, 5_000_000
+ASKING_POLLS_NS, ANSWERING_POLLS_NS = 300_000, 5_000_000
 _WRAP = 1 << 32
 _HEADER = struct.Struct("<II")  # length and checksum, behind the count
 _COUNT = 4  # bytes
 _WORDS_AT = _COUNT + _HEADER.size
-_QUESTION = struct.Struct("<I")  # its number, in front of what belongs to it
+_QUESTION = struct.Struct("<I")  # its number, before what belongs to it
 
 Octets = bytes | bytearray | memoryview
 
@@ -47,25 +46,25 @@ class Gone(Exception):
 
 @dataclass(frozen=True)
 class Connection:
-    """What the asking side hands down to the answering one: descriptors to inherit, and how large the slots are."""
+    """Descriptors that the answering process inherits, and the sizes of the slots."""
 
     memory: int
-    hears: int
-    rings: int
+    bell_read: int
+    bell_write: int
     sizes: tuple[int, int, int, int]  # of question, answer, postscript and board
 
     @property
     def descriptors(self) -> tuple[int, int, int]:
-        return self.memory, self.hears, self.rings
+        return self.memory, self.bell_read, self.bell_write
 
     def close(self) -> None:
-        """Here; whoever inherited them keeps theirs. A bell rings on while anybody can ring it."""
+        """Close the descriptors in this process. A process that inherited them keeps its own."""
         for descriptor in self.descriptors:
             os.close(descriptor)
 
 
 class Slot:
-    """One process writes, the other reads. What is not read before the next is written is lost."""
+    """Memory for one message. One process writes, the other reads. A new message overwrites one that was not read."""
 
     def __init__(self, memory: memoryview, count: int = 0) -> None:
         self._memory = memory
@@ -90,7 +89,7 @@ class Slot:
         self._count_here[0] = self.count
 
     def read(self) -> bytearray | None:
-        """The next message; None where there is none, or not all of it yet."""
+        """The next message. None if there is none, or not all of it yet."""
         count = self._count_here[0]
         if count == self.count:
             return None
@@ -107,15 +106,15 @@ class Slot:
 
 
 class Mailbox:
-    """One side's end."""
+    """One process's end of the connection."""
 
-    def __init__(self, memory: mmap.mmap, slots: Sequence[Slot], bells: tuple[int, int], looks: int) -> None:
-        self._memory, self._looks = memory, looks
+    def __init__(self, memory: mmap.mmap, slots: Sequence[Slot], bells: tuple[int, int], polls_ns: int) -> None:
+        self._memory, self._polls_ns = memory, polls_ns
         self._incoming, self._outgoing, self._later, self._board = slots
-        self._hears, self._rings = bells
+        self._bell_read, self._bell_write = bells
         self._bell = select.poll()
-        self._bell.register(self._hears, select.POLLIN)
-        os.set_blocking(self._rings, False)
+        self._bell.register(self._bell_read, select.POLLIN)
+        os.set_blocking(self._bell_write, False)
 
     @property
     def has_mail(self) -> bool:
@@ -126,27 +125,27 @@ class Mailbox:
         self._ring()
 
     def add(self, *parts: Octets) -> None:
-        """A postscript to the last question that was read."""
+        """Send a postscript to the last question that was read."""
         self._later.write(_QUESTION.pack(self._incoming.count), *parts)
         self._ring()
 
     def post(self, *parts: Octets) -> None:
-        """On the board. Nobody is woken: who is interested looks."""
+        """Write on the board. This wakes nobody: the other side looks when it wants to."""
         self._board.write(_QUESTION.pack(self._incoming.count), *parts)
 
-    def wait(self, patience: float | None = None) -> bytearray:
-        """The next message, within so many seconds. Raises Silence where none comes, Gone where none can."""
-        return self._wait(self._incoming, patience)
+    def wait(self, patience_s: float | None = None) -> bytearray:
+        """The next message. Raises Silence if none comes in time, Gone if none can come."""
+        return self._wait(self._incoming, patience_s)
 
-    def postscript(self, patience: float) -> bytearray:
-        """What was added to the last question, once."""
+    def postscript(self, patience_s: float) -> bytearray:
+        """The postscript to the last question, once."""
         while True:
-            octets = self._wait(self._later, patience)
+            octets = self._wait(self._later, patience_s)
             if self._belongs(octets):
                 return octets[_QUESTION.size :]
 
     def posted(self) -> bytearray | None:
-        """What was posted last, if it is news, whole, and belongs to the last question."""
+        """The board, if it is new, complete, and belongs to the last question."""
         octets = self._board.read()
         return octets[_QUESTION.size :] if octets and self._belongs(octets) else None
 
@@ -154,8 +153,8 @@ class Mailbox:
         for slot in (self._incoming, self._outgoing, self._later, self._board):
             slot.close()
         self._memory.close()
-        os.close(self._hears)
-        os.close(self._rings)
+        os.close(self._bell_read)
+        os.close(self._bell_write)
 
     def _belongs(self, octets: bytearray) -> bool:
         [question] = _QUESTION.unpack_from(octets)
@@ -163,47 +162,47 @@ class Mailbox:
 
     def _ring(self) -> None:
         try:
-            os.write(self._rings, b"!")
+            os.write(self._bell_write, b"!")
         except BlockingIOError:
-            pass  # it has been ringing all along: whoever sleeps wakes
+            pass  # the pipe is full, so it wakes the reader anyway
         except BrokenPipeError:
-            pass  # nobody is there, which is told to whoever waits for an answer
+            pass  # the other process has ended; waiting for its answer will say so
 
-    def _wait(self, slot: Slot, patience: float | None) -> bytearray:
-        started = perf_counter_ns()
-        deadline = None if patience is None else started + int(patience * 1e9)
-        asleep_from = started + self._looks
+    def _wait(self, slot: Slot, patience_s: float | None) -> bytearray:
+        started_ns = perf_counter_ns()
+        deadline_ns = None if patience_s is None else started_ns + int(patience_s * 1e9)
+        sleep_at_ns = started_ns + self._polls_ns
         while (message := slot.read()) is None:
-            now = perf_counter_ns()
-            if deadline is not None and now > deadline:
+            now_ns = perf_counter_ns()
+            if deadline_ns is not None and now_ns > deadline_ns:
                 raise Silence
-            if now > asleep_from:
-                self._sleep(slot, None if deadline is None else (deadline - now) / 1e6)
-                asleep_from = perf_counter_ns() + self._looks
+            if now_ns > sleep_at_ns:
+                self._sleep(slot, None if deadline_ns is None else (deadline_ns - now_ns) / 1e6)
+                sleep_at_ns = perf_counter_ns() + self._polls_ns
         return message
 
-    def _sleep(self, slot: Slot, milliseconds: float | None) -> None:
-        """Until the bell rings. It may have rung for a message that was read long ago, so look again, and again."""
-        if self._bell.poll(milliseconds) and not os.read(self._hears, 4096) and not slot.has_news:
+    def _sleep(self, slot: Slot, most_ms: float | None) -> None:
+        """Sleep until the bell rings. It may have rung for a message that was read long ago, so callers look again."""
+        if self._bell.poll(most_ms) and not os.read(self._bell_read, 4096) and not slot.has_news:
             raise Gone
 
 
 def connect(question: int, answer: int, postscript: int, board: int) -> tuple[Mailbox, Connection]:
-    """The asking side's end, and what the answering side opens its own with. Slots take messages of so many bytes;
+    """Make the asking side's end, and the connection for the answering side. Sizes are bytes of the longest message;
     memory is used only as far as it is written."""
     sizes = (_whole_pages(question), _whole_pages(answer), _whole_pages(postscript), _whole_pages(board))
     memory = _nameless_memory(sum(sizes))
-    hears, far_rings = os.pipe()
-    far_hears, rings = os.pipe()
-    far = Connection(memory, far_hears, far_rings, sizes)
+    bell_read, far_bell_write = os.pipe()
+    far_bell_read, bell_write = os.pipe()
+    far = Connection(memory, far_bell_read, far_bell_write, sizes)
     mapped, (questions, answers, *others) = _mapped(far)
-    return Mailbox(mapped, (answers, questions, *others), (hears, rings), ASKING_LOOKS), far
+    return Mailbox(mapped, (answers, questions, *others), (bell_read, bell_write), ASKING_POLLS_NS), far
 
 
 def answering(far: Connection) -> Mailbox:
-    """The other end."""
+    """Open the answering side's end."""
     mapped, slots = _mapped(far)
-    return Mailbox(mapped, slots, (far.hears, far.rings), ANSWERING_LOOKS)
+    return Mailbox(mapped, slots, (far.bell_read, far.bell_write), ANSWERING_POLLS_NS)
 
 
 def _mapped(far: Connection) -> tuple[mmap.mmap, list[Slot]]:

@@ -1,6 +1,8 @@
-"""What target and draft write to each other, as octets. Questions and answers are packed by hand: they lie on the path
-that the target waits on. Postscripts, which it reads once a round, are marshalled, which takes a quarter of pickling;
-what is rare is pickled: both ends are of one version."""
+"""Messages between the target's process and the draft's, as bytes.
+
+Questions and answers are packed by hand, because the target waits on that path. The target reads a postscript once a
+round; it is marshalled, which takes 1/4 of pickling. What is rare is pickled: both ends are of one version.
+"""
 
 from __future__ import annotations
 
@@ -30,35 +32,12 @@ from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport.mailbox import Octets
 
-_FIXED = 4  # words of an entry that are no drafted tokens
-
-
-def written(ready: Sequence[Ready]) -> bytes:
-    words = array("i")
-    for accepted, token, tokens, stop in ready:
-        words.extend((accepted, token, _STOPS.index(stop), len(tokens), *tokens))
-    return words.tobytes()
-
-
-def find(posted: bytearray, accepted: int, token: int) -> Ready | None:
-    """What is ready for this verdict."""
-    words = array("i", bytes(posted))
-    at = 0
-    while at < len(words):
-        begins = at + _FIXED
-        ends = begins + words[at + 3]
-        if words[at] == accepted and words[at + 1] == token:
-            return Ready(accepted, token, tuple(words[begins:ends]), _STOPS[words[at + 2]])
-        at = ends
-    return None
-
-
 _STOPS: tuple[StopReason, ...] = get_args(StopReason)
 _SOURCES: tuple[Source, ...] = get_args(Source)
 _BACKUPS: tuple[Backup, ...] = get_args(Backup)
 
 _KIND = struct.Struct("<B")
-_VERDICT = struct.Struct("<Biiiqi")  # kind, accepted, token, limit, when it was sent, tokens taken
+_QUESTION = struct.Struct("<Biiiqi")  # kind, and the fields of `Question`
 _DRAFT = struct.Struct("<BBBBiiiii")  # kind, stop, source, backup, lookahead, passes, tokens, estimates, scores a row
 READ, BEGIN, ANSWER = range(3)
 _DONE, _DRAFTED, _REFUSED = range(3)
@@ -66,7 +45,7 @@ _DONE, _DRAFTED, _REFUSED = range(3)
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that a sample's speculator is made of, but for the model."""
+    """All that a sample's speculator is made of, except the model."""
 
     settings: Settings
     sampling: Sampling
@@ -77,11 +56,11 @@ class Recipe:
 
     @property
     def sends_scores(self) -> bool:
-        """Whether the verdict needs what the draft drew from."""
+        """Whether the verdict needs the scores that the draft drew from."""
         return not self.sampling.fixes_the_text
 
     def speculator(self, runner: ModelRunner) -> Speculator:
-        """Its dice are its own, with the sample's seed."""
+        """Make a speculator with dice of its own, from the sample's seed."""
         dice = dice_for(self.sampling, self.vocab, self.seed)
         return Speculator(runner, dice, self.settings, self.end_tokens, self.classifier)
 
@@ -89,34 +68,35 @@ class Recipe:
 # Questions ------------------------------------------------------------------------------------------------------------
 
 
-def read(recipe: Recipe, text: Sequence[int]) -> bytes:
+class Question(NamedTuple):
+    """A verdict, and the room for the next draft."""
+
+    accepted: int
+    token: int
+    limit: int
+    asked_at_ns: int  # by `time.perf_counter_ns()`, which all processes share
+    taken: int  # tokens that the target took from the board; then it needs no answer
+
+
+def pack_text(recipe: Recipe, text: Sequence[int]) -> bytes:
     return _KIND.pack(READ) + pickle.dumps((recipe, list(text)))
 
 
-def begin(limit: int) -> bytes:
-    return _VERDICT.pack(BEGIN, 0, 0, limit, time.perf_counter_ns(), 0)
-
-
-def answer(accepted: int, token: int, limit: int, taken: int = 0) -> bytes:
-    """A verdict. Who has looked up what is ready for it says how many tokens it took, and needs no answer."""
-    return _VERDICT.pack(ANSWER, accepted, token, limit, time.perf_counter_ns(), taken)
-
-
-def to_read(question: bytearray) -> tuple[Recipe, list[int]]:
+def unpack_text(question: bytearray) -> tuple[Recipe, list[int]]:
     recipe, text = pickle.loads(memoryview(question)[_KIND.size :])
     return recipe, text
 
 
-class Asked(NamedTuple):
-    accepted: int
-    token: int
-    limit: int
-    at: int  # by `time.perf_counter_ns()`, which all processes share
-    taken: int  # tokens that the target has of this draft already
+def pack_begin(limit: int) -> bytes:
+    return _QUESTION.pack(BEGIN, 0, 0, limit, time.perf_counter_ns(), 0)
 
 
-def verdict(question: bytearray) -> Asked:
-    return Asked(*_VERDICT.unpack(question)[1:])
+def pack_verdict(accepted: int, token: int, limit: int, taken: int = 0) -> bytes:
+    return _QUESTION.pack(ANSWER, accepted, token, limit, time.perf_counter_ns(), taken)
+
+
+def unpack_question(question: bytearray) -> Question:
+    return Question(*_QUESTION.unpack(question)[1:])
 
 
 # Answers --------------------------------------------------------------------------------------------------------------
@@ -124,32 +104,32 @@ def verdict(question: bytearray) -> Asked:
 
 @dataclass(frozen=True)
 class Postscript:
-    """What is known of a draft only after it has been sent, and of the time before it."""
+    """Facts about a draft that are known only after it was sent, and the preparation before it."""
 
     confidence: tuple[float, ...]
     estimate: tuple[float, ...]
     preparation: Preparation
 
 
-def nothing_more() -> Postscript:
+def no_postscript() -> Postscript:
     return Postscript((), (), Preparation())
 
 
-def addition(postscript: Postscript) -> bytes:
+def pack_postscript(postscript: Postscript) -> bytes:
     return marshal.dumps((postscript.confidence, postscript.estimate, tuple(postscript.preparation)))
 
 
-def added(octets: bytearray) -> Postscript:
-    confidence, estimate, prepared = marshal.loads(octets)
-    return Postscript(confidence, estimate, Preparation(*prepared))
+def unpack_postscript(octets: bytearray) -> Postscript:
+    confidence, estimate, preparation = marshal.loads(octets)
+    return Postscript(confidence, estimate, Preparation(*preparation))
 
 
 @dataclass(frozen=True)
-class Told(Draft):
-    """A draft from another process: its confidences, and estimates that were not there when it was sent, come when
-    somebody asks for them."""
+class RemoteDraft(Draft):
+    """A draft from another process. Its confidences, and estimates that were not known when it was sent, are read from
+    the postscript when somebody asks for them."""
 
-    postscript: Callable[[], Postscript] = nothing_more
+    postscript: Callable[[], Postscript] = no_postscript
 
     @cached_property
     def confidence(self) -> tuple[float, ...]:
@@ -160,28 +140,15 @@ class Told(Draft):
         return self.estimates or self.postscript().estimate
 
 
-def taken(ready: Ready, lookahead: int, postscript: Callable[[], Postscript]) -> Draft:
-    """What was looked up on the board."""
-    return Told(
-        tokens=tuple(ready.tokens),
-        scores=EMPTY.scores,  # nobody on this side asks
-        lookahead=lookahead,
-        stop=ready.stop,
-        source="hit",
-        passes=0,
-        postscript=postscript,
-    )
-
-
-def done() -> bytes:
+def pack_done() -> bytes:
     return _KIND.pack(_DONE)
 
 
-def refused(error: DrafthouseError) -> bytes:
+def pack_refusal(error: DrafthouseError) -> bytes:
     return _KIND.pack(_REFUSED) + pickle.dumps(error)
 
 
-def drafted(draft: Draft, with_scores: bool) -> list[Octets]:
+def pack_draft(draft: Draft, with_scores: bool) -> list[Octets]:
     count, estimates = len(draft.tokens), len(draft.estimates)
     width = draft.scores.shape[1] if with_scores and count else 0
     head = _DRAFT.pack(
@@ -195,12 +162,12 @@ def drafted(draft: Draft, with_scores: bool) -> list[Octets]:
         estimates,
         width,
     )
-    words = struct.pack(f"<{estimates}d{count}i", *draft.estimates, *draft.tokens)
-    return [head, words, _octets(draft.scores)] if width else [head, words]
+    numbers = struct.pack(f"<{estimates}d{count}i", *draft.estimates, *draft.tokens)
+    return [head, numbers, _octets(draft.scores)] if width else [head, numbers]
 
 
-def opened(reply: bytearray, postscript: Callable[[], Postscript] = nothing_more) -> Draft:
-    """The draft in a reply; raises what the other side refused with."""
+def unpack_draft(reply: bytearray, postscript: Callable[[], Postscript] = no_postscript) -> Draft:
+    """Read the draft in a reply. Raises the error that the other side refused with."""
     if reply[0] == _REFUSED:
         raise pickle.loads(memoryview(reply)[_KIND.size :])
     if reply[0] == _DONE:
@@ -208,15 +175,15 @@ def opened(reply: bytearray, postscript: Callable[[], Postscript] = nothing_more
     _, stop, source, backup, lookahead, passes, count, estimates, width = _DRAFT.unpack_from(reply)
     if not count:
         return EMPTY
-    words = struct.unpack_from(f"<{estimates}d{count}i", reply, _DRAFT.size)
-    return Told(
-        tokens=words[estimates:],
+    numbers = struct.unpack_from(f"<{estimates}d{count}i", reply, _DRAFT.size)
+    return RemoteDraft(
+        tokens=numbers[estimates:],
         scores=_rows(reply, count, width),
         lookahead=lookahead,
         stop=_STOPS[stop],
         source=_SOURCES[source],
         passes=passes,
-        estimates=words[:estimates],
+        estimates=numbers[:estimates],
         backup=_BACKUPS[backup],
         postscript=postscript,
     )
@@ -229,5 +196,44 @@ def _octets(scores: Tensor) -> bytes:
 
 def _rows(reply: bytearray, count: int, width: int) -> Tensor:
     if not width:
-        return EMPTY.scores  # nobody on this side asks
+        return EMPTY.scores  # nobody on this side needs them
     return torch.frombuffer(reply, dtype=torch.float32, offset=len(reply) - 4 * count * width).reshape(count, width)
+
+
+# The board ------------------------------------------------------------------------------------------------------------
+
+# The speculator posts the drafts that are ready for the next verdict, and the target looks its verdict up: most hits
+# need no answer (docs/decisions/0030). The board holds integers alone, since scores never travel this way.
+_FIXED = 4  # integers of an entry before its drafted tokens
+
+
+def pack_board(ready: Sequence[Ready]) -> bytes:
+    numbers = array("i")
+    for accepted, token, tokens, stop in ready:
+        numbers.extend((accepted, token, _STOPS.index(stop), len(tokens), *tokens))
+    return numbers.tobytes()
+
+
+def find_on_board(posted: bytearray, accepted: int, token: int) -> Ready | None:
+    """Find the draft that is ready for this verdict."""
+    numbers = array("i", bytes(posted))
+    at = 0
+    while at < len(numbers):
+        begins = at + _FIXED
+        ends = begins + numbers[at + 3]
+        if numbers[at] == accepted and numbers[at + 1] == token:
+            return Ready(accepted, token, tuple(numbers[begins:ends]), _STOPS[numbers[at + 2]])
+        at = ends
+    return None
+
+
+def draft_from_board(ready: Ready, lookahead: int, postscript: Callable[[], Postscript]) -> Draft:
+    return RemoteDraft(
+        tokens=tuple(ready.tokens),
+        scores=EMPTY.scores,  # nobody on this side needs them
+        lookahead=lookahead,
+        stop=ready.stop,
+        source="hit",
+        passes=0,
+        postscript=postscript,
+    )
