@@ -21,7 +21,7 @@ from decoding.devices import name_of, wait_for
 from decoding.peers import TransformersPeer
 from decoding.prompts import Prompt, read_prompts
 from decoding.spec import Sampling, choose
-from decoding.ssd.resident import process_for
+from decoding.ssd.transport.draft_process import process_for
 from decoding.summary import Sample
 
 STARTER = Path(__file__).parents[1] / "starter"

@@ -24,9 +24,8 @@ from decoding.fast.shape import shape_of
 from decoding.fast.weights import weights_of
 from decoding.prompts import Prompt
 from decoding.spec import Choice, Sampling, choose
-from decoding.ssd.cores import divide
-from decoding.ssd.hits import rates
-from decoding.ssd.resident import DraftProcess
+from decoding.ssd.accounting import rates
+from decoding.ssd.transport.draft_process import DraftProcess, divide
 from decoding.summary import Sample, speedup
 
 PLACES = {"beside": "target on the card, draft on host cores", "two-streams": "both on the card, on two streams"}

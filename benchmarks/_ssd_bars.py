@@ -25,7 +25,7 @@ from decoding.errors import DrafthouseError
 from decoding.events import Recorder
 from decoding.prompts import Prompt, read_prompts
 from decoding.spec import Sampling, choose
-from decoding.ssd.resident import process_for
+from decoding.ssd.transport.draft_process import process_for
 from decoding.summary import sample_from_events
 
 OURS = "ours"  # what the pair calls the classifier

@@ -12,7 +12,7 @@ from typing import Any
 from decoding.costs import Costs
 from decoding.events import Event
 from decoding.replay import Counts, Record, replay
-from decoding.ssd.rounds import rounds
+from decoding.ssd.accounting import rounds
 from decoding.strategies.static import SameLength
 
 BAR = 1.3
@@ -67,7 +67,7 @@ class Ceiling:
 
 def beside(alone: Costs, traces: Iterable[Sequence[Event]]) -> Costs:
     """What verifying costs next to a draft at work, by the median of rounds: a stall now and then is no price."""
-    found = [(len(each.draft.tokens) + 1, each.verifying) for trace in traces for each in rounds(trace) if each.draft]
+    found = [(len(each.draft.tokens) + 1, each.verifying_s) for trace in traces for each in rounds(trace) if each.draft]
     slower = statistics.median(seconds / alone.verify(rows) for rows, seconds in found)
     return dataclasses.replace(alone, target=tuple(slower * seconds for seconds in alone.target))
 

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks._engine_bars import Bar
 from decoding.events import Drafted, Event
 from decoding.spec import Choice
-from decoding.ssd import hits as counting
+from decoding.ssd import accounting as counting
 from decoding.summary import Sample, so_few, speedup
 
 

@@ -20,14 +20,13 @@ from decoding.disco.rules import estimates, rounds_from_everywhere
 from decoding.events import Event, Finished, Started
 from decoding.prompts import Prompt
 from decoding.spec import Choice
-from decoding.ssd.plans import plan_for
-from decoding.ssd.prices import KNOWN, Prices, prices_from
-from decoding.ssd.recording import follow
-from decoding.ssd.rounds import mean_phases
+from decoding.ssd.accounting import mean_phases
 from decoding.ssd.settings import Settings
-from decoding.ssd.simulated import ANYTIME, BESIDE, IN_TURN, Plan, Simulated
-from decoding.ssd.simulator import simulate
-from decoding.ssd.track import Track
+from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN, Plan, Simulated
+from decoding.ssd.simulation.prices import KNOWN, Prices, prices_from
+from decoding.ssd.simulation.recording import follow, plan_for
+from decoding.ssd.simulation.simulator import simulate
+from decoding.ssd.simulation.track import Track
 
 DEEPEST = 8  # the longest draft that any contestant makes
 

@@ -30,9 +30,9 @@ from decoding.prompts import Prompt
 from decoding.registry import Parts, build
 from decoding.runner import ModelRunner
 from decoding.spec import Choice, Sampling, choose
-from decoding.ssd.lanes import PLACEMENTS, Lanes, check_ranked_together, open_lanes
 from decoding.ssd.memory import check_branches
-from decoding.ssd.resident import DraftProcess, placed
+from decoding.ssd.transport.draft_process import DraftProcess, placed
+from decoding.ssd.transport.two_lanes import PLACEMENTS, Lanes, check_ranked_together, open_lanes
 from decoding.summary import Audit, Sample, sample_from_events
 from decoding.timing import Clock
 

@@ -13,13 +13,12 @@ from decoding.disco.stops import estimating
 from decoding.drafting import Drafter, ModelDrafter, NoDraft, StopRule
 from decoding.runner import ModelRunner
 from decoding.spec import Choice
-from decoding.ssd.alongside import Alongside
-from decoding.ssd.beside import Beside
-from decoding.ssd.drafter import InTurn, SsdDrafter, Transport
-from decoding.ssd.lanes import Lanes
-from decoding.ssd.letters import Recipe
-from decoding.ssd.resident import DraftProcess, placed
 from decoding.ssd.settings import Settings
+from decoding.ssd.transport.beside import BesideTransport
+from decoding.ssd.transport.draft_process import DraftProcess, placed
+from decoding.ssd.transport.drafter import InTurnTransport, SsdDrafter, Transport
+from decoding.ssd.transport.messages import Recipe
+from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
 from decoding.stopping import Driven, Foreseeing, Reading, Words, no_words
 from decoding.strategies.base import Policy
 from decoding.timing import Clock
@@ -57,13 +56,13 @@ class Parts:
         recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier)
         process = None if self.lanes else placed(placement, self.draft_process)
         with self.clock.stopped():  # a process that was lost is started anew
-            transport = Beside(process, recipe) if process else self._here(recipe)
+            transport = BesideTransport(process, recipe) if process else self._here(recipe)
         return SsdDrafter(transport, self.clock)
 
     def _here(self, recipe: Recipe) -> Transport:
         if self.lanes is None:
-            return InTurn(recipe.speculator(self.draft))
-        return Alongside(recipe.speculator(self.lanes.runner), self.lanes, recipe.sends_scores)
+            return InTurnTransport(recipe.speculator(self.draft))
+        return TwoLaneTransport(recipe.speculator(self.lanes.runner), self.lanes, recipe.sends_scores)
 
     def _stop(self, policy: Policy, classifier: Classifier | None) -> StopRule:
         match policy.sees:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from decoding import intervals
 from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.spec import Choice
-from decoding.ssd import hits
+from decoding.ssd import accounting
 from decoding.strategies import BASELINE
 
 DEFINITIONS_VERSION = 2
@@ -95,7 +95,7 @@ class Sample:
     drafts_by_position: tuple[int, ...]  # entry i: drafts with more than i tokens
     accepted_by_position: tuple[int, ...]  # entry i: of those, the ones whose token i was accepted
     audit: Audit | None = None
-    hits: hits.Counted | None = None  # decoding.ssd.hits; None where nothing was prepared ahead
+    hits: accounting.Counted | None = None  # decoding.ssd.accounting; None where nothing was prepared ahead
     lost: str = ""  # why the target went on alone, where it did
 
     @property
@@ -140,7 +140,7 @@ def sample_from_events(
                 verdicts.append(event)
             case Finished():
                 finished = event
-    ahead = hits.count(events)
+    ahead = accounting.count(events)
     judged = [(drafts[v.round], v.accepted) for v in verdicts if v.round in drafts]
     timed = [v for v in verdicts if v.start_ns >= started.prefill_ns]
     untimed_tokens = sum(v.accepted + 1 for v in verdicts if v.start_ns < started.prefill_ns)
@@ -273,7 +273,7 @@ def _row(
         "acceptance_by_position": [a / d for a, d in by_position],
         "draft_share": sum(s.draft_ns for s in samples) / decode_ns if decode_ns else None,
         "verify_share": sum(s.verify_ns for s in samples) / decode_ns if decode_ns else None,
-        **hits.rates([s.hits for s in samples if s.hits]),
+        **accounting.rates([s.hits for s in samples if s.hits]),
         "lost": dict(Counter(s.lost for s in samples if s.lost)),
         "repeated_8grams": statistics.mean(repeated_8grams(s.tokens) for s in samples) if samples else None,
         "audit": {

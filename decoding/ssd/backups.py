@@ -1,7 +1,8 @@
-"""What is drafted after a miss without asking the draft model: what followed the same words before, or just anything.
+"""Drafts that no model makes, after a miss.
 
-Neither was drawn from a distribution that anybody knows, so it is judged as a proposal that had to be: q is one at
-each of its tokens. That is exact at every temperature, since neither looks at what the target is going to say.
+They were not drawn from a known distribution, so a verdict judges each token as a certain proposal: q is 1. That is
+exact at every temperature, because none of them looks at what the target will say. The n-gram draft needs only the text
+(`policy.ssd_policy.ngram_tokens`).
 """
 
 from __future__ import annotations
@@ -12,26 +13,14 @@ import torch
 from torch import Tensor
 
 from decoding import chance
-from decoding.disco.echoes import Echoes
 
-RECENT = 4  # tokens by which a place is told from others
-
-
-def echoed(echoes: Echoes, count: int) -> list[int]:
-    """What followed the text's last words when they last stood there, one token after another: the longest likeness
-    first. Fewer where the text has never said the like."""
-    going = echoes.fork()
-    found: list[int] = []
-    while len(found) < count and (token := going.next()) is not None:
-        found.append(token)
-        going.take(token)
-    return found
+RECENT = 4  # last tokens of the text that identify a position, with its length
 
 
 def random_tokens(seed: int, text: Sequence[int], count: int, vocab: int) -> list[int]:
-    """Anything, but the same at the same place. From the draft's own coins, which no verdict uses."""
-    place = chance.digest([len(text), *text[-RECENT:]])
-    return [int(chance.uniform(seed, "draft", chance.digest([i], place)) * vocab) for i in range(count)]
+    """Random tokens, the same at the same position of the same text. They use the draft's coins, as no verdict does."""
+    position = chance.digest([len(text), *text[-RECENT:]])
+    return [int(chance.uniform(seed, "draft", chance.digest([i], position)) * vocab) for i in range(count)]
 
 
 def certain(tokens: Sequence[int], vocab: int) -> Tensor:

@@ -1,5 +1,6 @@
-"""How much memory branches take while they are prepared, refused before anything starts where it is not there. Standard
-library only: who submits is told what no worker can do, and a worker what is not free just now."""
+"""Memory that branches take while they are prepared. A choice that needs too much is refused before anything starts.
+
+Standard library only: the service refuses what no worker can do, and a worker refuses what is not free just now."""
 
 from __future__ import annotations
 
@@ -7,18 +8,18 @@ from decoding.errors import OutOfMemory
 from decoding.spec import Choice
 
 GIB = 1 << 30
-ROWS = 2  # that are kept of each drafted token: its scores, and what the dice or the draft's holding back make of them
+ROWS = 2  # kept of each drafted token: its scores, and what the dice or Saguaro sampling make of them
 WIDTH = 4  # bytes of a score
 REMEDY = "Use fewer branches or shorter drafts."
 
 
 def needed_by(choice: Choice, vocab: int) -> int:
-    """Bytes, none where no branches are. Their scores are by far the most of it; keys and values come on top."""
+    """Bytes for the scores of the branches, 0 if there are none. Keys and values come on top, and are far less."""
     return ROWS * WIDTH * int(choice.params.get("branches", 0)) * _steps(choice) * vocab
 
 
 def what_for(choice: Choice, vocab: int) -> str:
-    """So much, and for what, as the beginning of a sentence that says how much there is."""
+    """Begin a sentence that says how much is needed and for what."""
     return (
         f"{choice.label} needs at least {needed_by(choice, vocab) / GIB:.1f} GiB for the scores of "
         f"{choice.params['branches']} branches of {_steps(choice)} tokens, {vocab} each"

@@ -1,4 +1,4 @@
-"""What an `ssd` choice asks for, checked before anything runs. Standard library only: the spec reads it."""
+"""Settings of an `ssd` choice, checked before anything runs. Standard library only."""
 
 from __future__ import annotations
 

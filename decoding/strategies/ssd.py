@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.errors import BadStrategy
 from decoding.params import Param, Value
-from decoding.ssd import fanout
+from decoding.ssd.policy import fanout
 from decoding.ssd.settings import Settings
 from decoding.strategies.base import LOOKAHEAD, Looks, Slider, Strategy
 

@@ -10,19 +10,17 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from decoding.events import Anticipated, Drafted, Event, Finished, Verified
 from decoding.spec import Choice
-from decoding.ssd.outcomes import RANKS
-from decoding.ssd.pace import Pace
-from decoding.ssd.planning import planner_for
-from decoding.ssd.prices import Prices, prices_from
+from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.settings import Settings
-from decoding.ssd.simulated import ANYTIME, IN_TURN, Plan, Simulated
-from decoding.ssd.simulator import simulate
-from decoding.ssd.track import Track
+from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Plan, Simulated
+from decoding.ssd.simulation.prices import Prices, prices_from
+from decoding.ssd.simulation.simulator import simulate
+from decoding.ssd.simulation.track import Track
 from decoding.what_if.places import Places
 from decoding.what_if.possible import Possible
 
@@ -104,7 +102,7 @@ class Ahead:
     def play(self, choice: Choice) -> Played:
         params = choice.params
         settings = Settings(int(params["lookahead"]), int(params["branches"]), str(params["fanout"]), "neural")
-        plan = Plan(settings.lookahead, lambda: planner_for(settings, by_estimates=False), partial(Pace, "neural"))
+        plan = Plan(settings)
         placement = ANYTIME if self.is_beside else IN_TURN
         low, high = (simulate(tracks, plan, self.prices, placement) for tracks in (self.refused, self.accepted))
         return Played(self, low, high)

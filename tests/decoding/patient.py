@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from decoding.runner import ModelRunner
-from decoding.ssd.resident import DraftProcess
+from decoding.ssd.transport.draft_process import DraftProcess
 from tests.decoding.test_ssd_process import DEADLINE, state
 
 

@@ -12,7 +12,7 @@ from benchmarks._pair_shapes import PAIRS, PairShape
 from benchmarks._placements import against_static
 from benchmarks.gpu import main
 from decoding.spec import Sampling
-from decoding.ssd.lanes import Lane, Lanes
+from decoding.ssd.transport.two_lanes import Lane, Lanes
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import prompts
 

@@ -20,8 +20,7 @@ from decoding.errors import BadDevice, BrokenModel, OutOfMemory
 from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.runner import ModelRunner
 from decoding.spec import Sampling, choose
-from decoding.ssd.cores import Cores
-from decoding.ssd.resident import DraftProcess, Patience, placed, runner_in
+from decoding.ssd.transport.draft_process import Cores, DraftProcess, Patience, placed, runner_in
 from decoding.table_runner import TableRunner
 from tests.decoding import models
 from tests.decoding.patient import Patient, Striking
@@ -84,7 +83,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def table_world() -> Iterator[World]:
     here = World.of_tables(12, 7)
-    patience = Patience(floor=1.0, per_verification=1.0)
+    patience = Patience(floor_s=1.0, per_verification=1.0)
     with DraftProcess(partial(table_draft, 12, 7), ANYWHERE, patience) as process:
         here.draft_process = process
         yield here
@@ -226,7 +225,7 @@ def test_a_draft_that_stumbles_is_waited_for(table_world: World) -> None:
 
 def test_a_draft_that_is_far_too_slow_is_left() -> None:
     here = World.of_tables(12, 7)
-    with DraftProcess(slow_draft, ANYWHERE, Patience(floor=0.001, per_verification=0.0)) as process:
+    with DraftProcess(slow_draft, ANYWHERE, Patience(floor_s=0.001, per_verification=0.0)) as process:
         here.draft_process = process
         alone, _ = here.run(ALONE, [3, 1], SAMPLINGS["greedy"])
         decoded, recorder = here.run(BESIDE, [3, 1], SAMPLINGS["greedy"])

@@ -13,12 +13,11 @@ from decoding.drafting import Draft
 from decoding.events import Drafted, Verified
 from decoding.runner import ModelRunner
 from decoding.spec import Sampling, choose
-from decoding.ssd import board
-from decoding.ssd.board import Ready
-from decoding.ssd.cores import Cores
-from decoding.ssd.resident import DraftProcess
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculating import Speculator
+from decoding.ssd.speculator.answering import Ready
+from decoding.ssd.speculator.speculator import Speculator
+from decoding.ssd.transport import messages
+from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.table_runner import TableRunner
 from tests.decoding.patient import Patient
 from tests.decoding.test_ssd_process import LINUX
@@ -33,12 +32,12 @@ SAMPLINGS = {
 
 def test_what_was_written_is_found_by_its_verdict_alone() -> None:
     ready = [Ready(0, 7, (1,), "eos"), Ready(2, 7, (4, 5, 0, 7, 2), "early"), Ready(2, 8, (0, 7), "limit")]
-    written = bytearray(board.written(ready))
+    written = bytearray(messages.pack_board(ready))
     for each in ready:
-        assert board.find(written, each.accepted, each.token) == each
+        assert messages.find_on_board(written, each.accepted, each.token) == each
     for accepted, token in [(0, 8), (1, 7), (4, 5), (7, 1), (0, 2)]:
-        assert board.find(written, accepted, token) is None
-    assert board.find(bytearray(), 0, 0) is None
+        assert messages.find_on_board(written, accepted, token) is None
+    assert messages.find_on_board(bytearray(), 0, 0) is None
 
 
 class Pairs:
@@ -75,7 +74,7 @@ class Pairs:
             return self._same(asked, self._taken.answer(accepted, token, self._limit)), False
         assert (asked.source, asked.passes) == ("hit", 0)
         assert (tuple(found.tokens), found.stop) == (asked.tokens, asked.stop)
-        taken = self._taken.take(accepted, token, self._limit, len(found.tokens), asked=0)
+        taken = self._taken.take(accepted, token, self._limit, len(found.tokens), asked_at_ns=0)
         return self._same(asked, taken), True
 
     def _same(self, asked: Draft, taken: Draft) -> Draft:

@@ -16,7 +16,7 @@ from decoding.errors import BadStrategy
 from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculating import Speculator
+from decoding.ssd.speculator.speculator import Speculator
 from decoding.stopping import Driven, no_words
 from decoding.strategies.static import SameLength
 from decoding.table_runner import TableRunner
@@ -212,12 +212,12 @@ def speculator(settings: Settings, dice: Dice | None = None) -> Speculator:
 def test_it_answers_before_it_prepares_and_prepares_one_step_at_a_time() -> None:
     draws = speculator(Settings(lookahead=3, branches=8, backup="neural"))
     first = draws.begin([3, 1], 20)
-    assert (len(first.tokens), first.source, draws.prepared().branches) == (3, "fresh", ())
+    assert (len(first.tokens), first.source, draws.preparation().branches) == (3, "fresh", ())
     depths = []
     while draws.step():
-        depths.append({depth for _, _, depth in draws.prepared().branches})
+        depths.append({depth for _, _, depth in draws.preparation().branches})
     assert depths == [set(), {1}, {2}, {3}]
-    assert draws.prepared().passes == 4 and not draws.step()
+    assert draws.preparation().passes == 4 and not draws.step()
 
 
 @pytest.mark.parametrize("steps", range(6))

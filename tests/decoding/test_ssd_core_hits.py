@@ -8,7 +8,7 @@ import pytest
 
 from decoding.events import Anticipated, Drafted, Event, Finished, Started, Verified
 from decoding.spec import choose
-from decoding.ssd.hits import count, rates
+from decoding.ssd.accounting import count, rates
 from decoding.summary import report, sample_from_events
 
 TRACE: list[Event] = [

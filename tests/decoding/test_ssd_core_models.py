@@ -14,7 +14,7 @@ from decoding.dice import dice_for
 from decoding.runner import ModelRunner
 from decoding.spec import Sampling
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculating import Speculator
+from decoding.ssd.speculator.speculator import Speculator
 from tests.decoding.models import GPT2, LLAMA, fast_runner, save
 
 MAKERS: dict[str, Callable[[Path], ModelRunner]] = {
@@ -57,7 +57,7 @@ def test_the_winners_cache_is_that_of_a_fresh_run(runner: ModelRunner, temperatu
     for number in range(8):
         while draws.step():
             pass
-        branches = draws.prepared().branches
+        branches = draws.preparation().branches
         accepted, token, depth = branches[(3 * number) % len(branches)]
         assert depth == 3
         text += [*drafted[:accepted], token]

@@ -12,15 +12,13 @@ from hypothesis import strategies as st
 from decoding.disco import features
 from decoding.disco.echoes import Echoes
 from decoding.drafting import Draft
-from decoding.ssd import fanout
-from decoding.ssd.backups import certain, echoed, random_tokens
-from decoding.ssd.chain import Chain
-from decoding.ssd.estimating import Estimator
-from decoding.ssd.outcomes import RANKS, Outcomes
-from decoding.ssd.placing import by_fanout, by_worth
-from decoding.ssd.planning import planner_for
-from decoding.ssd.saguaro import bend
+from decoding.ssd.backups import certain, random_tokens
+from decoding.ssd.policy import fanout
+from decoding.ssd.policy.fanout import by_fanout, by_probability
+from decoding.ssd.policy.planner import RANKS, OutcomeCounts, planner_for
+from decoding.ssd.policy.ssd_policy import ngram_tokens
 from decoding.ssd.settings import Settings
+from decoding.ssd.speculator.drawing import Chain, Estimator, bend
 from tests.decoding.worlds import some_classifier
 
 
@@ -33,11 +31,12 @@ from tests.decoding.worlds import some_classifier
 def test_a_fan_out_has_an_entry_for_every_count_and_uses_every_branch(
     lookahead: int, branches: int, acceptance: float, power: float
 ) -> None:
-    worth = [[chance / (rank + 1) for rank in range(RANKS)] for chance in fanout.chances([acceptance] * lookahead)]
+    counts = fanout.count_probabilities([acceptance] * lookahead)
+    probabilities = [[count / (rank + 1) for rank in range(RANKS)] for count in counts]
     for made in (
         fanout.uniform(lookahead, branches),
         fanout.geometric(lookahead, branches, acceptance, power),
-        fanout.measured(worth, branches),
+        fanout.measured(probabilities, branches),
     ):
         assert len(made) == lookahead + 1 and sum(made) == branches and min(made) >= 0
 
@@ -49,8 +48,8 @@ def test_a_geometric_fan_out_is_that_of_the_theorem() -> None:
 
 
 def test_a_fan_out_follows_what_was_measured() -> None:
-    worth = [[0.5, 0.3], [0.4, 0.01]]
-    assert [fanout.measured(worth, n) for n in (1, 2, 3)] == [(1, 0), (1, 1), (2, 1)]
+    probabilities = [[0.5, 0.3], [0.4, 0.01]]
+    assert [fanout.measured(probabilities, n) for n in (1, 2, 3)] == [(1, 0), (1, 1), (2, 1)]
 
 
 def test_a_shorter_draft_keeps_the_branches_of_the_end() -> None:
@@ -63,39 +62,39 @@ def test_the_exponent_of_a_power_law_is_found() -> None:
 
 
 def test_branches_go_to_the_likeliest_outcomes() -> None:
-    ranked = [[5, 6, 7], [], [8, 9]]
-    worth = [[0.3, 0.05, 0.01], [0.2, 0.1, 0.1], [0.25, 0.08, 0.02]]
-    placed = by_worth(3, ranked, worth)
-    assert placed.outcomes == ((0, 5), (2, 8), (2, 9))
-    assert placed.fanout == (1, 0, 2)
-    assert placed.predicted_hit == pytest.approx(0.63)
-    assert by_fanout((2, 4, 1), ranked, worth).outcomes == ((0, 5), (0, 6), (2, 8))
+    guesses = [[5, 6, 7], [], [8, 9]]
+    probabilities = [[0.3, 0.05, 0.01], [0.2, 0.1, 0.1], [0.25, 0.08, 0.02]]
+    chosen = by_probability(3, guesses, probabilities)
+    assert chosen.outcomes == ((0, 5), (2, 8), (2, 9))
+    assert chosen.fanout == (1, 0, 2)
+    assert chosen.predicted_hit == pytest.approx(0.63)
+    assert by_fanout((2, 4, 1), guesses, probabilities).outcomes == ((0, 5), (0, 6), (2, 8))
 
 
 def test_counts_overrule_the_prior() -> None:
-    outcomes = Outcomes(0.5)
+    outcomes = OutcomeCounts(0.5)
     for _ in range(200):
-        outcomes.tell(drafted=2, accepted=0, rank=1)
-        outcomes.tell(drafted=2, accepted=2, rank=0)
-    assert outcomes.chances(2) == pytest.approx([0.5, 0.01, 0.49], abs=0.02)
-    assert outcomes.shares("refused")[1] > 0.9 and outcomes.shares("bonus")[0] > 0.9
-    assert sum(outcomes.shares("refused")) < 1.0
+        outcomes.add(drafted=2, accepted=0, rank=1)
+        outcomes.add(drafted=2, accepted=2, rank=0)
+    assert outcomes.count_probabilities(2) == pytest.approx([0.5, 0.01, 0.49], abs=0.02)
+    assert outcomes.rank_probabilities("refused")[1] > 0.9 and outcomes.rank_probabilities("bonus")[0] > 0.9
+    assert sum(outcomes.rank_probabilities("refused")) < 1.0
 
 
 def test_what_was_said_before_is_echoed_from_its_last_and_longest_likeness() -> None:
     text, echoes = [1, 2, 3, 4, 9, 2, 3, 5, 1, 2, 3], Echoes()
     echoes.follow(text)
-    assert echoed(echoes, 3) == [4, 9, 2]  # after 1 2 3, not after the later 2 3
+    assert ngram_tokens(echoes, 3) == [4, 9, 2]  # after 1 2 3, not after the later 2 3
     echoes.follow([*text, 4])
-    assert echoed(echoes, 2) == [9, 2]
+    assert ngram_tokens(echoes, 2) == [9, 2]
     echoes.follow([*text, 4, 77])
-    assert echoed(echoes, 2) == []
+    assert ngram_tokens(echoes, 2) == []
 
 
 def test_an_echo_goes_on_in_circles() -> None:
     echoes = Echoes()
     echoes.follow([6, 7, 6, 7])
-    assert echoed(echoes, 5) == [6, 7, 6, 7, 6]
+    assert ngram_tokens(echoes, 5) == [6, 7, 6, 7, 6]
 
 
 def test_random_tokens_are_fixed_by_place_and_lie_in_the_vocabulary() -> None:
@@ -118,17 +117,18 @@ def test_holding_back_makes_the_cached_tokens_less_likely_and_leaves_the_others_
 def test_what_the_text_said_before_is_guessed_first_where_it_has_proved_right() -> None:
     planner = planner_for(Settings(lookahead=1, branches=1), by_estimates=True)
     draft = Draft((3,), torch.empty(1, 0), 1, "limit", "fresh", 1)
-    ranked = [[7, 5], [4, 8]]
+    guesses = [[7, 5], [4, 8]]
     for _ in range(100):
-        planner.tell(draft, accepted=0, rank=0, echoed=2)
-    assert planner.place(draft, [0.6, 0.55], ranked, echoed=[2, 0]).outcomes == ((0, 7),)
-    assert planner.place(draft, [0.6, 0.55], ranked, echoed=[0, 0]).outcomes == ((1, 4),)
-    assert planner.place(draft, [0.3, 0.55], ranked, echoed=[0, 0]).outcomes == ((0, 7),)  # 0.7 x 0.56 > 0.3 x 0.55
+        planner.learn(draft, accepted=0, rank=0, echo_length=2)
+    assert planner.choose(draft, [0.6, 0.55], guesses, echo_lengths=[2, 0]).outcomes == ((0, 7),)
+    assert planner.choose(draft, [0.6, 0.55], guesses, echo_lengths=[0, 0]).outcomes == ((1, 4),)
+    # 0.7 x 0.56 > 0.3 x 0.55
+    assert planner.choose(draft, [0.3, 0.55], guesses, echo_lengths=[0, 0]).outcomes == ((0, 7),)
     for _ in range(2000):
-        planner.tell(draft, accepted=0, rank=1, echoed=2)
-    assert planner.place(draft, [0.6, 0.55], ranked, echoed=[2, 0]).outcomes == ((0, 5),)
-    placed = planner.place(draft, [0.7, 0.55], ranked, echoed=[2, 0])
-    assert placed.outcomes == ((1, 4),) and placed.predicted_hit == pytest.approx(0.7 * 0.55)
+        planner.learn(draft, accepted=0, rank=1, echo_length=2)
+    assert planner.choose(draft, [0.6, 0.55], guesses, echo_lengths=[2, 0]).outcomes == ((0, 5),)
+    chosen = planner.choose(draft, [0.7, 0.55], guesses, echo_lengths=[2, 0])
+    assert chosen.outcomes == ((1, 4),) and chosen.predicted_hit == pytest.approx(0.7 * 0.55)
 
 
 def test_a_token_that_truncation_left_alone_is_estimated_like_any_other() -> None:

@@ -20,12 +20,11 @@ from decoding.events import Anticipated, Drafted, Event, Recorder, Verified
 from decoding.fast.runner import FastRunner
 from decoding.loop import Decoded, Request, decode
 from decoding.spec import Choice, Sampling, choose
-from decoding.ssd.alongside import Alongside
-from decoding.ssd.drafter import SsdDrafter
-from decoding.ssd.lanes import Lane, Lanes, open_lanes
-from decoding.ssd.letters import Recipe
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculating import Speculator
+from decoding.ssd.speculator.speculator import Speculator
+from decoding.ssd.transport.drafter import SsdDrafter
+from decoding.ssd.transport.messages import Recipe
+from decoding.ssd.transport.two_lanes import Lane, Lanes, TwoLaneTransport, open_lanes
 from decoding.table_runner import TableRunner
 from decoding.timing import Clock
 from tests.decoding import models
@@ -42,7 +41,7 @@ SAMPLINGS = {
 }
 
 
-class Late(Alongside):
+class Late(TwoLaneTransport):
     """As if the target's device were done when somebody has looked so many times, or when the draft has nothing left
     to do; a processor is done at once."""
 
@@ -156,10 +155,10 @@ def test_a_sample_without_room_for_a_draft_has_none() -> None:
     lanes = Lanes(Lane(CPU), Lane(CPU), world.draft)
     recipe = Recipe(Settings(), SAMPLINGS["greedy"], VOCAB, 5, frozenset())
     with torch.inference_mode():
-        alongside = Alongside(recipe.speculator(world.draft), lanes, recipe.sends_scores)
+        alongside = TwoLaneTransport(recipe.speculator(world.draft), lanes, recipe.sends_scores)
         assert alongside.begin(PROMPT, 0).tokens == EMPTY.tokens
         alongside.meanwhile(lambda: False)
-        assert alongside.prepared().passes == 0
+        assert alongside.preparation().passes == 0
 
 
 # On a GPU ------------------------------------------------------------------------------------------------------------
@@ -192,7 +191,7 @@ def on_gpu(world: World, choice: Choice | None, sampling: Sampling, vocab: int, 
     recipe = Recipe(Settings(backup="neural"), sampling, vocab, 5, frozenset())
     clock = Clock()
     with torch.inference_mode(), lanes.for_target():
-        drafter = SsdDrafter(Alongside(recipe.speculator(lanes.runner), lanes, recipe.sends_scores), clock)
+        drafter = SsdDrafter(TwoLaneTransport(recipe.speculator(lanes.runner), lanes, recipe.sends_scores), clock)
         request = Request(PROMPT, sampling.max_new_tokens, Ending(frozenset(), ()))
         dice = dice_for(sampling, vocab, 5)
         return decode(request, world.target, drafter, dice, Recorder(), clock).tokens

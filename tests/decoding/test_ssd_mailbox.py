@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from decoding.ssd.mailbox import Connection, Gone, Mailbox, Silence, Slot, answering, connect
+from decoding.ssd.transport.mailbox import Connection, Gone, Mailbox, Silence, Slot, answering, connect
 
 ROOT = Path(__file__).resolve().parents[2]
 ECHO = """
 import json, sys
-from decoding.ssd.mailbox import Connection, Gone, answering
+from decoding.ssd.transport.mailbox import Connection, Gone, answering
 
 mailbox = answering(Connection(**json.loads(sys.argv[1])))
 try:
@@ -100,7 +100,7 @@ def test_what_was_said_before_the_other_side_opened_is_heard() -> None:
     here, far = connect(100, 100, 100, 100)
     here.send(b"early")
     there = answering(far)
-    assert there.wait(patience=1.0) == b"early"
+    assert there.wait(patience_s=1.0) == b"early"
     here.close()
     there.close()
 
@@ -111,17 +111,17 @@ def test_both_sides_are_heard(ends: tuple[Mailbox, Mailbox]) -> None:
         here.send(b"question %d" % number)
         assert there.has_mail and there.wait() == b"question %d" % number
         there.send(b"answer %d" % number)
-        assert here.wait(patience=1.0) == b"answer %d" % number
+        assert here.wait(patience_s=1.0) == b"answer %d" % number
 
 
 def test_what_is_added_later_does_not_cover_the_answer(ends: tuple[Mailbox, Mailbox]) -> None:
     here, there = ends
     there.send(b"answer")
     there.add(b"P.S.")
-    assert here.wait(patience=1.0) == b"answer"
-    assert here.postscript(patience=1.0) == b"P.S."
+    assert here.wait(patience_s=1.0) == b"answer"
+    assert here.postscript(patience_s=1.0) == b"P.S."
     with pytest.raises(Silence):
-        here.postscript(patience=0.01)
+        here.postscript(patience_s=0.01)
 
 
 def test_what_belongs_to_an_earlier_question_is_passed_over(ends: tuple[Mailbox, Mailbox]) -> None:
@@ -135,30 +135,30 @@ def test_what_belongs_to_an_earlier_question_is_passed_over(ends: tuple[Mailbox,
     here.send(b"second")
     assert here.posted() is None
     with pytest.raises(Silence):
-        here.postscript(patience=0.01)
+        here.postscript(patience_s=0.01)
     there.wait()
     there.post(b"board")
     there.post(b"fuller board")
     there.add(b"P.S.")
     assert here.posted() == b"fuller board" and here.posted() is None
-    assert here.postscript(patience=1.0) == b"P.S."
+    assert here.postscript(patience_s=1.0) == b"P.S."
 
 
 def test_silence_has_an_end(ends: tuple[Mailbox, Mailbox]) -> None:
     here, there = ends
     with pytest.raises(Silence):
-        here.wait(patience=0.02)
+        here.wait(patience_s=0.02)
     there.send(b"late")
-    assert here.wait(patience=1.0) == b"late"
+    assert here.wait(patience_s=1.0) == b"late"
 
 
 def test_more_rings_than_a_bell_can_hold_disturb_nobody(ends: tuple[Mailbox, Mailbox]) -> None:
     here, there = ends
     for _ in range(70_000):
         here.send(b"?")
-        assert there.wait(patience=1.0) == b"?"
+        assert there.wait(patience_s=1.0) == b"?"
     with pytest.raises(Silence):
-        there.wait(patience=0.05)
+        there.wait(patience_s=0.05)
 
 
 def test_what_was_said_before_the_end_is_still_heard(ends: tuple[Mailbox, Mailbox]) -> None:
@@ -166,9 +166,9 @@ def test_what_was_said_before_the_end_is_still_heard(ends: tuple[Mailbox, Mailbo
     there = answering(dataclasses.replace(far))
     there.send(b"last words")
     there.close()
-    assert here.wait(patience=1.0) == b"last words"
+    assert here.wait(patience_s=1.0) == b"last words"
     with pytest.raises(Gone):
-        here.wait(patience=10.0)
+        here.wait(patience_s=10.0)
     here.send(b"to nobody")
     here.close()
 
@@ -196,13 +196,13 @@ def test_another_process_hears_every_message_whole(echo: tuple[Mailbox, subproce
     for _ in range(3000):
         words = dice.randbytes(dice.choice([0, 1, 40, 5000]))
         here.send(words)
-        assert here.wait(patience=30.0) == words[::-1]
+        assert here.wait(patience_s=30.0) == words[::-1]
 
 
 def test_the_death_of_either_is_told_to_the_other(echo: tuple[Mailbox, subprocess.Popen[bytes]]) -> None:
     here, process = echo
     here.send(b"ab")
-    assert here.wait(patience=30.0) == b"ba"
+    assert here.wait(patience_s=30.0) == b"ba"
     here.close()
     assert process.wait(timeout=30) == 7
 
@@ -210,22 +210,22 @@ def test_the_death_of_either_is_told_to_the_other(echo: tuple[Mailbox, subproces
 def test_a_killed_process_is_gone_not_silent(echo: tuple[Mailbox, subprocess.Popen[bytes]]) -> None:
     here, process = echo
     here.send(b"ab")
-    assert here.wait(patience=30.0) == b"ba"
+    assert here.wait(patience_s=30.0) == b"ba"
     process.kill()
     with pytest.raises(Gone):
-        here.wait(patience=300.0)
+        here.wait(patience_s=300.0)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_whoever_waits_long_sleeps(echo: tuple[Mailbox, subprocess.Popen[bytes]]) -> None:
     here, process = echo
     here.send(b"ab")
-    assert here.wait(patience=30.0) == b"ba"
+    assert here.wait(patience_s=30.0) == b"ba"
     deadline = time.monotonic() + 30
     while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
         assert time.monotonic() < deadline
     here.send(b"up")
-    assert here.wait(patience=30.0) == b"pu"
+    assert here.wait(patience_s=30.0) == b"pu"
 
 
 def test_a_mailbox_has_no_name_that_could_stay_behind() -> None:

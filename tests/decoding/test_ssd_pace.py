@@ -16,9 +16,9 @@ from decoding.drafting import Draft
 from decoding.events import Source
 from decoding.runner import ModelRunner
 from decoding.spec import Sampling
-from decoding.ssd.pace import Pace
+from decoding.ssd.policy.pace import Pace
 from decoding.ssd.settings import Settings
-from decoding.ssd.speculating import Speculator
+from decoding.ssd.speculator.speculator import Speculator
 from decoding.table_runner import TableRunner
 from tests.decoding.test_ssd_core_models import Watched
 from tests.decoding.worlds import some_classifier, state_of, tables
@@ -42,20 +42,20 @@ def paced(rounds: int, took: int, step: int, tokens: int = 4) -> tuple[Pace, Clo
     clock = Clock()
     pace = Pace("neural", clock)
     for _ in range(rounds):
-        pace.gave()
+        pace.note_draft()
         clock.now += took
-        pace.judged(draft(tokens), 3, pace.since_given())
-        pace.stepped(step)
-    pace.gave()
+        pace.note_round(draft(tokens), 3, pace.elapsed_ns())
+        pace.note_step(step)
+    pace.note_draft()
     return pace, clock
 
 
 def test_a_step_that_ends_before_the_verdict_is_due_is_taken_and_one_that_would_delay_it_is_not() -> None:
     pace, clock = paced(rounds=5, took=2000, step=500)
     clock.now += 1500
-    assert not pace.interrupts(4, use=0)
+    assert not pace.would_delay(4, saved_ns=0)
     clock.now += 1
-    assert pace.interrupts(4, use=0)
+    assert pace.would_delay(4, saved_ns=0)
 
 
 def test_how_long_a_verification_takes_is_learnt_from_when_the_question_was_asked_not_from_when_it_was_heard() -> None:
@@ -63,54 +63,54 @@ def test_how_long_a_verification_takes_is_learnt_from_when_the_question_was_aske
     clock = Clock()
     pace = Pace("neural", clock)
     for _ in range(5):
-        pace.gave()
+        pace.note_draft()
         asked = clock.now + 2000
         clock.now = asked + 400  # the end of the step that the question found under way
-        pace.judged(draft(4), 3, pace.since_given(asked))
-        pace.stepped(500)
-    pace.gave()
+        pace.note_round(draft(4), 3, pace.elapsed_ns(asked))
+        pace.note_step(500)
+    pace.note_draft()
     clock.now += 1501
-    assert pace.interrupts(4, use=0)
+    assert pace.would_delay(4, saved_ns=0)
 
 
 def test_it_is_taken_all_the_same_where_it_is_of_more_use_than_the_wait() -> None:
     pace, clock = paced(rounds=5, took=2000, step=500)
     clock.now += 1700
-    assert pace.interrupts(4, use=199) and not pace.interrupts(4, use=200)
+    assert pace.would_delay(4, saved_ns=199) and not pace.would_delay(4, saved_ns=200)
 
 
 def test_a_verdict_that_is_overdue_may_take_any_time() -> None:
     pace, clock = paced(rounds=5, took=2000, step=500)
     clock.now += 2999
-    assert pace.interrupts(4, use=0)
+    assert pace.would_delay(4, saved_ns=0)
     clock.now += 1
-    assert not pace.interrupts(4, use=0)
+    assert not pace.would_delay(4, saved_ns=0)
 
 
 def test_nothing_is_put_off_by_times_that_are_not_known() -> None:
     for pace, clock in (paced(rounds=2, took=2000, step=500), paced(rounds=5, took=2000, step=500)):
         clock.now += 1900
-        assert not pace.interrupts(2, use=0)  # drafts of two tokens were never verified
+        assert not pace.would_delay(2, saved_ns=0)  # drafts of two tokens were never verified
     pace, clock = paced(rounds=2, took=2000, step=500)
     clock.now += 1900
-    assert not pace.interrupts(4, use=0)
+    assert not pace.would_delay(4, saved_ns=0)
 
 
 def test_a_round_that_was_interrupted_by_others_changes_little() -> None:
     pace, clock = paced(rounds=5, took=2000, step=500)
     clock.now += 900_000
-    pace.judged(draft(4), 3, pace.since_given())
-    pace.gave()
+    pace.note_round(draft(4), 3, pace.elapsed_ns())
+    pace.note_draft()
     clock.now += 3000
-    assert pace.interrupts(4, use=0)  # due at 3,200 at the latest: 2,000 and a sixth of four times that
+    assert pace.would_delay(4, saved_ns=0)  # due at 3,200 at the latest: 2,000 and a sixth of four times that
 
 
 def test_a_token_is_of_use_by_what_it_would_take_alone_but_no_more_than_it_is_worth() -> None:
     pace, _ = paced(rounds=10, took=2000, step=500)  # four tokens each, all hits
-    pace.drafted(tokens=2, ns=600)
-    assert pace.price == pytest.approx(300 * 4 / 2000)
-    assert pace.use_of_a_token(0.9) == pytest.approx(300)
-    assert pace.use_of_a_token(0.1) == pytest.approx(0.1 * 2000 / 4)
+    pace.note_drafting(tokens=2, took_ns=600)
+    assert pace.token_price == pytest.approx(300 * 4 / 2000)
+    assert pace.saved_ns(0.9) == pytest.approx(300)
+    assert pace.saved_ns(0.1) == pytest.approx(0.1 * 2000 / 4)
 
 
 # The steps that it decides on -----------------------------------------------------------------------------------------
@@ -132,16 +132,16 @@ def test_where_time_is_left_the_last_tokens_are_read_and_the_next_preparation_op
             pass
         while plain.step():
             pass
-        assert draws.prepared().branches == plain.prepared().branches
-        assert draws.prepared().passes == plain.prepared().passes + 1
-        [token] = [t for k, t, _ in draws.prepared().branches if k == accepted][:1]
+        assert draws.preparation().branches == plain.preparation().branches
+        assert draws.preparation().passes == plain.preparation().passes + 1
+        [token] = [t for k, t, _ in draws.preparation().branches if k == accepted][:1]
         watched.fed.clear()
         answer, same = (side.answer(accepted, token, 40) for side in (draws, plain))
         assert answer.source == "hit" and answer.tokens == same.tokens
         assert draws.step_beside() and watched.fed == []
         plain.step()
-        assert draws.prepared().fanout == plain.prepared().fanout
-        assert draws.prepared().predicted_hit == pytest.approx(plain.prepared().predicted_hit)
+        assert draws.preparation().fanout == plain.preparation().fanout
+        assert draws.preparation().predicted_hit == pytest.approx(plain.preparation().predicted_hit)
 
 
 def test_no_token_is_read_that_the_draft_has_no_room_for() -> None:
@@ -149,7 +149,7 @@ def test_no_token_is_read_that_the_draft_has_no_room_for() -> None:
     drafted = draws.begin([3, 1], 40).tokens
     while draws.step_beside():
         pass
-    assert len(drafted) == 3 and {depth for *_, depth in draws.prepared().branches} == {3}
+    assert len(drafted) == 3 and {depth for *_, depth in draws.preparation().branches} == {3}
 
 
 def test_a_winner_that_was_not_finished_is_finished_as_if_it_had_been_alone() -> None:
@@ -162,7 +162,7 @@ def test_a_winner_that_was_not_finished_is_finished_as_if_it_had_been_alone() ->
         drafted = draws.begin([3, 1], 40).tokens
         for _ in range(steps):
             draws.step()
-        accepted, token, _ = draws.prepared().branches[-1]
+        accepted, token, _ = draws.preparation().branches[-1]
         answer = draws.answer(accepted, token, 40)
         alone = Speculator(runner, dice_for(GREEDY, 12, 0), settings, (), classifier)
         plain = alone.begin([3, 1, *drafted[:accepted], token], 40)
@@ -181,7 +181,7 @@ def test_a_long_winner_is_verified_only_as_far_as_the_classifier_finds_worth_it(
     draws.begin([3, 1], 40)
     while draws.step():
         pass
-    accepted, token, depth = draws.prepared().branches[-1]
+    accepted, token, depth = draws.preparation().branches[-1]
     answer = draws.answer(accepted, token, 40)
     survivals = [*itertools.accumulate(draws.estimate(), operator.mul)]
     assert len(answer.tokens) == len(survivals) < depth and answer.stop == "rule"

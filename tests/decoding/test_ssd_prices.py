@@ -9,13 +9,13 @@ import pytest
 from decoding.events import Anticipated, Drafted, Event, Started, Verified
 from decoding.replay import Record
 from decoding.spec import Sampling, choose
-from decoding.ssd.plans import plan_for
-from decoding.ssd.prices import KNOWN, prices_from
 from decoding.ssd.settings import Settings
-from decoding.ssd.simulated import ANYTIME, IN_TURN
-from decoding.ssd.simulator import simulate
-from decoding.ssd.theory import tokens_per_round
-from decoding.ssd.track import Track
+from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
+from decoding.ssd.simulation.prices import KNOWN, prices_from
+from decoding.ssd.simulation.recording import plan_for
+from decoding.ssd.simulation.simulator import simulate
+from decoding.ssd.simulation.theory import tokens_per_round
+from decoding.ssd.simulation.track import Track
 from tests.decoding.worlds import World
 
 MS = 1_000_000

@@ -18,8 +18,7 @@ from decoding.comparison import Comparison, Pair
 from decoding.errors import DraftLost
 from decoding.prompts import Prompt
 from decoding.spec import Sampling, parse_choices
-from decoding.ssd.cores import Cores, divide
-from decoding.ssd.resident import DraftProcess
+from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
 from decoding.table_runner import TableRunner
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,8 +29,8 @@ OWNER = """
 import os, signal, sys
 from functools import partial
 import torch
-from decoding.ssd.cores import Cores
-from decoding.ssd.resident import DraftProcess
+from decoding.ssd.transport.draft_process import Cores
+from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.table_runner import TableRunner
 
 process = DraftProcess(partial(TableRunner, torch.zeros(3, 3)), Cores(2))

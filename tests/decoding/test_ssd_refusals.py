@@ -10,9 +10,8 @@ import torch
 from decoding.comparison import Pair
 from decoding.errors import BadDevice, OutOfMemory
 from decoding.spec import choose
-from decoding.ssd.cores import Cores
 from decoding.ssd.memory import GIB, check_branches
-from decoding.ssd.resident import DraftProcess
+from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.table_runner import TableRunner
 
 MANY = choose("ssd", {"lookahead": 64, "branches": 512})

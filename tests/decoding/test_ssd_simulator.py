@@ -19,15 +19,14 @@ from decoding.disco.rules import estimates, rounds_from_everywhere
 from decoding.events import Anticipated, Drafted, Event, Started, Verified
 from decoding.replay import Record
 from decoding.spec import Choice, Sampling, choose
-from decoding.ssd.plans import plan_for
-from decoding.ssd.prices import Prices, prices_from
-from decoding.ssd.recording import follow
-from decoding.ssd.rounds import mean_phases, rounds
+from decoding.ssd.accounting import mean_phases, rounds
 from decoding.ssd.settings import Settings
-from decoding.ssd.simulated import ANYTIME, BESIDE, IN_TURN, Placement, Plan
-from decoding.ssd.simulator import simulate
-from decoding.ssd.theory import Speculation, tokens_per_round
-from decoding.ssd.track import Track
+from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN, Placement, Plan
+from decoding.ssd.simulation.prices import Prices, prices_from
+from decoding.ssd.simulation.recording import follow, plan_for
+from decoding.ssd.simulation.simulator import simulate
+from decoding.ssd.simulation.theory import Speculation, tokens_per_round
+from decoding.ssd.simulation.track import Track
 from tests.decoding import models
 from tests.decoding.worlds import World, some_classifier
 
@@ -298,7 +297,7 @@ def test_a_draft_that_has_time_left_reads_on_and_opens_the_next_round_quickly() 
     prepared = [event for event in trace if isinstance(event, Anticipated)]
     assert {event.passes for event in prepared} == {4}
     assert [round(event.opening_ns * 1e-9, 2) for event in prepared] == [0.2] + [0.02] * (len(prepared) - 1)
-    assert sum(each.finishing for each in rounds(trace)) == 0
+    assert sum(each.finishing_s for each in rounds(trace)) == 0
     assert [each.is_read for each in rounds(trace)] == [False] + [True] * len(prepared)
 
 

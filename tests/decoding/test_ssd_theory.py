@@ -7,13 +7,13 @@ import random
 
 import pytest
 
-from decoding.ssd.theory import (
+from decoding.ssd.policy.fanout import count_probabilities
+from decoding.ssd.simulation.theory import (
     PowerLaw,
     Speculation,
     hit_rate,
     long_run_hit_rate,
     most_over,
-    outcomes,
     power_law,
     tokens_per_round,
     without_hits,
@@ -88,7 +88,7 @@ def test_tokens_of_a_round_are_those_of_drafts_thrown_by_dice(acceptance: float)
         1 + sum(1 for _ in itertools.takewhile(lambda _: dice.random() < acceptance, range(5))) for _ in range(ROUNDS)
     ]
     assert tokens_per_round(acceptance, 5) == pytest.approx(sum(lengths) / ROUNDS, rel=0.01)
-    chances = outcomes([acceptance] * 5)
+    chances = count_probabilities([acceptance] * 5)
     assert sum(chances) == pytest.approx(1)
     assert sum(chance * (count + 1) for count, chance in enumerate(chances)) == pytest.approx(
         tokens_per_round(acceptance, 5)
@@ -145,14 +145,14 @@ def test_a_fan_outs_hit_rate_is_that_of_outcomes_drawn_by_dice() -> None:
     for _ in range(ROUNDS):
         count = next((k for k, accepted in enumerate(acceptances) if dice.random() >= accepted), 3)
         hits += dice.choices(range(3), ranks[count])[0] < fan_out[count]
-    expected = hit_rate(fan_out, outcomes(acceptances), lambda count, branches: sum(ranks[count][:branches]))
+    expected = hit_rate(fan_out, count_probabilities(acceptances), lambda count, branches: sum(ranks[count][:branches]))
     assert expected == pytest.approx(hits / ROUNDS, abs=0.01)
 
 
 def test_among_all_fan_outs_the_best_is_the_papers_capped_geometric_one() -> None:
     """Seven branches over four outcomes at an acceptance of 0.8: brute force finds the shape that the paper derives,
     many for a rejected first token, fewer further on, most where all were accepted."""
-    law, chances = PowerLaw(0.28, 0.54), outcomes([0.8] * 3)
+    law, chances = PowerLaw(0.28, 0.54), count_probabilities([0.8] * 3)
     lists = [fan for fan in itertools.product(range(1, 9), repeat=4) if sum(fan) == 12]
     best = max(lists, key=lambda fan: hit_rate(fan, chances, law.covered))
     assert best[0] >= best[1] >= best[2] < best[3] == max(best)

@@ -20,7 +20,7 @@ from decoding.loop import Decoded, Request, decode
 from decoding.registry import Parts, build
 from decoding.runner import ModelRunner
 from decoding.spec import Choice, Sampling, choose, parse_choices
-from decoding.ssd.resident import DraftProcess
+from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.stopping import Words, no_words
 from decoding.strategies.disco import RULES
 from decoding.table_runner import TableRunner, hashed

@@ -23,11 +23,11 @@ from decoding.ending import Ending
 from decoding.events import Event, to_dict
 from decoding.planning import predict, study
 from decoding.spec import Sampling, parse_choices
-from decoding.ssd.plans import plan_for
-from decoding.ssd.prices import Prices
 from decoding.ssd.settings import Settings
-from decoding.ssd.simulated import ANYTIME, BESIDE, IN_TURN
-from decoding.ssd.simulator import simulate
+from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN
+from decoding.ssd.simulation.prices import Prices
+from decoding.ssd.simulation.recording import plan_for
+from decoding.ssd.simulation.simulator import simulate
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import prompts
 from tests.decoding.test_ssd_simulator import LIVE, tracked

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from decoding.ssd.cores import divide
+from decoding.ssd.transport.draft_process import divide
 from tests.worker.conftest import until
 from webapp.comparisons.models import Sample
 

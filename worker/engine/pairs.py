@@ -14,7 +14,7 @@ from decoding.comparison import Pair
 from decoding.devices import device_called
 from decoding.pairs import check_pair
 from decoding.spec import Choice
-from decoding.ssd.resident import process_for
+from decoding.ssd.transport.draft_process import process_for
 from worker.engine.residents import Residents, Spot
 from worker.messages import Loaded, PairPlace
 

@@ -18,7 +18,7 @@ from decoding.comparison import Pair
 from decoding.devices import device_called, set_threads, usual_threads
 from decoding.pairs import check_pair
 from decoding.spec import Choice
-from decoding.ssd.resident import process_for
+from decoding.ssd.transport.draft_process import process_for
 from worker.memory import run_size
 from worker.terminal.arguments import Asked, Bench
 from worker.terminal.guarded import allow

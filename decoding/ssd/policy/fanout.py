@@ -1,0 +1,139 @@
+"""Fan-outs say how many branches each accepted count gets. From them, or from probabilities, outcomes are chosen. Pure
+functions, standard library only.
+
+A fan-out is a tuple of lookahead + 1 numbers. Entry k says how many of the target's tokens are guessed for the case
+that exactly k drafted tokens are accepted.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+FanOut = tuple[int, ...]
+Guesses = Sequence[Sequence[int]]  # for each accepted count: tokens, the target's likeliest first
+Probabilities = Sequence[Sequence[float]]  # for each accepted count: the probability of each guess; 0 beyond the list
+NAMES = ("uniform", "geometric", "measured")
+
+
+def uniform(lookahead: int, branches: int) -> FanOut:
+    """Give every count the same. The remainder goes to the last count first: a whole acceptance is the likeliest."""
+    share, left = divmod(branches, lookahead + 1)
+    extra = [lookahead, *range(lookahead)][:left]
+    return tuple(share + (k in extra) for k in range(lookahead + 1))
+
+
+def geometric(lookahead: int, branches: int, acceptance: float, exponent: float) -> FanOut:
+    """Give each count a share in proportion to its probability to the power of 1 / (1 + exponent).
+
+    This is the optimum if every token has the same acceptance and F guesses miss with a probability that falls as F to
+    the minus exponent (Theorem 12 of the SSD paper)."""
+    acceptance = min(max(acceptance, 0.01), 0.99)
+    weights = [p ** (1 / (1 + exponent)) for p in count_probabilities([acceptance] * lookahead)]
+    return _largest_remainder([branches * weight / sum(weights) for weight in weights])
+
+
+def measured(probabilities: Probabilities, branches: int) -> FanOut:
+    """Give each branch to the count where it adds most. No law is assumed: `probabilities[k][f]` is the probability
+    that k tokens are accepted and guess number f, counted from 0, is the target's token."""
+    counts = [0] * len(probabilities)
+    for _ in range(branches):
+        gains = [row[count] if count < len(row) else 0.0 for row, count in zip(probabilities, counts, strict=True)]
+        counts[max(range(len(gains)), key=gains.__getitem__)] += 1
+    return tuple(counts)
+
+
+def count_probabilities(acceptances: Sequence[float]) -> list[float]:
+    """Turn each token's acceptance, given that all before it are accepted, into the probability of each count."""
+    found, survival = [], 1.0
+    for acceptance in acceptances:
+        found.append(survival * (1.0 - acceptance))
+        survival *= acceptance
+    return [*found, survival]
+
+
+def exponent(miss: Callable[[int], float], counts: Sequence[int] = (1, 2, 4, 8)) -> float:
+    """Fit the power by which misses fall with the number of guesses: the slope through the logarithms. Real curves have
+    a factor in front, which the theorem lacks; it does not change the shape of a fan-out."""
+    x = [math.log(count) for count in counts]
+    y = [math.log(max(miss(count), 1e-6)) for count in counts]
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum((a - mean_x) ** 2 for a in x)
+    return max(0.05, -slope)
+
+
+def fitted(fanout: FanOut, drafted: int) -> FanOut:
+    """Shorten a fan-out for a draft shorter than the lookahead. The last entry stays that of a whole acceptance."""
+    return fanout if drafted + 1 >= len(fanout) else (*fanout[:drafted], sum(fanout[drafted:]))
+
+
+def read(text: str, lookahead: int, branches: int) -> tuple[FanOut, FanOut] | None:
+    """Parse `5/4/3/0`, or one list after a hit and one after a miss, `5/4/3/0+12/0/0/0`. Returns None for one of NAMES.
+    Raises ValueError with the reason, as the end of a sentence, if the lists cannot be used."""
+    if text in NAMES:
+        return None
+    lists = [tuple(_count(word) for word in part.split("/")) for part in text.split("+")]
+    if len(lists) > 2:
+        raise ValueError("which are more than two lists: one after a hit, one after a miss")
+    for counts in lists:
+        if len(counts) != lookahead + 1:
+            raise ValueError(f"which has {len(counts)} entries where a lookahead of {lookahead} has {lookahead + 1}")
+        if sum(counts) != branches:
+            raise ValueError(f"which adds up to {sum(counts)} where branches is {branches}")
+    return lists[0], lists[-1]
+
+
+def _count(word: str) -> int:
+    if not word.isascii() or not word.isdigit() or len(word) > 4:
+        raise ValueError(f"which is neither {', '.join(NAMES)} nor a list of counts such as 5/4/3")
+    return int(word)
+
+
+def _largest_remainder(shares: Sequence[float]) -> FanOut:
+    counts = [math.floor(share) for share in shares]
+    left = round(sum(shares)) - sum(counts)
+    for k in sorted(range(len(shares)), key=lambda k: counts[k] - shares[k])[:left]:
+        counts[k] += 1
+    return tuple(counts)
+
+
+# Which outcomes get the branches --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Outcomes that get a branch."""
+
+    outcomes: tuple[tuple[int, int], ...] = ()  # (accepted count, the target's token), by count
+    predicted_hit: float = 0.0
+    fanout: FanOut = ()
+
+
+def by_fanout(fanout: FanOut, guesses: Guesses, probabilities: Probabilities) -> Chosen:
+    """Choose the first guesses of each accepted count, as many as the fan-out says."""
+    return _chosen([(k, rank) for k, count in enumerate(fanout) for rank in range(count)], guesses, probabilities)
+
+
+def by_probability(branches: int, guesses: Guesses, probabilities: Probabilities) -> Chosen:
+    """Choose the likeliest outcomes, whatever their accepted count."""
+    every = (
+        (value, -k, -rank)
+        for k, (tokens, values) in enumerate(zip(guesses, probabilities, strict=True))
+        for rank, (_, value) in enumerate(zip(tokens, values, strict=False))
+    )
+    ranks = sorted((-k, -rank) for _, k, rank in heapq.nlargest(branches, every))
+    return _chosen(ranks, guesses, probabilities)
+
+
+def _chosen(ranks: Sequence[tuple[int, int]], guesses: Guesses, probabilities: Probabilities) -> Chosen:
+    """Look up the tokens at these ranks. Ranks beyond a list of guesses are dropped."""
+    kept = [(k, rank) for k, rank in ranks if rank < len(guesses[k])]
+    counts = Counter(k for k, _ in kept)
+    return Chosen(
+        outcomes=tuple((k, guesses[k][rank]) for k, rank in kept),
+        predicted_hit=min(1.0, sum(probabilities[k][rank] for k, rank in kept if rank < len(probabilities[k]))),
+        fanout=tuple(counts[k] for k in range(len(guesses))),
+    )

@@ -1,0 +1,132 @@
+"""Times of the sample so far, as the draft side sees them: what it costs to wait for the draft, when the next verdict
+is due, and which backup answers a miss best."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from decoding.events import Backup, Source
+from decoding.ssd.settings import WantedBackup
+
+ENOUGH = 3  # values before a mean counts for anything
+RECENT = 16  # values that a mean remembers
+STALL = 4.0  # times the mean: a longer time was an interruption, and counts as no more than this
+OVERDUE = 1.5  # times the mean: a verdict that has not come by then may take any time
+
+
+class JudgedDraft(Protocol):
+    """A draft as policies see it, live or simulated."""
+
+    @property
+    def tokens(self) -> Sequence[int]: ...
+    @property
+    def source(self) -> Source: ...
+    @property
+    def backup(self) -> Backup: ...
+
+
+class RecentMean:
+    """Running mean of recent values."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.value = 0.0
+
+    def add(self, value: float) -> None:
+        if self.count >= ENOUGH:
+            value = min(value, STALL * self.value)
+        self.count += 1
+        self.value += (value - self.value) / min(self.count, RECENT)
+
+
+class Pace:
+    def __init__(self, backup: WantedBackup, clock_ns: Callable[[], int] = time.perf_counter_ns) -> None:
+        """`clock_ns` returns the time; a simulation brings its own."""
+        self._backup = backup
+        self._clock_ns = clock_ns
+        self._token_ns = RecentMean()  # one token drafted while the target waits
+        self._step_ns = RecentMean()  # one step of all branches
+        self._round_ns = RecentMean()  # from a draft to the next question
+        self._round_ns_of: dict[int, RecentMean] = defaultdict(RecentMean)  # the same by number of drafted tokens
+        self._tokens_after_hit = RecentMean()  # that such a round adds to the text
+        self._tokens_after_model = RecentMean()
+        self._tokens_after_ngram = RecentMean()
+        self._hit_rate = RecentMean()
+        self._given_at_ns = 0
+
+    def note_draft(self, at_ns: int | None = None) -> None:
+        """Note that the target got a draft: now, or at this time if it took one from the board."""
+        self._given_at_ns = self._clock_ns() if at_ns is None else at_ns
+
+    def note_drafting(self, tokens: int, took_ns: int) -> None:
+        self._token_ns.add(took_ns / tokens)
+
+    def note_step(self, took_ns: int) -> None:
+        self._step_ns.add(took_ns)
+
+    def elapsed_ns(self, asked_at_ns: int | None = None) -> int:
+        """Time from the last draft to the next question: until now, unless the time of the question is known."""
+        return (self._clock_ns() if asked_at_ns is None else asked_at_ns) - self._given_at_ns
+
+    def note_round(self, draft: JudgedDraft, accepted: int, took_ns: int) -> None:
+        """Note a verdict, and the time from its draft to the next question."""
+        self._round_ns.add(took_ns)
+        self._round_ns_of[len(draft.tokens)].add(took_ns)
+        if draft.source == "hit":
+            self._tokens_after_hit.add(accepted + 1)
+        elif draft.backup not in ("ngram", "random"):
+            self._tokens_after_model.add(accepted + 1)
+        if draft.source != "fresh":
+            self._hit_rate.add(draft.source == "hit")
+
+    def note_ngram(self, tokens: Sequence[int], text: Sequence[int]) -> None:
+        """Note what an n-gram draft would have added, used or not, as far as the text is known."""
+        right = next((i for i, (a, b) in enumerate(zip(tokens, text, strict=False)) if a != b), len(tokens))
+        self._tokens_after_ngram.add(min(right + 1, len(text)))
+
+    @property
+    def token_price(self) -> float:
+        """Price of one token drafted while the target waits, in tokens of the text."""
+        return self._token_ns.value * self._tokens_per_ns
+
+    def would_delay(self, tokens: int, saved_ns: float) -> bool:
+        """Whether one more step is likely to be under way when the verdict on a draft of so many tokens comes, and to
+        keep the target waiting for longer than the step saves. False while the times are unknown."""
+        usual = self._round_ns_of[tokens]
+        if min(usual.count, self._step_ns.count) < ENOUGH:
+            return False
+        elapsed_ns = self.elapsed_ns()
+        return elapsed_ns < OVERDUE * usual.value and elapsed_ns + self._step_ns.value - usual.value > saved_ns
+
+    def saved_ns(self, chance: float) -> float:
+        """Time that a prepared token saves if it counts with this chance: after a hit the draft need not draft it
+        alone. A token saves no more than it is worth."""
+        worth_ns = chance / self._tokens_per_ns if self._tokens_per_ns else 0.0
+        return self._hit_rate.value * min(self._token_ns.value, worth_ns)
+
+    def backup(self, tokens: int) -> Backup:
+        """The backup that the settings ask for. `auto` takes the one that adds more tokens per second."""
+        if self._backup != "auto":
+            return self._backup
+        if min(self._tokens_after_model.count, self._tokens_after_ngram.count) < ENOUGH:
+            return "neural"
+        hit, miss = self._hit_rate.value, 1.0 - self._hit_rate.value
+        waiting_ns = miss * tokens * self._token_ns.value
+        after_hit = hit * self._tokens_after_hit.value
+        by_model = (after_hit + miss * self._tokens_after_model.value) / (self._round_ns.value + waiting_ns)
+        by_ngram = (after_hit + miss * self._tokens_after_ngram.value) / self._round_ns.value
+        return "neural" if by_model >= by_ngram else "ngram"
+
+    @property
+    def _tokens_per_ns(self) -> float:
+        """Tokens that a round adds per ns, where the model drafted."""
+        after_hit, after_model = self._tokens_after_hit, self._tokens_after_model
+        rounds = after_hit.count + after_model.count
+        if not rounds or not self._round_ns.value:
+            return 0.0
+        return (
+            (after_hit.count * after_hit.value + after_model.count * after_model.value) / rounds / self._round_ns.value
+        )

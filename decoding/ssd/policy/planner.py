@@ -1,0 +1,212 @@
+"""Planners choose the outcomes to prepare for: by a fan-out, as published, or by the classifier's estimates.
+
+Both learn from verdicts: how many tokens are accepted, and how high on the draft's own list the target's token stands.
+Their probabilities are counts on top of a prior, so that the first rounds have some too. The prior is weak: 24 tokens'
+worth of an acceptance, and as many of a rank that F guesses miss with probability (F + 1) ** -1.2, as on the starter
+pair under its default sampling (docs/log.md).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from decoding.ssd.policy import fanout
+from decoding.ssd.policy.fanout import Chosen, FanOut, Guesses, by_fanout, by_probability
+from decoding.ssd.policy.pace import JudgedDraft
+from decoding.ssd.settings import Settings
+
+RANKS = 12  # ranks of the draft's list that are counted apart
+PRIOR_TOKENS = 24.0
+PRIOR_POWER = 1.2
+PRIOR_TAIL = [(rank + 1) ** -PRIOR_POWER - (rank + 2) ** -PRIOR_POWER for rank in range(RANKS)]
+PRIOR_ACCEPTANCE = {"neural": 0.8, "auto": 0.7, "ngram": 0.5, "random": 0.02}
+PRIOR_ECHOES = {1: 0.1, 2: 0.25, 3: 0.45}  # by length of the context: probability that the echo is the target's token
+
+Case = Literal["refused", "bonus"]
+
+
+class OutcomeCounts:
+    """Counts of accepted tokens and of ranks, over the verdicts of one sample."""
+
+    def __init__(self, acceptance: float) -> None:
+        self._prior = acceptance
+        self._judged: Counter[int] = Counter()  # position in the draft -> drafts judged there
+        self._accepted: Counter[int] = Counter()
+        self._ranks: dict[Case, Counter[int]] = {"refused": Counter(), "bonus": Counter()}
+
+    def add(self, drafted: int, accepted: int, rank: int | None) -> None:
+        """Count a verdict. A rank of RANKS or more stands lower than what is counted; None is unknown."""
+        self.add_accepted(drafted, accepted)
+        if rank is not None:
+            self.add_rank("bonus" if accepted == drafted else "refused", rank)
+
+    def add_accepted(self, drafted: int, accepted: int) -> None:
+        self._judged.update(range(min(accepted + 1, drafted)))
+        self._accepted.update(range(accepted))
+
+    def add_rank(self, case: Case, rank: int) -> None:
+        self._ranks[case][rank] += 1
+
+    @property
+    def acceptance(self) -> float:
+        """Probability that a token is accepted once all before it are."""
+        return (self._accepted.total() + PRIOR_TOKENS * self._prior) / (self._judged.total() + PRIOR_TOKENS)
+
+    def count_probabilities(self, drafted: int) -> list[float]:
+        """Probability of each accepted count. Each position has a rate of its own, as far as it has been counted."""
+        pooled = self.acceptance
+        return fanout.count_probabilities(
+            [(self._accepted[i] + PRIOR_TOKENS * pooled) / (self._judged[i] + PRIOR_TOKENS) for i in range(drafted)]
+        )
+
+    def rank_probabilities(self, case: Case) -> list[float]:
+        counted = self._ranks[case]
+        prior = self._rank_prior(case)
+        total = counted.total() + PRIOR_TOKENS
+        return [(counted[rank] + PRIOR_TOKENS * prior[rank]) / total for rank in range(RANKS)]
+
+    def probabilities(self, drafted: int) -> list[list[float]]:
+        """Probability of each accepted count together with each rank."""
+        *refused, whole = self.count_probabilities(drafted)
+        ranks = self.rank_probabilities("refused")
+        return [
+            *([count * rank for rank in ranks] for count in refused),
+            [whole * rank for rank in self.rank_probabilities("bonus")],
+        ]
+
+    @property
+    def exponent(self) -> float:
+        """The power by which misses fall with the number of guesses."""
+        ranks = self.rank_probabilities("refused")
+        return fanout.exponent(lambda count: 1.0 - sum(ranks[:count]))
+
+    def _rank_prior(self, case: Case) -> Sequence[float]:
+        """After a whole acceptance the likeliest token is right as often as a drafted one. What is left, and all after
+        a refusal, falls with the rank."""
+        if case == "refused":
+            return PRIOR_TAIL
+        first = self.acceptance
+        return [first, *((1 - first) * share for share in PRIOR_TAIL[:-1])]
+
+
+class Planner(Protocol):
+    most_guesses: int  # for one accepted count
+
+    @property
+    def guesses_by_position(self) -> Sequence[int]:
+        """Number of tokens that are guessed at each position, besides the drafted one."""
+        ...
+
+    @property
+    def acceptance(self) -> float:
+        """Probability that a token of the draft model is accepted once all before it are."""
+        ...
+
+    def learn(self, draft: JudgedDraft, accepted: int, rank: int | None, echo_length: int = 0) -> None:
+        """Count a verdict, and the rank of the target's token on the draft's own list, if it is known."""
+        ...
+
+    def choose(
+        self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
+    ) -> Chosen:
+        """Choose outcomes. `echo_lengths` has the length of each count's echo, 0 for none. An echo stands first among
+        the tokens that are guessed in place of the draft's favourite."""
+        ...
+
+
+class FanOutPlanner:
+    """Follows a fan-out. Counts after a hit and after a miss apart: a miss comes where the text is hard, or from a poor
+    backup."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.most_guesses = settings.branches
+        self._settings = settings
+        self._explicit = fanout.read(settings.fanout, settings.lookahead, settings.branches)
+        self._after_hit = OutcomeCounts(PRIOR_ACCEPTANCE["neural"])
+        self._after_miss = OutcomeCounts(PRIOR_ACCEPTANCE[settings.backup])
+
+    @property
+    def guesses_by_position(self) -> FanOut:
+        return self._fanout(self._after_hit)
+
+    @property
+    def acceptance(self) -> float:
+        return self._after_hit.acceptance
+
+    def learn(self, draft: JudgedDraft, accepted: int, rank: int | None, echo_length: int = 0) -> None:
+        self._counts(draft).add(len(draft.tokens), accepted, rank)
+
+    def choose(
+        self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
+    ) -> Chosen:
+        counts, drafted = self._counts(draft), len(draft.tokens)
+        return by_fanout(fanout.fitted(self._fanout(counts), drafted), guesses, counts.probabilities(drafted))
+
+    def _counts(self, draft: JudgedDraft) -> OutcomeCounts:
+        return self._after_miss if draft.source == "miss" else self._after_hit
+
+    def _fanout(self, counts: OutcomeCounts) -> FanOut:
+        if self._explicit:
+            return self._explicit[counts is self._after_miss]
+        lookahead, branches = self._settings.lookahead, self._settings.branches
+        match self._settings.fanout:
+            case "uniform":
+                return fanout.uniform(lookahead, branches)
+            case "geometric":
+                return fanout.geometric(lookahead, branches, counts.acceptance, counts.exponent)
+            case _:
+                return fanout.measured(counts.probabilities(lookahead), branches)
+
+
+class EstimatePlanner:
+    """Chooses the likeliest outcomes of this very draft. The classifier estimates each drafted token and the one that
+    would come next. In place of a refused token, the echo is guessed first."""
+
+    guesses_by_position: FanOut = ()  # no list to follow, so nothing to hold back from
+
+    def __init__(self, settings: Settings) -> None:
+        self.most_guesses = settings.branches
+        self._counts = OutcomeCounts(PRIOR_ACCEPTANCE["neural"])
+        self._echoes = {length: [PRIOR_TOKENS * right, PRIOR_TOKENS] for length, right in PRIOR_ECHOES.items()}
+
+    @property
+    def acceptance(self) -> float:
+        return self._counts.acceptance
+
+    def learn(self, draft: JudgedDraft, accepted: int, rank: int | None, echo_length: int = 0) -> None:
+        is_whole = accepted == len(draft.tokens)
+        self._counts.add_accepted(len(draft.tokens), accepted)
+        if rank is None or (is_whole and rank == 0):
+            return
+        rank -= is_whole
+        if echo_length:
+            self._echoes[echo_length][0] += rank == 0
+            self._echoes[echo_length][1] += 1
+            rank -= 1
+        if rank >= 0:
+            self._counts.add_rank("refused", rank)
+
+    def choose(
+        self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
+    ) -> Chosen:
+        """`estimates` has one more than the draft has tokens: that of the likeliest token after all of them."""
+        *drafted, last = estimates
+        tail = self._counts.rank_probabilities("refused")
+        ranks = [self._with_echo(tail, length) for length in (echo_lengths or [0] * len(estimates))]
+        ranks[-1] = [last, *((1.0 - last) * rank for rank in ranks[-1])]
+        counts = fanout.count_probabilities(drafted)
+        probabilities = [[count * rank for rank in row] for count, row in zip(counts, ranks, strict=True)]
+        return by_probability(self.most_guesses, guesses, probabilities)
+
+    def _with_echo(self, tail: Sequence[float], echo_length: int) -> Sequence[float]:
+        """Probability of each token that may come in place of the draft's favourite."""
+        if not echo_length:
+            return tail
+        right, known = self._echoes[echo_length]
+        return [right / known, *((1.0 - right / known) * rank for rank in tail)]
+
+
+def planner_for(settings: Settings, by_estimates: bool) -> Planner:
+    return EstimatePlanner(settings) if by_estimates else FanOutPlanner(settings)

@@ -1,0 +1,199 @@
+"""Every decision of SSD for one sample. Standard library only.
+
+The policy sees tokens, estimates, prices, verdicts and times, never a model. The speculator drives it with models, the
+simulator drives the same object with recordings and prices.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from decoding.costs import Costs
+from decoding.disco.echoes import Echoes
+from decoding.events import Backup
+from decoding.ssd.policy.fanout import Chosen, Guesses
+from decoding.ssd.policy.pace import JudgedDraft, Pace
+from decoding.ssd.policy.planner import RANKS, planner_for
+from decoding.ssd.settings import Settings
+
+RandomTokens = Callable[[Sequence[int], int], Sequence[int]]  # text, count -> tokens
+
+
+class PricedClassifier(Protocol):
+    @property
+    def card(self) -> Mapping[str, Any]: ...
+    def tuned(self, rule: str) -> float: ...
+
+
+@dataclass(frozen=True)
+class TokenPrices:
+    """A draft grows while the chance that all of it is accepted is at least this."""
+
+    alone: float  # for a token that the target waits for
+    beside: float  # for a token drafted while the target verifies: it costs only its row of the verification
+
+    @classmethod
+    def of(cls, classifier: PricedClassifier | None) -> TokenPrices | None:
+        if classifier is None:
+            return None
+        alone = classifier.tuned("priced")
+        return cls(alone, alone * _row_share(classifier.card.get("costs")))
+
+
+class SsdPolicy:
+    def __init__(
+        self,
+        settings: Settings,
+        end_tokens: Collection[int] = frozenset(),
+        prices: TokenPrices | None = None,
+        random_tokens: RandomTokens | None = None,
+        clock_ns: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        """`prices` are a classifier's. With them the planner follows its estimates, as `ssd-disco` does."""
+        self.lookahead = settings.lookahead
+        self.has_estimates = prices is not None
+        self.prices = prices or TokenPrices(0.0, 0.0)
+        self.planner = planner_for(settings, by_estimates=self.has_estimates)
+        self.pace = Pace(settings.backup, clock_ns)
+        self.text: list[int] = []
+        self.echoes = Echoes()
+        self._end_tokens = end_tokens
+        self._random_tokens = random_tokens
+        self._compares_backups = settings.backup == "auto"
+        self._guesses: Guesses = ()  # for the draft with the target, once outcomes are chosen
+        self._echo_lengths: Sequence[int] = ()
+
+    def read(self, text: Sequence[int]) -> None:
+        """Begin the sample with its prompt."""
+        self.text[:] = text
+        self.echoes = Echoes()
+        self.echoes.follow(self.text)
+
+    # The answer to a verdict ------------------------------------------------------------------------------------------
+
+    def room(self, *limits: int) -> int:
+        """The most tokens that a draft may have within these limits."""
+        return min(self.lookahead, *limits)
+
+    def is_final(self, depth: int, is_done: bool) -> bool:
+        """Whether no branch of this depth would be made longer or shorter if it won."""
+        return not self.is_long(depth) and (is_done or not self._average_grows(depth))
+
+    def is_long(self, tokens: int) -> bool:
+        """Whether to ask the classifier how many of so many tokens to verify. Asking takes about as long as verifying a
+        row. It is worth that if the average draft of this length is worth less than 1/4 of its last row."""
+        return self.has_estimates and self.planner.acceptance**tokens < self.prices.beside / 4
+
+    def grows(self, tokens: int, survival: Callable[[], float]) -> bool:
+        """Whether a draft of so many tokens is worth the target's wait for one more. `survival` estimates the chance
+        that all of this draft is accepted; it is called only if the average draft of this length would grow."""
+        return self._average_grows(tokens) and (not self.has_estimates or survival() >= self.prices.alone)
+
+    def backup_tokens(self, backup: Backup, room: int) -> Sequence[int]:
+        """The draft of a backup that needs no model, up to its first end token. Empty if the model is to draft."""
+        tokens: Sequence[int] = ()
+        if backup == "ngram":
+            tokens = ngram_tokens(self.echoes, room)
+        elif backup == "random" and self._random_tokens:
+            tokens = self._random_tokens(self.text, room)
+        end = next((i for i, token in enumerate(tokens) if token in self._end_tokens), len(tokens))
+        return tokens[: end + 1]
+
+    # The preparation --------------------------------------------------------------------------------------------------
+
+    def guessable(self, candidates: Sequence[int], refused: int | None) -> list[int]:
+        """Candidates that are worth a branch. The target never says the token that it refuses, and no draft follows an
+        end token."""
+        return [token for token in candidates if token != refused and token not in self._end_tokens]
+
+    def put_echo_first(self, guesses: list[int], echo: int | None, drafted: int | None) -> bool:
+        """Put the echo first among the guesses in place of the draft's favourite: the token drafted here, or after a
+        whole acceptance (`drafted` is None) the first guess. Returns whether the echo is another token than that."""
+        favourite = drafted if drafted is not None or not guesses else guesses[0]
+        if not guesses or echo is None or echo == favourite or echo in self._end_tokens:
+            return False
+        if echo in guesses:
+            guesses.remove(echo)
+        guesses.insert(drafted is None, echo)
+        return True
+
+    def choose(
+        self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
+    ) -> Chosen:
+        """Choose the outcomes that get a branch. `guesses` has a list for each accepted count, likeliest first;
+        `echo_lengths` the length of the context of each list's echo, 0 for none."""
+        self._guesses, self._echo_lengths = guesses, echo_lengths
+        return self.planner.choose(draft, estimates, guesses, echo_lengths)
+
+    def puts_off_step(self, drafted: int, depth: int, is_done: bool) -> bool:
+        """Whether to wait for the verdict on a draft of so many tokens instead of taking one more step of branches of
+        this depth. The first step is never put off: without it nothing can hit. Once the branches are done, a step only
+        reads their last tokens, which saves no drafting."""
+        if not depth:
+            return False
+        saved_ns = 0.0 if is_done else self.pace.saved_ns(self.planner.acceptance ** (depth + 1))
+        return self.pace.would_delay(drafted, saved_ns)
+
+    # What verdicts teach ----------------------------------------------------------------------------------------------
+
+    def learn_outcome(self, draft: JudgedDraft, accepted: int, token: int) -> None:
+        """Learn how many tokens were accepted, and where the target's token stood among the guesses."""
+        guesses, echo_lengths = self._guesses, self._echo_lengths
+        self._guesses = self._echo_lengths = ()
+        if not draft.tokens:
+            return
+        rank = None
+        if guesses:
+            rank = guesses[accepted].index(token) if token in guesses[accepted] else RANKS
+        self.planner.learn(draft, accepted, rank, echo_lengths[accepted] if echo_lengths else 0)
+
+    def learn_round(self, draft: JudgedDraft, accepted: int, fresh: Sequence[int], took_ns: int) -> None:
+        """Learn from the time of a round and from the text that it added, which is in `text` by now."""
+        self.pace.note_round(draft, accepted, took_ns)
+        if self._compares_backups:
+            self.pace.note_ngram(ngram_tokens(self.echoes, len(fresh)), fresh)
+        self.echoes.follow(self.text)
+
+    def _average_grows(self, tokens: int) -> bool:
+        price = self.prices.alone if self.has_estimates else self.pace.token_price
+        return self.planner.acceptance**tokens >= price
+
+
+def worth_keeping(estimates: Sequence[float], price: float, count: int, after: int = 0) -> int:
+    """Number of tokens to keep out of `count`: up to the first, behind `after` tokens, with which the chance that all
+    are accepted falls below the price."""
+    survivals = itertools.accumulate(estimates, operator.mul)
+    return next((n for n, chance in enumerate(survivals, start=1) if n > after and chance < price), count)
+
+
+def ngram_tokens(echoes: Echoes, count: int) -> list[int]:
+    """Draft by n-gram: the tokens that followed the text's last words before, by the longest context that is known.
+    Fewer tokens if no context is known."""
+    ahead = echoes.fork()
+    found: list[int] = []
+    while len(found) < count and (token := ahead.next()) is not None:
+        found.append(token)
+        ahead.take(token)
+    return found
+
+
+def echo_of(echoes: Echoes) -> tuple[int | None, int]:
+    """The token that followed the text's last words before, and the length of the longest context that says so."""
+    token = echoes.next()
+    if token is None:
+        return None, 0
+    return token, max(length for length, sign in enumerate(echoes.of(token), start=1) if sign > 0)
+
+
+def _row_share(costs: Mapping[str, Any] | None) -> float:
+    """The share of one more token's price that its row of the verification makes up: all that a token costs which is
+    drafted while the target verifies. 0 if no costs were measured."""
+    if not costs:
+        return 0.0
+    measured = Costs(**costs)
+    return measured.row() / (measured.draft + measured.decision + measured.row())

@@ -1,0 +1,171 @@
+"""From logits to drafted tokens, for one chain or for one token in each of several branches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from decoding.dice import Dice, broken
+from decoding.disco import features
+from decoding.disco.classifier import Classifier
+from decoding.disco.echoes import Echoes
+from decoding.events import StopReason
+from decoding.ssd.policy.ssd_policy import worth_keeping
+
+
+@dataclass
+class Chain:
+    """Tokens drafted one after another, until something stops them."""
+
+    tokens: list[int] = field(default_factory=list)
+    estimates: list[float] = field(default_factory=list)  # that each is accepted once all before it are; may be empty
+    confidences: list[float] = field(default_factory=list)  # the draft's own probabilities; empty with the estimates
+    stop: StopReason | None = None
+    echoes: Echoes = field(default_factory=Echoes)  # after the last token; kept only for a classifier
+
+    @property
+    def survival(self) -> float:
+        """Estimated chance that all tokens are accepted."""
+        return math.prod(self.estimates)
+
+    @property
+    def last_confidence(self) -> float:
+        """The draft's own probability of the last token: one of the classifier's features."""
+        return self.confidences[-1] if self.confidences else 1.0
+
+    def cut(self, room: int, lookahead: int) -> Chain:
+        """A copy with at most `room` tokens. It has no stop reason if it could go on."""
+        stop = self.stop_in(room, lookahead)
+        return Chain(self.tokens[:room], self.estimates[:room], self.confidences[:room], stop)
+
+    def stop_in(self, room: int, lookahead: int) -> StopReason | None:
+        """Why the chain ends if there is room for so many tokens."""
+        if len(self.tokens) < room or (len(self.tokens) == room and self.stop):
+            return self.stop
+        return "limit" if room == lookahead else "length"
+
+    def note(self, estimate: float, confidence: float) -> None:
+        """Add the estimate of the first token that has none."""
+        self.estimates.append(estimate)
+        self.confidences.append(confidence)
+
+    def take(self, token: int, end_tokens: Collection[int], price: float, room: int, lookahead: int) -> None:
+        """Add a token, then perhaps a reason to stop. The token stays in the draft whatever it is."""
+        self.tokens.append(token)
+        if token in end_tokens:
+            self.stop = "eos"
+        elif self.estimates and self.survival < price:
+            self.stop = "rule"
+        elif len(self.tokens) == room:
+            self.stop = "limit" if room == lookahead else "length"
+
+    def shorten(self, price: float) -> None:
+        """Drop the tokens that `take` would not have drafted at this price."""
+        kept = worth_keeping(self.estimates, price, len(self.tokens))
+        if kept < len(self.tokens):
+            self.stop = "rule"
+            del self.tokens[kept:], self.estimates[kept:], self.confidences[kept:]
+
+
+@dataclass
+class Branch(Chain):
+    """The draft that would follow one outcome."""
+
+    accepted: int = 0
+    token: int = 0  # the target's
+    ahead: list[int] = field(default_factory=list)  # accepted tokens, the target's token, tokens drafted since
+
+
+def bend(scores: Tensor, constant: float, guesses: int) -> Tensor:
+    """Saguaro sampling: multiply the probability of the `guesses + 1` best tokens of each row [n, V] by the constant.
+
+    Under ratio dice a refusal is answered from what the target's distribution has in excess of the draft's. Branches
+    are opened for the draft's favourites, which have little excess. A constant below 1 makes room for it. Verdicts go
+    by the same bent distribution, so the text stays the target's. One token more is bent than is guessed, because the
+    drafted token gets no branch. Where the dice fix the text there is no excess (docs/decisions/0021)."""
+    if constant == 1.0 or not guesses:
+        return scores
+    best = scores.topk(min(guesses + 1, scores.shape[-1]), -1)
+    return scores.scatter(-1, best.indices, best.values + math.log(constant))
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """Asks the classifier about drafted tokens."""
+
+    classifier: Classifier
+
+    def one(
+        self, chain: Chain, scores: Tensor, preferences: Tensor, token: int, echoes: Echoes, best: Sequence[float] = ()
+    ) -> tuple[float, float]:
+        """Estimate that this token is accepted, and return the draft's own probability of it too; rows are [1, V]. All
+        tokens of the chain have estimates. `best` are the two highest preferences, if they are known."""
+        echo_signs = echoes.of(token)
+        in_round = chain.last_confidence, (len(chain.estimates) + 1) / features.POSITION_SCALE
+        if best and self.classifier.quick:
+            static = features.quick_one(best[0], best[1], float(scores[0, token]), echo_signs)
+        else:
+            static = features.describe_one(scores, preferences, token, echo_signs, quick=self.classifier.quick)
+        return self.classifier.one([*static, *in_round]), static[features.OWN]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Rows [n, V] from which tokens were drawn, or may be guessed."""
+
+    scores: Tensor
+    bent: Tensor  # scores after Saguaro sampling: a verdict needs them
+    preferences: Tensor  # what the dice make of the scores
+
+    def row(self, number: int) -> Drawn:
+        return Drawn(*(rows[number : number + 1] for rows in (self.scores, self.bent, self.preferences)))
+
+
+@dataclass
+class Drawing:
+    dice: Dice
+    end_tokens: Collection[int]
+    lookahead: int
+    price_alone: float = 0.0  # of `TokenPrices`
+    constant: float = 1.0  # of Saguaro sampling
+    guesses: Sequence[int] = ()  # by position: how many tokens besides the drafted one are guessed there
+    estimator: Estimator | None = None
+
+    def rows(self, logits: Tensor, aheads: Sequence[Sequence[int]]) -> Drawn:
+        """Rows after each context, from which nothing is drawn."""
+        scores = self.dice.scores(logits, aheads)
+        return Drawn(scores, scores, self.dice.preferences(scores, aheads))
+
+    def one(self, chain: Chain, logits: Tensor, room: int) -> Drawn:
+        """Draw the chain's next token from logits [1, V]."""
+        drawn, [token] = self._draw(logits, [chain.tokens], len(chain.tokens))
+        if self.estimator:
+            chain.note(*self.estimator.one(chain, drawn.bent, drawn.preferences, token, chain.echoes))
+            chain.echoes.take(token)
+        chain.take(token, self.end_tokens, self.price_alone, room, self.lookahead)
+        return drawn
+
+    def each(self, branches: Sequence[Branch], logits: Tensor, room: int) -> Drawn:
+        """Draw the next token of every branch from logits [B, V]. A branch that has stopped goes on unseen. The
+        classifier is asked about a branch only once it has won."""
+        position = max(len(branch.tokens) for branch in branches)
+        drawn, tokens = self._draw(logits, [branch.ahead for branch in branches], position)
+        for branch, token in zip(branches, tokens, strict=True):
+            branch.ahead.append(token)
+            if branch.stop is None:
+                branch.take(token, self.end_tokens, 0.0, room, self.lookahead)
+        return drawn
+
+    def _draw(self, logits: Tensor, aheads: Sequence[Sequence[int]], position: int) -> tuple[Drawn, list[int]]:
+        scores = self.dice.scores(logits, aheads)
+        guesses = self.guesses[position] if position < len(self.guesses) else 0
+        bent = bend(scores, self.constant, guesses)
+        preferences = self.dice.preferences(bent, aheads)
+        tokens: list[int] = self.dice.pick(preferences, aheads).tolist()
+        if min(tokens) < 0:
+            raise broken()
+        unbent = preferences if bent is scores else self.dice.preferences(scores, aheads)
+        return Drawn(scores, bent, unbent), tokens

@@ -1,0 +1,187 @@
+"""The draft side of one sample: answer the verdict first, then prepare drafts for the outcomes that may come next.
+
+The transport decides how long the speculator may prepare: in turn, until nothing is worth more; beside the target,
+until the next verdict is there. The speculator sees nothing of the target but verdicts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+from decoding.dice import Dice
+from decoding.disco.classifier import Classifier
+from decoding.drafting import Draft
+from decoding.runner import ModelRunner
+from decoding.ssd.settings import Settings
+from decoding.ssd.speculator import answering
+from decoding.ssd.speculator.answering import Ready
+from decoding.ssd.speculator.state import CurrentDraft, SpeculatorState
+from decoding.ssd.speculator.tree import Tree, open_tree
+
+
+class Preparation(NamedTuple):
+    """Work on branches since the last answer. Times are `time.perf_counter_ns()`, which all processes share."""
+
+    branches: tuple[tuple[int, int, int], ...] = ()  # (accepted count, the target's token, depth reached)
+    predicted_hit: float = 0.0
+    fanout: tuple[int, ...] = ()  # entry k: how many branches for k accepted
+    passes: int = 0  # opening the branches counts as one, whether or not the model had to run for it
+    busy_ns: int = 0
+    opening_ns: int = 0  # of that, the first pass: it brings the cache up to date and opens the branches
+    start_ns: int = 0
+    end_ns: int = 0
+    idle_ns: int = 0  # from then until now
+
+    def after(self, began_ns: int, ended_ns: int) -> Preparation:
+        """Add a pass."""
+        return self._replace(
+            passes=self.passes + 1,
+            busy_ns=self.busy_ns + ended_ns - began_ns,
+            opening_ns=self.opening_ns or ended_ns - began_ns,
+            start_ns=self.start_ns or began_ns,
+            end_ns=ended_ns,
+        )
+
+
+NOTHING = Preparation()
+
+
+class Speculator:
+    def __init__(
+        self,
+        runner: ModelRunner,
+        dice: Dice,
+        settings: Settings,
+        end_tokens: Collection[int] = frozenset(),
+        classifier: Classifier | None = None,
+    ) -> None:
+        """The speculator commits verdicts to `dice`, so nobody else may use them. A classifier makes it `ssd-disco`."""
+        self._state = SpeculatorState(runner, dice, settings, end_tokens, classifier)
+        self._current = CurrentDraft()
+        self._tree: Tree | None = None
+        self._last: tuple[Preparation, Tree | None, int] = (NOTHING, None, 0)  # before the last answer
+        self._posted_depth = 0  # depth of the branches when `ready` last returned them
+        self._is_open = True  # whether branches were opened, or had no reason to be, since the last answer
+        self._preparation = NOTHING
+
+    def read(self, text: Sequence[int]) -> None:
+        """Read the prompt, so that `begin` starts warm."""
+        self._state.read(text)
+
+    def begin(self, text: Sequence[int], limit: int) -> Draft:
+        """Make the first draft. Reads the prompt if `read` has not."""
+        if self._state.text != list(text):
+            self.read(text)
+        room = self._state.room(limit)
+        return self._give(answering.alone(self._state, room, "fresh") if room > 0 else CurrentDraft(), limit)
+
+    def answer(self, accepted: int, token: int, limit: int, asked_at_ns: int | None = None) -> Draft:
+        """Take the verdict on the last draft and return the next one, of at most `limit` tokens. `asked_at_ns` is the
+        time of the question, if it is known to be earlier than now."""
+        row = self._take_verdict(accepted, token, asked_at_ns)
+        room = self._state.room(limit)
+        if self._tree and row is not None and room > 0:
+            current = answering.after_a_hit(self._state, self._tree, row, room)
+            if current.unadopted is None:
+                self._tree = None
+            return self._give(current, limit)
+        self._state.learn()
+        self._tree = None
+        return self._give(answering.after_a_miss(self._state, room) if room > 0 else CurrentDraft(), limit)
+
+    def ready(self) -> Sequence[Ready]:
+        """Drafts that the target may take without asking, if the verdict comes now. Once for each depth."""
+        if self._tree is None or self._tree.depth == self._posted_depth:
+            return ()
+        self._posted_depth = self._tree.depth
+        return answering.ready(self._state, self._tree, self._current)
+
+    def take(self, accepted: int, token: int, limit: int, count: int, asked_at_ns: int) -> Draft:
+        """Take the verdict of a target that took so many tokens of what was ready for it."""
+        row = self._take_verdict(accepted, token, asked_at_ns)
+        assert self._tree is not None and row is not None
+        return self._give(answering.taken(self._state, self._tree, row, count), limit, asked_at_ns)
+
+    def estimate(self) -> tuple[float, ...]:
+        """The classifier's estimate of each token of the last draft. After a hit it is asked only now."""
+        self._state.estimate(self._current)
+        return tuple(self._current.chain.estimates)
+
+    def step(self) -> bool:
+        """Take one step of preparing. False if nothing is worth preparing any more."""
+        if not self._is_open:
+            self._do(self._open)
+        elif self._tree and not self._tree.is_done:
+            self._deepen(self._tree.step)
+        else:
+            return False
+        return True
+
+    def step_beside(self) -> bool:
+        """Take one step while the target verifies. If the policy puts the step off, nothing happens, and the result is
+        True. When all branches are deep enough, the last step reads their last tokens."""
+        tree = self._tree
+        if not self._is_open or tree is None or not tree.depth:
+            return self.step()
+        if tree.is_done and not tree.can_round_off:
+            return False
+        if not self._state.policy.puts_off_step(len(self._current.draft.tokens), tree.depth, tree.is_done):
+            self._deepen(tree.round_off if tree.is_done else tree.step)
+        return True
+
+    def preparation(self) -> Preparation:
+        """The preparation since the last answer."""
+        return _reported(self._preparation, self._tree, time.perf_counter_ns())
+
+    def last_preparation(self) -> Preparation:
+        """The preparation before the last answer. It can be read after the answer was sent."""
+        return _reported(*self._last)
+
+    def _take_verdict(self, accepted: int, token: int, asked_at_ns: int | None) -> int | None:
+        """Note a verdict. Returns the row of the branch that was prepared for it."""
+        self._last = self._preparation, self._tree, time.perf_counter_ns()
+        if not self._is_open:
+            self._adopt()  # the verdict came before any step: these branches are of the round before
+        row = self._tree.find(accepted, token) if self._tree else None
+        self._state.learn()
+        self._state.note_verdict(self._current, accepted, token, asked_at_ns)
+        return row
+
+    def _give(self, current: CurrentDraft, limit: int, at_ns: int | None = None) -> Draft:
+        current.limit = limit
+        self._current = current
+        self._preparation = NOTHING
+        self._is_open = not current.draft.tokens
+        self._posted_depth = 0
+        self._state.policy.pace.note_draft(at_ns)
+        return current.draft
+
+    def _adopt(self) -> None:
+        answering.adopt(self._current, self._tree)
+        self._tree = None
+
+    def _open(self) -> None:
+        self._is_open = True
+        self._adopt()
+        chosen, self._tree = open_tree(self._state, self._current)
+        self._preparation = self._preparation._replace(predicted_hit=chosen.predicted_hit, fanout=chosen.fanout)
+
+    def _deepen(self, step: Callable[[], None]) -> None:
+        self._state.policy.pace.note_step(self._do(step))
+
+    def _do(self, work: Callable[[], None]) -> int:
+        """Returns how many ns the work took."""
+        began_ns = time.perf_counter_ns()
+        work()
+        ended_ns = time.perf_counter_ns()
+        self._preparation = self._preparation.after(began_ns, ended_ns)
+        return ended_ns - began_ns
+
+
+def _reported(found: Preparation, tree: Tree | None, until_ns: int) -> Preparation:
+    if not found.passes:
+        return found
+    branches = tuple((b.accepted, b.token, len(b.tokens)) for b in (tree.branches if tree else ()) if b.tokens)
+    return found._replace(branches=branches, idle_ns=until_ns - found.end_ns)

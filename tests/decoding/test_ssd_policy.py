@@ -1,0 +1,108 @@
+"""The decisions of SSD, by a policy that sees no model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
+from decoding.ssd.settings import Settings, WantedBackup
+from decoding.ssd.simulation.playing import SimulatedDraft
+
+END = 9
+
+
+def policy(backup: WantedBackup = "neural", prices: TokenPrices | None = None) -> SsdPolicy:
+    return SsdPolicy(
+        Settings(lookahead=4, branches=6, backup=backup), {END}, prices, lambda text, count: [len(text), END, 1][:count]
+    )
+
+
+def test_a_draft_grows_as_far_as_the_average_draft_is_worth_one_more_token() -> None:
+    asked: list[int] = []
+
+    def survival(tokens: int, chance: float) -> float:
+        asked.append(tokens)
+        return chance
+
+    decides = policy(prices=TokenPrices(alone=0.5, beside=0.1))  # before any verdict 0.8 of the tokens are accepted
+    assert decides.grows(3, lambda: survival(3, 0.5)) and not decides.grows(3, lambda: survival(3, 0.4))
+    assert not decides.grows(4, lambda: survival(4, 1.0))  # 0.8 ** 4 is 0.41: the classifier is not asked
+    assert asked == [3, 3]
+
+
+def test_branches_are_final_when_they_are_done_or_would_not_grow_unless_they_are_too_long_to_verify_whole() -> None:
+    decides = policy(prices=TokenPrices(alone=0.5, beside=0.4))
+    assert not decides.is_final(3, is_done=False) and decides.is_final(3, is_done=True)
+    assert decides.is_final(4, is_done=False)
+    assert 0.8**11 < 0.4 / 4 < 0.8**10
+    assert decides.is_final(10, is_done=True) and not decides.is_final(11, is_done=True)
+    assert policy().is_final(11, is_done=True)  # nobody can be asked
+
+
+def test_neither_the_refused_token_nor_an_end_token_is_guessed() -> None:
+    assert policy().guessable([4, END, 7, 5], refused=7) == [4, 5]
+    assert policy().guessable([4, END, 7, 5], refused=None) == [4, 7, 5]
+
+
+@pytest.mark.parametrize(
+    ("echo", "drafted", "guesses"),
+    [
+        (8, 2, [8, 4, 5]),  # in place of the drafted token, which is no guess
+        (5, 2, [5, 4]),
+        (8, None, [4, 8, 5]),  # after a whole acceptance the favourite is the first guess
+        (2, 2, [4, 5]),
+        (4, None, [4, 5]),
+        (END, 2, [4, 5]),
+        (None, 2, [4, 5]),
+    ],
+)
+def test_an_echo_is_guessed_first_in_place_of_the_favourite(
+    echo: int | None, drafted: int | None, guesses: Sequence[int]
+) -> None:
+    listed = [4, 5]
+    assert policy().put_echo_first(listed, echo, drafted) == (guesses != [4, 5])
+    assert listed == guesses
+
+
+def test_no_echo_is_guessed_where_nothing_can_follow() -> None:
+    listed: list[int] = []
+    assert not policy().put_echo_first(listed, 8, None) and not listed
+
+
+def test_a_backup_drafts_up_to_its_first_end_token_and_leaves_what_it_does_not_know_to_the_model() -> None:
+    decides = policy("auto")
+    decides.read([1, 2, 3, END, 4, 1, 2])
+    assert decides.backup_tokens("ngram", 3) == [3, END]
+    assert decides.backup_tokens("random", 3) == [7, END]
+    assert not decides.backup_tokens("neural", 3)
+    decides.read([1, 2, 3])
+    assert not decides.backup_tokens("ngram", 3)
+
+
+def test_the_first_step_is_never_put_off() -> None:
+    now_ns = 0
+    decides = SsdPolicy(Settings(backup="neural"), clock_ns=lambda: now_ns)
+    draft = SimulatedDraft((1, 2), "hit", "", 0, None)
+    for _ in range(5):
+        decides.pace.note_draft()
+        now_ns += 1000
+        decides.learn_round(draft, 0, [3], decides.pace.elapsed_ns())
+        decides.pace.note_step(400)
+    decides.pace.note_draft()
+    now_ns += 900
+    assert decides.puts_off_step(drafted=2, depth=1, is_done=True)
+    assert not decides.puts_off_step(drafted=2, depth=0, is_done=False)
+
+
+def test_branches_go_where_the_target_was_found_before() -> None:
+    decides = policy()
+    draft = SimulatedDraft((1, 2, 3, 4), "hit", "", 0, 1)
+    guesses = [[10 * k + rank for rank in range(6)] for k in range(5)]
+    before = decides.choose(draft, (), guesses)
+    for _ in range(60):
+        decides.choose(draft, (), guesses)
+        decides.learn_outcome(draft, 0, 0)  # the first token is refused each time, and the first guess is right
+    after = decides.choose(draft, (), guesses)
+    assert after.fanout[0] > before.fanout[0] and after.predicted_hit > before.predicted_hit
