@@ -31,6 +31,7 @@ def main(argv: Sequence[str]) -> None:
     from webapp.core import damage
     from webapp.core.broker import app
     from worker.hands import Hands
+    from worker.jobs import IncompleteKind
     from worker.past import crash_note
     from worker.tasks import listen
 
@@ -38,7 +39,10 @@ def main(argv: Sequence[str]) -> None:
     note = crash_note(name)
     if note.left:
         sys.stderr.write(f"The worker before this one crashed:\n{note.left}\n")
-    hands = Hands(name, asked.queue, has_crashed=bool(note.left), keeps_engine=not is_light)
+    try:
+        hands = Hands(name, asked.queue, has_crashed=bool(note.left), keeps_engine=not is_light)
+    except IncompleteKind as refusal:
+        sys.exit(str(refusal))
     listen(app, hands, asked.queue, name)
 
 

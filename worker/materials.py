@@ -31,6 +31,10 @@ PIECE = 1024 * 1024  # bytes copied between two looks at whether we may go on
 Told = Callable[[int, int], None]  # bytes that are here, and bytes due
 
 
+def ignore(done: int, due: int) -> None:
+    """Tell nobody how many bytes have come."""
+
+
 class NotHere(Exception):
     """This machine does not have the model and cannot get it; the message says why."""
 
@@ -53,7 +57,7 @@ def device_of(queue: str) -> str:
     return "cuda:0" if queue == Queue.GPU else "cpu"
 
 
-def folder_of(hold: Hold, model: LanguageModel, told: Told = lambda done, due: None) -> Path:
+def folder_of(hold: Hold, model: LanguageModel, told: Told = ignore) -> Path:
     """Fetched first where it is not here yet, as long as the job is ours. Until the job ends it stays here."""
     if model.state == Readiness.REFUSED:
         raise NotHere(f"{model.name} was refused: {model.reason}")
@@ -98,11 +102,7 @@ def _cache() -> Cache:
     return Cache(Path(settings.DATA_DIR) / "models", settings.MODEL_CACHE_BYTES)
 
 
-def _untold(done: int, due: int) -> None:
-    """Too small to tell of."""
-
-
-def _assembled(hold: Hold, upload: Upload, files: Mapping[str, UploadedFile], told: Told = _untold) -> Path:
+def _assembled(hold: Hold, upload: Upload, files: Mapping[str, UploadedFile], told: Told = ignore) -> Path:
     """Under the names by which they were looked at when they came."""
     manifest = "\n".join(f"{name} {' '.join(file.chunks)}" for name, file in files.items())
     size = sum(file.size for file in files.values())

@@ -19,11 +19,10 @@ from django.db.models import Count, Max
 from django.utils import timezone
 
 from webapp.jobs import devices
-from webapp.jobs.models import Job, Kind, Pause, Queue, State, Worker
+from webapp.jobs.models import Job, Pause, Queue, State, Worker
 
 NEVER = datetime.min.replace(tzinfo=UTC)
 RECENT = 20  # jobs of a kind that tell how fast that kind goes
-COUNTED = (Kind.COMPARISON, Kind.ORACLE, Kind.COUNT_TOKENS)  # kinds whose parts are known when they are submitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +153,14 @@ class _Pace:
         if job.kind not in self._known:
             self._known[job.kind] = self._lately(job.kind)
         pace = self._known[job.kind]
-        parts = max(1, job.total_count - job.done_count) if job.kind in COUNTED else 1
+        parts = max(1, job.total_count - job.done_count) if job.is_sized else 1
         return None if pace is None else pace * parts
 
     def _lately(self, kind: str) -> float | None:
         """Seconds a part, or a whole job where nobody knows beforehand of how many parts it is."""
         done = Job.objects.filter(kind=kind, queue=self._queue, state=State.SUCCEEDED).exclude(started=None)
         recent = list(done.order_by("-created")[:RECENT])
-        parts = sum(max(1, job.total_count - job.done_before) if kind in COUNTED else 1 for job in recent)
+        parts = sum(max(1, job.total_count - job.done_before) if job.is_sized else 1 for job in recent)
         return sum((job.finished - job.started).total_seconds() for job in recent) / parts if parts else None
 
 

@@ -33,17 +33,6 @@ MOVES: dict[State, frozenset[State]] = {
 FINAL = (State.SUCCEEDED, State.FAILED, State.CANCELLED)
 
 
-class Kind(models.TextChoices):
-    COMPARISON = "comparison"
-    TRAINING = "training"
-    ORACLE = "oracle"
-    PLAN = "plan"
-    CHECK_MODEL = "check-model"
-    FETCH_MODEL = "fetch-model"
-    UNPACK = "unpack"
-    COUNT_TOKENS = "count-tokens"
-
-
 class Queue(models.TextChoices):
     CPU = "cpu", "CPU"
     GPU = "gpu", "GPU"
@@ -69,7 +58,13 @@ class Jobs(Owned):
 class Job(Noun):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="jobs")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    kind = models.CharField(max_length=20, choices=Kind.choices)
+    kind = models.CharField(max_length=40)  # this and the next five: webapp/jobs/kinds.py
+    kind_label = models.CharField(max_length=40, default="")
+    parts = models.CharField(max_length=20, default="")
+    is_sized = models.BooleanField(default=False)
+    keeps_parts = models.BooleanField(default=False)
+    page = models.CharField(max_length=40, blank=True, default="")
+    arguments = models.JSONField(default=dict)  # of a kind that has no table for what it was asked
     queue = models.CharField(max_length=10, choices=Queue.choices)
     title = models.CharField(max_length=200)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
@@ -102,7 +97,6 @@ class Job(Noun):
         ]
         constraints = [
             models.CheckConstraint(condition=Q(state__in=State.values), name="job_state_is_known"),
-            models.CheckConstraint(condition=Q(kind__in=Kind.values), name="job_kind_is_known"),
             models.CheckConstraint(condition=Q(queue__in=Queue.values), name="job_queue_is_known"),
             models.CheckConstraint(
                 condition=Q(state="running", lease_until__isnull=False) | ~Q(state="running") & Q(lease_until=None),
@@ -126,6 +120,11 @@ class Job(Noun):
         if self.started is None or done <= 0:
             return None
         return ((self.finished or timezone.now()) - self.started).total_seconds() / done
+
+    @property
+    def subject(self) -> models.Model | None:
+        """What it makes, where that has a page."""
+        return getattr(self, self.page, None) if self.page else None
 
     @property
     def counted_ends(self) -> int:

@@ -25,9 +25,11 @@ class JobOut(Output):
 
     class Meta:
         model = Job
+        extra_kwargs = {"parts": {"help_text": "what done_count and total_count count, such as samples"}}
         fields = (
-            "id", "kind", "queue", "title", "state", "priority", "attempt", "counted_ends", "worker", "reason",
-            "is_cancel_asked", "done_count", "total_count", "created", "created_by", "started", "finished", "place",
+            "id", "kind", "kind_label", "queue", "title", "state", "priority", "attempt", "counted_ends", "worker",
+            "reason", "is_cancel_asked", "done_count", "total_count", "parts", "created", "created_by", "started",
+            "finished", "place",
         )  # fmt: skip
 
     def get_place(self, job: Job) -> PlaceOut:
@@ -40,6 +42,7 @@ class JobRow(Output):
 
     class Meta:
         model = Job
+        extra_kwargs = JobOut.Meta.extra_kwargs
         fields = tuple(name for name in JobOut.Meta.fields if name not in ("place", "created_by"))
 
 

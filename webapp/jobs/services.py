@@ -16,7 +16,8 @@ from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict
 from webapp.jobs import devices, ends, line, log, priorities
 from webapp.jobs import queue as broker
-from webapp.jobs.models import FINAL, MOVES, USUAL_PRIORITY, Job, Kind, Queue, State, Worker
+from webapp.jobs.kinds import Kind
+from webapp.jobs.models import FINAL, MOVES, USUAL_PRIORITY, Job, Queue, State, Worker
 
 LEASE = timedelta(seconds=20)
 MOST_WAITING = 1000  # per team
@@ -29,13 +30,15 @@ MOST_WAITING = 1000  # per team
 def enqueue(
     *,
     kind: Kind,
-    queue: Queue,
     title: str,
     by: Actor,
+    queue: Queue = Queue.CPU,
     total: int = 0,
     priority: int = USUAL_PRIORITY,
     device_count: int = 1,
+    arguments: Mapping[str, Any] | None = None,
 ) -> Job:
+    """Light kinds go to the light queue, whichever is named."""
     by.require(Right.SUBMIT)
     priorities.require_may_give(priority, by)
     if Job.objects.filter(team=by.home, state=State.QUEUED).count() >= MOST_WAITING:
@@ -45,15 +48,16 @@ def enqueue(
     job = Job.objects.create(
         team=by.home,
         created_by=by.user,
-        kind=kind,
-        queue=queue,
+        **kind.columns(),
+        queue=Queue.LIGHT if kind.is_light else queue,
         title=title[:200],
         priority=priority,
         total_count=total,
         device_count=device_count,
+        arguments=dict(arguments or {}),
     )
     log.tell(job, f"Submitted by {by.user}.")
-    transaction.on_commit(lambda: broker.nudge(queue))
+    transaction.on_commit(lambda: broker.nudge(job.queue))
     return job
 
 
@@ -110,7 +114,7 @@ def retry(*, job: Job, by: Actor) -> Job:
 def claim(*, worker: str, queues: Iterable[str]) -> Job | None:
     """The next job for these queues, leased to this worker; None when nothing waits."""
     job = line.next_job(list(queues), worker)
-    kept = job.done_count if job and job.kind == Kind.COMPARISON else 0  # all others begin anew
+    kept = job.done_count if job and job.keeps_parts else 0
     if (
         job is None
         or not devices.are_free(job, worker)

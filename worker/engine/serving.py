@@ -7,35 +7,14 @@ import os
 import queue
 import threading
 import traceback
-from collections.abc import Callable
 from multiprocessing.connection import Connection
 
 from decoding.devices import set_threads, usual_threads
 from decoding.errors import DrafthouseError
 from webapp.core import logs
-from worker.engine import checking, comparing, counting, studying, training
 from worker.engine.residents import Residents
-from worker.messages import (
-    AskOracle,
-    Cancel,
-    CheckModel,
-    Compare,
-    CountTokens,
-    Ended,
-    Failed,
-    MakePlan,
-    Order,
-    Report,
-    StillHere,
-    Train,
-)
+from worker.messages import Cancel, Ended, Failed, Order, Report, StillHere
 
-WORK: dict[type, Callable[..., None]] = {
-    Compare: comparing.compare,
-    Train: training.train,
-    AskOracle: studying.oracle,
-    MakePlan: studying.plan,
-}
 SILENCE = 15.0  # s without a word from the worker: it is gone or frozen, and its job is somebody else's
 
 
@@ -92,12 +71,7 @@ def serve(connection: Connection) -> None:
     while True:
         order = ear.next()
         try:
-            if isinstance(order, CheckModel):
-                checking.check(order, mouth.say)
-            elif isinstance(order, CountTokens):
-                counting.count(order, mouth.say)
-            else:
-                WORK[type(order)](order, residents, mouth.say, ear.cancelled)
+            order.carry_out(residents, mouth.say, ear.cancelled)
             mouth.say(Ended())
         except DrafthouseError as error:
             mouth.say(Failed(str(error), error.code))

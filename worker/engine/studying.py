@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from decoding import planning, probing
@@ -21,15 +21,15 @@ from worker import noise
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.steps import Steps
-from worker.messages import AskOracle, Found, MakePlan, Report
-
-Say = Callable[[Report], None]
+from worker.jobs.oracle import AskOracle
+from worker.jobs.plan import MakePlan
+from worker.messages import Cancelled, Found, PairOrder, Say
 
 ORACLE_FORMAT = "drafthouse.oracle/1"
 PLAN_FORMAT = "drafthouse.plan/1"
 
 
-def oracle(order: AskOracle, residents: Residents, say: Say, cancelled: Callable[[], bool]) -> None:
+def oracle(order: AskOracle, residents: Residents, say: Say, cancelled: Cancelled) -> None:
     pair, loaded = load_pair(order.pair, residents)
     say(loaded)
     steps = Steps(say, {"recording": len(order.prompts)})
@@ -41,7 +41,7 @@ def oracle(order: AskOracle, residents: Residents, say: Say, cancelled: Callable
     say(Found({"format": ORACLE_FORMAT, "hardware": loaded.hardware, **dataclasses.asdict(found)}))
 
 
-def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Callable[[], bool]) -> None:
+def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Cancelled) -> None:
     pair, loaded = load_pair(order.pair, residents)
     say(loaded)
     classifiers = {name: pair.classifier(name) for name in order.pair.classifiers}
@@ -73,9 +73,7 @@ def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Callable[[]
                    "classifiers": _judged(recorded, costs, classifiers)}))  # fmt: skip
 
 
-def _recorded(
-    order: AskOracle | MakePlan, pair: Pair, steps: Steps, cancelled: Callable[[], bool], *, tails: bool
-) -> Study:
+def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, *, tails: bool) -> Study:
     def told(done: int) -> None:
         steps("recording", done, len(order.prompts))
 

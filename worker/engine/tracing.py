@@ -9,7 +9,8 @@ from time import perf_counter_ns
 
 from decoding.comparison import Key
 from decoding.events import Anticipated, Drafted, Event, Verified
-from worker.messages import Grew, Report, Which
+from worker.jobs.comparison import Grew, Which
+from worker.messages import Say
 
 EVERY = 0.1  # s
 
@@ -56,7 +57,7 @@ def tokens_of(event: Event) -> tuple[int, ...]:
 
 
 class Tracing:
-    def __init__(self, say: Callable[[Report], None], decode: Callable[[Sequence[int]], str]) -> None:
+    def __init__(self, say: Say, decode: Callable[[Sequence[int]], str]) -> None:
         self._say = say
         self._word = functools.cache(lambda token: decode([token]))
         self._trace: Trace | None = None

@@ -1,5 +1,5 @@
-"""Unpacking what came packed: archives into their files, Parquet into JSON lines. Away from the web, because it may
-take minutes, and because what strangers packed may be made to hurt."""
+"""Unpack an upload: archives into their files, Parquet into JSON lines. A worker does this and not the web process: it
+may take minutes, and a stranger's archive may be made to hurt. It needs no engine, so this module may import Django."""
 
 from __future__ import annotations
 
@@ -9,62 +9,64 @@ from pathlib import Path
 from webapp.core.problems import Problem
 from webapp.uploads import archives, chunks
 from webapp.uploads import services as uploads
+from webapp.uploads.kinds import UNPACK
 from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader
 from webapp.uploads.store import StoreTrouble
 from worker import tables
-from worker.database import Stopped, insist
-from worker.engine_process import EngineProcess
-from worker.pulse import Hold
+from worker.attempt import Attempt
+from worker.database import Stopped
+
+KIND = UNPACK
 
 
-def unpack(hold: Hold, engine: EngineProcess) -> None:
+def work(attempt: Attempt) -> None:
     """The upload is complete with what was in it, or refused with the reason, and the job has ended accordingly."""
-    upload = insist(hold, lambda: Upload.objects.select_related("team").filter(job=hold.job).first())
+    upload = attempt.insist(lambda: Upload.objects.select_related("team").filter(job=attempt.job).first())
     if upload is None:
         return  # somebody threw it away
     try:
-        files = _unpacked(hold, upload, insist(hold, lambda: upload.files.get()))
+        files = _unpacked(attempt, upload, attempt.insist(lambda: upload.files.get()))
     except StoreTrouble:
         raise  # not the upload's fault
     except Problem as refusal:
         reason = " ".join(filter(None, (refusal.detail, refusal.hint)))
-        insist(hold, lambda: uploads.refuse(upload=upload, reason=reason, job=hold.job))
+        attempt.insist(lambda: uploads.refuse(upload=upload, reason=reason, job=attempt.job))
         raise
-    insist(hold, lambda: uploads.unpacked(upload=upload, files=files, job=hold.job))
+    attempt.insist(lambda: uploads.unpacked(upload=upload, files=files, job=attempt.job))
 
 
-def _unpacked(hold: Hold, upload: Upload, packed: UploadedFile) -> list[UploadedFile]:
-    reader = Watched(hold, packed, upload)
+def _unpacked(attempt: Attempt, upload: Upload, packed: UploadedFile) -> list[UploadedFile]:
+    reader = Watched(attempt, packed, upload)
     if archives.is_table(packed.path):
-        return [_as_json_lines(hold, upload, packed, reader)]
+        return [_as_json_lines(attempt, upload, packed, reader)]
     members = archives.members(reader, packed.path)
     files = [chunks.keep_stream(upload.team, path, stream) for path, stream in members]
     if len(files) == 1 and archives.is_table(files[0].path):
-        return _unpacked(hold, upload, files[0])
+        return _unpacked(attempt, upload, files[0])
     return files
 
 
-def _as_json_lines(hold: Hold, upload: Upload, table: UploadedFile, reader: Watched) -> UploadedFile:
+def _as_json_lines(attempt: Attempt, upload: Upload, table: UploadedFile, reader: Watched) -> UploadedFile:
     tables.check_size(table.path, table.size)
     with tempfile.TemporaryDirectory(prefix="drafthouse-table-") as folder:
         copy = Path(folder) / "table.parquet"
         with copy.open("wb") as file:
             while piece := reader.read(1 << 20):
                 file.write(piece)
-        with tables.rows(copy, table.path, hold.may_go_on) as lines:
+        with tables.rows(copy, table.path, attempt.hold.may_go_on) as lines:
             return chunks.keep_stream(upload.team, f"{table.path}.jsonl", lines)
 
 
 class Watched(FileReader):
-    """Tells how far the reading is, and stops when the job is to be put down."""
+    """Tell how far the reading is, and stop when the job is to be put down."""
 
-    def __init__(self, hold: Hold, file: UploadedFile, upload: Upload) -> None:
+    def __init__(self, attempt: Attempt, file: UploadedFile, upload: Upload) -> None:
         super().__init__(file, upload.team_id)
-        self._hold = hold
+        self._attempt = attempt
 
     def read(self, size: int = -1) -> bytes:
-        if not self._hold.may_go_on():
+        if not self._attempt.hold.may_go_on():
             raise Stopped
-        self._hold.progress(self.tell() * len(self._chunks) // max(1, self.size), len(self._chunks))
+        self._attempt.progress(self.tell() * len(self._chunks) // max(1, self.size), len(self._chunks))
         return super().read(size)
