@@ -31,7 +31,6 @@ def main(argv: Sequence[str]) -> None:
     from webapp.core import damage
     from webapp.core.broker import app
     from worker.hands import Hands
-    from worker.jobs import IncompleteKind
     from worker.past import crash_note
     from worker.tasks import listen
 
@@ -39,10 +38,7 @@ def main(argv: Sequence[str]) -> None:
     note = crash_note(name)
     if note.left:
         sys.stderr.write(f"The worker before this one crashed:\n{note.left}\n")
-    try:
-        hands = Hands(name, asked.queue, has_crashed=bool(note.left), keeps_engine=not is_light)
-    except IncompleteKind as refusal:
-        sys.exit(str(refusal))
+    hands = Hands(name, asked.queue, has_crashed=bool(note.left), keeps_engine=not is_light)
     listen(app, hands, asked.queue, name)
 
 

@@ -34,11 +34,14 @@ def works() -> dict[str, Work]:
     """How each kind of job is done, by its slug."""
     found: dict[str, Work] = {}
     for name in sorted(module.name for module in iter_modules(__path__)):
-        module = import_module(f"{__name__}.{name}")
+        try:
+            module = import_module(f"{__name__}.{name}")
+        except TypeError as error:  # `Kind` was called without one of its parts
+            raise IncompleteKind(f"{name}.py in worker/jobs is no kind of job: {error}.") from error
         if lacking := _lacking(module):
-            raise IncompleteKind(f"{module.__file__} is no kind of job: it lacks {lacking}.")
+            raise IncompleteKind(f"{name}.py in worker/jobs is no kind of job: it lacks {lacking}.")
         if module.KIND.slug in found:
-            raise IncompleteKind(f"{module.__file__} calls itself {module.KIND.slug}, as another kind does. Rename it.")
+            raise IncompleteKind(f"{name}.py in worker/jobs and another file both call themselves {module.KIND.slug}.")
         found[module.KIND.slug] = module.work
     return found
 
