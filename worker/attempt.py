@@ -1,4 +1,4 @@
-"""One attempt at a job, as the module of its kind sees it."""
+"""One attempt at a job: the tools that the module of its kind works with."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Attempt:
         return self.hold.job
 
     def insist(self, access: Callable[[], T]) -> T:
-        """Read or write the database, as often as it takes."""
+        """Read or write the database. While it is away, try again, as long as the job is ours."""
         return database.insist(self.hold, access)
 
     def reports(self, order: Order) -> Iterator[Report]:
         """Have the engine carry out an order, and hear it to its end."""
         return listening.reports(self.hold, self.engine, order)
 
-    def folder_of(self, model: LanguageModel, on_progress: Callable[[int, int], None] = materials.ignore) -> Path:
+    def folder_of(self, model: LanguageModel, on_progress: materials.OnProgress = materials.ignore) -> Path:
         """Bring a model here. `on_progress` hears how many bytes of how many."""
         return self.insist(lambda: materials.folder_of(self.hold, model, on_progress))
 

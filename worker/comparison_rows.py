@@ -1,4 +1,4 @@
-"""Rows of a comparison: which samples are missing, and what the engine reports of those that it decodes."""
+"""Rows of a comparison: find which samples are missing, and write what the engine reports of those that it decodes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ComparisonRows:
         self._deaths = 0
 
     def order(self) -> Compare | None:
-        """What is missing; None when nothing is that could still be had."""
+        """Order the samples that are missing. None: all are decoded or given up."""
         self._read_samples()
         audited = self._finished().filter(~Q(numbers__audit=None) & Q(numbers__has_key="audit"))
         full: dict[tuple[str, int], int] = {}
@@ -92,8 +92,8 @@ class ComparisonRows:
                 self.attempt.insist(lambda: self._audit(report))
 
     def engine_died(self, death: EngineDied) -> None:
-        """A death from outside ends this attempt. One that the job can have caused costs the sample: it is redone from
-        its start, and after the second time given up."""
+        """End this attempt if something outside killed the engine. If the job can have caused it, decode the sample
+        anew; after the second time, give it up."""
         if not self.attempt.hold.may_go_on():
             raise Stopped
         if not death.counts:

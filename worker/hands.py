@@ -1,4 +1,4 @@
-"""A worker: takes a job, does it with its engine process, says how it ended, takes the next."""
+"""Run a worker: take a job, do it with the engine process, write how it ended, take the next."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Hands:
         self.pulse = Pulse(self._announce)
 
     def begin(self) -> None:
-        """Before the first look. What a worker of this name held when it was killed need not wait for its lease."""
+        """Start the heartbeat, before the first look. Jobs of a killed worker of this name go back at once."""
         try:
             self._announce()
         except Error as error:
@@ -54,7 +54,7 @@ class Hands:
         self.pulse.start()
 
     def stop(self) -> None:
-        """From a signal's handler: the job in hand notices."""
+        """Stop after the job in hand, which notices. May be called from a signal's handler."""
         self.pulse.stop()
 
     def look(self) -> None:
@@ -87,7 +87,7 @@ class Hands:
             self._put_down(hold)
 
     def _done(self, hold: Hold) -> Callable[[], bool]:
-        """Do it, and give back how to write down what became of it: the database may be away just then."""
+        """Do the job, and return how to write its outcome: the database may be away just then."""
         job = hold.job
         try:
             self._work_for(job)(Attempt(hold, self.engine))
@@ -142,7 +142,7 @@ class Hands:
 
 
 def _memory(queue: str) -> int | None:
-    """In bytes, of the roomiest place where a draft may work: the machine's, or on the GPU queue a GPU's."""
+    """Bytes of memory of the machine, or on the GPU queue of its largest GPU where that has more."""
     there = [gpu.memory_total or 0 for gpu in read(())] if queue == Queue.GPU else []
     return max([*there, gauges.memory_limit() or 0]) or None
 
@@ -163,7 +163,7 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def _versions() -> dict[str, str]:
-    """Without importing any of them."""
+    """Versions of the packages that matter, read without importing any of them."""
     found = {"drafthouse": version()}
     for package in ("torch", "transformers", "safetensors"):
         try:

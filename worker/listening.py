@@ -1,4 +1,4 @@
-"""Give the engine an order and hear it out: to its end, to the word that the job must be put down, or to its death."""
+"""Give the engine an order and read its reports, until it ends, it dies, or the worker must put the job down."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def _given_up(engine: EngineProcess, order: Order, patience: float) -> Exception
 
 
 def hush(engine: EngineProcess) -> None:
-    """If it is at work, nobody listens any more: have the order dropped, so that its reports are not taken for the next
-    one's."""
+    """Have a busy engine drop its order: nobody listens any more, and its reports must not be taken for the next
+    order's."""
     with suppress(EngineDied):
         for _ in _last_words(engine, None) if engine.is_busy else ():
             pass
 
 
 def _last_words(engine: EngineProcess, report: Report | None) -> Iterator[Report]:
-    """The flag first: an engine that hears it stays, with its models. One that does not is ended."""
+    """Ask the engine to cancel, and end it if it does not. An engine that cancels keeps its models."""
     engine.cancel()
     deadline = time.monotonic() + TIME_TO_CANCEL
     while time.monotonic() < deadline:

@@ -31,16 +31,16 @@ class Order(ABC):
 
     @abstractmethod
     def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
-        """Do it, in the engine. Torch may be imported here."""
+        """Do it. The engine calls this, so it may import torch."""
 
     def memory(self) -> int:
-        """Bytes that it can need beside the engine's headroom."""
+        """Bytes of memory that the order can need, on top of the headroom that every order has."""
         return 0
 
 
 @dataclass(frozen=True, slots=True)
 class PairPlace:
-    """Where a pair lies on this machine, and where it is to run."""
+    """Folders of a pair on this machine, and the device to run it on."""
 
     target: Path
     draft: Path
@@ -67,24 +67,24 @@ class PairOrder(Order):
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """After the current round."""
+    """Stop after the current round."""
 
 
 @dataclass(frozen=True, slots=True)
 class StillHere:
-    """The worker lives. An engine that does not hear this for a while ends: nobody would read what it makes."""
+    """Sign of life of the worker. An engine that does not hear it for a while ends: nobody would read its reports."""
 
 
 # From the engine -----------------------------------------------------------------------------------------------------
 
 
 class Report:
-    """What the engine says while it carries out an order."""
+    """Message of the engine while it carries out an order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Report):
-    """The pair is resident; what runs each strategy, and on what."""
+    """The pair is in memory. Says which runner runs each strategy, on which hardware."""
 
     hardware: dict[str, object]
     runners: dict[str, str]
@@ -92,7 +92,7 @@ class Loaded(Report):
 
 @dataclass(frozen=True, slots=True)
 class Step(Report):
-    """How far a study or a training is: so many of so many in this phase, and in samples decoded on the whole."""
+    """Progress of a study or a training: in this phase, and in samples decoded on the whole."""
 
     phase: str
     done: int
@@ -104,7 +104,7 @@ class Step(Report):
 
 @dataclass(frozen=True, slots=True)
 class Found(Report):
-    """What a study has found: a document with its format's name and version."""
+    """Document of a finished study, with its format's name and version."""
 
     document: Mapping[str, object]
 

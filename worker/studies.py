@@ -1,4 +1,4 @@
-"""Studies on this worker, of either kind. What one finds is stored whole or not at all."""
+"""Run studies of either kind. A study's document is stored whole or not at all."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from worker.materials import prompt_of
 from worker.messages import Found, PairOrder, PairPlace, Step
 
 
-def of(attempt: Attempt) -> Study:
+def study_of(attempt: Attempt) -> Study:
     chosen = Study.objects.select_related("pair__target__upload", "pair__draft__upload", "dataset")
     found: Study = attempt.insist(lambda: chosen.get(job=attempt.job))
     return found
 
 
-def order(
+def shared_fields(
     attempt: Attempt, study: Study, classifiers: Sequence[Classifier] = ()
 ) -> tuple[PairPlace, list[Prompt], Sampling]:
-    """What every order of a study says."""
+    """Pair, prompts and sampling: the fields that both orders share."""
     prompts = attempt.insist(lambda: [prompt_of(row) for row in study.prompts])
     return attempt.place_of(study.pair, classifiers), prompts, Sampling.from_dict(study.sampling)
 
 
-def carry_out(attempt: Attempt, order: PairOrder) -> None:
+def run(attempt: Attempt, order: PairOrder) -> None:
     for report in attempt.reports(order):
         match report:
             case Step():
@@ -40,6 +40,6 @@ def carry_out(attempt: Attempt, order: PairOrder) -> None:
 
 
 def classifiers(attempt: Attempt, study: Study) -> list[Classifier]:
-    """The newest first: with that one DISCO runs."""
+    """Classifiers of the study's pair, the newest first: DISCO runs with that one."""
     kept = Classifier.objects.filter(pair=study.pair).kept().select_related("upload").order_by("-created")
     return attempt.insist(lambda: list(kept[: studies.MOST_CLASSIFIERS]))

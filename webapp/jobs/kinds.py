@@ -1,5 +1,5 @@
-"""Declaration of a sort of work. Whoever launches a job hands one in, and `enqueue` writes it on the job's row: pages,
-REST and estimates read it there, so neither the database nor the web process has a list of kinds.
+"""Declarations of kinds of jobs. Whoever launches a job gives one to `enqueue`, which writes it on the job's row.
+Pages, REST and estimates read it there, so neither the database nor the web process has a list of kinds.
 
 A kind that an app launches is declared in that app's `kinds.py`, any other in its own module in `worker/jobs`. Both
 are imported by the engine process too: they use the standard library only.

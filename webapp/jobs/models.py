@@ -1,4 +1,4 @@
-"""Work that takes a while, as data. This table is the queue; a message from the broker only says "look"."""
+"""Jobs. Their table is the queue; a message from the broker only says "look"."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ LOWEST_PRIORITY, USUAL_PRIORITY, HIGHEST_PRIORITY = -10, 0, 10  # among the jobs
 
 class Jobs(Owned):
     def waiting(self) -> Jobs:
-        """In the order in which those of one team will be claimed."""
+        """Queued jobs, in the order in which workers claim those of one team."""
         return self.filter(state=State.QUEUED).order_by("-priority", "created", "pk")
 
     def due(self) -> Jobs:
-        """Those that wait and may be tried now."""
+        """Queued jobs that may be tried now."""
         return self.waiting().filter(Q(not_before=None) | Q(not_before__lte=Now()))
 
 
@@ -115,7 +115,7 @@ class Job(Noun):
         return self.title
 
     def part_s(self) -> float | None:
-        """How long this attempt takes for one part of the work; None while nothing is known."""
+        """Seconds that this attempt takes for one part of the work; None while nothing is known."""
         done = self.done_count - self.done_before
         if self.started is None or done <= 0:
             return None
@@ -123,7 +123,7 @@ class Job(Noun):
 
     @property
     def subject(self) -> models.Model | None:
-        """What it makes, where that has a page."""
+        """Row that this job makes, if that has a page."""
         return getattr(self, self.page, None) if self.page else None
 
     @property
@@ -161,7 +161,7 @@ class JobEvent(models.Model):
 
 
 class Reading(models.Model):
-    """What a worker's sensors said at one moment of a job: shares of cores, clocks, memory, temperature, GPUs."""
+    """Reading of a worker's sensors at one moment of a job: shares of cores, clocks, memory, temperature, GPUs."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="readings")
     attempt = models.PositiveIntegerField()
@@ -174,7 +174,7 @@ class Reading(models.Model):
 
 
 class Pause(models.Model):
-    """A queue from which nothing is taken for a while. What runs goes on."""
+    """Pause of a queue: workers take nothing from it. What runs goes on."""
 
     queue = models.CharField(max_length=10, choices=Queue.choices, unique=True)
     since = models.DateTimeField(default=timezone.now)
@@ -188,11 +188,11 @@ class Pause(models.Model):
 
 class Workers(models.QuerySet["Worker"]):
     def alive(self) -> Workers:
-        """By the database's clock, as they were seen: those of the workers' machines may differ."""
+        """Workers seen lately, by the database's clock: the clocks of their machines may differ."""
         return self.filter(seen__gt=Now() - Worker.SILENCE)
 
     def that_could(self, job: Job) -> list[Worker]:
-        """Those at hand that listen to its queue and have not said that they cannot do it."""
+        """Workers at hand that listen to the job's queue and have not refused it."""
         return [worker for worker in self.alive() if job.queue in worker.queues and worker.name not in job.refusals]
 
 

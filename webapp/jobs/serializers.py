@@ -1,4 +1,4 @@
-"""How jobs and workers are shown."""
+"""Jobs, queues and workers as the API shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One comparison: what is missing of it, prompt by prompt, each sample reported as it is finished."""
+"""Decode the missing samples of a comparison prompt by prompt, and report each when it is finished."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def compare(order: Compare, residents: Residents, say: Say, cancelled: Cancelled
 
 
 def decode_all(comparison: Comparison, keys: Sequence[Key], tracing: Tracing, say: Say) -> Iterator[Sample]:
-    """A sample that breaks costs itself; the rest goes on."""
+    """Decode these samples. One that breaks is reported, and the rest go on."""
     for key in keys:
         if comparison.cancelled():
             return

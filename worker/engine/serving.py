@@ -1,4 +1,4 @@
-"""Orders in, reports out. A thread listens, so that a cancellation is heard in the middle of the work."""
+"""Carry out orders and report. A thread listens, so that the engine hears a cancellation while it works."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SILENCE = 15.0  # s without a word from the worker: it is gone or frozen, and it
 
 
 class Mouth:
-    """The way out, for the thread that decodes and the one that sends traces."""
+    """Sends reports, from the thread that decodes and from the one that sends traces."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -31,7 +31,7 @@ class Mouth:
 
 
 class Ear(threading.Thread):
-    """Hears orders; those that cannot wait are obeyed here."""
+    """Thread that receives orders, and obeys those that cannot wait."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(daemon=True)
@@ -40,7 +40,7 @@ class Ear(threading.Thread):
         self._is_cancelled = False
 
     def cancelled(self) -> bool:
-        """Asked before every round."""
+        """Whether the order in hand is cancelled. The loop asks before every round."""
         return self._is_cancelled
 
     def next(self) -> Order:

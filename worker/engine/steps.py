@@ -1,4 +1,4 @@
-"""How far a study or a training is, on the whole: counted in samples decoded, for that is what takes the time."""
+"""Progress of a study or a training on the whole, counted in samples decoded: they take the time."""
 
 from __future__ import annotations
 

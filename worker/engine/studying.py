@@ -1,4 +1,4 @@
-"""Studies: record a pair on prompts once, and work out what that says. What is found is a document of plain data."""
+"""Make an oracle or a plan: record a pair on prompts once, and compute a document of plain data from that."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, 
 def _predicted(
     recorded: Study, costs: Costs, chosen: str | None, classifiers: Mapping[str, Classifier]
 ) -> list[Prediction]:
-    """Every setting with its price; DISCO's name the very classifier that would decide."""
+    """Every setting with its predicted price. DISCO's settings name the classifier that decides."""
     found = planning.predict(recorded, costs, classifiers[chosen] if chosen else None)
     return [
         dataclasses.replace(p, choice=Choice(p.choice.strategy, {**p.choice.params, "classifier": chosen or ""}))
@@ -122,7 +122,7 @@ def _priced(prediction: Prediction) -> dict[str, Any]:
 
 
 def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A promise, and what became of it when it was run."""
+    """One setting: its predicted speed-up, and the measured one if it was run."""
     return {
         **_priced(prediction),
         "label": prediction.choice.label,
@@ -133,7 +133,7 @@ def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str,
 
 
 def _judged(recorded: Study, costs: Costs, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
-    """How each of the pair's classifiers does on these prompts, whatever it was trained on, at its own settings."""
+    """Judge each of the pair's classifiers on these prompts, at its own settings, whatever it was trained on."""
     baseline = costs.tokens_per_s(recorded.static(0))
     statics = [costs.tokens_per_s(recorded.static(n)) for n in range(1, planning.CAP + 1)]
     labelled = training.label(recorded.recordings)

@@ -1,4 +1,4 @@
-"""A sample's events on their way out. Decoding only appends to a list; a thread sends what has gathered."""
+"""Send a sample's events to the worker. Decoding only appends to a list; a thread sends what has gathered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def which(key: Key) -> Which:
 
 
 class Trace:
-    """One sample's. What is sent leaves the list from the front, so it stays as short as what 100 ms bring."""
+    """Events of one sample that are not sent yet: at most what 100 ms bring."""
 
     def __init__(self, key: Key, word: Callable[[int], str]) -> None:
         self.which = which(key)
@@ -78,8 +78,8 @@ class Tracing:
         return self._trace
 
     def flush(self) -> int:
-        """Send all there is, and say how much of the sample was sent in all. Comes before a sample is reported, so
-        that whoever reads of its end can read all of it."""
+        """Send all there is, and return how many events of the sample were sent in all. Call it before the sample is
+        reported, so that whoever reads of its end can read all of it."""
         with self._lock:
             if self._trace is None:
                 return 0

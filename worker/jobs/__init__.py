@@ -31,7 +31,7 @@ class IncompleteKind(Exception):
 
 
 def works() -> dict[str, Work]:
-    """How each kind of job is done, by its slug."""
+    """Find all kinds: the function that does such a job, by the kind's slug."""
     found: dict[str, Work] = {}
     for name in sorted(module.name for module in iter_modules(__path__)):
         try:

@@ -58,8 +58,8 @@ class Checked(Report):
 
 
 def work(attempt: Attempt) -> None:
-    """The model is ready or refused, and the job has succeeded or failed accordingly. What is not the model's fault
-    leaves it unchecked, with the reason; another attempt may do better."""
+    """Mark the model ready or refused. After trouble that is not the model's fault it stays unchecked, with the reason:
+    another attempt may do better."""
     from webapp.registry import services as registry
     from webapp.registry.models import LanguageModel
     from worker.materials import NotHere

@@ -43,7 +43,7 @@ class Compare(PairOrder):
 
 @dataclass(frozen=True, slots=True)
 class Began(Report):
-    """This sample is being decoded from now on: if the engine dies, this is whom it costs."""
+    """The engine begins to decode this sample. If the engine dies, the sample is lost."""
 
     which: Which
 
@@ -89,8 +89,8 @@ class SomeBroke(DrafthouseError):
 
 
 def work(attempt: Attempt) -> None:
-    """The rule for what breaks: a sample that the engine reports as broken, or that has killed it twice, is given up,
-    and the rest goes on. In the end the job fails, naming what is missing; trying again decodes only that."""
+    """Decode all samples but those that break. A sample that the engine reports as broken, or that has killed it
+    twice, is given up. In the end the job fails and names what is missing; trying again decodes only that."""
     from worker.comparison_rows import ComparisonRows
 
     rows = attempt.insist(lambda: ComparisonRows(attempt))

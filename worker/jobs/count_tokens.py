@@ -63,7 +63,7 @@ def work(attempt: Attempt) -> None:
 
 @functools.lru_cache(maxsize=1)
 def _tokenizer(folder: Path) -> Tokenizer:
-    """The prompts of a set come in several orders."""
+    """Load it once: the prompts of a set come in several orders."""
     from decoding.checkpoints import tokenizer_of
 
     return tokenizer_of(inspect(folder))

@@ -28,5 +28,5 @@ class AskOracle(PairOrder):
 def work(attempt: Attempt) -> None:
     from worker import studies
 
-    study = studies.of(attempt)
-    studies.carry_out(attempt, AskOracle(*studies.order(attempt, study), study.lookahead))
+    study = studies.study_of(attempt)
+    studies.run(attempt, AskOracle(*studies.shared_fields(attempt, study), study.lookahead))

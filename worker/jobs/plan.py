@@ -17,7 +17,7 @@ KIND = PLAN
 
 @dataclass(frozen=True, slots=True)
 class MakePlan(PairOrder):
-    """With the first of the pair's classifiers DISCO runs; all are judged."""
+    """Order a plan. DISCO runs with the first of the pair's classifiers; all are judged."""
 
     def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
         from worker.engine.studying import plan
@@ -28,5 +28,5 @@ class MakePlan(PairOrder):
 def work(attempt: Attempt) -> None:
     from worker import studies
 
-    study = studies.of(attempt)
-    studies.carry_out(attempt, MakePlan(*studies.order(attempt, study, studies.classifiers(attempt, study))))
+    study = studies.study_of(attempt)
+    studies.run(attempt, MakePlan(*studies.shared_fields(attempt, study, studies.classifiers(attempt, study))))

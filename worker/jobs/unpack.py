@@ -21,7 +21,7 @@ KIND = UNPACK
 
 
 def work(attempt: Attempt) -> None:
-    """The upload is complete with what was in it, or refused with the reason, and the job has ended accordingly."""
+    """Complete the upload with the files that were in it, or refuse it with the reason."""
     upload = attempt.insist(lambda: Upload.objects.select_related("team").filter(job=attempt.job).first())
     if upload is None:
         return  # somebody threw it away
@@ -59,7 +59,7 @@ def _as_json_lines(attempt: Attempt, upload: Upload, table: UploadedFile, reader
 
 
 class Watched(FileReader):
-    """Tell how far the reading is, and stop when the job is to be put down."""
+    """Reader that counts its progress, and stops when the worker must put the job down."""
 
     def __init__(self, attempt: Attempt, file: UploadedFile, upload: Upload) -> None:
         super().__init__(file, upload.team_id)

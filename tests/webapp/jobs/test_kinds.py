@@ -7,12 +7,16 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.urls import reverse
 
+from tests.webapp import make
 from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import line, services
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import Job, Queue
+from webapp.registry import classifying
 from webapp.registry.kinds import CHECK_MODEL, COUNT_TOKENS, FETCH_MODEL, TRAINING
+from webapp.studies import services as studies
 from webapp.studies.kinds import ORACLE, PLAN
 from webapp.uploads.kinds import UNPACK
 
@@ -46,6 +50,17 @@ def test_on_the_way_back_jobs_go_whose_kind_the_list_did_not_hold(latest, world)
     for kind in (WEIGH, COMPARISON):
         services.enqueue(kind=kind, title="one", by=world.actor(world.alice))
     assert [job.kind for job in at("0016_light_queue").objects.all()] == [COMPARISON.slug]
+
+
+def test_a_job_leads_to_the_page_of_what_it_makes(world):
+    by = world.actor(world.alice)
+    pair, dataset = make.pair(by), make.dataset(by)
+    training = classifying.train_classifier(name="one", pair=pair, dataset=dataset, by=by)
+    study = studies.launch(kind=PLAN, pair=pair, dataset=dataset, by=by)
+    for made in (make.comparison(by), study, training):
+        page = world.page(world.alice).get(f"/jobs/{made.job.pk}/").content.decode()
+        address = reverse(made.job.page, args=[made.pk])
+        assert f'href="{address}">Its {made.job.page}</a>' in page
 
 
 def test_a_kind_that_nobody_has_listed_is_shown_filtered_and_waited_for_like_the_others(world):
