@@ -18,6 +18,7 @@ from webapp.jobs import line, services
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import Job
 from worker import leash
+from worker.engine_process import EngineDied
 from worker.hands import Hands
 from worker.jobs import IncompleteKind
 
@@ -141,6 +142,17 @@ def test_a_worker_that_lacks_the_file_leaves_the_job_to_others(launched: Job, ki
     launched.refresh_from_db()
     assert launched.state == "failed"
     assert "This worker knows no jobs of the kind `count-prompts`" in launched.reason
+
+
+def test_an_engine_that_cannot_import_the_file_says_so_and_ends(kinds: Path, engine: Stage, tmp_path: Path) -> None:
+    """It would need Django, which the engine does not have."""
+    needs_django = COUNT_PROMPTS.replace("import time", "import time\nfrom webapp.registry.models import Dataset")
+    (kinds / "count_prompts.py").write_text(needs_django)
+    engine.tell(import_module("worker.jobs.count_prompts").CountPrompts(["w1"], tmp_path))
+    with pytest.raises(EngineDied, match="AppRegistryNotReady: Apps aren't loaded yet") as death:
+        while True:
+            engine.hear(1.0)
+    assert death.value.counts
 
 
 @pytest.mark.parametrize(

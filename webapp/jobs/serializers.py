@@ -38,7 +38,7 @@ class JobOut(Output):
 
 
 class JobRow(Output):
-    """A job in a list: without its place, which would cost a query each."""
+    """Job in a list, without its place, which would cost a query each."""
 
     class Meta:
         model = Job
@@ -109,7 +109,7 @@ class CanCancel(serializers.Serializer[Any]):
 
 
 class Priority(serializers.IntegerField):
-    """Where a job stands among its team's own."""
+    """Priority of a job among its team's own."""
 
     def __init__(self, **options: Any) -> None:
         told = "higher goes first among your team's jobs; above 0 is for owners"
@@ -127,7 +127,7 @@ class MeasuringQueue(serializers.ChoiceField):
 
 
 class JobChanges(Input):
-    """What of a job may change while it waits."""
+    """Changes to a job that waits."""
 
     priority = Priority()
 

@@ -52,6 +52,9 @@ class Ear(threading.Thread):
                 order = self._connection.recv()
             except (EOFError, OSError):
                 break
+            except Exception:  # the order's module cannot be imported here: it imports Django, say
+                traceback.print_exc()
+                os._exit(1)
             match order:
                 case StillHere():
                     pass
