@@ -20,6 +20,7 @@ from tests.webapp.everything import one_of_everything
 from tests.webapp.world import World, a_world
 from webapp.accounts.models import AuditEntry, Membership, Role, Team
 from webapp.comparisons import figures
+from webapp.comparisons.kinds import COMPARISON
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample, TraceChunk
 from webapp.comparisons.packing import pack
 from webapp.jobs.models import Job, JobEvent, State
@@ -123,8 +124,9 @@ def _comparison(number: int, large: Comparison, alike: Conditions) -> Comparison
     when = timezone.now() - timedelta(hours=number + 1)
     same = {"team_id": large.team_id, "created_by_id": large.created_by_id, "created": when}
     count = 2 * PROMPTS_EACH
-    job = Job(**same, kind="comparison", queue="cpu", title=f"comparison {number}", state=State.SUCCEEDED, attempt=1,
-              worker="cpu-1@host", started=when, finished=when, done_count=count, total_count=count)  # fmt: skip
+    job = Job(**same, **COMPARISON.columns(), queue="cpu", title=f"comparison {number}", state=State.SUCCEEDED,
+              attempt=1, worker="cpu-1@host", started=when, finished=when,
+              done_count=count, total_count=count)  # fmt: skip
     return Comparison(**same, name=job.title, job=job, summed=when, pair=alike.pair, dataset=alike.dataset,
                       sampling=large.sampling, limit=PROMPTS_EACH, hardware=large.hardware, frozen=when)  # fmt: skip
 

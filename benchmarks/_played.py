@@ -45,7 +45,8 @@ class Played:
     def run(self, decode: Callable[[Any, Say], None]) -> None:
         """`decode` gets the order and says what became of it, in the end None."""
         from webapp.jobs import services as jobs
-        from worker.comparison_job import ComparisonJob
+        from worker.attempt import Attempt
+        from worker.comparison_rows import ComparisonRows
         from worker.messages import Loaded
         from worker.pulse import Pulse
 
@@ -54,7 +55,7 @@ class Played:
         pulse, reports = Pulse(lambda: None), queue.Queue()
         pulse.start()
         with pulse.holding(job) as hold:
-            work = ComparisonJob(hold, SimpleNamespace(pid=os.getpid()))
+            work = ComparisonRows(Attempt(hold, SimpleNamespace(pid=os.getpid())))
             order = work.order()
             work.note(Loaded({"threads": 1, "device_name": "no device", "dtype": "none"}, {}))
             threading.Thread(target=decode, args=(order, reports.put)).start()

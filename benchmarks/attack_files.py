@@ -44,7 +44,8 @@ import sys
 from pathlib import Path
 from decoding.errors import DrafthouseError
 from worker.engine_process import EngineProcess
-from worker.messages import CheckModel, Ended, Failed
+from worker.jobs.check_model import CheckModel
+from worker.messages import Ended, Failed
 engine = EngineProcess()
 try:
     engine.tell(CheckModel(Path(sys.argv[1])))

@@ -84,7 +84,7 @@ def tell(order: Any, recorded: Recorded, faster: float, until: float, say: Say) 
 
     from decoding.comparison import Key
     from worker.engine.tracing import Tracing, which
-    from worker.messages import Began, Decoded
+    from worker.jobs.comparison import Began, Decoded
 
     texts = {label: cycle(samples) for label, samples in recorded.items()}
     words = Tokenizer.from_file(str(ROOT / "starter" / "pair" / "target" / "tokenizer.json"))

@@ -135,10 +135,10 @@ class EngineProcess:
         for work in (self._read, self._relay, self._keep_alive, self._watch):
             threading.Thread(target=work, args=(self._process, ours, self._backlog), daemon=True).start()
 
-    def _send(self, order: Order) -> None:
+    def _send(self, message: Order | Cancel | StillHere) -> None:
         try:
             with self._sending:
-                self._connection.send(order)
+                self._connection.send(message)
         except OSError:
             pass  # it is dead, which `hear` tells
 

@@ -1,4 +1,4 @@
-"""A worker: takes a job, does it with its engine process, says how it ended, takes the next."""
+"""Run a worker: take a job, do it with the engine process, write how it ended, take the next."""
 
 from __future__ import annotations
 
@@ -16,23 +16,15 @@ from webapp.core.disk import is_disk_full
 from webapp.core.problems import Problem
 from webapp.core.version import version
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, Kind, Queue
+from webapp.jobs.models import Job, Queue
 from webapp.uploads.store import StoreTrouble
-from worker import (
-    comparison_job,
-    evidence,
-    gauges,
-    heartbeat,
-    lengths_job,
-    model_job,
-    study_job,
-    training_job,
-    unpacking_job,
-)
+from worker import evidence, gauges, heartbeat
+from worker.attempt import Attempt
 from worker.database import Stopped, insist
 from worker.disk import DISK_FULL, NotNow
 from worker.engine_process import EngineDied, EngineProcess
 from worker.gpus import read, told
+from worker.jobs import Work, works
 from worker.listening import hush
 from worker.materials import NotHere, cached, device_of
 from worker.past import Past
@@ -41,30 +33,19 @@ from worker.telemetry import recording
 
 logger = logging.getLogger("drafthouse.worker")
 
-Work = Callable[[Hold, EngineProcess], None]
-WORK: dict[str, Work] = {
-    Kind.COMPARISON: comparison_job.compare,
-    Kind.TRAINING: training_job.train,
-    Kind.ORACLE: study_job.study,
-    Kind.PLAN: study_job.study,
-    Kind.CHECK_MODEL: model_job.check,
-    Kind.FETCH_MODEL: model_job.check,
-    Kind.UNPACK: unpacking_job.unpack,
-    Kind.COUNT_TOKENS: lengths_job.count,
-}
-
 
 class Hands:
     def __init__(self, name: str, queue: str, *, has_crashed: bool = False, keeps_engine: bool = True) -> None:
         self.name = name
         self.queue = queue
         self.keeps_engine = keeps_engine  # while nothing waits, for the models in its memory
+        self.works = works()
         self.engine = EngineProcess()
         self.past = Past(name, has_crashed=has_crashed)
         self.pulse = Pulse(self._announce)
 
     def begin(self) -> None:
-        """Before the first look. What a worker of this name held when it was killed need not wait for its lease."""
+        """Start the heartbeat, before the first look. Jobs of a killed worker of this name go back at once."""
         try:
             self._announce()
         except Error as error:
@@ -73,7 +54,7 @@ class Hands:
         self.pulse.start()
 
     def stop(self) -> None:
-        """From a signal's handler: the job in hand notices."""
+        """Stop after the job in hand, which notices. May be called from a signal's handler."""
         self.pulse.stop()
 
     def look(self) -> None:
@@ -106,11 +87,10 @@ class Hands:
             self._put_down(hold)
 
     def _done(self, hold: Hold) -> Callable[[], bool]:
-        """Do it, and give back how to write down what became of it: the database may be away just then."""
+        """Do the job, and return how to write its outcome: the database may be away just then."""
         job = hold.job
         try:
-            _require_new_enough(job)
-            WORK[job.kind](hold, self.engine)
+            self._work_for(job)(Attempt(hold, self.engine))
         except (StoreTrouble, NotNow, EngineDied) as trouble:
             counts = isinstance(trouble, EngineDied) and trouble.counts
             return partial(jobs.give_back, job=job, reason=f"{self.name}: {trouble}", counts=counts)
@@ -123,6 +103,12 @@ class Hands:
         except Exception as error:
             return self._unexpected(job, error)
         return partial(jobs.succeed, job=job)
+
+    def _work_for(self, job: Job) -> Work:
+        _require_new_enough(job)
+        if job.kind not in self.works:
+            raise NotHere(f"This worker knows no jobs of the kind `{job.kind}`. Start one that has worker/jobs for it.")
+        return self.works[job.kind]
 
     def _unexpected(self, job: Job, error: Exception) -> Callable[[], bool]:
         if is_disk_full(error):
@@ -156,7 +142,7 @@ class Hands:
 
 
 def _memory(queue: str) -> int | None:
-    """In bytes, of the roomiest place where a draft may work: the machine's, or on the GPU queue a GPU's."""
+    """Bytes of memory of the machine, or on the GPU queue of its largest GPU where that has more."""
     there = [gpu.memory_total or 0 for gpu in read(())] if queue == Queue.GPU else []
     return max([*there, gauges.memory_limit() or 0]) or None
 
@@ -177,7 +163,7 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def _versions() -> dict[str, str]:
-    """Without importing any of them."""
+    """Versions of the packages that matter, read without importing any of them."""
     found = {"drafthouse": version()}
     for package in ("torch", "transformers", "safetensors"):
         try:

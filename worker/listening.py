@@ -1,4 +1,4 @@
-"""Give the engine an order and hear it out: to its end, to the word that the job must be put down, or to its death."""
+"""Give the engine an order and read its reports, until it ends, it dies, or the worker must put the job down."""
 
 from __future__ import annotations
 
@@ -11,30 +11,18 @@ from worker.database import Stopped
 from worker.disk import DISK_FULL, NotNow, tells_of_full_disk
 from worker.engine_process import EngineDied, EngineProcess
 from worker.materials import NotHere
-from worker.memory import OverTime, limit, run_size
-from worker.messages import (
-    AskOracle,
-    CheckModel,
-    Compare,
-    CountTokens,
-    Ended,
-    Failed,
-    MakePlan,
-    Order,
-    Report,
-    Train,
-)
+from worker.memory import OverTime, limit
+from worker.messages import Ended, Failed, Order, Report
 from worker.pulse import Hold
 
 TIME_TO_LOAD = 1800.0  # s until the first word: a large model comes from a slow disk
-TIME_TO_OPEN = {CheckModel: 120.0, CountTokens: 300.0}  # s, of a tokenizer, and of 200 prompts at most
 TIME_TO_CANCEL = 0.5  # s for the flag, which is looked at before every round; then TERM, then KILL
 NEEDS_ANOTHER_MACHINE = {OutOfMemory.code, BadDevice.code}
 
 
 def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]:
     hush(engine)
-    engine.tell(order, allowed_for(order))
+    engine.tell(order, limit(order.memory()))
     last_word, is_loading = time.monotonic(), True
     while True:
         report = engine.hear(0.1)
@@ -57,37 +45,26 @@ def reports(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]
 
 
 def _patience_with(engine: EngineProcess, order: Order, is_loading: bool) -> float:
-    return TIME_TO_OPEN.get(type(order)) or (TIME_TO_LOAD if is_loading else engine.patience)
+    return order.opens_within_s or (TIME_TO_LOAD if is_loading else engine.patience)
 
 
 def _given_up(engine: EngineProcess, order: Order, patience: float) -> Exception:
-    if type(order) not in TIME_TO_OPEN:
+    if order.opens_within_s is None:
         return engine.give_up(patience)
     engine.end()
     return OverTime("Opening these files", patience)  # a refusal: another try would hang as well
 
 
-def allowed_for(order: Order) -> int:
-    """Bytes of memory that the order can need, and the headroom."""
-    if not isinstance(order, Compare | Train | AskOracle | MakePlan):
-        return limit()
-    choices = order.choices if isinstance(order, Compare) else ()
-    texts = [prompt.text for prompt in order.prompts]
-    place, is_recorded = order.pair, not isinstance(order, Compare)
-    need = run_size((place.target, place.draft), texts, order.sampling.max_new_tokens, choices, is_recorded=is_recorded)
-    return limit(need)
-
-
 def hush(engine: EngineProcess) -> None:
-    """If it is at work, nobody listens any more: have the order dropped, so that its reports are not taken for the next
-    one's."""
+    """Have a busy engine drop its order: nobody listens any more, and its reports must not be taken for the next
+    order's."""
     with suppress(EngineDied):
         for _ in _last_words(engine, None) if engine.is_busy else ():
             pass
 
 
 def _last_words(engine: EngineProcess, report: Report | None) -> Iterator[Report]:
-    """The flag first: an engine that hears it stays, with its models. One that does not is ended."""
+    """Ask the engine to cancel, and end it if it does not. An engine that cancels keeps its models."""
     engine.cancel()
     deadline = time.monotonic() + TIME_TO_CANCEL
     while time.monotonic() < deadline:
@@ -104,6 +81,6 @@ def _refusal(code: str, sentence: str, order: Order) -> Exception:
         return NotHere(sentence)
     if tells_of_full_disk(sentence):
         return NotNow(DISK_FULL)
-    if code == BadCheckpoint.code and not isinstance(order, CheckModel):
+    if code == BadCheckpoint.code and not order.judges_models:
         return NotHere(sentence)  # it was found to be sound, so it is this machine that cannot load it
     return DrafthouseError(sentence)

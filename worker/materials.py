@@ -1,5 +1,5 @@
-"""From a row of the registry to a folder on this machine's disk. Models are brought here once and kept by content, so
-two of the same files are one folder, and nothing is fetched twice."""
+"""Bring the models of the registry to this machine's disk. They are kept by content: two models of the same files are
+one folder, and nothing is fetched twice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ from worker.pulse import Hold
 TEAMS = ".teams"  # in a model's folder: an empty file for each team that used it here
 PIECE = 1024 * 1024  # bytes copied between two looks at whether we may go on
 
-Told = Callable[[int, int], None]  # bytes that are here, and bytes due
+OnProgress = Callable[[int, int], None]  # bytes that are here, and bytes due
+
+
+def ignore(done: int, due: int) -> None:
+    """Tell nobody how many bytes have come."""
 
 
 class NotHere(Exception):
@@ -49,17 +53,17 @@ def place_of(hold: Hold, pair: Pair, classifiers: Iterable[Classifier] = ()) -> 
 
 
 def device_of(queue: str) -> str:
-    """A worker for `gpu` sees one device alone, whichever that is."""
+    """Name the device for torch. A worker for `gpu` sees only one, so its number is 0."""
     return "cuda:0" if queue == Queue.GPU else "cpu"
 
 
-def folder_of(hold: Hold, model: LanguageModel, told: Told = lambda done, due: None) -> Path:
-    """Fetched first where it is not here yet, as long as the job is ours. Until the job ends it stays here."""
+def folder_of(hold: Hold, model: LanguageModel, on_progress: OnProgress = ignore) -> Path:
+    """Fetch the model if it is not here yet. It stays here until the job ends."""
     if model.state == Readiness.REFUSED:
         raise NotHere(f"{model.name} was refused: {model.reason}")
     try:
         if model.source != LanguageModel.Source.PATH:
-            folder = _brought(hold, model, told)
+            folder = _brought(hold, model, on_progress)
             hold.names[folder] = model.name
             return folder
     except NoRoom as trouble:
@@ -72,14 +76,14 @@ def folder_of(hold: Hold, model: LanguageModel, told: Told = lambda done, due: N
     return path
 
 
-def _brought(hold: Hold, model: LanguageModel, told: Told) -> Path:
+def _brought(hold: Hold, model: LanguageModel, on_progress: OnProgress) -> Path:
     if model.upload is not None:
-        return _assembled(hold, model.upload, checkpoints.in_one_folder(list(model.upload.files.all())), told)
-    return _from_hub(hold, model, told)
+        return _assembled(hold, model.upload, checkpoints.in_one_folder(list(model.upload.files.all())), on_progress)
+    return _from_hub(hold, model, on_progress)
 
 
 def cached() -> list[dict[str, Any]]:
-    """The models that lie here whole, how large each is, and which teams may know of it."""
+    """List the complete models on this disk, each with its size and the teams that may know of it."""
     return [
         {"name": folder.name, "bytes": size, "teams": sorted(mark.name for mark in (folder / TEAMS).glob("*"))}
         for folder, size in sorted(_cache().models().items())
@@ -98,12 +102,8 @@ def _cache() -> Cache:
     return Cache(Path(settings.DATA_DIR) / "models", settings.MODEL_CACHE_BYTES)
 
 
-def _untold(done: int, due: int) -> None:
-    """Too small to tell of."""
-
-
-def _assembled(hold: Hold, upload: Upload, files: Mapping[str, UploadedFile], told: Told = _untold) -> Path:
-    """Under the names by which they were looked at when they came."""
+def _assembled(hold: Hold, upload: Upload, files: Mapping[str, UploadedFile], on_progress: OnProgress = ignore) -> Path:
+    """Put an upload's files into one folder, under the names by which the web process examined them."""
     manifest = "\n".join(f"{name} {' '.join(file.chunks)}" for name, file in files.items())
     size = sum(file.size for file in files.values())
 
@@ -116,7 +116,7 @@ def _assembled(hold: Hold, upload: Upload, files: Mapping[str, UploadedFile], to
                 while piece := reader.read(PIECE):
                     out.write(piece)
                     done += len(piece)
-                    told(done, size)
+                    on_progress(done, size)
                     if not hold.may_go_on():
                         raise Stopped
 
@@ -124,8 +124,8 @@ def _assembled(hold: Hold, upload: Upload, files: Mapping[str, UploadedFile], to
     return _use(hold, upload.team_id, name, size, fill)
 
 
-def _from_hub(hold: Hold, model: LanguageModel, told: Told) -> Path:
-    """One commit of it, and the same for every machine from the first fetch on."""
+def _from_hub(hold: Hold, model: LanguageModel, on_progress: OnProgress) -> Path:
+    """Fetch one commit. The first fetch pins it, so that every machine gets the same."""
     place = hub.Place(model.location, str(model.facts.get("commit") or model.revision))
     if not place.is_pinned:
         place = hub.pinned(place, hold.may_go_on)
@@ -133,6 +133,6 @@ def _from_hub(hold: Hold, model: LanguageModel, told: Told) -> Path:
 
     def fill(folder: Path) -> None:
         insist(hold, lambda: jobs.note(job=hold.job, sentence=f"Fetching {place} from the hub."))
-        hub.fetch(place, folder, hold.may_go_on, told)
+        hub.fetch(place, folder, hold.may_go_on, on_progress)
 
     return _use(hold, model.team_id, place.folder_name, 0, fill)

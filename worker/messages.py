@@ -1,42 +1,46 @@
-"""What a worker and its engine process tell each other. Both are of one version, so these travel as they are."""
+"""Messages between a worker and its engine process. Both are of one version, so they travel as they are. Those that one
+kind of job needs stand in its module in `worker/jobs`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
-from decoding.events import Event
 from decoding.prompts import Prompt
 from decoding.spec import Choice, Sampling
-from decoding.summary import Sample
+from worker.memory import run_size
 
-# Which sample: strategy's label, prompt's id, repeat.
-Which = tuple[str, str, int]
+if TYPE_CHECKING:
+    from worker.engine.residents import Residents  # loads torch
+
+Say = Callable[["Report"], None]
+Cancelled = Callable[[], bool]
 
 
 # To the engine -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class CheckModel:
-    """Can this folder be run?"""
+class Order(ABC):
+    """Data for a piece of work, and how the engine does it."""
 
-    folder: Path
+    opens_within_s: ClassVar[float | None] = None  # an order that only opens files and takes longer is refused for good
+    judges_models: ClassVar[bool] = False  # whether a model loads is the question; elsewhere it has been answered
 
+    @abstractmethod
+    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+        """Do it. The engine calls this, so it may import torch."""
 
-@dataclass(frozen=True, slots=True)
-class CountTokens:
-    """How many tokens has each text, by the target's tokenizer?"""
-
-    target: Path
-    draft: Path
-    texts: Sequence[str]
+    def memory(self) -> int:
+        """Bytes of memory that the order can need, on top of the headroom that every order has."""
+        return 0
 
 
 @dataclass(frozen=True, slots=True)
 class PairPlace:
-    """Where a pair lies on this machine, and where it is to run."""
+    """Folders of a pair on this machine, and the device to run it on."""
 
     target: Path
     draft: Path
@@ -45,125 +49,50 @@ class PairPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
-    pair: PairPlace
-    prompts: Sequence[Prompt]
-    choices: Sequence[Choice]
-    sampling: Sampling
-    repeats: int
-    settled: frozenset[tuple[str, int]]  # prompt's id and repeat: nothing is left to do for these
-    finished: Sequence[Sample]  # of the prompts that are not settled: decoded before, by this attempt or another
-    given_up: frozenset[Which]  # these broke, and are not tried again
-
-
-@dataclass(frozen=True, slots=True)
-class Train:
-    """Make a classifier for a pair and leave it in a folder."""
+class PairOrder(Order):
+    """Order to run a pair on prompts."""
 
     pair: PairPlace
     prompts: Sequence[Prompt]
     sampling: Sampling
-    folder: Path
 
+    def memory(self) -> int:
+        return self.memory_to_run(is_recorded=True)
 
-@dataclass(frozen=True, slots=True)
-class AskOracle:
-    """How long drafts ought to be on these prompts."""
-
-    pair: PairPlace
-    prompts: Sequence[Prompt]
-    sampling: Sampling
-    lookahead: int  # the static one to draw beside
-
-
-@dataclass(frozen=True, slots=True)
-class MakePlan:
-    """Which settings suit the pair on these prompts. With the first of its classifiers DISCO runs; all are judged."""
-
-    pair: PairPlace
-    prompts: Sequence[Prompt]
-    sampling: Sampling
+    def memory_to_run(self, choices: Sequence[Choice] = (), *, is_recorded: bool = False) -> int:
+        texts = [prompt.text for prompt in self.prompts]
+        pair = (self.pair.target, self.pair.draft)
+        return run_size(pair, texts, self.sampling.max_new_tokens, choices, is_recorded=is_recorded)
 
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """After the current round."""
+    """Stop after the current round."""
 
 
 @dataclass(frozen=True, slots=True)
 class StillHere:
-    """The worker lives. An engine that does not hear this for a while ends: nobody would read what it makes."""
-
-
-Order = CheckModel | CountTokens | Compare | Train | AskOracle | MakePlan | Cancel | StillHere
+    """Sign of life of the worker. An engine that does not hear it for a while ends: nobody would read its reports."""
 
 
 # From the engine -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    facts: dict[str, object]
+class Report:
+    """Message of the engine while it carries out an order."""
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    lengths: Sequence[int]
-    contexts: tuple[int | None, int | None]  # what target and draft can hold, where they say so
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """The pair is resident; what runs each strategy, and on what."""
+class Loaded(Report):
+    """The pair is in memory. Says which runner runs each strategy, on which hardware."""
 
     hardware: dict[str, object]
     runners: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Began:
-    """This sample is being decoded from now on: if the engine dies, this is whom it costs."""
-
-    which: Which
-
-
-@dataclass(frozen=True, slots=True)
-class Grew:
-    """More of a sample's trace. `first_seq` starts at 1 and leaves no hole."""
-
-    which: Which
-    first_seq: int
-    events: Sequence[Event]
-    words: Mapping[int, str]  # token id to text, for tokens that the sample's trace had not shown before
-    since_ns: int | None = None  # when the first of these events happened, on the clock of this machine
-
-
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """A sample is complete; all of its trace was sent before this."""
-
-    sample: Sample
-    last_seq: int
-
-
-@dataclass(frozen=True, slots=True)
-class Broke:
-    """A sample could not be decoded."""
-
-    which: Which
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Audited:
-    """The samples of one prompt, each compared with autoregressive's."""
-
-    samples: Sequence[Sample]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """How far a study or a training is: so many of so many in this phase, and in samples decoded on the whole."""
+class Step(Report):
+    """Progress of a study or a training: in this phase, and in samples decoded on the whole."""
 
     phase: str
     done: int
@@ -174,19 +103,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
-    """The classifier lies where it was ordered to, its card beside it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a study has found: a document with its format's name and version."""
+class Found(Report):
+    """Document of a finished study, with its format's name and version."""
 
     document: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Report):
     """The order cannot be carried out."""
 
     sentence: str
@@ -194,8 +118,5 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Report):
     """The order is carried out, or was cancelled."""
-
-
-Report = Checked | Counted | Loaded | Began | Grew | Decoded | Broke | Audited | Step | Trained | Found | Failed | Ended

@@ -1,4 +1,4 @@
-"""What a study or a training tells on its way: its counts into the job, its phases and numbers into the job's log."""
+"""Write the progress of a study or a training: its counts into the job, its phases and numbers into the job's log."""
 
 from __future__ import annotations
 

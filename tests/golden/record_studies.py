@@ -14,9 +14,11 @@ from typing import Any
 from decoding.devices import set_threads
 from decoding.prompts import Prompt, read_prompts
 from decoding.spec import Sampling
-from worker.engine import studying, training
 from worker.engine.residents import Residents
-from worker.messages import AskOracle, Found, MakePlan, PairPlace, Report, Train
+from worker.jobs.oracle import AskOracle
+from worker.jobs.plan import MakePlan
+from worker.jobs.training import Train
+from worker.messages import Found, PairPlace, Report
 
 ROOT = Path(__file__).parents[2]
 WHERE = Path(__file__).with_name("studies.json")
@@ -41,12 +43,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = PairPlace(models / "target", models / "draft", "cpu", {})
         material = [*prompts("train", 20), *prompts("validation", 8), *prompts("test", 8)]
-        training.train(Train(place, material, SAMPLING, Path(folder)), residents, said.append, lambda: False)
+        Train(place, material, SAMPLING, Path(folder)).carry_out(residents, said.append, lambda: False)
         card = json.loads((Path(folder) / "card.json").read_text())
-        studying.oracle(AskOracle(place, prompts("test", 8), SAMPLING, 5), residents, said.append, lambda: False)
+        AskOracle(place, prompts("test", 8), SAMPLING, 5).carry_out(residents, said.append, lambda: False)
         oracle, said = found(said), []
         judging = PairPlace(place.target, place.draft, "cpu", {CLASSIFIER: Path(folder)})
-        studying.plan(MakePlan(judging, prompts("test", 6), SAMPLING), residents, said.append, lambda: False)
+        MakePlan(judging, prompts("test", 6), SAMPLING).carry_out(residents, said.append, lambda: False)
     card["pair"] = ["target", "draft"]
     recorded = {"oracle": oracle, "plan": found(said), "card": card}
     WHERE.write_text(json.dumps(recorded, indent=None, separators=(",", ":")) + "\n")

@@ -16,11 +16,13 @@ from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.jobs import services as jobs
+from webapp.jobs.kinds import Kind
 from webapp.jobs.leases import Reaper
-from webapp.jobs.models import Job, Kind, Worker
+from webapp.jobs.models import Job, Worker
 from webapp.registry import classifying, prompt_sets, services
 from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, Training
 from webapp.studies import services as studies
+from webapp.studies.kinds import ORACLE
 from webapp.studies.models import Study
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
@@ -120,7 +122,7 @@ def comparison(by: Actor, **changes: Any) -> Comparison:
     return comparisons.launch(name="one", spec=spec, by=by)
 
 
-def study(by: Actor, kind: Kind = Kind.ORACLE, document: dict[str, Any] | None = None, **options: Any) -> Study:
+def study(by: Actor, kind: Kind = ORACLE, document: dict[str, Any] | None = None, **options: Any) -> Study:
     """One that has succeeded, with a document such as the engine makes."""
     options["pair"] = options.get("pair") or pair(by)
     options["dataset"] = options.get("dataset") or dataset(by)
@@ -128,7 +130,7 @@ def study(by: Actor, kind: Kind = Kind.ORACLE, document: dict[str, Any] | None =
     Job.objects.filter(pk=made.job.pk).update(priority=10)
     job = jobs.claim(worker="w1", queues=["cpu"])
     assert job == made.job
-    studies.finish(job=job, document=document or STUDIES[str(kind)])
+    studies.finish(job=job, document=document or STUDIES[kind.slug])
     made.refresh_from_db()
     made.job.refresh_from_db()
     return made

@@ -12,7 +12,8 @@ from typing import Any
 from django.db import connection
 
 from webapp.accounts.actor import Actor
-from webapp.jobs.models import Job, JobEvent, Kind, Queue
+from webapp.comparisons.kinds import COMPARISON
+from webapp.jobs.models import Job, JobEvent, Queue
 
 ROOT = Path(__file__).parents[2]
 RACER = """
@@ -35,7 +36,7 @@ def race(by: Actor, job_count: int, racer_count: int) -> list[list[str]]:
     """What each has claimed. They start each look together, so that none is ahead however the machine deals its time,
     and each gets something while there is something for all."""
     Job.objects.bulk_create(
-        Job(team=by.home, created_by=by.user, kind=Kind.COMPARISON, queue=Queue.CPU, title=str(number))
+        Job(**COMPARISON.columns(), team=by.home, created_by=by.user, queue=Queue.CPU, title=str(number))
         for number in range(job_count)
     )
     there = json.dumps({"NAME": str(connection.settings_dict["NAME"])})

@@ -25,9 +25,10 @@ from webapp.comparisons.report import report
 from webapp.jobs import ends
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
-from worker.comparison_job import ComparisonJob
+from worker.attempt import Attempt
+from worker.comparison_rows import ComparisonRows
 from worker.engine_process import EngineDied
-from worker.messages import Audited, Began, Decoded, Grew
+from worker.jobs.comparison import Audited, Began, Decoded, Grew
 from worker.pulse import Hold
 
 
@@ -123,7 +124,7 @@ def test_an_engine_that_hangs_is_ended_and_its_sample_decoded_anew(launch, make_
 def test_a_sample_that_kills_the_engine_twice_is_given_up_and_named(launch, engine):
     launch(texts=2)
     hold = Hold(jobs.claim(worker="w1", queues=["cpu"]))
-    work = ComparisonJob(hold, engine)
+    work = ComparisonRows(Attempt(hold, engine))
     killer = ("static:3", "1", 0)
     for _ in range(2):
         assert work.order().given_up == frozenset()
@@ -138,7 +139,7 @@ def test_a_sample_that_kills_the_engine_twice_is_given_up_and_named(launch, engi
 def test_texts_and_numbers_that_no_database_would_take_are_kept_as_far_as_they_can_be(launch, engine):
     """A model may well say NUL, and the distance to a token that sampling rules out is infinite."""
     launch(texts=1)
-    work = ComparisonJob(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine)
+    work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine))
     work.order()
     which = ("autoregressive", "1", 0)
     started, verified, ended = Started(3, 10), Verified(1, 0, 7, "correction", 0, 10, 20), Finished("length", 1, 20)

@@ -6,18 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from webapp.jobs.models import Job, Kind
-from worker import hands
+from webapp.comparisons.kinds import COMPARISON
+from webapp.jobs.models import Job
 from worker.disk import tells_of_full_disk
 
 FULL = Path("/dev/full")
 pytestmark = pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
 
 
-def test_a_job_that_meets_a_full_disk_is_put_back_and_tried_again(launch, make_worker, monkeypatch):
-    monkeypatch.setitem(hands.WORK, Kind.COMPARISON, lambda hold, engine: FULL.write_text("no room"))
+def test_a_job_that_meets_a_full_disk_is_put_back_and_tried_again(launch, make_worker):
     launch()
-    make_worker("w1").look()
+    worker = make_worker("w1")
+    worker.works[COMPARISON.slug] = lambda attempt: FULL.write_text("no room")
+    worker.look()
     job = Job.objects.get()
     assert job.state == "queued" and job.not_before is not None
     assert job.counted_ends == 0

@@ -18,11 +18,12 @@ from django.conf import settings
 from decoding.errors import BadCheckpoint
 from tests.worker.conftest import prompts
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, JobEvent, Kind
+from webapp.jobs.models import Job, JobEvent
 from webapp.registry import classifying
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
 from webapp.studies import services as studies
+from webapp.studies.kinds import ORACLE
 from worker import gauges, hub, materials
 from worker.database import Stopped
 from worker.disk import NotNow
@@ -186,7 +187,7 @@ def test_every_job_can_be_cancelled_while_its_model_is_being_fetched(
     elif kind == "training":
         classifying.train_classifier(name="one", pair=pair, dataset=prompts(team, ["w1 w2"] * 9), by=team)
     else:
-        studies.launch(kind=Kind.ORACLE, pair=pair, dataset=prompts(team, ["w1 w2"]), by=team)
+        studies.launch(kind=ORACLE, pair=pair, dataset=prompts(team, ["w1 w2"]), by=team)
     listening.setblocking(True)
 
     def cancel() -> None:

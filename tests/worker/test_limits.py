@@ -7,10 +7,11 @@ import pytest
 from tests.webapp import make
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
-from worker import gauges, listening, memory
+from worker import gauges, memory
 from worker.engine_process import EngineProcess
+from worker.jobs.check_model import CheckModel
 from worker.memory import HEADROOM, MIB, OverLimit, limit, run_size
-from worker.messages import CheckModel, Ended
+from worker.messages import Ended
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def test_a_comparison_that_takes_too_much_memory_fails_at_the_first_try(
 
 def test_a_check_that_takes_too_long_is_refused_at_the_first_try(monkeypatch, engine, team, make_worker, checkpoints):
     engine.end()  # starting takes seconds
-    monkeypatch.setitem(listening.TIME_TO_OPEN, CheckModel, 0.01)
+    monkeypatch.setattr(CheckModel, "opens_within_s", 0.01)
     model = registry.add_uploaded_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
     make_worker(queue="light").look()
     model.refresh_from_db()

@@ -10,11 +10,13 @@ import pytest
 
 from tests.worker.conftest import prompts
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, JobEvent, Kind
+from webapp.jobs.kinds import Kind
+from webapp.jobs.models import Job, JobEvent
 from webapp.registry import classifying
 from webapp.registry.models import Classifier, Dataset
 from webapp.studies import cross_sets
 from webapp.studies import services as studies
+from webapp.studies.kinds import ORACLE, PLAN
 from webapp.studies.models import Study
 
 SHORT = {"max_new_tokens": 24, "ignore_eos": True}
@@ -42,7 +44,7 @@ def done(study: Study) -> Study:
 
 
 def test_an_oracle_counts_what_the_draft_could_have_done(launch, make_worker):
-    study = launch(Kind.ORACLE, lookahead=3)
+    study = launch(ORACLE, lookahead=3)
     make_worker().look()
     found = done(study).document
     assert found["format"] == "drafthouse.oracle/1"
@@ -56,7 +58,7 @@ def test_an_oracle_counts_what_the_draft_could_have_done(launch, make_worker):
 
 
 def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, make_worker):
-    study = launch(Kind.PLAN, limit=3)
+    study = launch(PLAN, limit=3)
     make_worker().look()
     found = done(study).document
     settings = {row["strategy"]: row for row in found["settings"]}
@@ -76,7 +78,7 @@ def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, mak
 
 def test_a_plan_is_made_under_ratio_dice_too(launch, make_worker):
     """Texts differ from strategy to strategy then, so none is audited."""
-    study = launch(Kind.PLAN, limit=2, sampling={**SHORT, "temperature": 0.9, "dice": "ratio"})
+    study = launch(PLAN, limit=2, sampling={**SHORT, "temperature": 0.9, "dice": "ratio"})
     make_worker().look()
     settings = {row["strategy"]: row for row in done(study).document["settings"]}
     assert settings["static"]["measured"]["prompts"] == 2
@@ -88,7 +90,7 @@ def test_a_plan_judges_the_pairs_classifiers_where_they_were_not_trained(team, p
     classifying.train_classifier(name="first", pair=pair, dataset=learnt_on, max_new_tokens=48, by=team)
     elsewhere = prompts(team, [f"w{5 * n % 90 + 1} w7" for n in range(4)])
     Dataset.objects.filter(pk=elsewhere.pk).update(name="elsewhere")
-    study = launch(Kind.PLAN, dataset=elsewhere)
+    study = launch(PLAN, dataset=elsewhere)
     make_worker().look()
     classifier = Classifier.objects.get()
     found = done(study).document
@@ -123,7 +125,7 @@ def test_training_leaves_its_losses_in_the_log_and_its_curves_on_the_card(team, 
 
 
 def test_cancelling_a_study_leaves_nothing_and_trying_again_finishes_it(launch, make_worker, team, engine):
-    study = launch(Kind.ORACLE)
+    study = launch(ORACLE)
     hands = make_worker()
     engine.after(2, lambda: jobs.cancel(job=study.job, by=team))
     hands.look()
@@ -136,7 +138,7 @@ def test_cancelling_a_study_leaves_nothing_and_trying_again_finishes_it(launch, 
 
 
 def test_an_engine_that_dies_costs_an_attempt_and_the_study_is_made_anew(launch, make_worker, engine):
-    study = launch(Kind.ORACLE)
+    study = launch(ORACLE)
     engine.after(2, lambda: os.kill(engine.pid, signal.SIGKILL))
     make_worker().look()
     assert done(study).job.attempt == 2
@@ -144,7 +146,7 @@ def test_an_engine_that_dies_costs_an_attempt_and_the_study_is_made_anew(launch,
 
 
 def test_a_prompt_that_leaves_no_room_fails_the_study_in_words(launch, make_worker, team):
-    study = launch(Kind.PLAN, dataset=prompts(team, ["w1 " * 2000]))
+    study = launch(PLAN, dataset=prompts(team, ["w1 " * 2000]))
     make_worker().look()
     job = Job.objects.get(study=study)
     assert job.state == "failed" and "no room for an answer" in job.reason

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from tests.worker.conftest import prompts
 from webapp.registry import lengths
-from worker import lengths_job
+from worker.jobs import count_tokens
 
 
 def test_a_worker_counts_with_the_pairs_tokenizer(team, pair, make_worker):
-    words = prompts(team, ["w1 w2 w3", "w4", *["w5 w6"] * lengths_job.AT_ONCE])  # more than one order's worth
+    words = prompts(team, ["w1 w2 w3", "w4", *["w5 w6"] * count_tokens.AT_ONCE])  # more than one order's worth
     counted = lengths.count(dataset=words, pair=pair, by=team)
     make_worker(queue="light").look()
     counted.refresh_from_db()
     assert counted.job.state == "succeeded", counted.job.reason
     document = counted.document
     assert (document["shortest"], document["median"], document["longest"]) == (1, 2, 3)
-    assert document["prompt_count"] == lengths_job.AT_ONCE + 2
+    assert document["prompt_count"] == count_tokens.AT_ONCE + 2
     assert document["context"]["target"] == document["context"]["draft"] > 3

@@ -15,10 +15,11 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.comparisons import room, trace
+from webapp.comparisons.kinds import COMPARISON
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
-from webapp.jobs.models import USUAL_PRIORITY, Job, Kind, Queue
+from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
 from webapp.registry import services as registry
 from webapp.registry.models import Classifier, Dataset, Pair, Prompt, Readiness
 
@@ -101,7 +102,7 @@ def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None =
     """Put it in the queue. Nothing is decoded here."""
     by.require(Right.SUBMIT)
     job = jobs.enqueue(
-        kind=Kind.COMPARISON,
+        kind=COMPARISON,
         queue=spec.queue,
         title=name,
         by=by,

@@ -272,7 +272,6 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {
         "Role": "webapp.accounts.models.Role",
-        "JobKind": "webapp.jobs.models.Kind",
         "JobState": "webapp.jobs.models.State",
         "Queue": "webapp.jobs.models.Queue",
         "MeasuringQueue": "webapp.jobs.models.MEASURING",

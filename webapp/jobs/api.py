@@ -18,14 +18,14 @@ from webapp.core.api import Nouns
 from webapp.core.cursor import AFTER, WAIT, Bound, number
 from webapp.core.holding import Waiting, answer
 from webapp.jobs import line, log, pauses, priorities, serializers, services, telemetry
-from webapp.jobs.models import Job, Kind, Queue, State, Worker
+from webapp.jobs.models import Job, Queue, State, Worker
 
 EVENTS = Bound("limit", 500, 1, 500)
 
 
 class JobFilter(filters.FilterSet):
     state = filters.ChoiceFilter(choices=State.choices)
-    kind = filters.ChoiceFilter(choices=Kind.choices)
+    kind = filters.CharFilter(max_length=40, help_text="a slug as jobs show it, such as comparison")
     queue = filters.ChoiceFilter(choices=Queue.choices)
 
 
@@ -41,7 +41,7 @@ class JobsApi(Nouns):
 
     @extend_schema(request=serializers.JobChanges, responses=serializers.JobOut)
     def partial_update(self, request: Request, pk: UUID) -> Response:
-        """Another priority, while it waits."""
+        """Change the priority of a job that waits."""
         job = self.get_object()
         return self.shown(priorities.prioritise(job=job, by=self.actor, **self.read(serializers.JobChanges)))
 
@@ -75,7 +75,7 @@ class JobsApi(Nouns):
         ],
     )
     def events(self, request: Request, pk: UUID) -> HttpResponse:
-        """What happened to the job after a cursor, in order and without holes."""
+        """Lines of the job's log after a cursor, in order and without holes."""
         job = self.get_object()
         after, wait, limit = number(request, AFTER), number(request, WAIT), number(request, EVENTS)
 
@@ -93,7 +93,7 @@ class JobsApi(Nouns):
 
     @extend_schema(responses=serializers.TelemetryOut)
     def telemetry(self, request: Request, pk: UUID) -> Response:
-        """How the machine fared while the job ran: one reading a second, of long jobs fewer."""
+        """Sensor readings of the machine while the job ran: one a second, fewer for long jobs."""
         readings = telemetry.read(self.get_object())
         facts = [{"name": name, "sentence": sentence} for name, sentence in telemetry.facts(readings)]
         return Response(serializers.TelemetryOut({"readings": readings, "facts": facts}).data)
@@ -116,7 +116,7 @@ class Queues(APIView):
 
     @extend_schema(responses=serializers.QueueOut(many=True))
     def get(self, request: Request) -> Response:
-        """How many wait, how many run, and who listens."""
+        """Count the jobs that wait and run in each queue, and its workers."""
         return Response(serializers.QueueOut(line.states(), many=True).data)
 
 
@@ -132,7 +132,7 @@ class Pauses(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, queue: str) -> Response:
-        """Go on."""
+        """Resume this queue."""
         actor: Any = request.auth
         pauses.resume(queue=pauses.queue_called(queue), by=actor)
         return Response(status=204)

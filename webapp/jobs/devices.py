@@ -11,7 +11,7 @@ BOTH = 2
 
 
 def are_free(job: Job, worker: str) -> bool:
-    """Asked within the transaction of a claim; workers of one machine claim one after the other."""
+    """Whether the job may begin here. Call it in the transaction of a claim: workers of one machine then take turns."""
     machine = Worker.objects.filter(name=worker).values_list("machine", flat=True).first()
     if not machine:
         return True
@@ -26,7 +26,7 @@ def are_free(job: Job, worker: str) -> bool:
 
 
 def why_not(job: Job) -> str:
-    """Told of a job that waits though a worker of its queue does not."""
+    """Sentence for a job that waits although a worker of its queue is idle."""
     if job.device_count == BOTH:
         return " It needs a GPU and cores of the same machine at once, and waits until both are free."
     if job.queue == Queue.CPU and _with_both().exists():
@@ -35,7 +35,7 @@ def why_not(job: Job) -> str:
 
 
 def _is_somebody_before(job: Job, neighbours: list[Worker]) -> bool:
-    """Cores that go from one small job to the next would never be free for the one that needs both."""
+    """Whether a job that needs both devices is before this one: small jobs in turn would never leave the cores free."""
     alive = set(Worker.objects.alive().values_list("name", flat=True))
     idle = [one.name for one in neighbours if Queue.GPU in one.queues and one.name in alive]
     busy = set(Job.objects.filter(state=State.RUNNING, worker__in=idle).values_list("worker", flat=True))

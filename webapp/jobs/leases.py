@@ -1,6 +1,5 @@
-"""Whose worker has gone silent? Judged by how long nobody has renewed while we looked, on a clock that only runs
-forward. What the clocks on the walls say, here or on the workers' machines, and whether somebody sets them, changes
-nothing."""
+"""Find jobs whose worker has gone silent: nobody has renewed the lease while we looked, by a clock that only runs
+forward. Wall clocks, here or on the workers' machines, and whether somebody sets them, change nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ class Reaper:
         self._renewals: dict[UUID, tuple[Any, float]] = {}  # of each running job the latest, and when we first saw it
 
     def look(self) -> int:
-        """Take back what workers have lost; how many jobs that were."""
+        """Take jobs back from silent workers, and return how many."""
         running = list(Job.objects.filter(state=State.RUNNING))
         now, before = self._watch(), self._renewals
         self._renewals, silent = {}, []

@@ -19,11 +19,10 @@ from django.db.models import Count, Max
 from django.utils import timezone
 
 from webapp.jobs import devices
-from webapp.jobs.models import Job, Kind, Pause, Queue, State, Worker
+from webapp.jobs.models import Job, Pause, Queue, State, Worker
 
 NEVER = datetime.min.replace(tzinfo=UTC)
 RECENT = 20  # jobs of a kind that tell how fast that kind goes
-COUNTED = (Kind.COMPARISON, Kind.ORACLE, Kind.COUNT_TOKENS)  # kinds whose parts are known when they are submitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Place:
 
 
 def next_job(queues: Sequence[str], worker: str) -> Job | None:
-    """Locked where the database can, so that of two who look at once each gets another."""
+    """The job that is next, locked where the database can: of two workers who look at once, each gets another."""
     waiting = Job.objects.due().filter(queue__in=queues).exclude(queue__in=Pause.objects.values("queue"))
     waiting = waiting.exclude(refusals__has_key=worker)
     teams = list(waiting.order_by().values_list("team_id", flat=True).distinct())
@@ -46,7 +45,7 @@ def next_job(queues: Sequence[str], worker: str) -> Job | None:
 
 
 def order(queue: str) -> list[UUID]:
-    """All that wait there, in the order in which they will be claimed if nothing changes."""
+    """Waiting jobs of a queue, in the order in which workers will claim them if nothing changes."""
     waiting: dict[UUID, deque[UUID]] = {}
     for team, job in Job.objects.waiting().filter(queue=queue).values_list("team_id", "pk"):
         waiting.setdefault(team, deque()).append(job)
@@ -62,7 +61,7 @@ def order(queue: str) -> list[UUID]:
 
 
 def place(job: Job) -> Place:
-    """Where a job stands in its queue, and why it waits, in words."""
+    """Position of a job in its queue, and a sentence that says why it waits."""
     if job.state != State.QUEUED:
         return Place(0, job.reason)
     line = order(job.queue)
@@ -91,13 +90,13 @@ def place(job: Job) -> Place:
 
 
 def nobody_can(job: Job) -> str:
-    """Every worker that was at hand has refused it."""
+    """Sentence for a job that every worker at hand has refused."""
     told = " ".join(f"{worker}: {reason}" for worker, reason in job.refusals.items())
     return f"No worker at hand can do it. {told} Start a worker that can, and try again."
 
 
 def states() -> list[dict[str, Any]]:
-    """Every queue at a glance."""
+    """Counts of every queue: waiting, running, workers."""
     under_way = Job.objects.filter(state__in=(State.QUEUED, State.RUNNING)).order_by().values_list("queue", "state")
     counts = {(queue, state): count for queue, state, count in under_way.annotate(Count("pk"))}
     pauses = {pause.queue: str(pause) for pause in Pause.objects.select_related("by")}
@@ -119,7 +118,7 @@ def state_of(queue: Queue) -> dict[str, Any]:
 
 
 class _Turns:
-    """How often and how lately each team had its turn."""
+    """Counts how often and how lately each team had its turn."""
 
     def __init__(self, teams: Iterable[UUID]) -> None:
         jobs = Job.objects.filter(team_id__in=list(teams)).order_by()
@@ -139,7 +138,7 @@ class _Turns:
 
 
 class _Pace:
-    """How long jobs of one queue take: by a running job's own pace, else by that of its kind lately."""
+    """Estimates how long jobs of one queue take: by a running job's own pace, else by recent jobs of its kind."""
 
     def __init__(self, queue: str) -> None:
         self._queue = queue
@@ -150,23 +149,23 @@ class _Pace:
         return self.to_do_s(job) if pace is None else pace * max(0, job.total_count - job.done_count)
 
     def to_do_s(self, job: Job) -> float | None:
-        """Of one that waits, or has only begun."""
+        """Seconds for a job that waits or has only begun."""
         if job.kind not in self._known:
             self._known[job.kind] = self._lately(job.kind)
         pace = self._known[job.kind]
-        parts = max(1, job.total_count - job.done_count) if job.kind in COUNTED else 1
+        parts = max(1, job.total_count - job.done_count) if job.is_sized else 1
         return None if pace is None else pace * parts
 
     def _lately(self, kind: str) -> float | None:
-        """Seconds a part, or a whole job where nobody knows beforehand of how many parts it is."""
+        """Seconds for one part of recent jobs; for a whole job where its parts are not known beforehand."""
         done = Job.objects.filter(kind=kind, queue=self._queue, state=State.SUCCEEDED).exclude(started=None)
         recent = list(done.order_by("-created")[:RECENT])
-        parts = sum(max(1, job.total_count - job.done_before) if kind in COUNTED else 1 for job in recent)
+        parts = sum(max(1, job.total_count - job.done_before) if job.is_sized else 1 for job in recent)
         return sum((job.finished - job.started).total_seconds() for job in recent) / parts if parts else None
 
 
 def _eta_s(running: Sequence[Job], ahead: Sequence[UUID], worker_count: int, pace: _Pace) -> float | None:
-    """When a worker will be free: each that stands before it goes to the worker that is free first."""
+    """Seconds until a worker is free: each job ahead goes to the worker that is free first."""
     if len(running) < worker_count and not ahead:
         return 0.0
     waiting = Job.objects.in_bulk(ahead)

@@ -20,12 +20,12 @@ def tell(job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> N
 
 
 def read(*, job: UUID, after: int, limit: int) -> list[JobEvent]:
-    """What happened after the cursor, in order. A line is written under the job's lock, so there are no holes."""
+    """Lines after the cursor, in order. A line is written under the job's lock, so there are no holes."""
     return list(JobEvent.objects.filter(job=job, seq__gt=after).order_by("seq")[:limit])
 
 
 def source(job: UUID) -> Source:
-    """What to wait for, for more of this log or another state."""
+    """Source to wait on, for more lines or another state."""
     rows = Job.objects.filter(pk=job).values_list("state", "done_count").annotate(Max("events__seq"))
     return Source(f"job {job}", group(job), lambda: list(rows.all()))
 
@@ -42,8 +42,8 @@ def shown(event: JobEvent) -> dict[str, Any]:
 
 
 def status_of(job: Job, *, done: int, total: int, part_s: float | None = None) -> dict[str, Any]:
-    """Where a job stands, as its page is told. `part_s`, where it is known, is its pace without what comes before the
-    first part, such as loading models."""
+    """Status of a job, as its page gets it. `part_s`, where it is known, is the time for one part without what comes
+    before the first, such as loading models."""
     place = line.place(job)
     return {
         "state": job.state,
@@ -58,18 +58,18 @@ def status_of(job: Job, *, done: int, total: int, part_s: float | None = None) -
 
 
 def is_same_status(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """The time left is told with whatever else changes, not for its own sake."""
+    """Compare without the time left, which is sent only with other changes."""
     return {**one, "seconds_left": 0} == {**other, "seconds_left": 0}
 
 
 def _seconds_left(job: Job, done: int, total: int, part_s: float | None) -> int | None:
-    """From its own pace so far. None while nothing is known or nothing is left."""
+    """Seconds left at the job's own pace so far. None while nothing is known or nothing is left."""
     pace = part_s or job.part_s()
     return round(pace * max(0, total - done)) if pace is not None and job.state == State.RUNNING else None
 
 
 def group(job: UUID) -> str:
-    """Whom a nudge wakes: the watchers of this job and nobody else's."""
+    """Name of the group that a nudge wakes: the watchers of this job."""
     return f"job.{job.hex}"
 
 

@@ -1,4 +1,4 @@
-"""Work that takes a while, as data. This table is the queue; a message from the broker only says "look"."""
+"""Jobs. Their table is the queue; a message from the broker only says "look"."""
 
 from __future__ import annotations
 
@@ -33,17 +33,6 @@ MOVES: dict[State, frozenset[State]] = {
 FINAL = (State.SUCCEEDED, State.FAILED, State.CANCELLED)
 
 
-class Kind(models.TextChoices):
-    COMPARISON = "comparison"
-    TRAINING = "training"
-    ORACLE = "oracle"
-    PLAN = "plan"
-    CHECK_MODEL = "check-model"
-    FETCH_MODEL = "fetch-model"
-    UNPACK = "unpack"
-    COUNT_TOKENS = "count-tokens"
-
-
 class Queue(models.TextChoices):
     CPU = "cpu", "CPU"
     GPU = "gpu", "GPU"
@@ -58,18 +47,24 @@ LOWEST_PRIORITY, USUAL_PRIORITY, HIGHEST_PRIORITY = -10, 0, 10  # among the jobs
 
 class Jobs(Owned):
     def waiting(self) -> Jobs:
-        """In the order in which those of one team will be claimed."""
+        """Queued jobs, in the order in which workers claim those of one team."""
         return self.filter(state=State.QUEUED).order_by("-priority", "created", "pk")
 
     def due(self) -> Jobs:
-        """Those that wait and may be tried now."""
+        """Queued jobs that may be tried now."""
         return self.waiting().filter(Q(not_before=None) | Q(not_before__lte=Now()))
 
 
 class Job(Noun):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="jobs")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    kind = models.CharField(max_length=20, choices=Kind.choices)
+    kind = models.CharField(max_length=40)  # this and the next five: webapp/jobs/kinds.py
+    kind_label = models.CharField(max_length=40, default="")
+    parts = models.CharField(max_length=20, default="")
+    is_sized = models.BooleanField(default=False)
+    keeps_parts = models.BooleanField(default=False)
+    page = models.CharField(max_length=40, blank=True, default="")
+    arguments = models.JSONField(default=dict)  # of a kind that has no table for what it was asked
     queue = models.CharField(max_length=10, choices=Queue.choices)
     title = models.CharField(max_length=200)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
@@ -102,7 +97,6 @@ class Job(Noun):
         ]
         constraints = [
             models.CheckConstraint(condition=Q(state__in=State.values), name="job_state_is_known"),
-            models.CheckConstraint(condition=Q(kind__in=Kind.values), name="job_kind_is_known"),
             models.CheckConstraint(condition=Q(queue__in=Queue.values), name="job_queue_is_known"),
             models.CheckConstraint(
                 condition=Q(state="running", lease_until__isnull=False) | ~Q(state="running") & Q(lease_until=None),
@@ -121,11 +115,16 @@ class Job(Noun):
         return self.title
 
     def part_s(self) -> float | None:
-        """How long this attempt takes for one part of the work; None while nothing is known."""
+        """Seconds that this attempt takes for one part of the work; None while nothing is known."""
         done = self.done_count - self.done_before
         if self.started is None or done <= 0:
             return None
         return ((self.finished or timezone.now()) - self.started).total_seconds() / done
+
+    @property
+    def subject(self) -> models.Model | None:
+        """Row that this job makes, if that has a page."""
+        return getattr(self, self.page, None) if self.page else None
 
     @property
     def counted_ends(self) -> int:
@@ -162,7 +161,7 @@ class JobEvent(models.Model):
 
 
 class Reading(models.Model):
-    """What a worker's sensors said at one moment of a job: shares of cores, clocks, memory, temperature, GPUs."""
+    """Reading of a worker's sensors at one moment of a job: shares of cores, clocks, memory, temperature, GPUs."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="readings")
     attempt = models.PositiveIntegerField()
@@ -175,7 +174,7 @@ class Reading(models.Model):
 
 
 class Pause(models.Model):
-    """A queue from which nothing is taken for a while. What runs goes on."""
+    """Pause of a queue: workers take nothing from it. What runs goes on."""
 
     queue = models.CharField(max_length=10, choices=Queue.choices, unique=True)
     since = models.DateTimeField(default=timezone.now)
@@ -189,11 +188,11 @@ class Pause(models.Model):
 
 class Workers(models.QuerySet["Worker"]):
     def alive(self) -> Workers:
-        """By the database's clock, as they were seen: those of the workers' machines may differ."""
+        """Workers seen lately, by the database's clock: the clocks of their machines may differ."""
         return self.filter(seen__gt=Now() - Worker.SILENCE)
 
     def that_could(self, job: Job) -> list[Worker]:
-        """Those at hand that listen to its queue and have not said that they cannot do it."""
+        """Workers at hand that listen to the job's queue and have not refused it."""
         return [worker for worker in self.alive() if job.queue in worker.queues and worker.name not in job.refusals]
 
 

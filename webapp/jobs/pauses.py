@@ -1,4 +1,4 @@
-"""Standing still: the operator pauses a queue, and lets it go on."""
+"""Pause and resume queues, which only the operator may."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a job stands among those of its team. Between teams it says nothing: they take turns, however urgent a job."""
+"""Priorities of jobs among those of their team. Between teams they do not count: teams take turns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webapp.jobs.models import USUAL_PRIORITY, Job, State
 
 @transaction.atomic
 def prioritise(*, job: Job, priority: int, by: Actor) -> Job:
-    """Another place among the jobs of its team, while it waits."""
+    """Change the priority of a waiting job."""
     by.require(Right.SUBMIT)
     require_may_give(max(priority, job.priority), by)
     if not Job.objects.filter(pk=job.pk, state=State.QUEUED).update(priority=priority):
@@ -28,7 +28,7 @@ def prioritise(*, job: Job, priority: int, by: Actor) -> Job:
 
 
 def require_may_give(priority: int, by: Actor) -> None:
-    """Whoever submits may let a job stand back; what makes the rest of the team wait is for its owners."""
+    """Whoever submits may lower a priority; only owners may put a job before others of their team."""
     if priority > USUAL_PRIORITY and not by.can_admin:
         raise Forbidden(
             f"Only owners may put a job before others of their team, with a priority above {USUAL_PRIORITY}.",

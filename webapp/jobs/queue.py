@@ -29,8 +29,8 @@ def nudge(queue: str) -> None:
 
 
 def nudge_again(queue: str) -> None:
-    """Unless a nudge still lies there: while all workers are busy, no pile of them grows up. An end by date would do
-    the same, but only where sender and worker agree on the time."""
+    """Nudge unless a nudge still lies there, so that no pile of them grows while all workers are busy. A message that
+    expires would do the same, but only if sender and worker agree on the time."""
     if not settings.BROKER_URL:
         return
     try:

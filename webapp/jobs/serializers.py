@@ -1,4 +1,4 @@
-"""How jobs and workers are shown."""
+"""Jobs, queues and workers as the API shows them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ class JobOut(Output):
 
     class Meta:
         model = Job
+        extra_kwargs = {"parts": {"help_text": "what done_count and total_count count, such as samples"}}
         fields = (
-            "id", "kind", "queue", "title", "state", "priority", "attempt", "counted_ends", "worker", "reason",
-            "is_cancel_asked", "done_count", "total_count", "created", "created_by", "started", "finished", "place",
+            "id", "kind", "kind_label", "queue", "title", "state", "priority", "attempt", "counted_ends", "worker",
+            "reason", "is_cancel_asked", "done_count", "total_count", "parts", "created", "created_by", "started",
+            "finished", "place",
         )  # fmt: skip
 
     def get_place(self, job: Job) -> PlaceOut:
@@ -36,10 +38,11 @@ class JobOut(Output):
 
 
 class JobRow(Output):
-    """A job in a list: without its place, which would cost a query each."""
+    """Job in a list, without its place, which would cost a query each."""
 
     class Meta:
         model = Job
+        extra_kwargs = JobOut.Meta.extra_kwargs
         fields = tuple(name for name in JobOut.Meta.fields if name not in ("place", "created_by"))
 
 
@@ -106,7 +109,7 @@ class CanCancel(serializers.Serializer[Any]):
 
 
 class Priority(serializers.IntegerField):
-    """Where a job stands among its team's own."""
+    """Priority of a job among its team's own."""
 
     def __init__(self, **options: Any) -> None:
         told = "higher goes first among your team's jobs; above 0 is for owners"
@@ -124,7 +127,7 @@ class MeasuringQueue(serializers.ChoiceField):
 
 
 class JobChanges(Input):
-    """What of a job may change while it waits."""
+    """Changes to a job that waits."""
 
     priority = Priority()
 

@@ -1,4 +1,4 @@
-"""What happens to jobs. Every move is compare-and-set: of two who try, one succeeds and the other is told."""
+"""Change jobs. Every move is compare-and-set: of two who try, one succeeds and the other gets False or a Conflict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict
 from webapp.jobs import devices, ends, line, log, priorities
 from webapp.jobs import queue as broker
-from webapp.jobs.models import FINAL, MOVES, USUAL_PRIORITY, Job, Kind, Queue, State, Worker
+from webapp.jobs.kinds import Kind
+from webapp.jobs.models import FINAL, MOVES, USUAL_PRIORITY, Job, Queue, State, Worker
 
 LEASE = timedelta(seconds=20)
 MOST_WAITING = 1000  # per team
@@ -29,13 +30,15 @@ MOST_WAITING = 1000  # per team
 def enqueue(
     *,
     kind: Kind,
-    queue: Queue,
     title: str,
     by: Actor,
+    queue: Queue = Queue.CPU,
     total: int = 0,
     priority: int = USUAL_PRIORITY,
     device_count: int = 1,
+    arguments: Mapping[str, Any] | None = None,
 ) -> Job:
+    """Submit a job. A light kind goes to the light queue, whichever queue is named."""
     by.require(Right.SUBMIT)
     priorities.require_may_give(priority, by)
     if Job.objects.filter(team=by.home, state=State.QUEUED).count() >= MOST_WAITING:
@@ -45,21 +48,22 @@ def enqueue(
     job = Job.objects.create(
         team=by.home,
         created_by=by.user,
-        kind=kind,
-        queue=queue,
+        **kind.columns(),
+        queue=Queue.LIGHT if kind.is_light else queue,
         title=title[:200],
         priority=priority,
         total_count=total,
         device_count=device_count,
+        arguments=dict(arguments or {}),
     )
     log.tell(job, f"Submitted by {by.user}.")
-    transaction.on_commit(lambda: broker.nudge(queue))
+    transaction.on_commit(lambda: broker.nudge(job.queue))
     return job
 
 
 @transaction.atomic
 def cancel(*, job: Job, by: Actor) -> Job:
-    """At once while it waits; while it runs, its worker is asked to stop."""
+    """Cancel a waiting job at once; ask the worker of a running one to stop."""
     by.require(Right.SUBMIT)
     if _move(job, State.QUEUED, State.CANCELLED, f"Cancelled by {by.user} before it began."):
         audit.record(by, "cancelled", job)
@@ -108,9 +112,9 @@ def retry(*, job: Job, by: Actor) -> Job:
 
 @transaction.atomic
 def claim(*, worker: str, queues: Iterable[str]) -> Job | None:
-    """The next job for these queues, leased to this worker; None when nothing waits."""
+    """Lease the next job of these queues to this worker. None: nothing waits."""
     job = line.next_job(list(queues), worker)
-    kept = job.done_count if job and job.kind == Kind.COMPARISON else 0  # all others begin anew
+    kept = job.done_count if job and job.keeps_parts else 0
     if (
         job is None
         or not devices.are_free(job, worker)
@@ -134,7 +138,7 @@ def claim(*, worker: str, queues: Iterable[str]) -> Job | None:
 
 
 def renew(*, job: Job, done: int | None = None, total: int | None = None) -> bool:
-    """Say that this attempt goes on, and how far it is. False: the job is no longer ours, stop."""
+    """Extend the lease, and write how far the attempt is. False: the job is no longer ours, stop."""
     changes: dict[str, Any] = {"lease_until": timezone.now() + LEASE}
     if done is not None:
         changes["done_count"] = done
@@ -147,25 +151,25 @@ def renew(*, job: Job, done: int | None = None, total: int | None = None) -> boo
 
 
 def reached(*, job: Job, place: str) -> None:
-    """Name the part that is under way from now on: ends are told apart by where they came."""
+    """Name the part that is under way from now on: ends of attempts are counted by place."""
     _ours(job).update(at=place[:200])
 
 
 def progressed(*, job: Job, done: int) -> bool:
-    """A lasting part of the work is done, so the count of ends begins anew."""
+    """Count a lasting part of the work as done. The count of ends begins anew."""
     return bool(_ours(job).update(done_count=done, blamed=[], setbacks=0))
 
 
 @transaction.atomic
 def note(*, job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -> None:
-    """A line in the job's history, from the worker that holds it."""
+    """Add a line to the job's log, from the worker that holds the job."""
     if _ours(job).select_for_update().exists():
         log.tell(job, sentence, numbers)
         log.nudge(job.pk)
 
 
 def require_lease(job: Job) -> None:
-    """First in every transaction of a worker: one that lost its lease must not write, for another may be at it."""
+    """Raise Conflict if the worker has lost its lease. Call it first in every transaction of a worker."""
     if not _ours(job).select_for_update().exists():
         raise Conflict("The lease on this job is lost; stop.", code="lease-lost")
 
@@ -186,13 +190,13 @@ def fail(*, job: Job, reason: str) -> bool:
 
 @transaction.atomic
 def stop(*, job: Job) -> bool:
-    """The worker has done as was asked by `cancel`."""
+    """End a running job as `cancel` asked."""
     return _end(job, State.CANCELLED, "Cancelled while it ran.")
 
 
 @transaction.atomic
 def give_back(*, job: Job, reason: str, counts: bool, is_silence: bool = False) -> bool:
-    """This attempt has ended, and another may follow. `counts`: the job itself can have caused the end."""
+    """End this attempt; another may follow. `counts`: the job itself can have caused the end."""
     held = _ours(job).select_for_update().first()
     if held is None:
         return False
@@ -207,7 +211,7 @@ def give_back(*, job: Job, reason: str, counts: bool, is_silence: bool = False) 
 
 @transaction.atomic
 def refuse(*, job: Job, reason: str) -> bool:
-    """This worker cannot do it at all. Another gets it; if there is none it fails, so that nobody waits in vain."""
+    """Give the job to another worker: this one cannot. If there is none, fail it, so that nobody waits in vain."""
     job.refusals = {**job.refusals, job.worker: reason}
     if not _ours(job).update(refusals=job.refusals):
         return False
@@ -219,18 +223,18 @@ def refuse(*, job: Job, reason: str) -> bool:
 
 @transaction.atomic
 def release(*, job: Job) -> bool:
-    """The worker goes home as it was told to; that is nobody's failure."""
+    """Give the job back because the worker was told to stop. That is nobody's failure."""
     return _requeue(job, f"{job.worker} was stopped; what it had finished is kept.")
 
 
 def take_back_from_silent(*, job: Job) -> bool:
-    """Nobody knows what became of its worker. The end counts until that worker is there again and tells: a job that
-    brings machines down must not go through all of them."""
+    """Take a job back whose worker has gone silent. The end counts until that worker is back and says why it ended: a
+    job that brings machines down must not go through all of them."""
     return _take_back(job, f"{job.worker} went silent.", counts=True, is_silence=True)
 
 
 def take_back(*, worker: str, ended: str, counts: bool) -> int:
-    """A worker is there again: give back what it held, and forget what it could not do; now it may be able to."""
+    """Give back what a worker held before it started again, and forget its refusals: it may now be able to."""
     for job in Job.objects.filter(state=State.QUEUED, refusals__has_key=worker):
         del job.refusals[worker]
         job.save(update_fields=["refusals"])
@@ -242,7 +246,7 @@ def take_back(*, worker: str, ended: str, counts: bool) -> int:
 
 @transaction.atomic
 def _absolve(worker: str) -> None:
-    """Its silence turns out to be no job's doing."""
+    """Remove ends that the silence of this worker had counted: no job caused it."""
     for job in Job.objects.filter(state__in=(State.QUEUED, State.RUNNING), setbacks__gt=0).select_for_update():
         blamed = ends.without_silence_of(worker, job.blamed)
         if len(blamed) < len(job.blamed):
@@ -259,7 +263,7 @@ def _take_back(job: Job, reason: str, *, counts: bool, is_silence: bool = False)
 
 
 def wake_workers() -> None:
-    """Tell every queue in which something waits: for nudges that were lost, and for a broker that was flushed."""
+    """Nudge every queue in which something waits, in case a nudge was lost or the broker was flushed."""
     for queue in Job.objects.due().order_by().values_list("queue", flat=True).distinct():
         broker.nudge_again(queue)
 
@@ -275,7 +279,7 @@ def announce(
     memory: int | None = None,
     marks: Mapping[str, Any] | None = None,
 ) -> None:
-    """A worker says that it lives, where, what it can do, and which models need not be fetched for it."""
+    """Write that a worker lives: its machine, what it can do, and which models lie on its disk."""
     told = {"machine": machine, "memory": memory, "queues": queues, "devices": devices, "versions": versions}
     told |= {"cached": list(cached), "marks": dict(marks or {})}
     Worker.objects.update_or_create(name=name, defaults={**told, "seen": Now()})
@@ -286,7 +290,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _ours(job: Job) -> Any:
-    """The row, if this very attempt still holds it: a worker that lost its lease must not write."""
+    """Row of the job if this very attempt still holds it: a worker that lost its lease must not write."""
     return Job.objects.filter(pk=job.pk, state=State.RUNNING, attempt=job.attempt, worker=job.worker)
 
 

@@ -1,4 +1,4 @@
-"""How machines fared while jobs ran, as their workers read it: kept within bounds, and told in few words."""
+"""Sensor readings of machines while jobs ran: stored within bounds, and summed up in sentences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST = 900  # of a job: a quarter of an hour at one a second; of longer jobs, th
 
 @transaction.atomic
 def keep(*, job: Job, values: Mapping[str, Any]) -> None:
-    """When there are too many, every second one goes."""
+    """Store a reading. When a job has too many, every second one goes."""
     Reading.objects.create(job=job, attempt=job.attempt, worker=job.worker, values=dict(values))
     if Reading.objects.filter(job=job).count() > MOST:
         every = list(Reading.objects.filter(job=job).values_list("pk", flat=True))
@@ -26,7 +26,7 @@ def read(job: Job) -> list[Reading]:
 
 
 def facts(readings: Sequence[Reading]) -> list[tuple[str, str]]:
-    """A name and a sentence each; nothing where nothing was read."""
+    """Sum up readings: a name and a sentence for each sensor that was read."""
     values = [reading.values for reading in readings]
     if not values:
         return []

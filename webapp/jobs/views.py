@@ -13,15 +13,16 @@ from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
 from webapp.jobs import line, pauses, priorities, serializers, services, telemetry
-from webapp.jobs.models import Job, Kind, State, Worker
+from webapp.jobs.models import Job, State, Worker
 
 
 @page(Right.READ)
 def jobs(request: Asked) -> HttpResponse:
     rows = Job.objects.visible_to(request.actor).select_related("created_by")
+    kinds = list(rows.order_by("kind").values_list("kind", flat=True).distinct())
     found = listing(
         request, rows, search=("title",), ordering=("created", "state", "finished", "priority"),
-        filters={"state": State.values, "kind": Kind.values},
+        filters={"state": State.values, "kind": kinds},
     )  # fmt: skip
     context = {
         "list": found,

@@ -62,12 +62,11 @@ def _jobs() -> Families:
         "Jobs there are. `reason` says of failed ones: refused, attempts or error.",
         labels=["kind", "state", "reason"],
     )
-    done = 0
     rows = Job.objects.order_by().annotate(why=ENDS).values_list("kind", "state", "why")
-    for kind, state, why, count, parts in rows.annotate(Count("pk"), Sum("done_count")):
+    for kind, state, why, count in rows.annotate(Count("pk")):
         jobs.add_metric([kind, state, why], count)
-        done += parts if kind == "comparison" else 0
     yield jobs
+    done = Job.objects.exclude(comparison=None).aggregate(done=Sum("done_count"))["done"] or 0
     yield GaugeMetricFamily("drafthouse_samples", "Finished samples of all comparisons there are.", value=done)
 
 

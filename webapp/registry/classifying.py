@@ -13,8 +13,9 @@ from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Invalid, NotFound
 from webapp.jobs import services as jobs
-from webapp.jobs.models import USUAL_PRIORITY, Job, Kind, Queue
+from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
 from webapp.registry import cards, checkpoints
+from webapp.registry.kinds import TRAINING
 from webapp.registry.models import Classifier, Dataset, Pair, Training
 from webapp.registry.services import freeze
 from webapp.uploads import services as uploads
@@ -82,7 +83,7 @@ def train_classifier(
         sampling = Sampling(**how)
     except BadSampling as error:
         raise Invalid(str(error), field=str(error).split()[0], code=error.code) from None
-    job = jobs.enqueue(kind=Kind.TRAINING, queue=queue, title=f"Train {name}", by=by, priority=priority)
+    job = jobs.enqueue(kind=TRAINING, queue=queue, title=f"Train {name}", by=by, priority=priority)
     training = Training.objects.create(
         job=job, pair=pair, dataset=dataset, name=name, limit=limit, sampling=sampling.to_dict()
     )

@@ -10,7 +10,8 @@ from django.db import transaction
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, Kind, Queue
+from webapp.jobs.models import Job
+from webapp.registry.kinds import COUNT_TOKENS
 from webapp.registry.models import Dataset, Pair, TokenLengths
 
 Contexts = tuple[int | None, int | None]  # of target and draft, where they say so
@@ -26,7 +27,7 @@ def count(*, dataset: Dataset, pair: Pair, by: Actor) -> TokenLengths:
     if lengths is not None and not lengths.is_given_up:
         return lengths
     title = f"Count tokens of {dataset.name} for {pair.name}"
-    job = jobs.enqueue(kind=Kind.COUNT_TOKENS, queue=Queue.LIGHT, title=title, by=by, total=dataset.prompt_count)
+    job = jobs.enqueue(kind=COUNT_TOKENS, title=title, by=by, total=dataset.prompt_count)
     return TokenLengths.objects.update_or_create(dataset=dataset, pair=pair, defaults={"job": job})[0]
 
 

@@ -16,9 +16,10 @@ from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Kind, Queue
+from webapp.jobs.kinds import Kind
 from webapp.registry import checkpoints, pairing
 from webapp.registry.checkpoints import Facts
+from webapp.registry.kinds import CHECK_MODEL, FETCH_MODEL
 from webapp.registry.models import Entry, LanguageModel, Pair, Readiness
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
@@ -33,7 +34,7 @@ def add_uploaded_model(*, name: str, upload: Upload, by: Actor) -> LanguageModel
     uploads.require_complete(upload)
     facts = checkpoints.examine(upload.files.all(), upload.team_id)
     return _add_model(
-        by, Kind.CHECK_MODEL, name=name, source=LanguageModel.Source.UPLOAD, upload=upload, facts=_as_json(facts)
+        by, CHECK_MODEL, name=name, source=LanguageModel.Source.UPLOAD, upload=upload, facts=_as_json(facts)
     )
 
 
@@ -41,9 +42,7 @@ def add_uploaded_model(*, name: str, upload: Upload, by: Actor) -> LanguageModel
 def add_hub_model(*, name: str, hub_id: str, revision: str, by: Actor) -> LanguageModel:
     """A worker fetches it; nothing is fetched here."""
     by.require(Right.SUBMIT)
-    return _add_model(
-        by, Kind.FETCH_MODEL, name=name, source=LanguageModel.Source.HUB, location=hub_id, revision=revision
-    )
+    return _add_model(by, FETCH_MODEL, name=name, source=LanguageModel.Source.HUB, location=hub_id, revision=revision)
 
 
 @transaction.atomic
@@ -59,12 +58,11 @@ def add_path_model(*, name: str, path: str, by: Actor) -> LanguageModel:
             field="path",
             hint=f"Choose a folder below {roots}." if roots else "The operator allows none; upload the model instead.",
         )
-    return _add_model(by, Kind.CHECK_MODEL, name=name, source=LanguageModel.Source.PATH, location=str(pure))
+    return _add_model(by, CHECK_MODEL, name=name, source=LanguageModel.Source.PATH, location=str(pure))
 
 
 def _add_model(by: Actor, kind: Kind, **columns: Any) -> LanguageModel:
-    title = f"{'Fetch' if kind == Kind.FETCH_MODEL else 'Check'} {columns['name']}"
-    job = jobs.enqueue(kind=kind, queue=Queue.LIGHT, title=title, by=by)
+    job = jobs.enqueue(kind=kind, title=f"{kind.label.removesuffix(' model')} {columns['name']}", by=by)
     model = LanguageModel.objects.create(team=by.home, created_by=by.user, job=job, **columns)
     audit.record(by, "added", model)
     return model

@@ -15,12 +15,13 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import State
 from webapp.registry import services as registry
 from webapp.studies import serializers, services
-from webapp.studies.models import KINDS, Study
+from webapp.studies.kinds import KINDS
+from webapp.studies.models import Study
 
 
 class StudyFilter(filters.FilterSet):
     name = filters.CharFilter(lookup_expr="icontains", max_length=200)
-    kind = filters.ChoiceFilter(field_name="job__kind", choices=[(kind.value, kind.label) for kind in KINDS])
+    kind = filters.ChoiceFilter(field_name="job__kind", choices=[(kind.slug, kind.label) for kind in KINDS.values()])
     state = filters.ChoiceFilter(field_name="job__state", choices=State.choices)
     pair = filters.UUIDFilter(field_name="pair_id")
     dataset = filters.UUIDFilter(field_name="dataset_id")

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.jobs.models import Kind
 from webapp.registry.models import Classifier, Pair
+from webapp.studies.kinds import PLAN
 from webapp.studies.models import Study
 
 MOST_PLANS = 200
@@ -48,7 +48,7 @@ class Table:
 def table(pair: Pair) -> Table:
     classifiers = list(Classifier.objects.filter(pair=pair).kept().select_related("training__dataset"))
     plans = list(
-        Study.objects.filter(pair=pair, job__kind=Kind.PLAN, document__isnull=False)
+        Study.objects.filter(pair=pair, job__kind=PLAN.slug, document__isnull=False)
         .kept()
         .select_related("dataset")
         .order_by("-created")[:MOST_PLANS]

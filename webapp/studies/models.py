@@ -7,10 +7,8 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
-from webapp.jobs.models import Job, Kind
+from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Entry, Pair, Prompt
-
-KINDS = (Kind.ORACLE, Kind.PLAN)
 
 
 class Study(Entry):

@@ -8,14 +8,15 @@ from rest_framework import serializers
 
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
-from webapp.jobs.models import USUAL_PRIORITY, Kind, Queue
+from webapp.jobs.kinds import Kind
+from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
 from webapp.registry.models import Dataset, Pair
 from webapp.registry.sampling import SamplingFields
-from webapp.studies.models import KINDS, Study
+from webapp.studies.kinds import KINDS, ORACLE, PLAN
+from webapp.studies.models import Study
 
-TITLES = {Kind.ORACLE: "Oracle: how long drafts ought to be", Kind.PLAN: "Plan: which settings suit"}
-KIND_CHOICES = [(kind.value, TITLES[kind]) for kind in KINDS]
+KIND_CHOICES = [(ORACLE.slug, "Oracle: how long drafts ought to be"), (PLAN.slug, "Plan: which settings suit")]
 
 
 class StudySampling(SamplingFields):
@@ -41,7 +42,7 @@ class NewStudy(Input):
     priority = Priority(required=False, default=USUAL_PRIORITY)
 
     def validate_kind(self, value: str) -> Kind:
-        return Kind(value)
+        return KINDS[value]
 
 
 class MadeOf(serializers.Serializer[Any]):

@@ -13,7 +13,8 @@ from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
-from webapp.jobs.models import USUAL_PRIORITY, Job, Kind, Queue
+from webapp.jobs.kinds import Kind
+from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
 from webapp.registry import services as registry
 from webapp.registry.models import Dataset, Pair, Readiness
 from webapp.studies.models import Study
@@ -60,7 +61,7 @@ def launch(
         job=job,
     )
     registry.freeze(pair, pair.target, pair.draft, dataset)
-    audit.record(by, "launched", study, kind=kind, prompt_count=count)
+    audit.record(by, "launched", study, kind=kind.slug, prompt_count=count)
     return study
 
 

@@ -15,14 +15,15 @@ from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
 from webapp.jobs import log
-from webapp.jobs.models import Job, Kind, State
+from webapp.jobs.models import Job, State
 from webapp.registry import classifying
 from webapp.registry import serializers as registry_serializers
 from webapp.registry import services as registry
 from webapp.registry.models import Classifier, Training
 from webapp.registry.sampling import SamplingFields
 from webapp.studies import cross_sets, reading, serializers, services
-from webapp.studies.models import KINDS, Study
+from webapp.studies.kinds import KINDS, ORACLE, PLAN
+from webapp.studies.models import Study
 
 MOST_LINES = 2000
 MOST_OTHER_SETS = 7
@@ -35,7 +36,7 @@ def studies(request: Asked) -> HttpResponse:
     rows = rows.exclude(binned=None) if in_bin else rows.kept()
     found = listing(
         request, rows, search=("name", "pair__name", "dataset__name"),
-        filters={"kind": [kind.value for kind in KINDS], "state": State.values},
+        filters={"kind": list(KINDS), "state": State.values},
         through={"kind": "job__kind", "state": "job__state"},
     )  # fmt: skip
     return render(request, "studies/studies.html", {"list": found, "in_bin": in_bin})
@@ -61,20 +62,26 @@ def new_study(request: Asked) -> HttpResponse:
 def study(request: Asked, id: UUID) -> HttpResponse:
     rows = Study.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
     found = one(rows, id)
-    context = {"study": found, "found": found.document, **_work(found.job)}
-    if found.kind == Kind.ORACLE:
-        if found.document:
-            low, high = reading.spread(found.document["histogram"])
-            context |= {"low": low, "high": high, "sets": _sets(request, found)}
-        return render(request, "studies/oracle.html", context)
-    if found.document:
-        context |= {
-            "verdict": reading.verdict_of_plan(found.document),
-            "settings": [reading.setting(row) for row in found.document["settings"]],
-            "comparison": reading.comparison_of(found),
-            "judged": _judged(found),
-        }
-    return render(request, "studies/plan.html", context)
+    read = READ[found.kind](request, found) if found.document else {}
+    context = {"study": found, "found": found.document, **_work(found.job), **read}
+    return render(request, f"studies/{found.kind}.html", context)
+
+
+def _oracle(request: Asked, found: Study) -> dict[str, Any]:
+    low, high = reading.spread(found.found("histogram"))
+    return {"low": low, "high": high, "sets": _sets(request, found)}
+
+
+def _plan(request: Asked, found: Study) -> dict[str, Any]:
+    return {
+        "verdict": reading.verdict_of_plan(found.document or {}),
+        "settings": [reading.setting(row) for row in found.found("settings")],
+        "comparison": reading.comparison_of(found),
+        "judged": _judged(found),
+    }
+
+
+READ = {ORACLE.slug: _oracle, PLAN.slug: _plan}  # what a page shows of a study's document, by its kind
 
 
 @page(Right.SUBMIT, ("POST",))
@@ -166,7 +173,7 @@ def _judged(plan: Study) -> list[dict[str, Any]]:
 
 def _sets(request: Asked, shown: Study) -> list[dict[str, Any]]:
     """What is known of other prompt sets under the same pair, to be drawn beside: the newest study of each."""
-    others = Study.objects.visible_to(request.actor).kept().filter(pair=shown.pair, job__kind=Kind.ORACLE)
+    others = Study.objects.visible_to(request.actor).kept().filter(pair=shown.pair, job__kind=ORACLE.slug)
     found: dict[UUID, Study] = {shown.dataset_id: shown}
     for other in others.filter(document__isnull=False).select_related("dataset").order_by("-created")[:100]:
         if len(found) <= MOST_OTHER_SETS:

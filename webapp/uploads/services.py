@@ -19,8 +19,9 @@ from webapp.accounts.models import Team
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Invalid, NotFound
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, Kind, Queue
+from webapp.jobs.models import Job
 from webapp.uploads import archives, chunks, store
+from webapp.uploads.kinds import UNPACK
 from webapp.uploads.models import Upload, UploadedFile
 
 MOST_FILES = 2000
@@ -114,7 +115,7 @@ def complete(*, upload: Upload, by: Actor) -> Upload:
     files = list(upload.files.all())
     if len(files) == 1 and archives.is_packed(files[0].path):
         upload.state = Upload.State.UNPACKING
-        upload.job = jobs.enqueue(kind=Kind.UNPACK, queue=Queue.LIGHT, title=f"Unpack {files[0].path}", by=by)
+        upload.job = jobs.enqueue(kind=UNPACK, title=f"Unpack {files[0].path}", by=by)
     else:
         upload.state = Upload.State.COMPLETE
     upload.save(update_fields=["state", "job"])

@@ -1,1 +1,1 @@
-"""The process that runs models. It knows no database and no broker: orders come through a pipe, reports go back."""
+"""Engine process: it runs models. It knows no database and no broker: orders come and reports go through a pipe."""

@@ -1,9 +1,9 @@
-"""One comparison: what is missing of it, prompt by prompt, each sample reported as it is finished."""
+"""Decode the missing samples of a comparison prompt by prompt, and report each when it is finished."""
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from decoding.comparison import Comparison, Key
@@ -12,13 +12,13 @@ from decoding.summary import Sample
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.tracing import Tracing, which
-from worker.messages import Audited, Began, Broke, Compare, Decoded, Report
+from worker.jobs.comparison import Audited, Began, Broke, Compare, Decoded
+from worker.messages import Cancelled, Say
 
-Say = Callable[[Report], None]
 LAST_LINES = 6
 
 
-def compare(order: Compare, residents: Residents, say: Say, cancelled: Callable[[], bool]) -> None:
+def compare(order: Compare, residents: Residents, say: Say, cancelled: Cancelled) -> None:
     pair, loaded = load_pair(order.pair, residents, order.choices)
     say(loaded)
     with closing(pair), Tracing(say, pair.tokenizer.decode) as tracing:
@@ -47,7 +47,7 @@ def compare(order: Compare, residents: Residents, say: Say, cancelled: Callable[
 
 
 def decode_all(comparison: Comparison, keys: Sequence[Key], tracing: Tracing, say: Say) -> Iterator[Sample]:
-    """A sample that breaks costs itself; the rest goes on."""
+    """Decode these samples. One that breaks is reported, and the rest go on."""
     for key in keys:
         if comparison.cancelled():
             return

@@ -1,4 +1,4 @@
-"""Orders in, reports out. A thread listens, so that a cancellation is heard in the middle of the work."""
+"""Carry out orders and report. A thread listens, so that the engine hears a cancellation while it works."""
 
 from __future__ import annotations
 
@@ -7,40 +7,19 @@ import os
 import queue
 import threading
 import traceback
-from collections.abc import Callable
 from multiprocessing.connection import Connection
 
 from decoding.devices import set_threads, usual_threads
 from decoding.errors import DrafthouseError
 from webapp.core import logs
-from worker.engine import checking, comparing, counting, studying, training
 from worker.engine.residents import Residents
-from worker.messages import (
-    AskOracle,
-    Cancel,
-    CheckModel,
-    Compare,
-    CountTokens,
-    Ended,
-    Failed,
-    MakePlan,
-    Order,
-    Report,
-    StillHere,
-    Train,
-)
+from worker.messages import Cancel, Ended, Failed, Order, Report, StillHere
 
-WORK: dict[type, Callable[..., None]] = {
-    Compare: comparing.compare,
-    Train: training.train,
-    AskOracle: studying.oracle,
-    MakePlan: studying.plan,
-}
 SILENCE = 15.0  # s without a word from the worker: it is gone or frozen, and its job is somebody else's
 
 
 class Mouth:
-    """The way out, for the thread that decodes and the one that sends traces."""
+    """Sends reports, from the thread that decodes and from the one that sends traces."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -52,7 +31,7 @@ class Mouth:
 
 
 class Ear(threading.Thread):
-    """Hears orders; those that cannot wait are obeyed here."""
+    """Thread that receives orders, and obeys those that cannot wait."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(daemon=True)
@@ -61,7 +40,7 @@ class Ear(threading.Thread):
         self._is_cancelled = False
 
     def cancelled(self) -> bool:
-        """Asked before every round."""
+        """Whether the order in hand is cancelled. The loop asks before every round."""
         return self._is_cancelled
 
     def next(self) -> Order:
@@ -73,6 +52,9 @@ class Ear(threading.Thread):
                 order = self._connection.recv()
             except (EOFError, OSError):
                 break
+            except Exception:  # the order's module cannot be imported here: it imports Django, say
+                traceback.print_exc()
+                os._exit(1)
             match order:
                 case StillHere():
                     pass
@@ -92,12 +74,7 @@ def serve(connection: Connection) -> None:
     while True:
         order = ear.next()
         try:
-            if isinstance(order, CheckModel):
-                checking.check(order, mouth.say)
-            elif isinstance(order, CountTokens):
-                counting.count(order, mouth.say)
-            else:
-                WORK[type(order)](order, residents, mouth.say, ear.cancelled)
+            order.carry_out(residents, mouth.say, ear.cancelled)
             mouth.say(Ended())
         except DrafthouseError as error:
             mouth.say(Failed(str(error), error.code))

@@ -1,11 +1,11 @@
-"""How far a study or a training is, on the whole: counted in samples decoded, for that is what takes the time."""
+"""Progress of a study or a training on the whole, counted in samples decoded: they take the time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from worker.messages import Report, Step
+from worker.messages import Say, Step
 
 
 @dataclass
@@ -13,7 +13,7 @@ class Steps:
     """Say each step, and how much of all it is. `parts` are the phases in order, each with the samples it decodes; one
     that decodes none is quick."""
 
-    say: Callable[[Report], None]
+    say: Say
     parts: Mapping[str, int]
     _done: int = field(default=0, init=False)
 

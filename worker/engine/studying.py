@@ -1,10 +1,10 @@
-"""Studies: record a pair on prompts once, and work out what that says. What is found is a document of plain data."""
+"""Make an oracle or a plan: record a pair on prompts once, and compute a document of plain data from that."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from decoding import planning, probing
@@ -21,15 +21,15 @@ from worker import noise
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.steps import Steps
-from worker.messages import AskOracle, Found, MakePlan, Report
-
-Say = Callable[[Report], None]
+from worker.jobs.oracle import AskOracle
+from worker.jobs.plan import MakePlan
+from worker.messages import Cancelled, Found, PairOrder, Say
 
 ORACLE_FORMAT = "drafthouse.oracle/1"
 PLAN_FORMAT = "drafthouse.plan/1"
 
 
-def oracle(order: AskOracle, residents: Residents, say: Say, cancelled: Callable[[], bool]) -> None:
+def oracle(order: AskOracle, residents: Residents, say: Say, cancelled: Cancelled) -> None:
     pair, loaded = load_pair(order.pair, residents)
     say(loaded)
     steps = Steps(say, {"recording": len(order.prompts)})
@@ -41,7 +41,7 @@ def oracle(order: AskOracle, residents: Residents, say: Say, cancelled: Callable
     say(Found({"format": ORACLE_FORMAT, "hardware": loaded.hardware, **dataclasses.asdict(found)}))
 
 
-def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Callable[[], bool]) -> None:
+def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Cancelled) -> None:
     pair, loaded = load_pair(order.pair, residents)
     say(loaded)
     classifiers = {name: pair.classifier(name) for name in order.pair.classifiers}
@@ -73,9 +73,7 @@ def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Callable[[]
                    "classifiers": _judged(recorded, costs, classifiers)}))  # fmt: skip
 
 
-def _recorded(
-    order: AskOracle | MakePlan, pair: Pair, steps: Steps, cancelled: Callable[[], bool], *, tails: bool
-) -> Study:
+def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, *, tails: bool) -> Study:
     def told(done: int) -> None:
         steps("recording", done, len(order.prompts))
 
@@ -85,7 +83,7 @@ def _recorded(
 def _predicted(
     recorded: Study, costs: Costs, chosen: str | None, classifiers: Mapping[str, Classifier]
 ) -> list[Prediction]:
-    """Every setting with its price; DISCO's name the very classifier that would decide."""
+    """Every setting with its predicted price. DISCO's settings name the classifier that decides."""
     found = planning.predict(recorded, costs, classifiers[chosen] if chosen else None)
     return [
         dataclasses.replace(p, choice=Choice(p.choice.strategy, {**p.choice.params, "classifier": chosen or ""}))
@@ -121,7 +119,7 @@ def _priced(prediction: Prediction) -> dict[str, Any]:
 
 
 def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A promise, and what became of it when it was run."""
+    """One setting: its predicted speed-up, and the measured one if it was run."""
     return {
         **_priced(prediction),
         "label": prediction.choice.label,
@@ -132,7 +130,7 @@ def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str,
 
 
 def _judged(recorded: Study, costs: Costs, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:
-    """How each of the pair's classifiers does on these prompts, whatever it was trained on, at its own settings."""
+    """Judge each of the pair's classifiers on these prompts, at its own settings, whatever it was trained on."""
     baseline = costs.tokens_per_s(recorded.play(planning.ALONE))
     statics = [costs.tokens_per_s(recorded.play(choice)) for choice in planning.STATICS]
     labelled = training.label(recorded.recordings)

@@ -1,4 +1,4 @@
-"""A sample's events on their way out. Decoding only appends to a list; a thread sends what has gathered."""
+"""Send a sample's events to the worker. Decoding only appends to a list; a thread sends what has gathered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from time import perf_counter_ns
 
 from decoding.comparison import Key
 from decoding.events import Anticipated, Drafted, Event, Verified
-from worker.messages import Grew, Report, Which
+from worker.jobs.comparison import Grew, Which
+from worker.messages import Say
 
 EVERY = 0.1  # s
 
@@ -19,7 +20,7 @@ def which(key: Key) -> Which:
 
 
 class Trace:
-    """One sample's. What is sent leaves the list from the front, so it stays as short as what 100 ms bring."""
+    """Events of one sample that are not sent yet: at most what 100 ms bring."""
 
     def __init__(self, key: Key, word: Callable[[int], str]) -> None:
         self.which = which(key)
@@ -56,7 +57,7 @@ def tokens_of(event: Event) -> tuple[int, ...]:
 
 
 class Tracing:
-    def __init__(self, say: Callable[[Report], None], decode: Callable[[Sequence[int]], str]) -> None:
+    def __init__(self, say: Say, decode: Callable[[Sequence[int]], str]) -> None:
         self._say = say
         self._word = functools.cache(lambda token: decode([token]))
         self._trace: Trace | None = None
@@ -77,8 +78,8 @@ class Tracing:
         return self._trace
 
     def flush(self) -> int:
-        """Send all there is, and say how much of the sample was sent in all. Comes before a sample is reported, so
-        that whoever reads of its end can read all of it."""
+        """Send all there is, and return how many events of the sample were sent in all. Call it before the sample is
+        reported, so that whoever reads of its end can read all of it."""
         with self._lock:
             if self._trace is None:
                 return 0

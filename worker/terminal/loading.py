@@ -1,63 +1,33 @@
-"""Two model folders become a pair that is ready to run, and what there is to say about it."""
+"""Load a pair from two model folders, and describe it."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
-import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import torch
 import transformers
 
 from decoding.checkpoints import Loaded, load
 from decoding.comparison import Pair
 from decoding.devices import device_called, set_threads, usual_threads
 from decoding.pairs import check_pair
-from decoding.spec import Choice
-from decoding.ssd.transport.draft_process import process_for
 from worker.memory import run_size
+from worker.pairs import ReadyPair, pair_of
 from worker.terminal.arguments import Asked, Bench
 from worker.terminal.guarded import allow
 
 
 @dataclass(frozen=True)
-class LoadedPair:
+class LoadedPair(ReadyPair):
     name: str
     remarks: tuple[str, ...]  # what fits, but not quite
-    pair: Pair
-    target: Loaded
-    draft: Loaded
-
-    def runner_of(self, choice: Choice) -> str:
-        """What runs the models under one strategy."""
-        if choice.spec.role == "peer":
-            return "transformers"
-        runners = [self.target.runner.facts.runner]
-        if choice.spec.role != "baseline":
-            runners.append(self.draft.runner.facts.runner)
-        return " and ".join(dict.fromkeys(runners))
 
     def about(self) -> dict[str, Any]:
-        """The two models, for the JSON document."""
+        """Describe the two models, for the JSON document."""
         return {"name": self.name, "target": _about(self.target), "draft": _about(self.draft)}
-
-    def hardware(self, choices: Sequence[Choice]) -> dict[str, Any]:
-        facts = self.target.runner.facts
-        return {
-            "device": facts.device,
-            "device_name": facts.device_name,
-            "cores": os.cpu_count(),
-            "threads": facts.threads,
-            "system": platform.platform(),
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-            "by_strategy": {choice.label: self.pair.hardware_of(choice) for choice in choices},
-        }
 
 
 def load_pair(asked: Bench) -> LoadedPair:
@@ -72,21 +42,16 @@ def load_pair(asked: Bench) -> LoadedPair:
         load(folder, dtype=asked.dtype, device=device, runner=asked.runner)
         for folder in (asked.material.target, asked.material.draft)
     )
-    pair = Pair(
-        target=target.runner,
-        draft=draft.runner,
-        tokenizer=target.tokenizer,
-        end_tokens=target.folder.end_tokens,
-        dtype=getattr(torch, target.runner.facts.dtype),
-        target_folder=target.folder.path,
-        draft_folder=draft.folder.path,
+    pair = pair_of(
+        target,
+        draft,
         classifier_at=asked.material.classifier_at,
-        fingerprints=(target.folder.fingerprint, draft.folder.fingerprint),
-        draft_process=process_for(draft.folder.path, asked.dtype, draft.runner.context, asked.runner),
         again=partial(_pair_again, replace(asked, prompts=[], threads=1)),
+        dtype=asked.dtype,
+        runner=asked.runner,
     )
     remarks = tuple(finding.sentence for finding in report.findings if finding.level == "remark")
-    return LoadedPair(asked.material.name, remarks, pair, target, draft)
+    return LoadedPair(pair, target, draft, asked.material.name, remarks)
 
 
 def _need(asked: Bench) -> int:

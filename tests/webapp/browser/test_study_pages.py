@@ -14,9 +14,10 @@ from playwright.sync_api import expect
 from tests.webapp import make
 from tests.webapp.browser.conftest import AXE
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, Kind
+from webapp.jobs.models import Job
 from webapp.registry import classifying
 from webapp.registry.models import Classifier
+from webapp.studies.kinds import PLAN
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -92,7 +93,7 @@ def test_a_study_is_cancelled_on_its_page_and_says_so(open_page, ready, hands):
     by, pair, dataset = ready
     from webapp.studies import services as studies
 
-    study = hands(studies.launch, kind=Kind.PLAN, pair=pair, dataset=dataset, by=by)
+    study = hands(studies.launch, kind=PLAN, pair=pair, dataset=dataset, by=by)
     page = open_page(f"/studies/{study.pk}/")
     expect(page.locator("[data-work-reason]")).to_contain_text("No worker listens")
     page.click("text=Cancel")
@@ -121,7 +122,7 @@ def test_the_threshold_is_explored_by_keyboard_and_compared_with(open_page, read
 def test_every_picture_has_its_table(open_page, ready, hands):
     by, pair, dataset = ready
     oracle = hands(make.study, by, pair=pair, dataset=dataset)
-    plan = hands(make.study, by, Kind.PLAN, pair=pair, dataset=dataset)
+    plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
     page = open_page(f"/studies/{oracle.pk}/")
     for name in ("one", "progress", "histograms"):
         page.click(f"[data-twin='{name}'] summary")
@@ -142,7 +143,7 @@ def test_the_pages_fit_a_phone_and_are_accessible(open_page, ready, hands, schem
     hands(classifying.finish_training, job=training.job, files=list(make.card().items()))
     running = hands(make.training, by, pair=pair, dataset=dataset)
     oracle = hands(make.study, by, pair=pair, dataset=dataset)
-    plan = hands(make.study, by, Kind.PLAN, pair=pair, dataset=dataset)
+    plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
     classifier = hands(Classifier.objects.get)
     addresses = (f"/studies/{oracle.pk}/", f"/studies/{plan.pk}/", f"/classifiers/{classifier.pk}/",
                  f"/trainings/{running.pk}/", "/studies/", "/studies/new/", "/classifiers/train/")  # fmt: skip

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from tests.webapp.uploads.conftest import bucket, s3_server  # noqa: F401
 from webapp.jobs import services as jobs
-from worker import unpacking_job
+from worker.attempt import Attempt
 from worker.pulse import Hold
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -37,7 +37,7 @@ def work():
     def unpack() -> None:
         hold = Hold(jobs.claim(worker="w1", queues=["light"]))
         try:
-            unpacking_job.unpack(hold, engine=None)
+            unpack.work(Attempt(hold, engine=None))
             jobs.succeed(job=hold.job)
         finally:
             connections.close_all()

@@ -6,14 +6,15 @@ from __future__ import annotations
 import pytest
 
 from tests.webapp import make
+from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import ends, line, services
 from webapp.jobs.leases import Reaper
-from webapp.jobs.models import Job, JobEvent, Kind, Queue, State
+from webapp.jobs.models import Job, JobEvent, Queue, State
 
 
 @pytest.fixture
 def job(world) -> Job:
-    return services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title="one", by=world.actor(world.alice))
+    return services.enqueue(kind=COMPARISON, queue=Queue.CPU, title="one", by=world.actor(world.alice))
 
 
 def claim(worker="w1") -> Job:
@@ -95,7 +96,7 @@ def test_each_attempt_in_a_storm_waits_longer_than_the_one_before(job):
 def test_a_job_that_waits_for_its_next_attempt_holds_nobody_up(job, world):
     for _ in range(3):
         end(counts=False)
-    other = services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title="two", by=world.actor(world.alice))
+    other = services.enqueue(kind=COMPARISON, queue=Queue.CPU, title="two", by=world.actor(world.alice))
     assert services.claim(worker="w1", queues=["cpu"]) == other
 
 

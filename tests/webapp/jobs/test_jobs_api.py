@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import services
-from webapp.jobs.models import Kind, Queue
+from webapp.jobs.models import Queue
 
 
 def enqueue(world):
-    return services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title="one", by=world.actor(world.bob))
+    return services.enqueue(kind=COMPARISON, queue=Queue.CPU, title="one", by=world.actor(world.bob))
 
 
 def test_a_job_shows_its_place_and_why_it_waits(world):

@@ -6,15 +6,16 @@ import pytest
 
 from tests.webapp import make
 from webapp.accounts.models import AuditEntry
+from webapp.comparisons.kinds import COMPARISON
 from webapp.comparisons.models import Comparison
 from webapp.core.problems import Forbidden
 from webapp.jobs import line, services
-from webapp.jobs.models import Job, Kind, Queue
+from webapp.jobs.models import Job, Queue
 
 
 def enqueue(world, title="one", who="alice", **options):
     by = world.actor(getattr(world, who))
-    return services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title=title, by=by, **options)
+    return services.enqueue(kind=COMPARISON, queue=Queue.CPU, title=title, by=by, **options)
 
 
 def claimed(count):

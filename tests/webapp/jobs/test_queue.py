@@ -13,14 +13,18 @@ from tests.webapp import make
 from webapp.accounts import services as accounts
 from webapp.accounts.actor import of_user
 from webapp.accounts.models import User
+from webapp.comparisons.kinds import COMPARISON
 from webapp.core.problems import Conflict, Forbidden
 from webapp.jobs import line, pauses, services
 from webapp.jobs.leases import Reaper
-from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Kind, Queue, State, Worker
+from webapp.jobs.models import FINAL, MOVES, Job, JobEvent, Queue, State, Worker
+from webapp.registry.kinds import CHECK_MODEL, COUNT_TOKENS, FETCH_MODEL
+from webapp.studies.kinds import PLAN
+from webapp.uploads.kinds import UNPACK
 
 
 def enqueue(world, title="one", **options):
-    return services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title=title, by=world.actor(world.alice), **options)
+    return services.enqueue(kind=COMPARISON, queue=Queue.CPU, title=title, by=world.actor(world.alice), **options)
 
 
 def claim(worker="w1"):
@@ -39,7 +43,7 @@ def test_a_worker_only_gets_jobs_of_its_queues(world):
     assert services.claim(worker="w1", queues=["gpu"]) is None
 
 
-@pytest.mark.parametrize("kind", [Kind.UNPACK, Kind.CHECK_MODEL, Kind.FETCH_MODEL, Kind.COUNT_TOKENS])
+@pytest.mark.parametrize("kind", [UNPACK, CHECK_MODEL, FETCH_MODEL, COUNT_TOKENS])
 def test_jobs_that_measure_nothing_wait_in_a_queue_of_their_own(world, kind):
     """So a worker that measures and the one beside it never take the same job, and neither waits for the other."""
     measuring = enqueue(world)
@@ -181,7 +185,7 @@ def test_racing_workers_never_get_the_same_job():
     alice = User.objects.create(username="alice")
     accounts.create_team(name="lab", by=alice)
     for number in range(40):
-        services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title=str(number), by=of_user(alice))
+        services.enqueue(kind=COMPARISON, queue=Queue.CPU, title=str(number), by=of_user(alice))
     claimed, errors = [], []
 
     def work(name):
@@ -227,7 +231,7 @@ def test_teams_take_turns_however_many_jobs_one_has_queued(world):
     for title in ("a1", "a2", "a3"):
         enqueue(world, title)
     for title in ("c1", "c2"):
-        services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title=title, by=world.actor(world.charlie))
+        services.enqueue(kind=COMPARISON, queue=Queue.CPU, title=title, by=world.actor(world.charlie))
     expected = [Job.objects.get(pk=pk).title for pk in line.order("cpu")]
     claimed = []
     while job := claim():
@@ -248,7 +252,7 @@ def test_when_it_may_begin_is_told_from_what_was_measured(world):
     assert (
         place.reason == "1st in `cpu`; 1 of 1 worker busy with “before”, about 5 min left. It may begin in about 5 min."
     )
-    theirs = services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title="c", by=world.actor(world.charlie))
+    theirs = services.enqueue(kind=COMPARISON, queue=Queue.CPU, title="c", by=world.actor(world.charlie))
     assert "before" not in line.place(theirs).reason
 
 
@@ -298,21 +302,21 @@ def test_a_job_that_is_taken_up_again_begins_its_time_anew(world):
     again = claim("w2")
     assert again.done_before == again.done_count == 4
     assert again.started > timezone.now() - timedelta(seconds=1000)
-    Job.objects.filter(pk=job.pk).update(kind=Kind.TRAINING)
+    Job.objects.filter(pk=job.pk).update(keeps_parts=False)
     make.silence()
     make.waited()
-    assert claim("w1").done_count == 0, "a training begins anew"
+    assert claim("w1").done_count == 0, "a job that keeps no parts begins anew"
 
 
 def test_a_job_whose_parts_nobody_can_count_beforehand_takes_as_long_as_others_of_its_kind(world):
     listen("w1")
     for number in range(2):
-        one = services.enqueue(kind=Kind.PLAN, queue=Queue.CPU, title=str(number), by=world.actor(world.bob), total=3)
+        one = services.enqueue(kind=PLAN, queue=Queue.CPU, title=str(number), by=world.actor(world.bob), total=3)
         services.renew(job=(job := claim("w1")), done=33, total=33)
         Job.objects.filter(pk=one.pk).update(started=timezone.now() - timedelta(seconds=120))
         services.succeed(job=job)
     for _ in range(2):
-        services.enqueue(kind=Kind.PLAN, queue=Queue.CPU, title="more", by=world.actor(world.bob), total=3)
+        services.enqueue(kind=PLAN, queue=Queue.CPU, title="more", by=world.actor(world.bob), total=3)
     claim("w1")
     waiting = Job.objects.waiting().get()
     assert line.place(waiting).eta_s == pytest.approx(120, abs=3)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 from tests.webapp import make
+from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import line, services
-from webapp.jobs.models import Job, JobEvent, Kind, Queue
+from webapp.jobs.models import Job, JobEvent, Queue
 
 NO_MEMORY = "It needs 30.0 GiB, and cpu has 12.0 GiB free."
 
 
 @pytest.fixture
 def job(world) -> Job:
-    return services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title="one", by=world.actor(world.bob))
+    return services.enqueue(kind=COMPARISON, queue=Queue.CPU, title="one", by=world.actor(world.bob))
 
 
 def listen(*names: str, queue: str = "cpu") -> None:
@@ -39,7 +40,7 @@ def test_what_one_worker_cannot_do_another_gets_and_the_first_never_again(job):
 def test_a_refusal_holds_nobody_else_up(job, world):
     listen("small", "large")
     services.refuse(job=claim("small"), reason=NO_MEMORY)
-    other = services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title="two", by=world.actor(world.bob))
+    other = services.enqueue(kind=COMPARISON, queue=Queue.CPU, title="two", by=world.actor(world.bob))
     assert claim("small") == other
 
 
@@ -91,6 +92,6 @@ def test_a_worker_that_lost_its_lease_refuses_nothing(job):
 
 
 def test_a_queue_to_which_nobody_listens_is_told_at_once(world):
-    job = services.enqueue(kind=Kind.COMPARISON, queue=Queue.GPU, title="one", by=world.actor(world.bob))
+    job = services.enqueue(kind=COMPARISON, queue=Queue.GPU, title="one", by=world.actor(world.bob))
     shown = world.api(world.bob).get(f"/api/v1/jobs/{job.pk}/").json()
     assert "No worker listens on `gpu`; start one with `./drafthouse up` on a machine with" in shown["place"]["reason"]

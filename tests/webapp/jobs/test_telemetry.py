@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import services, telemetry
-from webapp.jobs.models import Job, Kind, Queue, Reading
+from webapp.jobs.models import Job, Queue, Reading
 
 QUIET = {
     "cores": [0.5, 0.1], "engine": 0.25, "others": 0.05, "load": 0.7, "clocks_mhz": [2900, 3100], "temperature_c": None,
@@ -19,7 +20,7 @@ GPU = {
 
 @pytest.fixture
 def job(world) -> Job:
-    services.enqueue(kind=Kind.COMPARISON, queue=Queue.CPU, title="one", by=world.actor(world.bob))
+    services.enqueue(kind=COMPARISON, queue=Queue.CPU, title="one", by=world.actor(world.bob))
     return services.claim(worker="w1", queues=["cpu"])
 
 

@@ -11,8 +11,9 @@ from tests.webapp import make
 from webapp.accounts import services as accounts
 from webapp.accounts.actor import of_user
 from webapp.accounts.models import User
+from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import line, pauses, services
-from webapp.jobs.models import Job, Kind, Queue
+from webapp.jobs.models import Job, Queue
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def workers() -> None:
 
 
 def enqueue(by, queue, title="one", device_count=1, **options) -> Job:
-    return services.enqueue(kind=Kind.COMPARISON, queue=queue, title=title, by=by, device_count=device_count, **options)
+    return services.enqueue(kind=COMPARISON, queue=queue, title=title, by=by, device_count=device_count, **options)
 
 
 def claim(worker: str) -> Job | None:
@@ -119,7 +120,7 @@ def test_ssd_beside_a_gpu_is_such_a_job(world, queue, strategy, count):
     by = world.actor(world.bob)
     body = make.body(make.pair(by), make.dataset(by), strategies=[strategy], queue=queue)
     assert world.script("submit").post("/api/v1/comparisons/", body).status_code == 202
-    assert Job.objects.get(kind=Kind.COMPARISON).device_count == count
+    assert Job.objects.get(kind=COMPARISON.slug).device_count == count
 
 
 @pytest.mark.django_db(transaction=True)

@@ -7,13 +7,14 @@ from asgiref.sync import sync_to_async
 
 from tests.webapp.live.conftest import Watcher, run, watcher
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, Kind, Queue
+from webapp.jobs.models import Job, Queue
 from webapp.live.job_watch import JobWatch
+from webapp.registry.kinds import TRAINING
 
 
 @pytest.fixture
 def job(transactional_db, world) -> Job:
-    jobs.enqueue(kind=Kind.TRAINING, queue=Queue.CPU, title="Train one", by=world.actor(world.bob))
+    jobs.enqueue(kind=TRAINING, queue=Queue.CPU, title="Train one", by=world.actor(world.bob))
     return jobs.claim(worker="w1", queues=["cpu"])
 
 

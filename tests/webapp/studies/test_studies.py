@@ -10,9 +10,10 @@ from tests.webapp import make
 from webapp.accounts.models import AuditEntry
 from webapp.core.problems import Conflict
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, Kind
+from webapp.jobs.models import Job
 from webapp.registry.models import Pair
 from webapp.studies import reading, services
+from webapp.studies.kinds import PLAN
 from webapp.studies.models import Study
 
 
@@ -102,7 +103,7 @@ def test_the_page_of_an_oracle_says_its_verdict_and_draws_other_sets_beside(worl
 
 
 def test_a_plan_is_handed_to_the_form_of_a_comparison_whole(world, ready):
-    study = make.study(world.actor(world.bob), Kind.PLAN, pair=ready[0], dataset=ready[1])
+    study = make.study(world.actor(world.bob), PLAN, pair=ready[0], dataset=ready[1])
     settings = [row for row in study.document["settings"] if row["strategy"] != "disco"]
     study.document["settings"] = settings  # its classifier is nobody's here
     study.document["noise"] = "Other programs used 40% of the 2 cores."

@@ -19,8 +19,9 @@ from webapp.jobs.models import Job
 from webapp.uploads import services
 from webapp.uploads.models import Upload
 from webapp.uploads.services import Listed
-from worker import unpacking_job
+from worker.attempt import Attempt
 from worker.database import Stopped
+from worker.jobs.unpack import work
 from worker.pulse import Hold
 
 
@@ -49,7 +50,7 @@ def unpack(world, storage):
         upload = packed(world, name, content)
         job = jobs.claim(worker="w1", queues=["light"])
         with suppress(Invalid):
-            unpacking_job.unpack(Hold(job), engine=None)
+            work(Attempt(Hold(job), engine=None))
         upload.refresh_from_db()
         if upload.state == "refused":
             raise Refused(upload.reason)
@@ -115,7 +116,7 @@ def test_unpacking_is_put_down_in_the_middle_when_it_is_cancelled(world):
     upload = packed(world, "p.zip", zipped(("p.txt", b"one")))
     hold = Hold(jobs.claim(worker="w1", queues=["light"]), is_cancelled=True)
     with pytest.raises(Stopped):
-        unpacking_job.unpack(hold, engine=None)
+        work(Attempt(hold, engine=None))
     upload.refresh_from_db()
     assert upload.state == "unpacking"
 

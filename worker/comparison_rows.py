@@ -1,11 +1,10 @@
-"""A comparison on this worker: order what is missing, write down what the engine reports, go on after it died."""
+"""Rows of a comparison: find which samples are missing, and write what the engine reports of those that it decodes."""
 
 from __future__ import annotations
 
 from django.db import transaction
 from django.db.models import Q
 
-from decoding.errors import DrafthouseError
 from decoding.events import to_dict
 from decoding.spec import Sampling
 from decoding.summary import Sample as Numbers
@@ -18,45 +17,20 @@ from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.registry.models import Classifier, Prompt
 from worker import noise
-from worker.database import Stopped, insist, storable
-from worker.engine_process import EngineDied, EngineProcess
-from worker.listening import reports
-from worker.materials import place_of, prompt_of
-from worker.messages import Audited, Began, Broke, Compare, Decoded, Grew, Loaded, Report, Which
-from worker.pulse import Hold
+from worker.attempt import Attempt
+from worker.database import Stopped, storable
+from worker.engine_process import EngineDied
+from worker.jobs.comparison import Audited, Began, Broke, Compare, Decoded, Grew, Which
+from worker.materials import prompt_of
+from worker.messages import Loaded, Report
 
 MOST_DEATHS = 3  # of the engine, with no sample finished in between
 
 
-class SomeBroke(DrafthouseError):
-    """The rest is done; the message names the first that could not be decoded, and why."""
-
-    code = "samples-broke"
-
-
-def compare(hold: Hold, engine: EngineProcess) -> None:
-    """The rule for what breaks: a sample that the engine reports as broken, or that has killed it twice, is given up,
-    and the rest goes on. In the end the job fails, naming what is missing; trying again decodes only that."""
-    work = insist(hold, lambda: ComparisonJob(hold, engine))
-    try:
-        while order := insist(hold, work.order):
-            try:
-                for report in reports(hold, engine, order):
-                    work.note(report)
-            except EngineDied as death:
-                work.engine_died(death)
-    finally:
-        if not hold.is_lost:
-            insist(hold, work.drop_unfinished)
-    if work.broken:
-        raise SomeBroke(work.what_broke())
-
-
-class ComparisonJob:
-    def __init__(self, hold: Hold, engine: EngineProcess) -> None:
-        self.hold = hold
-        self.engine = engine
-        self.job = hold.job
+class ComparisonRows:
+    def __init__(self, attempt: Attempt) -> None:
+        self.attempt = attempt
+        self.job = attempt.job
         chosen = Comparison.objects.select_related(
             "pair__target__upload", "pair__draft__upload", "pair__target", "pair__draft"
         )
@@ -72,7 +46,7 @@ class ComparisonJob:
         self._deaths = 0
 
     def order(self) -> Compare | None:
-        """What is missing; None when nothing is that could still be had."""
+        """Order the samples that are missing. None: all are decoded or given up."""
         self._read_samples()
         audited = self._finished().filter(~Q(numbers__audit=None) & Q(numbers__has_key="audit"))
         full: dict[tuple[str, int], int] = {}
@@ -86,7 +60,7 @@ class ComparisonJob:
         if len(settled) == len(groups):
             return None
         return Compare(
-            pair=place_of(self.hold, self.comparison.pair, self._classifiers()),
+            pair=self.attempt.place_of(self.comparison.pair, self._classifiers()),
             prompts=[prompt_of(row) for row in self.prompts.values()],
             choices=[run.choice for run in self.runs.values()],
             sampling=Sampling.from_dict(self.comparison.sampling),
@@ -100,27 +74,27 @@ class ComparisonJob:
         match report:
             case Loaded():
                 hardware = {"drafthouse": version(), **report.hardware}
-                insist(self.hold, lambda: comparisons.begin(job=self.job, hardware=hardware))
+                self.attempt.insist(lambda: comparisons.begin(job=self.job, hardware=hardware))
                 threads = f"{hardware['threads']} thread{'' if hardware['threads'] == 1 else 's'}"
                 self.device = f"{hardware['device_name']}, {threads}, {hardware['dtype']}"
             case Began():
-                self._at, self._mark = report.which, noise.mark(self.engine.pid)
-                self.samples[report.which] = insist(self.hold, lambda: self._begin(report.which))
+                self._at, self._mark = report.which, noise.mark(self.attempt.engine.pid)
+                self.samples[report.which] = self.attempt.insist(lambda: self._begin(report.which))
             case Grew():
-                insist(self.hold, lambda: self._append(report))
-                self.hold.stored_event(report.since_ns)
+                self.attempt.insist(lambda: self._append(report))
+                self.attempt.hold.stored_event(report.since_ns)
             case Decoded():
-                insist(self.hold, lambda: self._finish(report))
+                self.attempt.insist(lambda: self._finish(report))
             case Broke():
                 self.broken[report.which] = report.sentence
                 self._tell(f"{_called(report.which)}: {report.sentence}")
             case Audited():
-                insist(self.hold, lambda: self._audit(report))
+                self.attempt.insist(lambda: self._audit(report))
 
     def engine_died(self, death: EngineDied) -> None:
-        """A death from outside ends this attempt. One that the job can have caused costs the sample: it is redone from
-        its start, and after the second time given up."""
-        if not self.hold.may_go_on():
+        """End this attempt if something outside killed the engine. If the job can have caused it, decode the sample
+        anew; after the second time, give it up."""
+        if not self.attempt.hold.may_go_on():
             raise Stopped
         if not death.counts:
             raise death
@@ -161,7 +135,7 @@ class ComparisonJob:
     def _read_samples(self) -> None:
         rows = self._finished().select_related("run", "prompt").defer("numbers", "prompt__text", "prompt__reference")
         self.samples = {(row.run.label, row.prompt.name, row.repeat - 1): row for row in rows}
-        self.hold.progress(len(self.samples), len(self.runs) * len(self.prompts) * self.comparison.repeats)
+        self.attempt.progress(len(self.samples), len(self.runs) * len(self.prompts) * self.comparison.repeats)
 
     def _numbers_outside(self, settled: set[tuple[str, int]]) -> list[Numbers]:
         wanted = [row.pk for (_, name, repeat), row in self.samples.items() if (name, repeat) not in settled]
@@ -193,14 +167,14 @@ class ComparisonJob:
                 sample=sample,
                 last_seq=decoded.last_seq,
                 numbers=storable(numbers.to_dict()),
-                noise=noise.between(self._mark, noise.mark(self.engine.pid)),
+                noise=noise.between(self._mark, noise.mark(self.attempt.engine.pid)),
             )
         except Conflict as refusal:
             if refusal.code != "sample-is-over":  # else an earlier try was taken, and we were not told
                 raise
-        done = self.hold.done + 1
+        done = self.attempt.hold.done + 1
         jobs.progressed(job=self.job, done=done)
-        self.hold.done = done
+        self.attempt.hold.done = done
         self._at, self._deaths = None, 0
 
     @transaction.atomic
@@ -213,7 +187,7 @@ class ComparisonJob:
         trace.nudge(self.comparison.pk)
 
     def _tell(self, sentence: str) -> None:
-        insist(self.hold, lambda: jobs.note(job=self.job, sentence=sentence))
+        self.attempt.insist(lambda: jobs.note(job=self.job, sentence=sentence))
 
 
 def _called(which: Which) -> str:

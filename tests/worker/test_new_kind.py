@@ -1,0 +1,174 @@
+"""A new kind of job is one new file in `worker/jobs`. Here it lies in a copy of the tree, for worker and engine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+import worker.jobs
+from tests.worker.conftest import Stage, prompts
+from webapp.accounts.actor import Actor
+from webapp.jobs import line, services
+from webapp.jobs.kinds import Kind
+from webapp.jobs.models import Job
+from worker import leash
+from worker.engine_process import EngineDied
+from worker.hands import Hands
+from worker.jobs import IncompleteKind
+
+COUNT_PROMPTS = '''
+"""Count the prompts of a data set, as soon as a gate is open."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from webapp.jobs.kinds import Kind
+from worker.messages import Order, Step
+
+KIND = Kind("count-prompts", "Count prompts", parts="prompts", is_light=True, is_sized=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CountPrompts(Order):
+    texts: list[str]
+    gate: Path
+
+    def carry_out(self, residents, say, cancelled):
+        for number, _ in enumerate(self.texts, 1):
+            say(Step("counting", number, len(self.texts), "", {}, (number, len(self.texts))))
+            while not self.gate.exists() and not cancelled():
+                time.sleep(0.01)
+            if cancelled():
+                return
+
+
+def work(attempt):
+    from webapp.jobs import services as jobs
+    from webapp.registry.models import Dataset
+
+    dataset = attempt.insist(lambda: Dataset.objects.get(pk=attempt.job.arguments["dataset"]))
+    texts = attempt.insist(lambda: list(dataset.prompts.values_list("text", flat=True)))
+    for step in attempt.reports(CountPrompts(texts, Path(attempt.job.arguments["gate"]))):
+        attempt.tell(step)
+    attempt.insist(lambda: jobs.note(job=attempt.job, sentence=f"{dataset.name} has {len(texts)} prompts."))
+'''
+DECLARED = 'from webapp.jobs.kinds import Kind\nKIND = Kind("new", "New", parts="things")\n'
+
+
+@pytest.fixture
+def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder `worker/jobs` of a tree that is like ours, and where a file may be added."""
+    root, ours = tmp_path / "tree", leash.ROOT
+    kinds = root / "worker" / "jobs"
+    kinds.mkdir(parents=True)
+    for there in (*ours.glob("worker/*"), *ours.glob("worker/jobs/*.py"), ours / "webapp", ours / "decoding"):
+        if not (here := root / there.relative_to(ours)).exists():
+            here.symlink_to(there)
+    monkeypatch.setattr(leash, "ROOT", root)
+    monkeypatch.setattr(worker.jobs, "__path__", [str(kinds)])
+    yield kinds
+    for name in {path.stem for path in kinds.glob("*.py") if not path.is_symlink()}:
+        sys.modules.pop(f"worker.jobs.{name}", None)
+
+
+@pytest.fixture
+def engine(kinds: Path) -> Iterator[Stage]:
+    """A fresh one, from that tree."""
+    engine = Stage()
+    yield engine
+    engine.end()
+
+
+@pytest.fixture
+def launched(kinds: Path, team: Actor, tmp_path: Path) -> Job:
+    (kinds / "count_prompts.py").write_text(COUNT_PROMPTS)
+    kind: Kind = import_module("worker.jobs.count_prompts").KIND
+    arguments = {"dataset": str(prompts(team, ["w1", "w2", "w3"]).pk), "gate": str(tmp_path / "gate")}
+    return services.enqueue(kind=kind, title="Count them", by=team, total=3, arguments=arguments)
+
+
+def shown(job: Job, by: Actor) -> dict[str, Any]:
+    client = APIClient()
+    client.force_login(by.user)
+    found: dict[str, Any] = client.get(f"/api/v1/jobs/{job.pk}/").json()
+    return found
+
+
+def log(job: Job) -> list[str]:
+    return list(job.events.values_list("sentence", flat=True))
+
+
+def test_one_new_file_is_launched_shown_and_done_by_a_worker_and_its_engine(
+    launched: Job, team: Actor, make_worker: Callable[..., Hands], tmp_path: Path
+) -> None:
+    place = line.place(launched)
+    assert place.position == 1 and "No worker listens on `light`" in place.reason
+    (tmp_path / "gate").touch()
+    make_worker("w1", "light").look()
+    found = shown(launched, team)
+    assert (found["state"], found["kind"], found["kind_label"]) == ("succeeded", "count-prompts", "Count prompts")
+    assert (found["done_count"], found["total_count"], found["parts"], found["queue"]) == (3, 3, "prompts", "light")
+    assert "prompts has 3 prompts." in log(launched)
+
+
+def test_it_is_cancelled_and_tried_again_by_the_rules_of_all_kinds(
+    launched: Job, team: Actor, make_worker: Callable[..., Hands], engine: Stage, tmp_path: Path
+) -> None:
+    hands = make_worker("w1", "light")
+    engine.after(1, lambda: services.cancel(job=launched, by=team))
+    hands.look()
+    found = shown(launched, team)
+    assert (found["state"], found["reason"], found["done_count"]) == ("cancelled", "Cancelled while it ran.", 1)
+    (tmp_path / "gate").touch()
+    services.retry(job=launched, by=team)
+    hands.look()
+    found = shown(launched, team)
+    assert (found["state"], found["attempt"], found["done_count"]) == ("succeeded", 1, 3)
+    assert "prompts has 3 prompts." in log(launched)
+
+
+def test_a_worker_that_lacks_the_file_leaves_the_job_to_others(launched: Job, kinds: Path, make_worker: Any) -> None:
+    (kinds / "count_prompts.py").unlink()
+    make_worker("w1", "light").look()
+    launched.refresh_from_db()
+    assert launched.state == "failed"
+    assert "This worker knows no jobs of the kind `count-prompts`" in launched.reason
+
+
+def test_an_engine_that_cannot_import_the_file_says_so_and_ends(kinds: Path, engine: Stage, tmp_path: Path) -> None:
+    """It would need Django, which the engine does not have."""
+    needs_django = COUNT_PROMPTS.replace("import time", "import time\nfrom webapp.registry.models import Dataset")
+    (kinds / "count_prompts.py").write_text(needs_django)
+    engine.tell(import_module("worker.jobs.count_prompts").CountPrompts(["w1"], tmp_path))
+    with pytest.raises(EngineDied, match="AppRegistryNotReady: Apps aren't loaded yet") as death:
+        while True:
+            engine.hear(1.0)
+    assert death.value.counts
+
+
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [
+        ("def work(attempt): ...", "KIND"),
+        (DECLARED, "work"),
+        (DECLARED.replace(', parts="things"', ""), "parts"),
+        (
+            DECLARED + "from worker.messages import Order\nclass Do(Order): ...\ndef work(attempt): ...",
+            r"Do\.carry_out",
+        ),
+        (DECLARED.replace('"new"', '"unpack"') + "def work(attempt): ...", "both call themselves unpack"),
+    ],
+)
+def test_a_file_that_lacks_a_part_is_refused_at_start_with_the_parts_name(kinds: Path, source: str, part: str) -> None:
+    (kinds / "without.py").write_text(source)
+    with pytest.raises(IncompleteKind, match=rf"without\.py.*{part}"):
+        Hands("w1", "light")

@@ -1,0 +1,5 @@
+"""Jobs that this app launches."""
+
+from webapp.jobs.kinds import Kind
+
+COMPARISON = Kind("comparison", "Comparison", parts="samples", is_sized=True, keeps_parts=True, page="comparison")

@@ -1,0 +1,33 @@
+"""Declarations of kinds of jobs. Whoever launches a job gives one to `enqueue`, which writes it on the job's row.
+Pages, REST and estimates read it there, so neither the database nor the web process has a list of kinds.
+
+A kind that an app launches is declared in that app's `kinds.py`, any other in its own module in `worker/jobs`. Both
+are imported by the engine process too: they use the standard library only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    slug: str
+    label: str
+    parts: str  # what its progress counts, in the plural: samples, prompts
+    is_light: bool = False  # it measures nothing and waits in the queue `light`; for others the launcher names a queue
+    is_sized: bool = False  # the launcher knows how many parts there are, so estimates may count them
+    keeps_parts: bool = False  # another attempt goes on with the parts that are done; without this it begins anew
+    page: str = ""  # name of the URL of what it makes, and of the relation from its job to that
+
+    def columns(self) -> dict[str, Any]:
+        """Columns of a job of this kind."""
+        return {
+            "kind": self.slug,
+            "kind_label": self.label,
+            "parts": self.parts,
+            "is_sized": self.is_sized,
+            "keeps_parts": self.keeps_parts,
+            "page": self.page,
+        }

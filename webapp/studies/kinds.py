@@ -1,0 +1,7 @@
+"""Jobs that this app launches."""
+
+from webapp.jobs.kinds import Kind
+
+ORACLE = Kind("oracle", "Oracle", parts="prompts", is_sized=True, page="study")
+PLAN = Kind("plan", "Plan", parts="samples", page="study")  # how many, the engine says once it knows the strategies
+KINDS = {kind.slug: kind for kind in (ORACLE, PLAN)}

@@ -1,0 +1,51 @@
+"""One attempt at a job: the tools that the module of its kind works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from webapp.jobs.models import Job
+from webapp.registry.models import Classifier, LanguageModel, Pair
+from worker import database, listening, materials
+from worker.engine_process import EngineProcess
+from worker.messages import Order, PairPlace, Report, Step
+from worker.pulse import Hold
+from worker.steps import Steps
+
+T = TypeVar("T")
+
+
+class Attempt:
+    def __init__(self, hold: Hold, engine: EngineProcess) -> None:
+        self.hold = hold
+        self.engine = engine
+        self._steps = Steps(hold)
+
+    @property
+    def job(self) -> Job:
+        return self.hold.job
+
+    def insist(self, access: Callable[[], T]) -> T:
+        """Read or write the database. While it is away, try again, as long as the job is ours."""
+        return database.insist(self.hold, access)
+
+    def reports(self, order: Order) -> Iterator[Report]:
+        """Have the engine carry out an order, and hear it to its end."""
+        return listening.reports(self.hold, self.engine, order)
+
+    def folder_of(self, model: LanguageModel, on_progress: materials.OnProgress = materials.ignore) -> Path:
+        """Bring a model here. `on_progress` hears how many bytes of how many."""
+        return self.insist(lambda: materials.folder_of(self.hold, model, on_progress))
+
+    def place_of(self, pair: Pair, classifiers: Iterable[Classifier] = ()) -> PairPlace:
+        """Bring a pair here."""
+        return self.insist(lambda: materials.place_of(self.hold, pair, classifiers))
+
+    def progress(self, done: int, total: int) -> None:
+        self.hold.progress(done, total)
+
+    def tell(self, step: Step) -> None:
+        """Write how far the engine is."""
+        self._steps.tell(step)

@@ -1,0 +1,82 @@
+"""Bring a model here, from chunks or a folder, and tell whether it can be run. The engine loads its tokenizer and
+judges its files; the weights stay where they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from decoding.errors import DrafthouseError
+from decoding.model_folder import inspect
+from webapp.registry.kinds import CHECK_MODEL
+from worker.disk import NotNow
+from worker.engine_process import EngineDied
+from worker.messages import Cancelled, Order, Report, Say
+
+if TYPE_CHECKING:
+    from worker.attempt import Attempt
+    from worker.engine.residents import Residents
+
+KIND = CHECK_MODEL
+MIB = 2**20
+SENTENCE = "Drafthouse reads this sentence back."
+
+
+@dataclass(frozen=True, slots=True)
+class CheckModel(Order):
+    folder: Path
+
+    opens_within_s = 120.0
+    judges_models = True
+
+    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+        from decoding.checkpoints import tokenizer_of
+
+        facts = inspect(self.folder)
+        tokenizer = tokenizer_of(facts)
+        say(
+            Checked(
+                {
+                    "runner": facts.runner,
+                    "model_type": facts.family,
+                    "vocab_size": facts.vocab_size,
+                    "context_length": facts.context,
+                    "parameter_count": facts.parameters,
+                    "weight_bytes": facts.weight_bytes,
+                    "dtypes": [facts.dtype],
+                    "reads_back": tokenizer.decode(tokenizer.encode(SENTENCE)) == SENTENCE,
+                    "end_tokens": sorted(facts.end_tokens),
+                }
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(Report):
+    facts: dict[str, object]
+
+
+def work(attempt: Attempt) -> None:
+    """Mark the model ready or refused. After trouble that is not the model's fault it stays unchecked, with the reason:
+    another attempt may do better."""
+    from webapp.registry import services as registry
+    from webapp.registry.models import LanguageModel
+    from worker.materials import NotHere
+
+    model = attempt.insist(lambda: LanguageModel.objects.select_related("upload").get(job=attempt.job))
+    facts: dict[str, object] = {}
+    try:
+        folder = attempt.folder_of(model, lambda done, due: attempt.progress(done // MIB, due // MIB))
+        for report in attempt.reports(CheckModel(folder)):
+            if isinstance(report, Checked):
+                facts = report.facts
+    except DrafthouseError as refusal:
+        sentence = str(refusal)
+        attempt.insist(lambda: registry.refuse_model(model=model, reason=sentence))
+        raise
+    except (NotHere, NotNow, EngineDied) as trouble:
+        sentence = str(trouble)
+        attempt.insist(lambda: registry.could_not_check_model(model=model, reason=sentence))
+        raise
+    attempt.insist(lambda: registry.model_is_ready(model=model, facts=facts))

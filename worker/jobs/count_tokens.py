@@ -1,0 +1,69 @@
+"""Count a prompt set's tokens with a pair's tokenizer, some hundred prompts at a time."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from decoding.model_folder import inspect
+from webapp.registry.kinds import COUNT_TOKENS
+from worker.messages import Cancelled, Order, Report, Say
+
+if TYPE_CHECKING:
+    from decoding.checkpoints import Tokenizer
+    from worker.attempt import Attempt
+    from worker.engine.residents import Residents
+
+KIND = COUNT_TOKENS
+AT_ONCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class CountTokens(Order):
+    target: Path
+    draft: Path
+    texts: Sequence[str]
+
+    opens_within_s = 300.0  # for AT_ONCE prompts
+
+    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+        tokenizer = _tokenizer(self.target)
+        contexts = (inspect(self.target).context, inspect(self.draft).context)
+        say(Counted(tuple(len(tokenizer.encode(text)) for text in self.texts), contexts))
+
+
+@dataclass(frozen=True, slots=True)
+class Counted(Report):
+    lengths: Sequence[int]
+    contexts: tuple[int | None, int | None]  # what target and draft can hold, where they say so
+
+
+def work(attempt: Attempt) -> None:
+    from webapp.registry import lengths
+    from webapp.registry.models import TokenLengths
+
+    chosen = TokenLengths.objects.select_related("dataset", "pair__target__upload", "pair__draft__upload")
+    wanted = attempt.insist(lambda: chosen.filter(job=attempt.job).first())
+    if wanted is None:
+        return  # the set is gone
+    target, draft = attempt.folder_of(wanted.pair.target), attempt.folder_of(wanted.pair.draft)
+    texts = attempt.insist(lambda: list(wanted.dataset.prompts.order_by("number").values_list("text", flat=True)))
+    found: list[int] = []
+    for start in range(0, len(texts), AT_ONCE):
+        for report in attempt.reports(CountTokens(target, draft, texts[start : start + AT_ONCE])):
+            if isinstance(report, Counted):
+                found += report.lengths
+                contexts = report.contexts
+        attempt.progress(len(found), len(texts))
+    attempt.insist(lambda: lengths.counted(job=attempt.job, lengths=found, contexts=contexts))
+
+
+@functools.lru_cache(maxsize=1)
+def _tokenizer(folder: Path) -> Tokenizer:
+    """Load it once: the prompts of a set come in several orders."""
+    from decoding.checkpoints import tokenizer_of
+
+    return tokenizer_of(inspect(folder))

@@ -1,0 +1,32 @@
+"""Find how long drafts ought to be on a prompt set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from webapp.studies.kinds import ORACLE
+from worker.messages import Cancelled, PairOrder, Say
+
+if TYPE_CHECKING:
+    from worker.attempt import Attempt
+    from worker.engine.residents import Residents
+
+KIND = ORACLE
+
+
+@dataclass(frozen=True, slots=True)
+class AskOracle(PairOrder):
+    lookahead: int  # the static one to draw beside
+
+    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+        from worker.engine.studying import oracle
+
+        oracle(self, residents, say, cancelled)
+
+
+def work(attempt: Attempt) -> None:
+    from worker import studies
+
+    study = studies.study_of(attempt)
+    studies.run(attempt, AskOracle(*studies.shared_fields(attempt, study), study.lookahead))

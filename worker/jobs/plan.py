@@ -1,0 +1,32 @@
+"""Find which settings suit a pair on a prompt set, and how its classifiers do there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from webapp.studies.kinds import PLAN
+from worker.messages import Cancelled, PairOrder, Say
+
+if TYPE_CHECKING:
+    from worker.attempt import Attempt
+    from worker.engine.residents import Residents
+
+KIND = PLAN
+
+
+@dataclass(frozen=True, slots=True)
+class MakePlan(PairOrder):
+    """Order a plan. DISCO runs with the first of the pair's classifiers; all are judged."""
+
+    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+        from worker.engine.studying import plan
+
+        plan(self, residents, say, cancelled)
+
+
+def work(attempt: Attempt) -> None:
+    from worker import studies
+
+    study = studies.study_of(attempt)
+    studies.run(attempt, MakePlan(*studies.shared_fields(attempt, study, studies.classifiers(attempt, study))))

@@ -1,0 +1,87 @@
+"""Train a DISCO classifier for a pair."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from decoding.spec import Sampling
+from webapp.registry.kinds import TRAINING
+from worker.messages import Cancelled, PairOrder, Report, Say, Step
+
+if TYPE_CHECKING:
+    from worker.attempt import Attempt
+    from worker.engine.residents import Residents
+
+KIND = TRAINING
+
+
+@dataclass(frozen=True, slots=True)
+class Train(PairOrder):
+    """Make a classifier for a pair and leave it in a folder."""
+
+    folder: Path
+
+    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+        from decoding import probing
+        from decoding.disco import making
+        from worker.engine.pairs import load_pair
+        from worker.engine.steps import Steps
+
+        material = making.Material.of(self.prompts)
+        pair, loaded = load_pair(self.pair, residents)
+        say(loaded)
+        steps = Steps(
+            say,
+            {
+                "recording training": len(material.training),
+                "recording validation": len(material.validation),
+                "recording test": len(material.test),
+                "training": 0,
+                "measuring costs": probing.samples(len(material.validation), classifiers=len(making.CANDIDATES)),
+                "ablations": 0,
+            },
+        )
+
+        def told(step: making.Step) -> None:
+            steps(step.phase, step.done, step.due, step.detail, step.numbers)
+
+        classifier = making.make_classifier(pair, material, self.sampling, told=told, cancelled=cancelled)
+        if not cancelled():
+            classifier.save(self.folder)
+            say(Trained())
+
+
+@dataclass(frozen=True, slots=True)
+class Trained(Report):
+    """The classifier lies where it was ordered to, its card beside it."""
+
+
+def work(attempt: Attempt) -> None:
+    from webapp.registry.models import Training
+    from worker.materials import prompt_of
+
+    chosen = Training.objects.select_related("pair__target__upload", "pair__draft__upload", "dataset")
+    training = attempt.insist(lambda: chosen.get(job=attempt.job))
+    with tempfile.TemporaryDirectory() as folder:
+        order = Train(
+            pair=attempt.place_of(training.pair),
+            prompts=attempt.insist(lambda: [prompt_of(row) for row in training.prompts]),
+            sampling=Sampling.from_dict(training.sampling),
+            folder=Path(folder),
+        )
+        for report in attempt.reports(order):
+            match report:
+                case Step():
+                    attempt.tell(report)
+                case Trained():
+                    _store(attempt, Path(folder))
+
+
+def _store(attempt: Attempt, folder: Path) -> None:
+    from webapp.registry import classifying
+
+    files = [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
+    attempt.insist(lambda: classifying.finish_training(job=attempt.job, files=files))

@@ -1,0 +1,45 @@
+"""Run studies of either kind. A study's document is stored whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from decoding.prompts import Prompt
+from decoding.spec import Sampling
+from webapp.registry.models import Classifier
+from webapp.studies import services as studies
+from webapp.studies.models import Study
+from worker.attempt import Attempt
+from worker.database import storable
+from worker.materials import prompt_of
+from worker.messages import Found, PairOrder, PairPlace, Step
+
+
+def study_of(attempt: Attempt) -> Study:
+    chosen = Study.objects.select_related("pair__target__upload", "pair__draft__upload", "dataset")
+    found: Study = attempt.insist(lambda: chosen.get(job=attempt.job))
+    return found
+
+
+def shared_fields(
+    attempt: Attempt, study: Study, classifiers: Sequence[Classifier] = ()
+) -> tuple[PairPlace, list[Prompt], Sampling]:
+    """Pair, prompts and sampling: the fields that both orders share."""
+    prompts = attempt.insist(lambda: [prompt_of(row) for row in study.prompts])
+    return attempt.place_of(study.pair, classifiers), prompts, Sampling.from_dict(study.sampling)
+
+
+def run(attempt: Attempt, order: PairOrder) -> None:
+    for report in attempt.reports(order):
+        match report:
+            case Step():
+                attempt.tell(report)
+            case Found():
+                document = storable(dict(report.document))
+                attempt.insist(lambda document=document: studies.finish(job=attempt.job, document=document))  # type: ignore[misc]
+
+
+def classifiers(attempt: Attempt, study: Study) -> list[Classifier]:
+    """Classifiers of the study's pair, the newest first: DISCO runs with that one."""
+    kept = Classifier.objects.filter(pair=study.pair).kept().select_related("upload").order_by("-created")
+    return attempt.insist(lambda: list(kept[: studies.MOST_CLASSIFIERS]))
