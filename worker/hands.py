@@ -17,7 +17,7 @@ from webapp.core.problems import Problem
 from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Kind, Queue
-from webapp.uploads.store import StoreTrouble
+from webapp.uploads.storing import StoreTrouble
 from worker import (
     comparison_job,
     evidence,

@@ -11,7 +11,7 @@ from webapp.uploads import archives, chunks
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader
-from webapp.uploads.store import StoreTrouble
+from webapp.uploads.storing import StoreTrouble
 from worker import tables
 from worker.database import Stopped, insist
 from worker.engine_process import EngineProcess

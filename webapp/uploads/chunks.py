@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from webapp.accounts.models import Team
 from webapp.core.problems import TooLarge
-from webapp.uploads import paths, store
+from webapp.uploads import paths, store, storing
 from webapp.uploads.models import Chunk, Upload, UploadedFile
 
 AT_ONCE = 500  # databases bound how many values one question may hold
@@ -91,7 +91,7 @@ def _forget(old: QuerySet[Chunk], team: Team, sha256: str) -> bool:
 
 def _read_fully(stream: Any, wanted: int) -> bytes:
     pieces, count = [], 0
-    while count < wanted and (piece := stream.read(min(store.PIECE, wanted - count))):
+    while count < wanted and (piece := stream.read(min(storing.PIECE, wanted - count))):
         pieces.append(piece)
         count += len(piece)
     return b"".join(pieces)
