@@ -1,4 +1,4 @@
-"""Pages of comparisons: the list, and the form with its plan. What one comparison shows is webapp.live's."""
+"""Pages of comparisons: the list, and the form with its plan. `page` has the page of one."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from django.conf import settings
 
 from tests.webapp import make
 from webapp.comparisons.models import Sample
+from webapp.core.templatetags.modules import imported
 from webapp.jobs.models import Job
-from webapp.live.templatetags.modules import imported
 
 
 @pytest.fixture
