@@ -12,8 +12,9 @@ from decoding.public import STRATEGIES, Choice
 from webapp.accounts.models import Owned, Team
 from webapp.comparisons.packing import unpack
 from webapp.core.models import Noun
+from webapp.entries.models import Entry
 from webapp.jobs.models import Job
-from webapp.registry.models import Dataset, Entry, Pair, Prompt
+from webapp.registry.models import Dataset, Pair, Prompt
 
 
 class Comparison(Entry):

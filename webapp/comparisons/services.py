@@ -17,9 +17,9 @@ from webapp.accounts.rights import Right
 from webapp.comparisons import room, trace
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.problems import Conflict, Invalid
+from webapp.entries import services as entries
 from webapp.jobs import services as jobs
 from webapp.jobs.models import USUAL_PRIORITY, Job, Kind, Queue
-from webapp.registry import services as registry
 from webapp.registry.models import Classifier, Dataset, Pair, Prompt, Readiness
 
 MOST_STRATEGIES = 32
@@ -133,7 +133,7 @@ def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None =
         for number, choice in enumerate(spec.choices, 1)
     )
     used = Classifier.objects.filter(pk__in=[c.params["classifier"] for c in spec.choices if "classifier" in c.params])
-    registry.freeze(spec.pair, spec.pair.target, spec.pair.draft, spec.dataset, *used)
+    entries.freeze(spec.pair, spec.pair.target, spec.pair.draft, spec.dataset, *used)
     audit.record(by, "launched", comparison, sample_count=spec.sample_count)
     return comparison
 

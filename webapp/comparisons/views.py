@@ -6,7 +6,6 @@ import json
 from typing import Any
 from uuid import UUID
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -19,8 +18,9 @@ from webapp.comparisons.figures import fastest
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison
 from webapp.core.pages import listing, one, page
+from webapp.entries import services as entries
+from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import State
-from webapp.registry import services as registry
 from webapp.registry.models import Dataset, LanguageModel, Pair
 
 USUAL = [
@@ -32,15 +32,14 @@ USUAL = [
 
 @page(Right.READ)
 def comparisons(request: Asked) -> HttpResponse:
-    rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job")
-    rows = rows.exclude(binned=None) if request.GET.get("bin") == "1" else rows.kept()
+    rows = Comparison.objects.select_related("pair", "dataset", "job")
     found = listing(
-        request, rows, search=("name", "pair__name", "dataset__name"),
+        request, listed(request, rows), search=("name", "pair__name", "dataset__name"),
         filters={"state": State.values}, through={"state": "job__state"},
     )  # fmt: skip
     best = fastest(found.rows)
     with_best = [(comparison, *best.get(comparison.pk, ("", None))) for comparison in found.rows]
-    context: dict[str, Any] = {"list": found, "rows": with_best, "in_bin": request.GET.get("bin") == "1"}
+    context: dict[str, Any] = {"list": found, "rows": with_best, "in_bin": in_bin(request)}
     if not found.total and not request.GET:
         context |= {"first_steps": _first_steps(request), "demo": demo.wanted(request.actor)}
     return render(request, "comparisons/comparisons.html", context)
@@ -72,16 +71,13 @@ def run_demo(request: Asked) -> HttpResponse:
 @page(Right.SUBMIT, ("POST",))
 def bin_comparison(request: Asked, id: UUID) -> HttpResponse:
     found = one(Comparison.objects.visible_to(request.actor), id)
-    registry.bin(entry=found, by=request.actor)
-    undo = reverse("restore-comparison", args=[id])
-    messages.success(request, f"{found.name} is in the bin.", extra_tags=undo)
-    return redirect("comparisons")
+    return to_bin(request, found, undo=reverse("restore-comparison", args=[id]), back="comparisons")
 
 
 @page(Right.SUBMIT, ("POST",))
 def restore_comparison(request: Asked, id: UUID) -> HttpResponse:
     found = one(Comparison.objects.visible_to(request.actor), id)
-    registry.restore(entry=found, by=request.actor)
+    entries.restore(entry=found, by=request.actor)
     return redirect("comparison", id)
 
 

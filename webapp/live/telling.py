@@ -125,7 +125,7 @@ class Teller(AsyncWebsocketConsumer):
             await within(max(0.0, heard + HEARTBEAT - clock()), self.stirred)
 
     async def _fresh(self) -> list[Frame]:
-        """Sift the relay's frames, or read anew where they leave a gap. A reading replaces them: they are older than it,
+        """Sift the relay's frames, or read anew where they leave a gap. A reading replaces them: they are older,
         and rows taken from them would count as sent, so their traces would never follow."""
         brought, self.inbox = self.inbox, []
         frames = [] if self.watch.must_read else self.watch.sift(brought)

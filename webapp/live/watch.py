@@ -60,8 +60,8 @@ class Watch:
         self.must_read = True
 
     def sift(self, frames: list[Frame]) -> list[Frame]:
-        """Keep what is new to this reader of the relay's frames. Read anew where a frame leaves a gap, or a sample ended
-        without its trace: a row is stamped a moment before others see it, so the relay may take it for old."""
+        """Keep what is new here of the relay's frames. Read anew where a frame leaves a gap, or a sample ended without
+        its trace: a row is stamped a moment before others see it, so the relay may take it for old."""
         found = [fresh for frame in frames if (fresh := self._sifted(frame))]
         ended = {
             UUID(row["id"]) for frame in found if frame["t"] == "samples" for row in frame["rows"] if row["is_finished"]

@@ -17,48 +17,15 @@ from rest_framework.response import Response
 from webapp.accounts.rights import Right
 from webapp.core.api import Nouns, once
 from webapp.core.rest import Body
+from webapp.entries.api import Entries, EntryFilter
 from webapp.jobs.serializers import JobOut
 from webapp.registry import classifying, lengths, prompt_sets, serializers, services
 from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt, Readiness, TokenLengths
 
 
-class EntryFilter(filters.FilterSet):
-    name = filters.CharFilter(lookup_expr="icontains", max_length=200)
-    binned = filters.BooleanFilter(field_name="binned", lookup_expr="isnull", exclude=True)
-
-
 class ModelFilter(EntryFilter):
     state = filters.ChoiceFilter(choices=Readiness.choices)
     source = filters.ChoiceFilter(choices=LanguageModel.Source.choices)
-
-
-class Entries(Nouns):
-    """What all registered things can do: be renamed until they are used, go to the bin, and come back."""
-
-    filterset_class = EntryFilter
-    ordering_fields = ("created", "name")
-
-    def filter_queryset(self, queryset: Any) -> Any:
-        found: Any = super().filter_queryset(queryset)
-        return found if "binned" in self.request.query_params else found.kept()
-
-    @extend_schema(request=serializers.NewName)
-    def partial_update(self, request: Request, pk: UUID) -> Response:
-        entry = self.get_object()
-        services.rename(entry=entry, by=self.actor, **self.read(serializers.NewName))
-        return self.shown(entry)
-
-    @extend_schema(responses={204: None})
-    def destroy(self, request: Request, pk: UUID) -> Response:
-        """Into the bin; `restore` brings it back."""
-        services.bin(entry=self.get_object(), by=self.actor)
-        return Response(status=204)
-
-    @extend_schema(request=None)
-    def restore(self, request: Request, pk: UUID) -> Response:
-        entry = self.get_object()
-        services.restore(entry=entry, by=self.actor)
-        return self.shown(entry)
 
 
 class Models(Entries):

@@ -12,11 +12,11 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Invalid, NotFound
+from webapp.entries import services as entries
 from webapp.jobs import services as jobs
 from webapp.jobs.models import USUAL_PRIORITY, Job, Kind, Queue
 from webapp.registry import cards, checkpoints
 from webapp.registry.models import Classifier, Dataset, Pair, Training
-from webapp.registry.services import freeze
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader, whole
@@ -86,7 +86,7 @@ def train_classifier(
     training = Training.objects.create(
         job=job, pair=pair, dataset=dataset, name=name, limit=limit, sampling=sampling.to_dict()
     )
-    freeze(pair, pair.target, pair.draft, dataset)
+    entries.freeze(pair, pair.target, pair.draft, dataset)
     audit.record(by, "launched", job)
     return training
 

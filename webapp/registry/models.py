@@ -4,42 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from webapp.accounts.models import Owned, Team
 from webapp.core.models import Noun
+from webapp.entries.models import Entry
 from webapp.jobs.models import Job
 from webapp.uploads.models import Upload
-
-
-class Kept(Owned):
-    def kept(self) -> Kept:
-        """Not in the bin."""
-        return self.filter(binned=None)
-
-
-class Entry(Noun):
-    """A named thing of a team. `frozen` since a comparison points at it; `binned` while it is in the bin."""
-
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="%(class)ss")
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    name = models.CharField(max_length=200)
-    frozen = models.DateTimeField(null=True, editable=False)
-    binned = models.DateTimeField(null=True, editable=False)
-
-    objects = Kept.as_manager()
-
-    class Meta:
-        abstract = True
-
-    def __str__(self) -> str:
-        return self.name
-
-    def discard(self) -> None:
-        """For good; what is most of a thing may go first."""
-        self.delete()
 
 
 class Readiness(models.TextChoices):
@@ -49,6 +20,8 @@ class Readiness(models.TextChoices):
 
 
 class LanguageModel(Entry):
+    address = "models"
+
     class Source(models.TextChoices):
         UPLOAD = "upload"
         HUB = "hub"
@@ -80,6 +53,8 @@ class LanguageModel(Entry):
 
 
 class Pair(Entry):
+    address = "pairs"
+
     target = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pairs_as_target")
     draft = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pairs_as_draft")
     findings = models.JSONField(default=list)  # what was found when the two were put together, as sentences
@@ -89,6 +64,8 @@ class Pair(Entry):
 
 
 class Dataset(Entry):
+    address = "datasets"
+
     upload = models.ForeignKey(Upload, on_delete=models.PROTECT, related_name="+")
     file_name = models.CharField(max_length=255)
     form = models.CharField(max_length=40, blank=True)
@@ -135,6 +112,8 @@ class TokenLengths(Noun):
 
 class Classifier(Entry):
     """A trained stop rule for one pair: DISCO's."""
+
+    address = "classifiers"
 
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="classifiers")
     upload = models.ForeignKey(Upload, on_delete=models.PROTECT, related_name="+")

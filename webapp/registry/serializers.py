@@ -61,10 +61,6 @@ class NewModel(Input):
         return attrs
 
 
-class NewName(Input):
-    name = Name(max_length=200)
-
-
 class NewPair(Input):
     name = Name(max_length=200)
     target = Visible(queryset=LanguageModel.objects.all(), help_text="the model whose text you want")

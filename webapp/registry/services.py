@@ -1,4 +1,4 @@
-"""Registering models and pairs; and what is done alike to all that comparisons are made of."""
+"""Register models and pairs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.core.problems import Conflict, Invalid
+from webapp.core.problems import Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Kind, Queue
 from webapp.registry import checkpoints, pairing
 from webapp.registry.checkpoints import Facts
-from webapp.registry.models import Entry, LanguageModel, Pair, Readiness
+from webapp.registry.models import LanguageModel, Pair, Readiness
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
 
@@ -107,44 +106,3 @@ def add_pair(*, name: str, target: LanguageModel, draft: LanguageModel, by: Acto
     pair = Pair.objects.create(team=by.home, created_by=by.user, name=name, target=target, draft=draft, findings=found)
     audit.record(by, "added", pair)
     return pair
-
-
-# All of them ----------------------------------------------------------------------------------------------------------
-
-
-@transaction.atomic
-def rename(*, entry: Entry, name: str, by: Actor) -> None:
-    by.require(Right.SUBMIT)
-    if not type(entry).objects.filter(pk=entry.pk, frozen=None).update(name=name):
-        raise Conflict(
-            f"A comparison points at {entry.name}, so it stays as it is.",
-            code="in-use",
-            hint="Add it again under the other name.",
-        )
-    audit.record(by, "renamed", entry, to=name)
-    entry.name = name
-
-
-@transaction.atomic
-def bin(*, entry: Entry, by: Actor) -> None:
-    """Out of sight, and back with one click. What points at it goes on working."""
-    by.require(Right.SUBMIT)
-    if not type(entry).objects.filter(pk=entry.pk, binned=None).update(binned=timezone.now()):
-        raise Conflict(f"{entry.name} is in the bin already.")
-    audit.record(by, "binned", entry)
-
-
-@transaction.atomic
-def restore(*, entry: Entry, by: Actor) -> None:
-    by.require(Right.SUBMIT)
-    if not type(entry).objects.filter(pk=entry.pk, binned__isnull=False).update(binned=None):
-        raise Conflict(f"{entry.name} is not in the bin.")
-    audit.record(by, "restored", entry)
-    entry.binned = None
-
-
-@transaction.atomic
-def freeze(*entries: Entry) -> None:
-    """A comparison points at them from now on."""
-    for entry in entries:
-        type(entry).objects.filter(pk=entry.pk, frozen=None).update(frozen=timezone.now())

@@ -1,23 +1,13 @@
 from django.urls import path, register_converter
+from django.urls.converters import StringConverter
 
 from webapp.registry import views
 
 
-class KindConverter:
-    regex = "models|pairs|datasets|classifiers"
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: str) -> str:
-        return value
+class NamedConverter(StringConverter):
+    regex = "|".join(views.RENAMED)
 
 
-class NamedConverter(KindConverter):
-    regex = "models|pairs|datasets"  # those with a page that shows their name
-
-
-register_converter(KindConverter, "kind")
 register_converter(NamedConverter, "named")
 
 urlpatterns = [
@@ -34,6 +24,4 @@ urlpatterns = [
     path("classifiers/", views.classifiers, name="classifiers"),
     path("classifiers/new/", views.new_classifier, name="new-classifier"),
     path("<named:kind>/<uuid:id>/rename/", views.rename, name="rename"),
-    path("<kind:kind>/<uuid:id>/bin/", views.bin, name="bin"),
-    path("<kind:kind>/<uuid:id>/restore/", views.restore, name="restore"),
 ]

@@ -14,21 +14,23 @@ from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
+from webapp.entries import services as entries
+from webapp.entries.api import NewName
+from webapp.entries.models import Entry
+from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import FINAL, Job
 from webapp.registry import api, classifying, lengths, prompt_sets, serializers, services
 from webapp.registry.facts import in_words
-from webapp.registry.models import Classifier, Dataset, Entry, LanguageModel, Pair, Readiness, TokenLengths, Training
+from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Readiness, TokenLengths, Training
 
 MOST_PAIRS = 200  # to choose from
 
-# address → what lives there
-KINDS: dict[str, type[Entry]] = {
-    "models": LanguageModel,
-    "pairs": Pair,
-    "datasets": Dataset,
-    "classifiers": Classifier,
+# The kinds that are renamed on their page: list → model, page
+RENAMED: dict[str, tuple[type[Entry], str]] = {
+    "models": (LanguageModel, "model"),
+    "pairs": (Pair, "pair"),
+    "datasets": (Dataset, "dataset"),
 }
-PLACES = {"models": "model", "pairs": "pair", "datasets": "dataset"}  # where one of them is looked at
 
 
 @page(Right.READ)
@@ -146,41 +148,22 @@ def new_classifier(request: Asked) -> HttpResponse:
 
 @page(Right.SUBMIT, ("POST",))
 def rename(request: Asked, kind: str, id: UUID) -> HttpResponse:
-    entry = one(KINDS[kind].objects.visible_to(request.actor), id)
-    form = Form(serializers.NewName, request)
+    model, page_name = RENAMED[kind]
+    entry = one(model.objects.visible_to(request.actor), id)
+    form = Form(NewName, request)
     before = entry.name
-    if form.submit(lambda name: services.rename(entry=entry, name=name, by=request.actor) or entry):
+    if form.submit(lambda name: entries.rename(entry=entry, name=name, by=request.actor) or entry):
         messages.success(request, f"{before} is called {entry.name} now.")
     else:
         messages.error(request, form.refusal)
-    return redirect(PLACES[kind], id)
-
-
-@page(Right.SUBMIT, ("POST",))
-def bin(request: Asked, kind: str, id: UUID) -> HttpResponse:
-    entry = one(KINDS[kind].objects.visible_to(request.actor), id)
-    services.bin(entry=entry, by=request.actor)
-    undo = reverse("restore", args=[kind, id])
-    messages.success(request, f"{entry.name} is in the bin.", extra_tags=undo)
-    return redirect(kind)
-
-
-@page(Right.SUBMIT, ("POST",))
-def restore(request: Asked, kind: str, id: UUID) -> HttpResponse:
-    entry = one(KINDS[kind].objects.visible_to(request.actor), id)
-    services.restore(entry=entry, by=request.actor)
-    messages.success(request, f"{entry.name} is back.")
-    return redirect(kind)
+    return redirect(page_name, id)
 
 
 def _list(
     request: Asked, kind: str, rows: Any, filters: dict[str, list[str]] | None = None, **more: Any
 ) -> HttpResponse:
-    visible = rows.visible_to(request.actor)
-    in_bin = request.GET.get("bin") == "1"
-    visible = visible.exclude(binned=None) if in_bin else visible.kept()
-    context = {"list": listing(request, visible, filters=filters), "kind": kind, "in_bin": in_bin, **more}
-    return render(request, f"registry/{kind}.html", context)
+    found = listing(request, listed(request, rows), filters=filters)
+    return render(request, f"registry/{kind}.html", {"list": found, "kind": kind, "in_bin": in_bin(request), **more})
 
 
 def _form(request: Asked, template: str, form: Form, **more: Any) -> HttpResponse:

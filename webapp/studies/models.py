@@ -7,8 +7,9 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
+from webapp.entries.models import Entry
 from webapp.jobs.models import Job, Kind
-from webapp.registry.models import Dataset, Entry, Pair, Prompt
+from webapp.registry.models import Dataset, Pair, Prompt
 
 KINDS = (Kind.ORACLE, Kind.PLAN)
 

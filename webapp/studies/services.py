@@ -12,9 +12,9 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Invalid
+from webapp.entries import services as entries
 from webapp.jobs import services as jobs
 from webapp.jobs.models import USUAL_PRIORITY, Job, Kind, Queue
-from webapp.registry import services as registry
 from webapp.registry.models import Dataset, Pair, Readiness
 from webapp.studies.models import Study
 
@@ -59,7 +59,7 @@ def launch(
         lookahead=lookahead,
         job=job,
     )
-    registry.freeze(pair, pair.target, pair.draft, dataset)
+    entries.freeze(pair, pair.target, pair.draft, dataset)
     audit.record(by, "launched", study, kind=kind, prompt_count=count)
     return study
 

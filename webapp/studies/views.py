@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,11 +13,12 @@ from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
+from webapp.entries import services as entries
+from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs import log
 from webapp.jobs.models import Job, Kind, State
 from webapp.registry import classifying
 from webapp.registry import serializers as registry_serializers
-from webapp.registry import services as registry
 from webapp.registry.models import Classifier, Training
 from webapp.registry.sampling import SamplingFields
 from webapp.studies import cross_sets, reading, serializers, services
@@ -30,15 +30,13 @@ MOST_OTHER_SETS = 7
 
 @page(Right.READ)
 def studies(request: Asked) -> HttpResponse:
-    rows = Study.objects.visible_to(request.actor).select_related("pair", "dataset", "job").defer("document")
-    in_bin = request.GET.get("bin") == "1"
-    rows = rows.exclude(binned=None) if in_bin else rows.kept()
+    rows = Study.objects.select_related("pair", "dataset", "job").defer("document")
     found = listing(
-        request, rows, search=("name", "pair__name", "dataset__name"),
+        request, listed(request, rows), search=("name", "pair__name", "dataset__name"),
         filters={"kind": [kind.value for kind in KINDS], "state": State.values},
         through={"kind": "job__kind", "state": "job__state"},
     )  # fmt: skip
-    return render(request, "studies/studies.html", {"list": found, "in_bin": in_bin})
+    return render(request, "studies/studies.html", {"list": found, "in_bin": in_bin(request)})
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
@@ -80,14 +78,12 @@ def study(request: Asked, id: UUID) -> HttpResponse:
 @page(Right.SUBMIT, ("POST",))
 def bin_study(request: Asked, id: UUID) -> HttpResponse:
     found = one(Study.objects.visible_to(request.actor), id)
-    registry.bin(entry=found, by=request.actor)
-    messages.success(request, f"{found.name} is in the bin.", extra_tags=reverse("restore-study", args=[id]))
-    return redirect("studies")
+    return to_bin(request, found, undo=reverse("restore-study", args=[id]), back="studies")
 
 
 @page(Right.SUBMIT, ("POST",))
 def restore_study(request: Asked, id: UUID) -> HttpResponse:
-    registry.restore(entry=one(Study.objects.visible_to(request.actor), id), by=request.actor)
+    entries.restore(entry=one(Study.objects.visible_to(request.actor), id), by=request.actor)
     return redirect("study", id)
 
 

@@ -21,7 +21,7 @@ from webapp.comparisons.models import Conditions, Run, SavedView
 from webapp.core.forms import Form
 from webapp.core.pages import PAGE_ROWS, one, page
 from webapp.core.reading import part
-from webapp.registry import services as registry
+from webapp.entries.views import to_bin
 from webapp.registry.models import Pair
 
 MOST_CONDITIONS = 1000
@@ -94,9 +94,7 @@ def save_view(request: Asked) -> HttpResponse:
 @page(Right.SUBMIT, ("POST",))
 def bin_view(request: Asked, id: UUID) -> HttpResponse:
     view = one(SavedView.objects.visible_to(request.actor), id)
-    registry.bin(entry=view, by=request.actor)
-    messages.success(request, f"The view {view.name} is in the bin.", extra_tags=reverse("restore-view", args=[id]))
-    return redirect("runs")
+    return to_bin(request, view, undo=reverse("restore-view", args=[id]), back="runs", called=f"The view {view.name}")
 
 
 @page(Right.SUBMIT, ("POST",))

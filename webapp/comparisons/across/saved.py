@@ -13,7 +13,7 @@ from webapp.accounts.rights import Right
 from webapp.comparisons.across.filters import normalised
 from webapp.comparisons.models import SavedView
 from webapp.core.problems import Conflict
-from webapp.registry import services as registry
+from webapp.entries import services as entries
 
 T = TypeVar("T")
 MOST_VIEWS = 200
@@ -48,7 +48,7 @@ def change(*, view: SavedView, by: Actor, name: str | None = None, query: str | 
 
 @transaction.atomic
 def restore(*, view: SavedView, by: Actor) -> None:
-    _named(view.name, lambda: registry.restore(entry=view, by=by))
+    _named(view.name, lambda: entries.restore(entry=view, by=by))
 
 
 def _named(name: str, act: Callable[[], T]) -> T:
