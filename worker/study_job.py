@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from decoding.spec import Sampling
 from webapp.jobs.models import Kind
-from webapp.registry.models import Classifier
 from webapp.studies import services as studies
-from webapp.studies.models import Study
+from webapp.studies.models import Classifier, Study
 from worker.database import insist, storable
 from worker.engine_process import EngineProcess
 from worker.listening import reports

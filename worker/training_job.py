@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 from decoding.spec import Sampling
-from webapp.registry import classifying
-from webapp.registry.models import Training
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.models import Training
 from worker.database import insist
 from worker.engine_process import EngineProcess
 from worker.listening import reports

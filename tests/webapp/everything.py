@@ -16,9 +16,10 @@ from webapp.comparisons.models import Comparison, SavedView
 from webapp.entries import services as entries
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Pause
-from webapp.registry import classifying
-from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair
+from webapp.registry.models import Dataset, LanguageModel, Pair
 from webapp.sharing import services as sharing
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload
 
 COPIED: tuple[Any, ...] = (LanguageModel, Pair, Dataset, Classifier, Upload, AuditEntry, SavedView)

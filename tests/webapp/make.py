@@ -18,10 +18,11 @@ from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.jobs import services as jobs
 from webapp.jobs.leases import Reaper
 from webapp.jobs.models import Job, Kind, Worker
-from webapp.registry import classifying, prompt_sets, services
-from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, Training
+from webapp.registry import prompt_sets, services
+from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt
 from webapp.studies import services as studies
-from webapp.studies.models import Study
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.models import Study, Training
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
 

@@ -11,11 +11,11 @@ import pytest
 from tests.worker.conftest import prompts
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent, Kind
-from webapp.registry import classifying
-from webapp.registry.models import Classifier, Dataset
+from webapp.registry.models import Dataset
 from webapp.studies import cross_sets
 from webapp.studies import services as studies
-from webapp.studies.models import Study
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.models import Classifier, Study
 
 SHORT = {"max_new_tokens": 24, "ignore_eos": True}
 

@@ -20,7 +20,8 @@ from webapp.core.problems import Conflict, Invalid
 from webapp.entries import services as entries
 from webapp.jobs import services as jobs
 from webapp.jobs.models import USUAL_PRIORITY, Job, Kind, Queue
-from webapp.registry.models import Classifier, Dataset, Pair, Prompt, Readiness
+from webapp.registry.models import Dataset, Pair, Prompt, Readiness
+from webapp.studies.models import Classifier
 
 MOST_STRATEGIES = 32
 MOST_SAMPLES = 100_000

@@ -1,4 +1,4 @@
-"""The registry over REST: models, pairs, prompt sets, classifiers."""
+"""The registry over REST: models, pairs, prompt sets."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.http import HttpResponse
-from django.utils.http import content_disposition_header
 from django_filters import rest_framework as filters
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,9 +15,8 @@ from webapp.accounts.rights import Right
 from webapp.core.api import Nouns, once
 from webapp.core.rest import Body
 from webapp.entries.api import Entries, EntryFilter
-from webapp.jobs.serializers import JobOut
-from webapp.registry import classifying, lengths, prompt_sets, serializers, services
-from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt, Readiness, TokenLengths
+from webapp.registry import lengths, prompt_sets, serializers, services
+from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, Readiness, TokenLengths
 
 
 class ModelFilter(EntryFilter):
@@ -137,37 +133,6 @@ class TokenCounts(Nouns):
     def _dataset(self) -> Dataset:
         found: Dataset = self.parent(Dataset.objects.visible_to(self.actor), self.kwargs["pk"])
         return found
-
-
-class Classifiers(Entries):
-    queryset = Classifier.objects.all()
-    serializer_class = serializers.ClassifierOut
-
-    def get_serializer_class(self) -> Any:
-        return serializers.ClassifierOut if self.action == "list" else serializers.ClassifierWithCard
-
-    @extend_schema(request=serializers.NewClassifier, responses={201: serializers.ClassifierWithCard})
-    @once
-    def create(self, request: Request) -> Response:
-        return self.shown(classifying.add_classifier(by=self.actor, **self.read(serializers.NewClassifier)), 201)
-
-    @extend_schema(
-        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
-        parameters=[OpenApiParameter("name", {"type": "string", "maxLength": 255}, OpenApiParameter.PATH)],
-    )
-    def file(self, request: Request, pk: UUID, name: str) -> HttpResponse:
-        """One of its files, to keep: weights or card. Always to be saved, never to be shown."""
-        content = classifying.classifier_file(classifier=self.get_object(), name=name)
-        response = HttpResponse(content, content_type="application/octet-stream")
-        response["Content-Disposition"] = content_disposition_header(True, name)
-        return response
-
-    @extend_schema(request=serializers.NewTraining, responses={202: JobOut})
-    @once
-    def train(self, request: Request) -> Response:
-        """Train one on a pair and a prompt set. The answer is the job; the classifier is there when it succeeds."""
-        training = classifying.train_classifier(by=self.actor, **self.read(serializers.NewTraining))
-        return Response(JobOut(training.job).data, status=202)
 
 
 def add_model(asked: dict[str, Any], by: Any) -> LanguageModel:

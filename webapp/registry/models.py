@@ -1,4 +1,4 @@
-"""What comparisons are made of: models, pairs, prompt sets, classifiers. Content never changes once it is here."""
+"""Models, pairs and prompt sets: the parts that comparisons are made of. Their content never changes."""
 
 from __future__ import annotations
 
@@ -108,36 +108,3 @@ class TokenLengths(Noun):
     @property
     def is_given_up(self) -> bool:
         return self.document is None and (self.job is None or self.job.can_retry)
-
-
-class Classifier(Entry):
-    """A trained stop rule for one pair: DISCO's."""
-
-    address = "classifiers"
-
-    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="classifiers")
-    upload = models.ForeignKey(Upload, on_delete=models.PROTECT, related_name="+")
-    metrics = models.JSONField(default=dict)
-    card = models.JSONField(default=dict)  # what training wrote beside the weights: data, curves, costs, thresholds
-
-    class Meta:
-        indexes = [models.Index(fields=["team", "-created"], name="classifiers_by_team")]
-
-
-class Training(Noun):
-    """What a training job is to make a classifier of, and the classifier once it is made."""
-
-    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="training")
-    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="+")
-    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="+")
-    name = models.CharField(max_length=200)
-    limit = models.PositiveIntegerField(null=True)  # prompts of each split; all if none
-    sampling = models.JSONField()
-    classifier = models.OneToOneField(Classifier, null=True, on_delete=models.SET_NULL, related_name="training")
-
-    @property
-    def prompts(self) -> list[Prompt]:
-        """The first of each split, so that none is lost: training needs them all."""
-        return [
-            prompt for split in self.dataset.splits for prompt in self.dataset.prompts.filter(split=split)[: self.limit]
-        ]

@@ -21,7 +21,5 @@ urlpatterns = [
     path("datasets/new/", views.new_dataset, name="new-dataset"),
     path("datasets/<uuid:id>/", views.dataset, name="dataset"),
     path("datasets/<uuid:id>/token-lengths/", views.count_tokens, name="count-tokens"),
-    path("classifiers/", views.classifiers, name="classifiers"),
-    path("classifiers/new/", views.new_classifier, name="new-classifier"),
     path("<named:kind>/<uuid:id>/rename/", views.rename, name="rename"),
 ]

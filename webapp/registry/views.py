@@ -18,10 +18,9 @@ from webapp.entries import services as entries
 from webapp.entries.api import NewName
 from webapp.entries.models import Entry
 from webapp.entries.views import in_bin, listed
-from webapp.jobs.models import FINAL, Job
-from webapp.registry import api, classifying, lengths, prompt_sets, serializers, services
+from webapp.registry import api, lengths, prompt_sets, serializers, services
 from webapp.registry.facts import in_words
-from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Readiness, TokenLengths, Training
+from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness, TokenLengths
 
 MOST_PAIRS = 200  # to choose from
 
@@ -47,14 +46,6 @@ def pairs(request: Asked) -> HttpResponse:
 @page(Right.READ)
 def datasets(request: Asked) -> HttpResponse:
     return _list(request, "datasets", Dataset.objects.all())
-
-
-@page(Right.READ)
-def classifiers(request: Asked) -> HttpResponse:
-    rows = Classifier.objects.select_related("pair", "training__dataset").defer("card")
-    mine = Job.objects.visible_to(request.actor).exclude(state__in=FINAL)
-    under_way = Training.objects.filter(job__in=mine).select_related("job", "pair")
-    return _list(request, "classifiers", rows, trainings=under_way)
 
 
 @page(Right.READ)
@@ -138,14 +129,6 @@ def new_dataset(request: Asked) -> HttpResponse:
     return _form(request, "registry/new_dataset.html", form)
 
 
-@page(Right.SUBMIT, ("GET", "POST"))
-def new_classifier(request: Asked) -> HttpResponse:
-    form = Form(serializers.NewClassifier, request, actor=request.actor)
-    if form.submit(lambda **asked: classifying.add_classifier(by=request.actor, **asked)):
-        return redirect("classifiers")
-    return _form(request, "registry/new_classifier.html", form)
-
-
 @page(Right.SUBMIT, ("POST",))
 def rename(request: Asked, kind: str, id: UUID) -> HttpResponse:
     model, page_name = RENAMED[kind]
@@ -159,11 +142,9 @@ def rename(request: Asked, kind: str, id: UUID) -> HttpResponse:
     return redirect(page_name, id)
 
 
-def _list(
-    request: Asked, kind: str, rows: Any, filters: dict[str, list[str]] | None = None, **more: Any
-) -> HttpResponse:
+def _list(request: Asked, kind: str, rows: Any, filters: dict[str, list[str]] | None = None) -> HttpResponse:
     found = listing(request, listed(request, rows), filters=filters)
-    return render(request, f"registry/{kind}.html", {"list": found, "kind": kind, "in_bin": in_bin(request), **more})
+    return render(request, f"registry/{kind}.html", {"list": found, "kind": kind, "in_bin": in_bin(request)})
 
 
 def _form(request: Asked, template: str, form: Form, **more: Any) -> HttpResponse:

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from decoding.public import Choice, so_few
-from webapp.registry.models import Classifier
-from webapp.studies.models import Study
+from webapp.studies.models import Classifier, Study
 
 Boxes = list[tuple[str, Any]]  # what the form of a new comparison is filled with
 

@@ -1,4 +1,4 @@
-"""Pages of what is learnt of a pair: oracle analyses, plans, classifiers and their training."""
+"""Pages of studies: oracle analyses and plans."""
 
 from __future__ import annotations
 
@@ -15,16 +15,11 @@ from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
 from webapp.entries import services as entries
 from webapp.entries.views import in_bin, listed, to_bin
-from webapp.jobs import log
-from webapp.jobs.models import Job, Kind, State
-from webapp.registry import classifying
-from webapp.registry import serializers as registry_serializers
-from webapp.registry.models import Classifier, Training
-from webapp.registry.sampling import SamplingFields
-from webapp.studies import cross_sets, reading, serializers, services
-from webapp.studies.models import KINDS, Study
+from webapp.jobs.models import Kind, State
+from webapp.studies import reading, serializers, services
+from webapp.studies.models import KINDS, Classifier, Study
+from webapp.studies.work import work_of
 
-MOST_LINES = 2000
 MOST_OTHER_SETS = 7
 
 
@@ -59,7 +54,7 @@ def new_study(request: Asked) -> HttpResponse:
 def study(request: Asked, id: UUID) -> HttpResponse:
     rows = Study.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
     found = one(rows, id)
-    context = {"study": found, "found": found.document, **_work(found.job)}
+    context = {"study": found, "found": found.document, **work_of(found.job)}
     if found.kind == Kind.ORACLE:
         if found.document:
             low, high = reading.spread(found.document["histogram"])
@@ -85,66 +80,6 @@ def bin_study(request: Asked, id: UUID) -> HttpResponse:
 def restore_study(request: Asked, id: UUID) -> HttpResponse:
     entries.restore(entry=one(Study.objects.visible_to(request.actor), id), by=request.actor)
     return redirect("study", id)
-
-
-@page(Right.SUBMIT, ("GET", "POST"))
-def train_classifier(request: Asked) -> HttpResponse:
-    initial = {name: request.GET[name] for name in ("pair", "dataset") if name in request.GET}
-    form = Form(registry_serializers.NewTraining, request, initial=initial, actor=request.actor)
-    if made := form.submit(lambda **asked: classifying.train_classifier(by=request.actor, **asked)):
-        return redirect("training", made.pk)
-    folded = [field for field in form if field.name in SamplingFields._declared_fields]
-    plain = [field for field in form if field not in folded]
-    return _form(
-        request,
-        "studies/train_classifier.html",
-        form,
-        plain=plain,
-        folded=folded,
-        is_unfolded=any(f.errors for f in folded),
-    )
-
-
-@page(Right.READ)
-def training(request: Asked, id: UUID) -> HttpResponse:
-    """While it trains; afterwards the classifier's own page has all of it."""
-    mine = Job.objects.visible_to(request.actor)
-    rows = Training.objects.filter(job__in=mine).select_related("pair", "dataset", "job", "classifier")
-    found = one(rows, id)
-    if found.classifier:
-        return redirect("classifier", found.classifier.pk)
-    return render(request, "studies/training.html", {"training": found, **_work(found.job)})
-
-
-@page(Right.READ)
-def classifier(request: Asked, id: UUID) -> HttpResponse:
-    rows = Classifier.objects.visible_to(request.actor).select_related("pair", "created_by", "training__dataset")
-    found = one(rows, id)
-    training = getattr(found, "training", None)
-    context = {
-        "entry": found,
-        "card": found.card,
-        "training": training,
-        "cross": cross_sets.table(found.pair),
-        "verdict": reading.verdict_of_classifier(found),
-        "rules": list(found.card.get("sweep", {})),
-        "ablations": reading.ablations(found.card),
-        "predicted": sorted(found.card.get("predicted", {}).items(), key=lambda row: -(row[1] or 0)),
-        "comparison": reading.comparison_with(found),
-        "page": {"card": found.card, "lines": _lines(training.job) if training else []},
-    }
-    return render(request, "studies/classifier.html", context)
-
-
-def _work(job: Job) -> dict[str, Any]:
-    """What a page needs that shows a job going on. The status is read first: what happens between, the socket tells."""
-    status = log.status_of(job, done=job.done_count, total=job.total_count)
-    roads = {"job": str(job.pk), "socket": f"/ws/jobs/{job.pk}/", "poll": reverse("jobs-news", args=[job.pk])}
-    return {"job": job, "status": status, "work": {**roads, "status": status, "lines": _lines(job)}}
-
-
-def _lines(job: Job) -> list[dict[str, Any]]:
-    return [log.shown(line) for line in log.read(job=job.pk, after=0, limit=MOST_LINES)]
 
 
 def _judged(plan: Study) -> list[dict[str, Any]]:

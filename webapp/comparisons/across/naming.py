@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from webapp.comparisons.models import Run
-from webapp.registry.models import Classifier
+from webapp.studies.models import Classifier
 
 
 def names_of(runs: Sequence[Run]) -> dict[UUID, str]:

@@ -1,4 +1,4 @@
-"""Registering classifiers: those that somebody sends, and those that a worker is to train."""
+"""Add classifiers: files that somebody sends, or the result of a training."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from webapp.core.problems import Conflict, Invalid, NotFound
 from webapp.entries import services as entries
 from webapp.jobs import services as jobs
 from webapp.jobs.models import USUAL_PRIORITY, Job, Kind, Queue
-from webapp.registry import cards, checkpoints
-from webapp.registry.models import Classifier, Dataset, Pair, Training
+from webapp.registry import checkpoints
+from webapp.registry.models import Dataset, Pair
+from webapp.studies.classifiers import cards
+from webapp.studies.models import Classifier, Training
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader, whole
@@ -26,7 +28,7 @@ LARGEST_CLASSIFIER = 64 * 1024 * 1024
 
 @transaction.atomic
 def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Classifier:
-    """One safetensors file beside a JSON card: what training leaves, and what export gave."""
+    """Add one safetensors file with a JSON card beside it, as training writes them."""
     by.require(Right.SUBMIT)
     uploads.require_complete(upload)
     names = sorted(file.name for file in upload.files.all())
@@ -52,12 +54,12 @@ def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Class
 
 
 def files(upload: Upload) -> dict[str, UploadedFile]:
-    """By their names alone: they lie in one folder, however they were sent."""
+    """Files by name: they lie in one folder, however they were sent."""
     return {file.name: file for file in upload.files.all()}
 
 
 def classifier_file(*, classifier: Classifier, name: str) -> bytes:
-    """One of its files, as it came: weights or card."""
+    """Content of one of its files: weights or card."""
     if file := files(classifier.upload).get(name):
         return whole(file, classifier.upload.team_id, longest=LARGEST_CLASSIFIER)
     raise NotFound(f"{classifier.name} has no file {name[:80]!r}.")
@@ -75,8 +77,8 @@ def train_classifier(
     priority: int = USUAL_PRIORITY,
     **how: Any,
 ) -> Training:
-    """Queue it. The prompts' splits say what they are for; those of a set that has none are dealt out. `how` tokens are
-    chosen: the fields of Sampling. Under ratio dice it learns from chances of being accepted, not from yes and no."""
+    """Queue a training. The prompts' splits say which train, tune and test; a set without splits is dealt out. `how`
+    holds the fields of Sampling. Under ratio dice it learns from chances of acceptance, not from yes and no."""
     by.require(Right.SUBMIT)
     try:
         sampling = Sampling(**how)
@@ -92,7 +94,7 @@ def train_classifier(
 
 
 def finish_training(*, job: Job, files: Iterable[tuple[str, bytes]]) -> None:
-    """The worker has made the classifier: it is there and its job is done in one transaction, so never twice."""
+    """Add the classifier that a worker made and end its job, in one transaction, so it is never added twice."""
     training = Training.objects.select_related("pair").get(job=job)
     if job.created_by is None:
         raise Conflict("Whoever asked for this classifier is gone, so it would belong to nobody.")
