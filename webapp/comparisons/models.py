@@ -15,9 +15,10 @@ from webapp.core.models import Noun
 from webapp.entries.models import Entry
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Pair, Prompt
+from webapp.registry.recipes import Prompted
 
 
-class Comparison(Entry):
+class Comparison(Prompted, Entry):
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="comparisons")
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="comparisons")
     split = models.CharField(max_length=20, blank=True)
@@ -40,11 +41,6 @@ class Comparison(Entry):
         """Its traces first: they are most of it, and nothing points at them."""
         TraceChunk.objects.filter(sample__run__comparison=self).delete()
         self.delete()
-
-    @property
-    def prompts(self) -> models.QuerySet[Prompt]:
-        chosen = self.dataset.prompts.filter(split=self.split) if self.split else self.dataset.prompts.all()
-        return chosen.order_by("number")[: self.limit]
 
 
 class RunQuerySet(models.QuerySet["Run"]):

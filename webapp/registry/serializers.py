@@ -12,6 +12,7 @@ from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
 from webapp.registry import prompt_sets
 from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, TokenLengths
+from webapp.registry.recipe_fields import PairField
 from webapp.uploads.models import Upload
 
 HUB_ID = RegexValidator(
@@ -162,7 +163,7 @@ class PromptOut(Output):
 
 
 class PairChoice(Input):
-    pair = Visible(queryset=Pair.objects.select_related("target", "draft"), help_text="whose tokenizer counts")
+    pair = PairField(help_text="whose tokenizer counts")
 
 
 class OverOut(serializers.Serializer[Any]):

@@ -11,12 +11,13 @@ from webapp.core.models import Noun
 from webapp.entries.models import Entry
 from webapp.jobs.models import Job, Kind
 from webapp.registry.models import Dataset, Pair, Prompt
+from webapp.registry.recipes import Prompted
 from webapp.uploads.models import Upload
 
 KINDS = (Kind.ORACLE, Kind.PLAN)
 
 
-class Study(Entry):
+class Study(Prompted, Entry):
     """An analysis of a pair on prompts: how long drafts ought to be (oracle), or which settings suit (plan)."""
 
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="studies")
@@ -39,11 +40,6 @@ class Study(Entry):
     @property
     def kind(self) -> str:
         return self.job.kind
-
-    @property
-    def prompts(self) -> models.QuerySet[Prompt]:
-        chosen = self.dataset.prompts.filter(split=self.split) if self.split else self.dataset.prompts.all()
-        return chosen.order_by("number")[: self.limit]
 
     def found(self, name: str) -> Any:
         return (self.document or {}).get(name)

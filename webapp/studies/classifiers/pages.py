@@ -14,7 +14,7 @@ from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
 from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import FINAL, Job
-from webapp.registry.sampling import SamplingFields
+from webapp.registry.recipe_fields import SamplingFields
 from webapp.studies import reading
 from webapp.studies.classifiers import cross_sets, serializers, services
 from webapp.studies.models import Classifier, Training

@@ -10,8 +10,8 @@ from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import MeasuringQueue, Priority
-from webapp.registry.models import Dataset, Pair
-from webapp.registry.sampling import SamplingFields
+from webapp.registry.models import Pair
+from webapp.registry.recipe_fields import LimitField, PairField, PromptsField, SamplingFields
 from webapp.registry.serializers import COMMON, Uploaded
 from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload
@@ -25,17 +25,14 @@ class NewClassifier(Input):
 
 class ToBeTrained(Input):
     name = Name(max_length=200)
-    pair = Visible(queryset=Pair.objects.select_related("target", "draft"))
-    dataset = Visible(queryset=Dataset.objects.all(), label="Prompts")
+    pair = PairField()
+    dataset = PromptsField()
 
 
 class NewTraining(ToBeTrained, SamplingFields):
     """A classifier is for texts that are chosen as those it learnt from."""
 
-    limit = serializers.IntegerField(
-        min_value=1, max_value=100_000, required=False, allow_null=True, default=None,
-        help_text="prompts to take of each split; all if empty",
-    )  # fmt: skip
+    limit = LimitField(help_text="prompts to take of each split; all if empty")
     queue = MeasuringQueue(required=False, default=Queue.CPU)
     priority = Priority(required=False, default=USUAL_PRIORITY)
 

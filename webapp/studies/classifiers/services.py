@@ -7,15 +7,13 @@ from typing import Any
 
 from django.db import transaction
 
-from decoding.public import BadSampling, Sampling
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Invalid, NotFound
-from webapp.entries import services as entries
 from webapp.jobs import services as jobs
 from webapp.jobs.models import USUAL_PRIORITY, Job, Kind, Queue
-from webapp.registry import checkpoints
+from webapp.registry import checkpoints, recipes
 from webapp.registry.models import Dataset, Pair
 from webapp.studies.classifiers import cards
 from webapp.studies.models import Classifier, Training
@@ -80,15 +78,12 @@ def train_classifier(
     """Queue a training. The prompts' splits say which train, tune and test; a set without splits is dealt out. `how`
     holds the fields of Sampling. Under ratio dice it learns from chances of acceptance, not from yes and no."""
     by.require(Right.SUBMIT)
-    try:
-        sampling = Sampling(**how)
-    except BadSampling as error:
-        raise Invalid(str(error), field=str(error).split()[0], code=error.code) from None
+    sampling = recipes.sampling_of(how)
     job = jobs.enqueue(kind=Kind.TRAINING, queue=queue, title=f"Train {name}", by=by, priority=priority)
     training = Training.objects.create(
         job=job, pair=pair, dataset=dataset, name=name, limit=limit, sampling=sampling.to_dict()
     )
-    entries.freeze(pair, pair.target, pair.draft, dataset)
+    recipes.freeze(pair, dataset)
     audit.record(by, "launched", job)
     return training
 
