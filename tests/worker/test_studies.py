@@ -12,8 +12,8 @@ from tests.worker.conftest import prompts
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent, Kind
 from webapp.registry.models import Dataset
-from webapp.studies import cross_sets
 from webapp.studies import services as studies
+from webapp.studies.classifiers import cross_sets
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Study
 

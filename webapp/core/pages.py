@@ -11,8 +11,10 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 
 from webapp.core import views
+from webapp.core.forms import Form
 from webapp.core.problems import Problem
 from webapp.core.reading import part
 
@@ -50,6 +52,11 @@ def one(queryset: QuerySet[Any], id: Any) -> Any:
     if found is None:
         raise Http404
     return found
+
+
+def form_page(request: HttpRequest, template: str, form: Form, **more: Any) -> HttpResponse:
+    """Show a form; with 422 if what was sent is refused."""
+    return render(request, template, {"form": form, **more}, status=422 if form.errors else 200)
 
 
 @dataclass(frozen=True, slots=True)

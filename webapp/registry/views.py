@@ -13,7 +13,7 @@ from django.urls import reverse
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
-from webapp.core.pages import listing, one, page
+from webapp.core.pages import form_page, listing, one, page
 from webapp.entries import services as entries
 from webapp.entries.api import NewName
 from webapp.entries.models import Entry
@@ -104,7 +104,7 @@ def new_model(request: Asked) -> HttpResponse:
     if made := form.submit(lambda **asked: api.add_model(asked, request.actor)):
         messages.success(request, f"{made.name} is registered; a worker looks at it now.")
         return redirect("model", made.pk)
-    return _form(request, "registry/new_model.html", form)
+    return form_page(request, "registry/new_model.html", form)
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
@@ -113,7 +113,7 @@ def new_pair(request: Asked) -> HttpResponse:
     form = Form(serializers.NewPair, request, initial=initial, actor=request.actor)
     if made := form.submit(lambda **asked: services.add_pair(by=request.actor, **asked)):
         return redirect("pair", made.pk)
-    return _form(request, "registry/new_pair.html", form)
+    return form_page(request, "registry/new_pair.html", form)
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
@@ -122,11 +122,11 @@ def new_dataset(request: Asked) -> HttpResponse:
     form = Form(serializers.NewDataset, request, nested={"mapping": serializers.Mapping}, actor=request.actor)
     if "preview" in request.POST:
         shown = form.submit(lambda name, **asked: prompt_sets.preview(**serializers.read_prompt_file(asked)))
-        return _form(request, "registry/new_dataset.html", form, preview=shown)
+        return form_page(request, "registry/new_dataset.html", form, preview=shown)
     if made := form.submit(lambda **asked: api.add_dataset(asked, request.actor)):
         messages.success(request, f"{made.name} holds {made.prompt_count} prompts.")
         return redirect("dataset", made.pk)
-    return _form(request, "registry/new_dataset.html", form)
+    return form_page(request, "registry/new_dataset.html", form)
 
 
 @page(Right.SUBMIT, ("POST",))
@@ -145,7 +145,3 @@ def rename(request: Asked, kind: str, id: UUID) -> HttpResponse:
 def _list(request: Asked, kind: str, rows: Any, filters: dict[str, list[str]] | None = None) -> HttpResponse:
     found = listing(request, listed(request, rows), filters=filters)
     return render(request, f"registry/{kind}.html", {"list": found, "kind": kind, "in_bin": in_bin(request)})
-
-
-def _form(request: Asked, template: str, form: Form, **more: Any) -> HttpResponse:
-    return render(request, template, {"form": form, **more}, status=422 if form.errors else 200)

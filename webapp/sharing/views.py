@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
@@ -17,7 +17,7 @@ from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.page import show
 from webapp.core.forms import Form
-from webapp.core.pages import listing, one, page
+from webapp.core.pages import form_page, listing, one, page
 from webapp.core.problems import Problem
 from webapp.core.views import of_problem
 from webapp.sharing import serializers, services
@@ -36,7 +36,6 @@ def shares(request: Asked, id: UUID) -> HttpResponse:
     context = {
         "comparison": comparison,
         "query": query,
-        "form": form,
         "link": link,
         "list": listing(
             request,
@@ -46,7 +45,7 @@ def shares(request: Asked, id: UUID) -> HttpResponse:
         ),
         "api": reverse("comparisons-shares", args=[id]),
     }
-    return render(request, "sharing/shares.html", context, status=422 if form.errors else 200)
+    return form_page(request, "sharing/shares.html", form, **context)
 
 
 @page(Right.SUBMIT, ("POST",))

@@ -12,7 +12,7 @@ from django.urls import reverse
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
-from webapp.core.pages import listing, one, page
+from webapp.core.pages import form_page, listing, one, page
 from webapp.entries import services as entries
 from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import Kind, State
@@ -47,7 +47,7 @@ def new_study(request: Asked) -> HttpResponse:
     given = {name: value for name, _, value in form.boxes()}
     boxes = [(f"sampling.{field.name}", field, given[f"sampling.{field.name}"] or field.value)
              for field in Form(serializers.StudySampling)]  # fmt: skip
-    return _form(request, "studies/new_study.html", form, plain=plain, boxes=boxes)
+    return form_page(request, "studies/new_study.html", form, plain=plain, boxes=boxes)
 
 
 @page(Right.READ)
@@ -108,7 +108,3 @@ def _sets(request: Asked, shown: Study) -> list[dict[str, Any]]:
         for each in found.values()
         if each.document
     ]
-
-
-def _form(request: Asked, template: str, form: Form, **more: Any) -> HttpResponse:
-    return render(request, template, {"form": form, **more}, status=422 if form.errors else 200)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -11,7 +10,7 @@ from django.shortcuts import redirect, render
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
-from webapp.core.pages import listing, one, page
+from webapp.core.pages import form_page, listing, one, page
 from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import FINAL, Job
 from webapp.registry.recipe_fields import SamplingFields
@@ -39,7 +38,7 @@ def new_classifier(request: Asked) -> HttpResponse:
     form = Form(serializers.NewClassifier, request, actor=request.actor)
     if form.submit(lambda **asked: services.add_classifier(by=request.actor, **asked)):
         return redirect("classifiers")
-    return _form(request, "studies/new_classifier.html", form)
+    return form_page(request, "studies/new_classifier.html", form)
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
@@ -50,7 +49,7 @@ def train_classifier(request: Asked) -> HttpResponse:
         return redirect("training", made.pk)
     folded = [field for field in form if field.name in SamplingFields._declared_fields]
     plain = [field for field in form if field not in folded]
-    return _form(
+    return form_page(
         request,
         "studies/train_classifier.html",
         form,
@@ -89,7 +88,3 @@ def classifier(request: Asked, id: UUID) -> HttpResponse:
         "page": {"card": found.card, "lines": lines(training.job) if training else []},
     }
     return render(request, "studies/classifier.html", context)
-
-
-def _form(request: Asked, template: str, form: Form, **more: Any) -> HttpResponse:
-    return render(request, template, {"form": form, **more}, status=422 if form.errors else 200)
