@@ -45,7 +45,7 @@ class ComparisonFilter(EntryFilter):
     strategy = filters.ChoiceFilter(method="with_strategy", choices=[(slug, slug) for slug in STRATEGIES])
 
     def with_strategy(self, rows: QuerySet[Comparison], name: str, slug: str) -> QuerySet[Comparison]:
-        """By asking for each, not by joining and sorting out: ten thousand have twenty thousand runs."""
+        """Filter by a subquery, not by a join that must be sorted out: 10,000 comparisons have 20,000 runs."""
         return rows.filter(Exists(Run.objects.filter(comparison=OuterRef("pk"), strategy=slug)))
 
 

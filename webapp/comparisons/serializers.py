@@ -1,4 +1,4 @@
-"""What comparisons take and show. Strategies and their parameters are those of decoding.spec, whatever it holds."""
+"""Bodies and answers of comparisons. Strategies and their parameters come from the registry of strategies."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def comparisons(request: Asked) -> HttpResponse:
 
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_comparison(request: Asked) -> HttpResponse:
-    """`plan` says what it would cost, `launch` starts it. A clone begins with what the other one asked for."""
+    """Form of a new comparison: `plan` estimates its cost, `launch` starts it. A clone starts from another's body."""
     form = ComparisonForm(request, _initial(request))
     if "launch" in request.POST and (made := form.submit(lambda **asked: _launch(request, asked))):
         return redirect("comparison", made.pk)
@@ -91,7 +91,7 @@ def _initial(request: Asked) -> dict[str, Any]:
 
 
 def _named(request: Asked) -> list[dict[str, Any]]:
-    """The strategies that a link asks for, in the spelling of the command line."""
+    """Strategies that a link names, in the spelling of the command line."""
     try:
         choices = parse_choices(request.GET.get("strategies", ""))
     except BadStrategy:
@@ -112,7 +112,7 @@ def _origin(request: Asked) -> dict[str, Any]:
 
 
 def _first_steps(request: Asked) -> dict[str, bool]:
-    """What a new team already has, for the way to its first comparison."""
+    """First steps that a new team has already taken."""
     return {
         kind.__name__: kind.objects.visible_to(request.actor).kept().exists() for kind in (LanguageModel, Pair, Dataset)
     }

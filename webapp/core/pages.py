@@ -1,4 +1,4 @@
-"""What page views share: the guard at the door, and lists that are filtered, sorted and paged by the server."""
+"""Helpers of page views: the check of rights, forms, and lists that the server filters, sorts and pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Page = Callable[..., HttpResponse]
 
 
 def page(right: int, methods: Sequence[str] = ("GET",)) -> Callable[[Page], Page]:
-    """Only for the signed in who have this right; every Problem becomes a page."""
+    """Let in signed-in people who have this right; show every Problem as a page."""
 
     def decorate(view: Page) -> Page:
         @functools.wraps(view)
@@ -80,7 +80,7 @@ def listing(
     through: dict[str, str] | None = None,
     usual: str = "-created",
 ) -> Listing:
-    """One page of rows; what is asked for stands in the URL, and nonsense there is ignored rather than an error."""
+    """One page of rows, as the query asks. Nonsense in the query is ignored."""
     asked = request.GET.get("q", "").replace("\0", "")[:100]
     if asked and search:
         queryset = queryset.filter(functools.reduce(Q.__or__, (Q(**{f"{name}__icontains": asked}) for name in search)))

@@ -136,7 +136,7 @@ class TokenCounts(Nouns):
 
 
 def add_model(asked: dict[str, Any], by: Any) -> LanguageModel:
-    """The one of three services that the body means; the page's form means the same."""
+    """Call the one of three services that the body asks for; the page's form uses it too."""
     if upload := asked.get("upload"):
         return services.add_uploaded_model(name=asked["name"], upload=upload, by=by)
     if hub_id := asked.get("hub_id"):

@@ -95,7 +95,7 @@ class Prompt(models.Model):
 
 
 class TokenLengths(Noun):
-    """How many tokens a set's prompts have for a pair's tokenizer."""
+    """Token counts of a set's prompts for a pair's tokenizer."""
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="token_lengths")
     pair = models.ForeignKey(Pair, on_delete=models.CASCADE, related_name="+")

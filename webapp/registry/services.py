@@ -27,7 +27,7 @@ from webapp.uploads.models import Upload
 
 @transaction.atomic
 def add_uploaded_model(*, name: str, upload: Upload, by: Actor) -> LanguageModel:
-    """Look at the files at once; a worker then loads the tokenizer and says whether it can run."""
+    """Register uploaded files after a look at them; a worker then loads the tokenizer and tells whether it can run."""
     by.require(Right.SUBMIT)
     uploads.require_complete(upload)
     facts = checkpoints.examine(upload.files.all(), upload.team_id)
@@ -38,7 +38,7 @@ def add_uploaded_model(*, name: str, upload: Upload, by: Actor) -> LanguageModel
 
 @transaction.atomic
 def add_hub_model(*, name: str, hub_id: str, revision: str, by: Actor) -> LanguageModel:
-    """A worker fetches it; nothing is fetched here."""
+    """Register a model of the hub; a worker fetches it."""
     by.require(Right.SUBMIT)
     return _add_model(
         by, Kind.FETCH_MODEL, name=name, source=LanguageModel.Source.HUB, location=hub_id, revision=revision
@@ -47,7 +47,7 @@ def add_hub_model(*, name: str, hub_id: str, revision: str, by: Actor) -> Langua
 
 @transaction.atomic
 def add_path_model(*, name: str, path: str, by: Actor) -> LanguageModel:
-    """A folder on the worker, below one of those that the operator allows."""
+    """Register a folder of the worker, below one that the operator allows."""
     by.require(Right.SUBMIT)
     pure = PurePosixPath(path)
     allowed = any(pure.is_relative_to(root) and pure != PurePosixPath(root) for root in settings.MODEL_ROOTS)
@@ -71,7 +71,7 @@ def _add_model(by: Actor, kind: Kind, **columns: Any) -> LanguageModel:
 
 @transaction.atomic
 def model_is_ready(*, model: LanguageModel, facts: Mapping[str, Any]) -> None:
-    """The worker has loaded its tokenizer and found it sound."""
+    """Store the facts of a model whose tokenizer the worker has loaded."""
     model.state, model.facts, model.reason = Readiness.READY, {**model.facts, **facts}, ""
     model.save(update_fields=["state", "facts", "reason"])
 

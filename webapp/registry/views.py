@@ -90,7 +90,7 @@ def count_tokens(request: Asked, id: UUID) -> HttpResponse:
 
 
 def _counted(dataset: Dataset, pair: str) -> TokenLengths | None:
-    """For the pair that is asked for, or for the one that was counted for last."""
+    """Counts for the pair that is asked for, else the last counts."""
     rows = dataset.token_lengths.select_related("pair", "job").order_by("-created")
     try:
         return (rows.filter(pair=UUID(pair)) if pair else rows).first()
@@ -118,7 +118,7 @@ def new_pair(request: Asked) -> HttpResponse:
 
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_dataset(request: Asked) -> HttpResponse:
-    """`preview` shows what would become of the file; `add` keeps it."""
+    """Form of a new prompt set: `preview` shows what the file would give, `add` keeps it."""
     form = Form(serializers.NewDataset, request, nested={"mapping": serializers.Mapping}, actor=request.actor)
     if "preview" in request.POST:
         shown = form.submit(lambda name, **asked: prompt_sets.preview(**serializers.read_prompt_file(asked)))

@@ -1,4 +1,4 @@
-"""What studies take and show."""
+"""Bodies and answers of studies."""
 
 from __future__ import annotations
 

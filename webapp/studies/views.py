@@ -96,7 +96,7 @@ def _judged(plan: Study) -> list[dict[str, Any]]:
 
 
 def _sets(request: Asked, shown: Study) -> list[dict[str, Any]]:
-    """What is known of other prompt sets under the same pair, to be drawn beside: the newest study of each."""
+    """Newest study of each prompt set of this pair, to draw beside this one."""
     others = Study.objects.visible_to(request.actor).kept().filter(pair=shown.pair, job__kind=Kind.ORACLE)
     found: dict[UUID, Study] = {shown.dataset_id: shown}
     for other in others.filter(document__isnull=False).select_related("dataset").order_by("-created")[:100]:

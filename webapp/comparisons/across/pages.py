@@ -122,7 +122,7 @@ def _cell(column: columns.Column, run: Run) -> dict[str, Any]:
 
 
 def _choices(known: Sequence[Conditions]) -> dict[str, list[tuple[str, str]]]:
-    """What can be chosen: what runs of this team come from."""
+    """Choices of the filters: the parts that this team's runs are made of."""
     found: dict[str, dict[str, str]] = {"pair": {}, "dataset": {}, "device": {}}
     for conditions in known:
         found["pair"][str(conditions.pair_id)] = conditions.pair.name
@@ -154,7 +154,7 @@ def _chart(request: Asked, asked: Mapping[str, Any], rows: Any, found: Sequence[
 
 
 def _addresses(request: Asked, asked: Mapping[str, Any]) -> dict[str, str]:
-    """Where a script finds the same."""
+    """Addresses at which a script finds the same rows."""
     ordering = request.GET.get("ordering", "")
     kept = {**asked, **({"ordering": ordering} if ordering in filters.ORDERINGS else {})}
     query = f"?{urlencode(kept)}" if kept else ""

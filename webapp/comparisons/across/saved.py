@@ -21,7 +21,7 @@ MOST_VIEWS = 200
 
 @transaction.atomic
 def save(*, name: str, query: str, by: Actor) -> SavedView:
-    """Under a name that is there already, the view becomes this one."""
+    """Save a view; it replaces the one of the same name."""
     by.require(Right.SUBMIT)
     query = normalised(query)
     there = SavedView.objects.visible_to(by).kept()
@@ -52,7 +52,7 @@ def restore(*, view: SavedView, by: Actor) -> None:
 
 
 def _named(name: str, act: Callable[[], T]) -> T:
-    """What gives a view a name: of two with the same, the second is refused."""
+    """Do what gives a view its name; refuse the second of two with the same name."""
     try:
         with transaction.atomic():
             return act()
