@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-
 REMEDY = (
     "These files import one another in a circle. Move what they share into a third file that imports neither; if it is "
     "only a type, a Protocol there will do."
