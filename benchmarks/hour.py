@@ -33,7 +33,7 @@ from benchmarks._serving import load, verdict
 from benchmarks.live import seconds_of
 from decoding.events import Event, from_dict
 from decoding.spec import parse_choices
-from decoding.summary import AUTOREGRESSIVE
+from decoding.strategies import BASELINE
 from tests.launcher.up import Up
 from tests.launcher.up import until as wait
 
@@ -114,7 +114,7 @@ def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
     enter(up)
     hands = ThreadPoolExecutor(1)  # Django must not meet Playwright's loop
     strategies = [{"strategy": choice.strategy, "params": choice.params}
-                  for label in recorded for choice in parse_choices(label) if label != AUTOREGRESSIVE]  # fmt: skip
+                  for label in recorded for choice in parse_choices(label) if label != BASELINE]  # fmt: skip
     comparison = hands.submit(Played, strategies, REPEATS).result()
     browser = Unheard(folder)
     try:

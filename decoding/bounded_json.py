@@ -12,16 +12,19 @@ from typing import Any
 
 MOST_CONTAINERS = 1_500_000  # a tokenizer of 262,000 tokens has some 515,000 merges, each a list
 MOST_VALUES = 6_000_000
-LONGEST_NUMBER = 40  # digits; transformers writes 10**30 for a tokenizer that takes texts of any length
+LONGEST_NUMBER = 40  # characters; transformers writes 10**30 as a tokenizer's length without bound
 
 
 def loads(text: str) -> Any:
-    """Parse, or raise ValueError with what is wrong. Numbers must be finite, keys unique and nesting shallow."""
+    """Count and parse, or raise ValueError with what is wrong. Keys must be unique, beside what `parse` asks for."""
     check_counts(text)
+    return parse(text, object_pairs_hook=_unique)
+
+
+def parse(text: str, **hooks: Any) -> Any:
+    """Parse, or raise ValueError with what is wrong. Numbers must be finite and short, nesting shallow."""
     try:
-        return json.loads(
-            text, parse_constant=_no_number, parse_int=_integer, parse_float=_finite, object_pairs_hook=_unique
-        )
+        return json.loads(text, parse_constant=_no_number, parse_int=_integer, parse_float=_finite, **hooks)
     except RecursionError:
         raise ValueError("its lists are nested too deeply") from None
 
@@ -41,16 +44,20 @@ def _no_number(name: str) -> Any:
 
 
 def _integer(digits: str) -> int:
-    if len(digits) > LONGEST_NUMBER:
-        raise ValueError(f"the number {digits[:20]}… has {len(digits):,} digits, more than {LONGEST_NUMBER}")
-    return int(digits)
+    return int(_short(digits))
 
 
 def _finite(digits: str) -> float:
-    number = float(digits)
+    number = float(_short(digits))
     if not math.isfinite(number):
-        raise ValueError(f"{digits[:20]} is too large a number")
+        raise ValueError(f"{digits} is too large a number")
     return number
+
+
+def _short(digits: str) -> str:
+    if len(digits) > LONGEST_NUMBER:
+        raise ValueError(f"the number {digits[:12]}… has {len(digits):,} characters; it may have {LONGEST_NUMBER}")
+    return digits
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

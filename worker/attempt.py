@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from webapp.jobs.models import Job
-from webapp.registry.models import Classifier, LanguageModel, Pair
+from webapp.registry.models import LanguageModel, Pair
+from webapp.studies.models import Classifier
 from worker import database, listening, materials
 from worker.engine_process import EngineProcess
 from worker.messages import Order, PairPlace, Report, Step

@@ -15,7 +15,8 @@ from webapp.comparisons.report import sample_of
 from webapp.core.problems import Conflict
 from webapp.core.version import version
 from webapp.jobs import services as jobs
-from webapp.registry.models import Classifier, Prompt
+from webapp.registry.models import Prompt
+from webapp.studies.models import Classifier
 from worker import noise
 from worker.attempt import Attempt
 from worker.database import Stopped, storable

@@ -17,7 +17,7 @@ from webapp.core.problems import Problem
 from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Queue
-from webapp.uploads.store import StoreTrouble
+from webapp.uploads.storing import StoreTrouble
 from worker import evidence, gauges, heartbeat
 from worker.attempt import Attempt
 from worker.database import Stopped, insist

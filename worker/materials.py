@@ -15,8 +15,10 @@ from django.conf import settings
 from decoding import prompts
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Queue
-from webapp.registry import checkpoints, classifying
-from webapp.registry.models import Classifier, LanguageModel, Pair, Prompt, Readiness
+from webapp.registry import checkpoints
+from webapp.registry.models import LanguageModel, Pair, Prompt, Readiness
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader
 from worker import hub

@@ -48,8 +48,8 @@ def look(reaper: Reaper, rounds: int, outage: Outage) -> None:
     from django.db import Error, close_old_connections, connection
 
     from webapp.comparisons import figures
+    from webapp.entries.purge import purge
     from webapp.jobs import services as jobs
-    from webapp.registry.purge import purge
     from webapp.uploads import services as uploads
 
     close_old_connections()

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from decoding.prompts import Prompt
 from decoding.spec import Sampling
-from webapp.registry.models import Classifier
 from webapp.studies import services as studies
-from webapp.studies.models import Study
+from webapp.studies.models import Classifier, Study
 from worker.attempt import Attempt
 from worker.database import storable
 from worker.materials import prompt_of

@@ -110,7 +110,7 @@ def test_a_config_of_more_experts_than_the_weights_hold_is_refused_before_memory
     [
         ('{"model_type": "llama", "x": 1e999}', "too large a number"),
         ('{"model_type": "llama", "x": NaN}', "NaN is no JSON number"),
-        ('{"model_type": "llama", "x": ' + "9" * 5000 + "}", "has 5,000 digits"),
+        ('{"model_type": "llama", "x": ' + "9" * 5000 + "}", "has 5,000 characters"),
         ('{"model_type": "llama", "model_type": "gpt2"}', "the key 'model_type' is there twice"),
         ('\ufeff{"model_type": "llama"}', "BOM"),
         ("[" * 100_000, "nested too deeply"),

@@ -193,7 +193,7 @@ def test_the_web_process_can_import_it_without_torch():
     [
         ("p.jsonl", '{"text": "x \\ud800"}', "its text holds half a surrogate pair"),
         ("p.jsonl", '{"text": "x", "reference": "\\udfff"}', "its reference holds half a surrogate pair"),
-        ("p.jsonl", '{"text": "x", "id": ' + "7" * 5000 + "}", "has 5,000 digits"),
+        ("p.jsonl", '{"text": "x", "id": ' + "7" * 5000 + "}", "has 5,000 characters"),
         ("p.csv", "id,text\n" + "7" * 5000 + ",x", "its id has 5,000 characters, more than 200"),
         ("p.jsonl", '{"text": "x", "text": "y"}', "the key 'text' is there twice"),
         ("p.jsonl", '{"text": ' + "[" * 100_000, "nested too deeply"),

@@ -13,12 +13,13 @@ from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership,
 from webapp.comparisons import figures
 from webapp.comparisons.across import saved
 from webapp.comparisons.models import Comparison, SavedView
+from webapp.entries import services as entries
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Pause
-from webapp.registry import classifying
-from webapp.registry import services as registry
-from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair
+from webapp.registry.models import Dataset, LanguageModel, Pair
 from webapp.sharing import services as sharing
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload
 
 COPIED: tuple[Any, ...] = (LanguageModel, Pair, Dataset, Classifier, Upload, AuditEntry, SavedView)
@@ -123,7 +124,7 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
     make.begin_a_heat(running)
     study = make.study(by, pair=things["pair"], dataset=things["dataset"])
     for entry in (binned, study, made := make.model(by, name="new")):
-        registry.bin(entry=entry, by=by)
+        entries.bin(entry=entry, by=by)
     Pause.objects.create(queue="gpu", by=world.alice, reason="")
     User.objects.filter(pk=world.victor.pk).update(is_active=False)
     return [

@@ -19,11 +19,12 @@ from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.jobs.leases import Reaper
 from webapp.jobs.models import Job, Worker
-from webapp.registry import classifying, prompt_sets, services
-from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, Training
+from webapp.registry import prompt_sets, services
+from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt
 from webapp.studies import services as studies
+from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE
-from webapp.studies.models import Study
+from webapp.studies.models import Study, Training
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
 

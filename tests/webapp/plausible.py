@@ -26,9 +26,9 @@ from webapp.accounts.models import (
 )
 from webapp.comparisons.models import Comparison, Conditions, Run, Sample, SavedView
 from webapp.jobs.models import Job
-from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair
+from webapp.registry.models import Dataset, LanguageModel, Pair
 from webapp.sharing.models import Share
-from webapp.studies.models import Study
+from webapp.studies.models import Classifier, Study
 from webapp.uploads.models import Upload
 
 PROMPTS = {"prompts.jsonl": b'{"text": "once upon a time"}\n'}

@@ -19,10 +19,10 @@ from decoding.errors import BadCheckpoint
 from tests.worker.conftest import prompts
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
-from webapp.registry import classifying
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
 from webapp.studies import services as studies
+from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE
 from worker import gauges, hub, materials
 from worker.database import Stopped

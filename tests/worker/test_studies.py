@@ -12,12 +12,12 @@ from tests.worker.conftest import prompts
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import Job, JobEvent
-from webapp.registry import classifying
-from webapp.registry.models import Classifier, Dataset
-from webapp.studies import cross_sets
+from webapp.registry.models import Dataset
 from webapp.studies import services as studies
+from webapp.studies.classifiers import cross_sets
+from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE, PLAN
-from webapp.studies.models import Study
+from webapp.studies.models import Classifier, Study
 
 SHORT = {"max_new_tokens": 24, "ignore_eos": True}
 

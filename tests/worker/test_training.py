@@ -8,8 +8,8 @@ from tests.worker.conftest import prompts
 from webapp.comparisons.models import Sample
 from webapp.core.problems import Invalid
 from webapp.jobs.models import Job, JobEvent
-from webapp.registry import classifying
-from webapp.registry.models import Classifier, Training
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.models import Classifier, Training
 
 
 def test_a_trained_classifier_is_there_once_and_the_next_comparison_uses_it(team, pair, launch, make_worker):

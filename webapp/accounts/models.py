@@ -1,8 +1,8 @@
-"""Who may do what: users, teams, memberships, and the links and tokens that stand for them."""
+"""Users, teams and memberships, and the links and tokens that let people and programs in."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager
 from django.core.validators import RegexValidator
@@ -11,11 +11,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from webapp.accounts.rights import Right
+from webapp.accounts.rights import Acting, Right
 from webapp.core.models import Noun
-
-if TYPE_CHECKING:
-    from webapp.accounts.actor import Actor
 
 
 class Role(models.TextChoices):
@@ -54,13 +51,13 @@ class User(AbstractBaseUser, Noun):
 
     @cached_property
     def places(self) -> list[Membership]:
-        """Where they are a member, for menus: each with its team."""
+        """Memberships with their teams, for menus."""
         return list(self.memberships.select_related("team").order_by("created"))
 
 
 class TeamQuerySet(models.QuerySet["Team"]):
-    def visible_to(self, actor: Actor) -> TeamQuerySet:
-        """A token sees its own team; a person sees every team of theirs."""
+    def visible_to(self, actor: Acting) -> TeamQuerySet:
+        """Teams of a person, or the one team of a token."""
         if actor.token is not None:
             return self.filter(pk=actor.home.pk)
         return self.filter(memberships__user=actor.user)
@@ -76,9 +73,9 @@ class Team(Noun):
 
 
 class Owned(models.QuerySet[Any]):
-    """Rows that belong to one team."""
+    """Rows of one team."""
 
-    def visible_to(self, actor: Actor) -> Any:
+    def visible_to(self, actor: Acting) -> Any:
         return self.filter(team_id=actor.team_id) if actor.right else self.none()
 
 
@@ -124,7 +121,7 @@ class Invitation(Noun):
 
 
 class SignInLink(Noun):
-    """A way in without a password, once: how the first owner enters."""
+    """A link that signs in once without a password: the first owner's way in."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     digest = models.CharField(max_length=64, unique=True)
@@ -165,7 +162,7 @@ class ApiToken(Noun):
 
 
 class AuditEntry(Noun):
-    """Who did what. Written in the same transaction as the deed, and never changed."""
+    """Record of who did what. Written in the transaction of the deed, and never changed."""
 
     team = models.ForeignKey(Team, null=True, on_delete=models.SET_NULL, related_name="+")
     user = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")

@@ -22,7 +22,7 @@ from webapp.backup import rows, switching, targets
 from webapp.backup.archive import SECRETS, Archive, BackupProblem, Manifest
 from webapp.jobs.models import Job, JobEvent, State
 from webapp.uploads import store
-from webapp.uploads.store import StoreTrouble
+from webapp.uploads.storing import StoreTrouble
 
 AT_ONCE = 200  # rows
 

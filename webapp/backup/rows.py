@@ -55,7 +55,9 @@ def latest(migrations: Collection[Migration], maker: str) -> list[Migration]:
 def models_at(migrations: Collection[Migration], maker: str = "The database") -> dict[str, type[Model]]:
     """Every table's model, by its label, as these migrations left it."""
     state = require_known(migrations, maker).project_state(list(migrations))
-    found = {model._meta.label_lower: model for model in state.apps.get_models(include_auto_created=True)}
+    # Between two migrations that move a model to another app, both apps have it: its table counts once.
+    tables = {model._meta.db_table: model for model in state.apps.get_models(include_auto_created=True)}
+    found = {model._meta.label_lower: model for model in tables.values()}
     return {label: found[label] for label in sorted(found.keys() - LEFT_OUT)}
 
 

@@ -25,7 +25,7 @@ from webapp.backup.databases import instead
 from webapp.backup.switching import JOURNAL
 from webapp.core.version import version
 from webapp.uploads import store
-from webapp.uploads.store import StoreTrouble
+from webapp.uploads.storing import StoreTrouble
 
 PART = 4 * 1024**2  # bytes of rows that are packed together
 TRIES = 3  # a sweep may delete chunks between the copy and the snapshot

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from decoding.public import Choice, Sampling, misfit
-from webapp.registry.models import Classifier
+from webapp.studies.models import Classifier
 
 
 def misfits(choices: Mapping[str, Choice], sampling: Sampling) -> list[str]:

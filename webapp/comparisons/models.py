@@ -1,4 +1,4 @@
-"""Comparisons as data: a comparison is one job; a run is one strategy in it; a sample is one prompt decoded once."""
+"""Comparisons: one job each. A run is one strategy in it; a sample is one prompt decoded once."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from decoding.public import STRATEGIES, Choice
 from webapp.accounts.models import Owned, Team
 from webapp.comparisons.packing import unpack
 from webapp.core.models import Noun
+from webapp.entries.models import Entry
 from webapp.jobs.models import Job
-from webapp.registry.models import Dataset, Entry, Pair, Prompt
+from webapp.registry.models import Dataset, Pair, Prompt
+from webapp.registry.recipes import Prompted
 
 
-class Comparison(Entry):
+class Comparison(Prompted, Entry):
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="comparisons")
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="comparisons")
     split = models.CharField(max_length=20, blank=True)
@@ -36,14 +38,9 @@ class Comparison(Entry):
         ]
 
     def discard(self) -> None:
-        """Its traces first: they are most of it, and nothing points at them."""
+        """Delete its traces first: they are most of it, and nothing points at them."""
         TraceChunk.objects.filter(sample__run__comparison=self).delete()
         self.delete()
-
-    @property
-    def prompts(self) -> models.QuerySet[Prompt]:
-        chosen = self.dataset.prompts.filter(split=self.split) if self.split else self.dataset.prompts.all()
-        return chosen.order_by("number")[: self.limit]
 
 
 class RunQuerySet(models.QuerySet["Run"]):
@@ -77,7 +74,7 @@ class Run(Noun):
 
 
 class Conditions(Noun):
-    """What must be alike for speed-ups of two comparisons to be compared fairly: models, prompts, sampling, device."""
+    """Conditions under which speed-ups of two comparisons are comparable: models, prompts, sampling, device."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
     digest = models.CharField(max_length=64)
@@ -97,7 +94,7 @@ class Conditions(Noun):
 
 
 class Exactness(models.TextChoices):
-    """The worst that the audit of a run's samples found."""
+    """The worst finding of the audit of a run's samples."""
 
     IDENTICAL = "identical"
     TIE = "tie"
@@ -106,7 +103,7 @@ class Exactness(models.TextChoices):
 
 
 class Figures(models.Model):
-    """What a run of an ended comparison has shown, by decoding.summary, kept so that ten thousand can be sorted."""
+    """Results of a run of an ended comparison, by decoding.summary, in columns so that 10,000 can be sorted."""
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="figures")
     conditions = models.ForeignKey(Conditions, on_delete=models.CASCADE, related_name="figures")
@@ -127,7 +124,7 @@ class Figures(models.Model):
 
 
 class SavedView(Entry):
-    """A way to look at the runs of a team, under a name: what stands in the address after the question mark."""
+    """A named view of a team's runs: the query of its address."""
 
     query = models.CharField(max_length=2000, blank=True)
 
@@ -147,7 +144,7 @@ class SampleQuerySet(models.QuerySet["Sample"]):
 
 
 class Sample(Noun):
-    """A row is here from the moment its decoding begins; after a crash it is redone from its start."""
+    """One prompt decoded once. The row exists from the start of decoding; after a crash the worker begins it anew."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="samples")
     prompt = models.ForeignKey(Prompt, on_delete=models.PROTECT, related_name="+")
@@ -198,5 +195,5 @@ class TraceChunk(models.Model):
 
     @property
     def content(self) -> tuple[list[dict[str, Any]], dict[str, str]]:
-        """Events and words, however they are kept."""
+        """Events and words, unpacked if need be."""
         return (self.events, self.words) if self.packed is None else unpack(self.packed)

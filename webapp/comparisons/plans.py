@@ -1,4 +1,4 @@
-"""What a comparison will cost, said before it starts."""
+"""Cost of a comparison, estimated before it starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webapp.comparisons.models import Sample
 from webapp.comparisons.services import Spec
 from webapp.registry.models import Readiness
 
-TRACE_BYTES_PER_TOKEN = 40  # 32 were measured, packed, with rounds of one to two tokens (docs/log/2026-11.md)
+TRACE_BYTES_PER_TOKEN = 40  # 32 were measured, packed, with rounds of 1 to 2 tokens (docs/log/2026-11.md)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +27,17 @@ class Plan:
 
 
 def plan(*, spec: Spec) -> Plan:
-    most_tokens = spec.sample_count * spec.sampling.max_new_tokens
+    most_tokens = spec.sample_count * spec.recipe.sampling.max_new_tokens
     seconds, unmeasured = _seconds(spec)
-    notes = [f"{model.name} is still being checked." for model in (spec.pair.target, spec.pair.draft)
+    notes = [f"{model.name} is still being checked." for model in (spec.recipe.pair.target, spec.recipe.pair.draft)
              if model.state == Readiness.CHECKING]  # fmt: skip
-    notes += [finding["sentence"] for finding in spec.pair.findings if finding["level"] == "remark"]
-    notes += misfits({choice.label: choice for choice in spec.choices}, spec.sampling)
+    notes += [finding["sentence"] for finding in spec.recipe.pair.findings if finding["level"] == "remark"]
+    notes += misfits({choice.label: choice for choice in spec.choices}, spec.recipe.sampling)
     if unmeasured:
         notes.append(f"Nothing was measured yet for {', '.join(unmeasured)} with this pair, so the time is a guess.")
     return Plan(
         run_count=len(spec.choices),
-        prompt_count=spec.limit,
+        prompt_count=spec.recipe.limit,
         sample_count=spec.sample_count,
         most_tokens=most_tokens,
         minutes=round(seconds / 60, 1) if seconds is not None else None,
@@ -48,10 +48,10 @@ def plan(*, spec: Spec) -> Plan:
 
 
 def _seconds(spec: Spec) -> tuple[float | None, list[str]]:
-    """From speeds measured with this pair before; a strategy never measured is guessed to be as fast as the others."""
+    """Estimate seconds from speeds measured with this pair; a strategy without any counts as fast as the others."""
     labels = [choice.label for choice in spec.choices]
     measured = dict(
-        Sample.objects.filter(run__comparison__pair=spec.pair, run__label__in=labels, tokens_per_s__gt=0)
+        Sample.objects.filter(run__comparison__pair=spec.recipe.pair, run__label__in=labels, tokens_per_s__gt=0)
         .values_list("run__label")
         .annotate(Avg("tokens_per_s"))
     )
@@ -59,5 +59,5 @@ def _seconds(spec: Spec) -> tuple[float | None, list[str]]:
     if not measured:
         return None, unmeasured
     usual = sum(measured.values()) / len(measured)
-    tokens = spec.limit * spec.repeats * spec.sampling.max_new_tokens
+    tokens = spec.recipe.limit * spec.repeats * spec.recipe.sampling.max_new_tokens
     return sum(tokens / measured.get(label, usual) for label in labels), unmeasured

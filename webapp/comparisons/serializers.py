@@ -1,4 +1,4 @@
-"""What comparisons take and show. Strategies and their parameters are those of decoding.spec, whatever it holds."""
+"""Bodies and answers of comparisons. Strategies and their parameters come from the registry of strategies."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from decoding.public import LONGEST_TEXT, STRATEGIES, Param, meant
 from webapp.accounts.serializers import Name
 from webapp.comparisons import services
 from webapp.comparisons.models import Comparison, Run, Sample
-from webapp.core.api import Input, Output, Visible
+from webapp.core.api import Input, Output
 from webapp.core.fields import Plain, Several, Table
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
-from webapp.registry.models import Dataset, Pair
-from webapp.registry.sampling import SamplingFields
+from webapp.registry.recipe_fields import LimitField, PairField, PromptsField, SamplingFields, SplitField
 
 MOST_PARAMS = max(len(spec.params) for spec in STRATEGIES.values())
 
@@ -53,19 +52,12 @@ class SamplingInput(SamplingFields):
 
 class NewComparison(Input):
     name = Name(max_length=200, required=False)
-    pair = Visible(queryset=Pair.objects.select_related("target", "draft"))
-    dataset = Visible(queryset=Dataset.objects.all(), label="Prompts")
-    split = serializers.CharField(max_length=20, required=False, default="", allow_blank=True)
+    pair = PairField()
+    dataset = PromptsField()
+    split = SplitField()
     strategies = Strategy(many=True, allow_empty=False, max_length=services.MOST_STRATEGIES)  # type: ignore[call-arg]
     sampling = SamplingInput(required=False)
-    limit = serializers.IntegerField(
-        min_value=1,
-        max_value=100_000,
-        required=False,
-        allow_null=True,
-        default=None,
-        help_text="prompts to take; all if empty",
-    )
+    limit = LimitField()
     repeats = serializers.IntegerField(min_value=1, max_value=100, required=False, default=1)
     queue = MeasuringQueue(required=False, default=Queue.CPU)
     priority = Priority(required=False, default=USUAL_PRIORITY)

@@ -1,4 +1,4 @@
-"""What happens to comparisons: planned, launched, cloned by people; filled with samples by a worker."""
+"""Plan, launch and clone comparisons for people, and store the samples that workers decode."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
 
-from decoding.public import STRATEGIES, BadSampling, BadStrategy, Choice, Sampling, choose
+from decoding.public import STRATEGIES, BadStrategy, Choice, choose
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -20,8 +20,10 @@ from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
-from webapp.registry import services as registry
-from webapp.registry.models import Classifier, Dataset, Pair, Prompt, Readiness
+from webapp.registry import recipes
+from webapp.registry.models import Dataset, Pair, Prompt
+from webapp.registry.recipes import Recipe
+from webapp.studies.models import Classifier
 
 MOST_STRATEGIES = 32
 MOST_SAMPLES = 100_000
@@ -29,25 +31,21 @@ MOST_SAMPLES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What somebody asks for, checked: every part exists, fits the others, and lies within bounds."""
+    """A comparison that somebody asks for. Every part was checked: it exists, fits the others and is within bounds."""
 
-    pair: Pair
-    dataset: Dataset
-    split: str
+    recipe: Recipe
     choices: tuple[Choice, ...]
-    sampling: Sampling
-    limit: int
     repeats: int
     queue: Queue
     priority: int
 
     @property
     def sample_count(self) -> int:
-        return len(self.choices) * self.limit * self.repeats
+        return len(self.choices) * self.recipe.limit * self.repeats
 
     @property
     def device_count(self) -> int:
-        """A draft beside its target on a GPU has a core of the machine for itself."""
+        """Devices that a worker reserves: a draft beside its target on a GPU has a core for itself."""
         is_beside = any(choice.params.get("placement") in ("auto", "beside") for choice in self.choices)
         return 2 if self.queue == Queue.GPU and is_beside else 1
 
@@ -67,29 +65,11 @@ def specify(
     queue: Queue = Queue.CPU,
     priority: int = USUAL_PRIORITY,
 ) -> Spec:
-    for role, model in (("target", pair.target), ("draft", pair.draft)):
-        if model.state == Readiness.REFUSED:
-            raise Invalid(
-                f"The {role}, {model.name}, was refused: {model.reason}", field="pair", hint="Choose another."
-            )
-    there = dataset.splits.get(split, 0) if split else dataset.prompt_count
-    if not there:
-        has = ", ".join(name or "(none)" for name in dataset.splits)
-        raise Invalid(f"{dataset.name} has no split {split!r}; it has {has}.", field="split")
-    spec = Spec(
-        pair=pair,
-        dataset=dataset,
-        split=split,
-        choices=_choices(strategies, pair, queue),
-        sampling=_sampling(sampling or {}),
-        limit=min(limit or there, there),
-        repeats=repeats,
-        queue=queue,
-        priority=priority,
-    )
+    recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
+    spec = Spec(recipe, _choices(strategies, pair, queue), repeats, queue, priority)
     if spec.sample_count > MOST_SAMPLES:
         raise Invalid(
-            f"{len(spec.choices)} strategies × {spec.limit} prompts × {repeats} repeats are {spec.sample_count};"
+            f"{len(spec.choices)} strategies × {spec.recipe.limit} prompts × {repeats} repeats are {spec.sample_count};"
             f" the most is {MOST_SAMPLES}.",
             field="limit",
             hint="Take fewer prompts, repeats or strategies.",
@@ -99,7 +79,7 @@ def specify(
 
 @transaction.atomic
 def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None = None) -> Comparison:
-    """Put it in the queue. Nothing is decoded here."""
+    """Queue a comparison; a worker does the decoding."""
     by.require(Right.SUBMIT)
     job = jobs.enqueue(
         kind=COMPARISON,
@@ -114,14 +94,10 @@ def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None =
         team=by.home,
         created_by=by.user,
         name=name,
-        pair=spec.pair,
-        dataset=spec.dataset,
-        split=spec.split,
-        sampling=spec.sampling.to_dict(),
-        limit=spec.limit,
         repeats=spec.repeats,
         job=job,
         cloned_from=cloned_from,
+        **spec.recipe.columns,
     )
     Run.objects.bulk_create(
         Run(
@@ -134,13 +110,13 @@ def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None =
         for number, choice in enumerate(spec.choices, 1)
     )
     used = Classifier.objects.filter(pk__in=[c.params["classifier"] for c in spec.choices if "classifier" in c.params])
-    registry.freeze(spec.pair, spec.pair.target, spec.pair.draft, spec.dataset, *used)
+    recipes.freeze(spec.recipe.pair, spec.recipe.dataset, *used)
     audit.record(by, "launched", comparison, sample_count=spec.sample_count)
     return comparison
 
 
 def asked_for(comparison: Comparison) -> dict[str, Any]:
-    """The body that asks for this comparison again: what cloning starts from."""
+    """Body that asks for this comparison again. A clone starts from it."""
     return {
         "name": comparison.name,
         "pair": comparison.pair,
@@ -155,7 +131,7 @@ def asked_for(comparison: Comparison) -> dict[str, Any]:
 
 
 def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair, queue: Queue) -> tuple[Choice, ...]:
-    """In the order asked for; the baseline comes first and is added where nobody asked for it."""
+    """Strategies in the order asked for; the baseline comes first, and is added if nobody asked for it."""
     found: list[Choice] = []
     for index, asked in enumerate(strategies):
         try:
@@ -174,8 +150,8 @@ def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair, queue: Queue) 
 
 
 def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:
-    """Name the very classifier that will decide, so that training another one later changes nothing here. A label
-    names one by the first eight digits of its id."""
+    """Put in the id of the classifier that will decide: training another one later then changes nothing here. A label
+    names one by the first 8 digits of its id."""
     asked = choice.params.get("classifier")
     if asked is None:
         return choice
@@ -188,27 +164,19 @@ def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:
     return Choice(choice.strategy, {**choice.params, "classifier": str(found.pk)})
 
 
-def _sampling(asked: Mapping[str, Any]) -> Sampling:
-    try:
-        return Sampling.from_dict(asked)
-    except BadSampling as error:
-        name = str(error).split()[0]
-        raise Invalid(str(error), field=f"sampling.{name}", code=error.code) from None
-
-
 # What workers do -----------------------------------------------------------------------------------------------------
 
 
 @transaction.atomic
 def begin(*, job: Job, hardware: Mapping[str, Any]) -> None:
-    """Its pair is loaded: what it will run on, and in which versions."""
+    """Store the hardware and the versions that its worker runs on, once the pair is loaded."""
     jobs.require_lease(job)
     Comparison.objects.filter(job=job).update(hardware=dict(hardware))
 
 
 @transaction.atomic
 def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str) -> Sample:
-    """A fresh start. What an earlier attempt left unfinished is thrown away, never stitched."""
+    """Begin a sample anew. Delete what an earlier attempt left unfinished."""
     jobs.require_lease(job)
     Sample.objects.filter(run=run, prompt=prompt, repeat=repeat, finished=None).delete()
     trace.nudge(run.comparison_id)
@@ -219,7 +187,7 @@ def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str
 
 @transaction.atomic
 def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[str, Any], noise: str = "") -> None:
-    """Its trace is written whole; here are its numbers, as decoding.summary.Sample gives them."""
+    """Store a sample's numbers (a decoding.summary.Sample); its trace is already whole."""
     jobs.require_lease(job)
     written = Sample.objects.filter(pk=sample.pk, finished=None).update(
         finished=timezone.now(),
@@ -237,7 +205,7 @@ def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[s
 
 @transaction.atomic
 def audit_samples(*, job: Job, numbers: Mapping[Sample, Mapping[str, Any]]) -> None:
-    """The numbers again, now with how the texts of one prompt compare with autoregressive's."""
+    """Store the numbers again, now with the audit of the texts against autoregressive's."""
     jobs.require_lease(job)
     for sample, audited in numbers.items():
         Sample.objects.filter(pk=sample.pk).exclude(finished=None).update(numbers=dict(audited))
@@ -245,7 +213,7 @@ def audit_samples(*, job: Job, numbers: Mapping[Sample, Mapping[str, Any]]) -> N
 
 @transaction.atomic
 def drop_unfinished(*, job: Job) -> None:
-    """Nobody is at these any more: what is left of them must not look as if somebody were."""
+    """Delete unfinished samples: nobody decodes them any more."""
     jobs.require_lease(job)
     Sample.objects.filter(run__comparison__job=job, finished=None).delete()
 
@@ -254,7 +222,7 @@ def drop_unfinished(*, job: Job) -> None:
 
 
 def progress(comparisons: Sequence[Comparison]) -> dict[Any, int]:
-    """How many samples each has finished."""
+    """Count the finished samples of each comparison."""
     counted = (
         Sample.objects.filter(run__comparison__in=[comparison.pk for comparison in comparisons])
         .finished()

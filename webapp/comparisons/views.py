@@ -1,4 +1,4 @@
-"""Pages of comparisons: the list, and the form with its plan. What one comparison shows is webapp.live's."""
+"""Pages of comparisons: the list, and the form with its plan. `page` has the page of one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from typing import Any
 from uuid import UUID
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -19,8 +18,9 @@ from webapp.comparisons.figures import fastest
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison
 from webapp.core.pages import listing, one, page
+from webapp.entries import services as entries
+from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import State
-from webapp.registry import services as registry
 from webapp.registry.models import Dataset, LanguageModel, Pair
 
 USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
@@ -28,15 +28,14 @@ USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values
 
 @page(Right.READ)
 def comparisons(request: Asked) -> HttpResponse:
-    rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job")
-    rows = rows.exclude(binned=None) if request.GET.get("bin") == "1" else rows.kept()
+    rows = Comparison.objects.select_related("pair", "dataset", "job")
     found = listing(
-        request, rows, search=("name", "pair__name", "dataset__name"),
+        request, listed(request, rows), search=("name", "pair__name", "dataset__name"),
         filters={"state": State.values}, through={"state": "job__state"},
     )  # fmt: skip
     best = fastest(found.rows)
     with_best = [(comparison, *best.get(comparison.pk, ("", None))) for comparison in found.rows]
-    context: dict[str, Any] = {"list": found, "rows": with_best, "in_bin": request.GET.get("bin") == "1"}
+    context: dict[str, Any] = {"list": found, "rows": with_best, "in_bin": in_bin(request)}
     if not found.total and not request.GET:
         context |= {"first_steps": _first_steps(request), "demo": demo.wanted(request.actor)}
     return render(request, "comparisons/comparisons.html", context)
@@ -44,7 +43,7 @@ def comparisons(request: Asked) -> HttpResponse:
 
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_comparison(request: Asked) -> HttpResponse:
-    """`plan` says what it would cost, `launch` starts it. A clone begins with what the other one asked for."""
+    """Form of a new comparison: `plan` estimates its cost, `launch` starts it. A clone starts from another's body."""
     form = ComparisonForm(request, _initial(request))
     if "launch" in request.POST and (made := form.submit(lambda **asked: _launch(request, asked))):
         return redirect("comparison", made.pk)
@@ -68,16 +67,13 @@ def run_demo(request: Asked) -> HttpResponse:
 @page(Right.SUBMIT, ("POST",))
 def bin_comparison(request: Asked, id: UUID) -> HttpResponse:
     found = one(Comparison.objects.visible_to(request.actor), id)
-    registry.bin(entry=found, by=request.actor)
-    undo = reverse("restore-comparison", args=[id])
-    messages.success(request, f"{found.name} is in the bin.", extra_tags=undo)
-    return redirect("comparisons")
+    return to_bin(request, found, undo=reverse("restore-comparison", args=[id]), back="comparisons")
 
 
 @page(Right.SUBMIT, ("POST",))
 def restore_comparison(request: Asked, id: UUID) -> HttpResponse:
     found = one(Comparison.objects.visible_to(request.actor), id)
-    registry.restore(entry=found, by=request.actor)
+    entries.restore(entry=found, by=request.actor)
     return redirect("comparison", id)
 
 
@@ -91,7 +87,7 @@ def _initial(request: Asked) -> dict[str, Any]:
 
 
 def _named(request: Asked) -> list[dict[str, Any]]:
-    """The strategies that a link asks for, in the spelling of the command line."""
+    """Strategies that a link names, in the spelling of the command line."""
     try:
         choices = parse_choices(request.GET.get("strategies", ""))
     except BadStrategy:
@@ -112,7 +108,7 @@ def _origin(request: Asked) -> dict[str, Any]:
 
 
 def _first_steps(request: Asked) -> dict[str, bool]:
-    """What a new team already has, for the way to its first comparison."""
+    """First steps that a new team has already taken."""
     return {
         kind.__name__: kind.objects.visible_to(request.actor).kept().exists() for kind in (LanguageModel, Pair, Dataset)
     }

@@ -17,6 +17,7 @@ from webapp.live import api as live
 from webapp.registry import api as registry
 from webapp.sharing import api as sharing
 from webapp.studies import api as studies
+from webapp.studies.classifiers import api as classifiers
 from webapp.uploads import api as uploads
 
 Actions = dict[str, Any]  # method → action
@@ -80,11 +81,11 @@ urlpatterns = [
         registry.TokenCounts.as_view(LIST | CREATE),
         name="datasets-token-lengths",
     ),
-    path("classifiers/train/", registry.Classifiers.as_view({"post": "train"}), name="classifiers-train"),
-    *noun("classifiers", registry.Classifiers, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
+    path("classifiers/train/", classifiers.Classifiers.as_view({"post": "train"}), name="classifiers-train"),
+    *noun("classifiers", classifiers.Classifiers, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     path(
         "classifiers/<uuid:pk>/files/<str:name>/",
-        registry.Classifiers.as_view({"get": "file"}, basename="classifiers"),
+        classifiers.Classifiers.as_view({"get": "file"}, basename="classifiers"),
         name="classifiers-file",
     ),
     *noun("studies", studies.Studies, many=LIST | CREATE, one=READ | DELETE, verbs=("cancel", "retry", "restore")),

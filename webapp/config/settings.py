@@ -76,7 +76,6 @@ INSTALLED_APPS = [
     "webapp.studies",
     "webapp.comparisons",
     "webapp.sharing",
-    "webapp.live",
     "webapp.backup",
 ]
 MIDDLEWARE = [

@@ -11,6 +11,7 @@ urlpatterns = [
     path("api/", views.api_docs, name="api-docs"),
     path("readyz", views.readyz, name="readyz"),
     path("", include("webapp.accounts.urls")),
+    path("", include("webapp.entries.urls")),
     path("", include("webapp.jobs.urls")),
     path("", include("webapp.registry.urls")),
     path("", include("webapp.studies.urls")),

@@ -1,4 +1,4 @@
-"""What page views share: the guard at the door, and lists that are filtered, sorted and paged by the server."""
+"""Helpers of page views: the check of rights, forms, and lists that the server filters, sorts and pages."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 
 from webapp.core import views
+from webapp.core.forms import Form
 from webapp.core.problems import Problem
 from webapp.core.reading import part
 
@@ -22,7 +24,7 @@ Page = Callable[..., HttpResponse]
 
 
 def page(right: int, methods: Sequence[str] = ("GET",)) -> Callable[[Page], Page]:
-    """Only for the signed in who have this right; every Problem becomes a page."""
+    """Let in signed-in people who have this right; show every Problem as a page."""
 
     def decorate(view: Page) -> Page:
         @functools.wraps(view)
@@ -52,6 +54,11 @@ def one(queryset: QuerySet[Any], id: Any) -> Any:
     return found
 
 
+def form_page(request: HttpRequest, template: str, form: Form, **more: Any) -> HttpResponse:
+    """Show a form; with 422 if what was sent is refused."""
+    return render(request, template, {"form": form, **more}, status=422 if form.errors else 200)
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     rows: Any
@@ -73,7 +80,7 @@ def listing(
     through: dict[str, str] | None = None,
     usual: str = "-created",
 ) -> Listing:
-    """One page of rows; what is asked for stands in the URL, and nonsense there is ignored rather than an error."""
+    """One page of rows, as the query asks. Nonsense in the query is ignored."""
     asked = request.GET.get("q", "").replace("\0", "")[:100]
     if asked and search:
         queryset = queryset.filter(functools.reduce(Q.__or__, (Q(**{f"{name}__icontains": asked}) for name in search)))

@@ -1,20 +1,20 @@
-"""JSON from strangers: bounded in depth, count and numbers, and only text that every database can hold."""
+"""JSON from strangers: `bounded_json` with bounds on depth and count, and only text that every database can hold."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from typing import Any
 
+from decoding.public import bounded_json
+
 DEEPEST = 32
-LONGEST_NUMBER = 40  # characters; a float that names itself exactly has at most 24
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def loads(text: str | bytes, *, deepest: int = DEEPEST, most: int | None = None) -> Any:
-    """Parse, or raise ValueError with a sentence. NaN, infinities, NUL and lone surrogates are refused, and with `most`
-    whatever holds more values or names than that: they are counted before anything is made of them."""
+    """Parse, or raise ValueError with a sentence. NUL and lone surrogates are refused. `most` bounds values and names,
+    which are counted before anything is made of them."""
     try:
         text = text if isinstance(text, str) else text.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -22,11 +22,11 @@ def loads(text: str | bytes, *, deepest: int = DEEPEST, most: int | None = None)
     if most is not None:
         _count(text, most)
     try:
-        value = json.loads(text, parse_constant=_no_constant, parse_int=_int, parse_float=_float)
-    except RecursionError:
-        raise ValueError(f"The JSON is nested deeper than {deepest} levels.") from None
+        value = bounded_json.parse(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"This is no JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
+    except ValueError as error:
+        raise ValueError(f"In the JSON, {error}.") from None
     _check_depth(value, deepest)
     if "\\u" in text or _has_half_a_pair(text):  # else no text in it can hold what is looked for
         _check_texts(value)
@@ -34,34 +34,13 @@ def loads(text: str | bytes, *, deepest: int = DEEPEST, most: int | None = None)
 
 
 def _count(text: str, most: int) -> None:
-    """Every value but the first follows a comma, a bracket or a brace, and every name stands in quotes."""
+    """Count values: each but the first follows a comma, bracket or brace. Count names: each has two quotes."""
     bare = text.replace("\\\\", "").replace('\\"', "") if "\\" in text else text
     if bare.count('"') <= 2 * most:
         outside = "".join(bare.split('"')[::2])
         if sum(map(outside.count, ",[{")) <= most:
             return
     raise ValueError(f"The JSON holds more than {most:,} values.")
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number.")
-
-
-def _int(text: str) -> int:
-    return int(_short(text))
-
-
-def _float(text: str) -> float:
-    number = float(_short(text))
-    if math.isinf(number):
-        raise ValueError(f"{text} is larger than any number that can be read here.")
-    return number
-
-
-def _short(text: str) -> str:
-    if len(text) > LONGEST_NUMBER:
-        raise ValueError(f"The number {text[:12]}… has {len(text)} characters; it may have {LONGEST_NUMBER}.")
-    return text
 
 
 def _check_depth(value: Any, deepest: int) -> None:

@@ -1,4 +1,4 @@
-"""How requests wait: for their turn when many come at once, for news that is not there yet, for who reads slowly."""
+"""Waiting of requests: for their turn when many come at once, for news, and for clients that read slowly."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from webapp.core.conditions import Conditions, guarded
 from webapp.core.holding import Held, hold
 from webapp.core.problems import Problem
 
-AT_WORK = 16  # requests that are answered at the same time; a few less than there are connections to PostgreSQL
-PIECE = 64 * 1024  # of an answer that is made as it is sent
+AT_WORK = 16  # requests answered at the same time; a few less than there are connections to PostgreSQL
+PIECE = 64 * 1024  # bytes of a streamed answer made at a time
 
 
 class Revoked(ConnectionAbortedError):
-    """The right to an answer ended while it was sent. The connection is cut, so that nobody takes it for whole."""
+    """The right to an answer ended while it was sent. Cut the connection, so that nobody takes the answer for whole."""
 
 
 class InTurns(ASGIHandler):
-    """Each request at work has a thread, and a connection to the database. Two hundred of them would only be in each
-    other's way, so the rest waits here, in order and with neither; and so does who waits for news.
+    """Handler that answers 16 requests at a time. Each has a thread and a database connection; 200 would only be
+    in each other's way. The others wait here in order with neither, and so do requests that wait for news.
 
-    No middleware, because Django makes one that could be either kind a synchronous one, beside others that are."""
+    It is no middleware: Django makes a middleware of either kind synchronous if its neighbours are."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class InTurns(ASGIHandler):
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         async with self._places:
             _take_thread()
-            answer = await super().get_response_async(request)
+            answer = await self._made(request)
             if isinstance(answer, Held):
                 await sync_to_async(connections.close_all)()
         if isinstance(answer, Held):
@@ -59,24 +59,36 @@ class InTurns(ASGIHandler):
             answer.streaming_content = _by_turns(iter(answer), self._places, conditions)
         return answer
 
+    async def _made(self, request: HttpRequest) -> HttpResponseBase:
+        """Let the thread finish even if the client goes away: it cannot be stopped. Then close what nobody takes, such
+        as a file; Django would drop it open."""
+        making = asyncio.ensure_future(super().get_response_async(request))
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            await asyncio.wait({making})
+            if making.exception() is None:
+                await sync_to_async(making.result().close)()
+            raise
+
     async def _in_turn(self, work: Callable[[], Any]) -> Any:
         async with self._places:
             return await database_sync_to_async(work, thread_sensitive=False)()
 
 
 class _Doorman(ThreadPoolExecutor):
-    """One thread for all requests that have no turn: what Django does before and after an answer needs one, shortly.
-    asgiref gives each request a thread of its own otherwise, until it is answered."""
+    """One thread for all requests that have no turn: Django needs one shortly before and after an answer. asgiref would
+    give each request a thread of its own until it is answered."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Requests come and go; it stays."""
+        """Do nothing: requests come and go, this thread stays."""
 
 
 _doorman = _Doorman(1, "doorman")
 
 
 def _take_thread() -> None:
-    """From now on this request has a thread of its own, made when it is needed."""
+    """Give this request a thread of its own, made when it is needed."""
     if context := SyncToAsync.thread_sensitive_context.get(None):
         SyncToAsync.context_to_thread_executor.pop(context, None)
 
@@ -88,8 +100,8 @@ def _leave_thread() -> None:
 
 
 async def _by_turns(parts: Iterator[bytes], places: asyncio.Semaphore, conditions: Conditions) -> AsyncIterator[bytes]:
-    """Each piece is made once the one before was taken, and in a turn of its own: a long answer is never held whole,
-    and who reads it slowly keeps neither a turn nor a connection from others."""
+    """Make each piece in a turn of its own, once the client took the one before. So no long answer is held whole, and a
+    slow reader keeps neither a turn nor a connection from others."""
     problems: list[Problem] = []
     with guarded(conditions, problems.append):
         while True:

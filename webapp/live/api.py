@@ -1,4 +1,4 @@
-"""News of a comparison for those without a socket, and tickets for scripts that want one."""
+"""Long polls for readers without a socket, and tickets for scripts that want a socket."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from rest_framework.viewsets import ViewSet
 from webapp.accounts.rights import Right
 from webapp.accounts.standing import reading, who
 from webapp.comparisons import trace
+from webapp.comparisons.frames import Frame
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.what_if.asking import asked
+from webapp.comparisons.redaction import shown_by
 from webapp.core import holding
 from webapp.core.api import Nouns
 from webapp.core.bells import Source
@@ -31,9 +32,8 @@ from webapp.jobs.models import Job
 from webapp.live import tickets
 from webapp.live.following import MOST_FOLLOWED, Unreadable, read_cursors, read_since
 from webapp.live.job_watch import JobWatch
-from webapp.live.redaction import shown_by
 from webapp.live.relay import Watching
-from webapp.live.watch import Frame, Watch
+from webapp.live.watch import Watch
 from webapp.sharing import services as sharing
 
 
@@ -84,7 +84,7 @@ class JobNews(Nouns):
 
 
 class SharedNews(APIView):
-    """The same for whoever has a link."""
+    """News of a comparison for whoever has a link."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -96,19 +96,8 @@ class SharedNews(APIView):
         return poll.answer(trace.source_of_all(share.comparison_id), f"share {share.pk}", sharing.conditions_of(share))
 
 
-class SharedWhatIf(APIView):
-    """Likewise: a replay shows numbers and no texts."""
-
-    authentication_classes = ()
-    permission_classes = ()
-
-    @extend_schema(exclude=True)
-    def get(self, request: Request, secret: str) -> Response:
-        return Response(asked(sharing.find(secret).comparison, request.query_params.dict()))
-
-
 class Poll:
-    """One long poll: what its watch was told so far, as the client is shown it."""
+    """One long poll: the frames that its watch has found so far, as `show` redacts them."""
 
     def __init__(self, request: Request, watch: Watching, show: Callable[[Frame], Frame] = lambda frame: frame) -> None:
         _follow(request, watch)
@@ -121,7 +110,7 @@ class Poll:
         return holding.answer(Waiting(self._look, source, self.seconds, who, conditions))
 
     def _look(self) -> tuple[dict[str, Any], bool]:
-        """Every answer begins with where things stand, so the first frames alone are no news."""
+        """Look for frames. Every answer begins with the state, so the first frames alone are no news."""
         more = self.watch.news()
         self.is_new = self.is_new or (bool(more) if self.frames else _moved(more))
         self.frames += [self.show(frame) for frame in more]
@@ -149,7 +138,7 @@ class Tickets(ViewSet):
 
 
 def _moved(frames: list[dict[str, Any]]) -> bool:
-    """Whether there is more than what every answer begins with."""
+    """Tell whether there is more than the state that every answer begins with."""
     return any(frame["t"] in ("events", "complete") for frame in frames)
 
 

@@ -1,4 +1,4 @@
-"""The sockets there are: of a comparison's page, of the same page shared by a link, and of a job's."""
+"""Sockets of a comparison's page, of the same page behind a link, and of a job's page."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 from webapp.accounts.actor import Actor
 from webapp.comparisons.models import Comparison
+from webapp.comparisons.redaction import shown_by
 from webapp.core.conditions import Condition, Conditions, there
 from webapp.jobs.models import Job
 from webapp.live.job_watch import JobWatch
-from webapp.live.redaction import shown_by
 from webapp.live.telling import NOT_FOUND, Teller
 from webapp.live.watch import Watch
 from webapp.sharing import services as sharing
@@ -29,7 +29,7 @@ class ComparisonConsumer(Teller):
 
 
 class SharedConsumer(ComparisonConsumer):
-    """For whoever has the link. Who else they are, and whether they hold a ticket, does not matter."""
+    """Socket for whoever has the link; session and ticket do not matter."""
 
     takes_tickets = False
 
@@ -53,7 +53,7 @@ class JobConsumer(Teller):
 
 
 class NoSuchSocket(AsyncWebsocketConsumer):
-    """Every other address. Channels would log its path, and a stack with it."""
+    """Close every other address. Channels would log its path with a stack."""
 
     channel_layer_alias = "none"
 

@@ -1,4 +1,4 @@
-"""What whoever watches says, by socket or by query: from where to go on. The only thing a client may say."""
+"""Read the one message that a client may send, by socket or query: the cursors to go on from."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MOST_FOLLOWED = 500
 
 
 class Unreadable(ValueError):
-    """What a client sent; the sentence says what is wrong with it."""
+    """A message that cannot be read; the sentence says why."""
 
 
 def read_follow(text: str | None) -> tuple[datetime | None, dict[UUID, int]]:
-    """`{"t": "follow", "since": …, "after": {sample: seq}}`"""
+    """Read `{"t": "follow", "since": …, "after": {sample: seq}}`."""
     if text is None or len(text) > LONGEST_MESSAGE:
         raise Unreadable(f"It must be text of at most {LONGEST_MESSAGE} characters.")
     try:

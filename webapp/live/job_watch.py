@@ -1,6 +1,6 @@
-"""What one watcher of a job is told next: the frames of a page that shows work going on.
+"""Watch of a job: finds the frames that one reader of its page has not seen.
 
-    {"t": "job", …}  where it stands, how far it is, why it waits
+    {"t": "job", …}  state, how far it is, why it waits
     {"t": "events", "sample": job, "events": […]}  more of its log, in order; a line may carry numbers to draw
     {"t": "finished"}  nothing will follow
 
@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
+from webapp.comparisons.frames import Frame
 from webapp.jobs import log
 from webapp.jobs.models import Job
 
-Frame = dict[str, Any]
 LINES_AT_ONCE = 500
 
 
@@ -25,7 +24,7 @@ LINES_AT_ONCE = 500
 class JobWatch:
     job: UUID
     after: int = 0
-    since: datetime | None = None  # a job has only its log to go on with
+    since: datetime | None = None  # a job's cursor is its log's alone
     must_read: bool = True
     is_over: bool = False
     _status: Frame = field(default_factory=dict)
@@ -48,7 +47,7 @@ class JobWatch:
         self.must_read = True
 
     def sift(self, frames: list[Frame]) -> list[Frame]:
-        """Of frames that another reading brought, what is new here. What does not join on is read anew."""
+        """Keep what is new to this reader of the relay's frames. Read anew where a frame leaves a gap."""
         return [fresh for frame in frames if (fresh := self._sifted(frame))]
 
     def _sifted(self, frame: Frame) -> Frame | None:
@@ -58,7 +57,7 @@ class JobWatch:
                 return None if is_told else frame
             case "events":
                 return self._sifted_lines(frame)
-            case _:  # whether all was told is for this watcher to find out
+            case _:  # this reader may still lack something
                 self.must_read = True
                 return None
 
@@ -73,7 +72,7 @@ class JobWatch:
         return {**frame, "events": lines}
 
     def news(self, *, with_report: bool = True) -> list[Frame]:
-        """Everything that is new. The job is read before its log, so that "final" means "this is all"."""
+        """Read everything that is new. The job is read before its log, so that "final" means "this is all"."""
         self.must_read = False
         job = Job.objects.get(pk=self.job)
         frames: list[Frame] = []

@@ -1,4 +1,4 @@
-"""Whether a socket is opened by a page of ours. Browsers send the session to any socket; only Origin tells who asks."""
+"""Check that a page of ours opens a socket. Browsers send the session to any socket; only Origin names the page."""
 
 from __future__ import annotations
 

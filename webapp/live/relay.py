@@ -1,8 +1,7 @@
-"""One reading of a comparison, or of a job, for all who watch it in this process: fifty pages cost the database as
-much as one.
+"""Relay: reads a comparison or a job once for all its readers in this process, so 50 pages cost as much as one.
 
-A relay joins the group before it reads, and a watcher joins the relay before it reads on its own; whatever both bring
-is told once, because each watcher sifts by its own cursors.
+A relay joins the group before it reads, and a reader joins the relay before it reads on its own. Each reader sifts by
+its own cursors, so it sends once what both bring.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db import Error as DatabaseError
 from django.utils import timezone
 
+from webapp.comparisons.frames import Frame
 from webapp.core.nudges import listen, within
-from webapp.live.watch import Frame
 
 logger = logging.getLogger("drafthouse.live")
 SMALLEST_GAP = 0.05  # between two readings: at most twenty a second
-LOOK_AGAIN = 2.0  # a nudge may be lost
+LOOK_AGAIN = 2.0  # nudges may be lost
 LONGEST_WAIT = 3.0  # for the channel layer
 
 Deliver = Callable[[list[Frame]], None]
@@ -35,7 +34,7 @@ _relays: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Relay]] = WeakKe
 
 
 class Watching(Protocol):
-    """What one reader is told next: of a comparison (`watch.Watch`) or of a job (`job_watch.JobWatch`)."""
+    """A watch of a comparison (`watch.Watch`) or of a job (`job_watch.JobWatch`)."""
 
     is_over: bool
     must_read: bool
@@ -54,7 +53,7 @@ class Watching(Protocol):
 
 
 async def join(watch: Watching, deliver: Deliver) -> Relay:
-    """The relay that all share who watch the same; `watch` is what it reads with if there is none yet."""
+    """Join the relay of the watch's group. If there is none, start one that reads with `watch`."""
     relays = _relays.setdefault(asyncio.get_running_loop(), {})
     relay = relays.get(watch.group)
     if relay is None or relay.watch.is_over:
@@ -87,7 +86,7 @@ class Relay:
         listening = asyncio.create_task(listen(self.watch.group, self._open, self.changed.set))
         try:
             await asyncio.wait({self.opened}, timeout=LONGEST_WAIT)
-            self._open()  # without a layer it looks again on its own
+            self._open()  # without a channel layer the relay looks again on its own
             while not self.watch.is_over:
                 await self._read()
                 await asyncio.sleep(SMALLEST_GAP)
@@ -102,13 +101,13 @@ class Relay:
             self.opened.set_result(None)
 
     async def _read(self) -> None:
-        self.changed.clear()  # before reading: what comes meanwhile is read in the next turn
+        self.changed.clear()  # before reading, so that the next turn reads what comes meanwhile
         try:
             frames = await database_sync_to_async(self.watch.news, thread_sensitive=False)(with_report=False)
         except DatabaseError:
             logger.exception("the database does not answer; watchers wait")
             return
-        except ObjectDoesNotExist:  # deleted; each watcher is told so on its own
+        except ObjectDoesNotExist:  # deleted; each reader finds that out on its own
             self.watch.is_over = True
             return
         self._deliver(frames)
@@ -116,7 +115,7 @@ class Relay:
             self.reporting = asyncio.create_task(self._report())
 
     async def _report(self) -> None:
-        """Apart from the events, which must not wait for it."""
+        """Make the report in a task of its own: events must not wait for it."""
         try:
             self._deliver(await database_sync_to_async(self.watch.report_news, thread_sensitive=False)())
         except (DatabaseError, ObjectDoesNotExist):
@@ -130,7 +129,7 @@ class Relay:
 
 
 class Shared(Frame):
-    """A frame that many are told as it is: written down once, for all of them."""
+    """A frame for many readers, turned into JSON once."""
 
     @cached_property
     def text(self) -> str:
@@ -138,6 +137,6 @@ class Shared(Frame):
 
 
 def written(frames: Sequence[Frame]) -> str:
-    """What goes over a socket."""
+    """Write frames as one message of a socket."""
     texts = (frame if isinstance(frame, Shared) else Shared(frame) for frame in frames)
     return f"[{','.join(frame.text for frame in texts)}]"

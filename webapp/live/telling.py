@@ -1,7 +1,7 @@
-"""The socket of a page: read-only, told by a watch of its own and by the relay it shares with others.
+"""Socket of a page: read-only, fed by a watch of its own and by the relay that it shares with others.
 
-It joins the relay before it reads for the first time, so nothing falls between; what both bring is told once, because
-the cursor says so and not the timing. What let it in is checked for as long as it is open (`core.conditions`).
+It joins the relay before it reads for the first time, so it misses nothing. Cursors, not timing, keep it from sending
+anything twice. The conditions that let it in are checked as long as it is open (`core.conditions`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from webapp.accounts import actor as actors
 from webapp.accounts.actor import Actor
 from webapp.accounts.standing import conditions_of
+from webapp.comparisons.frames import Frame
 from webapp.core.conditions import Conditions, first_broken, guarded
 from webapp.core.nudges import within
 from webapp.core.problems import NotFound, NotSignedIn, Problem
@@ -25,7 +26,6 @@ from webapp.live import relay, tickets
 from webapp.live.following import MOST_FOLLOWED, Unreadable, read_follow
 from webapp.live.origin import is_ours
 from webapp.live.relay import Watching, written
-from webapp.live.watch import Frame
 
 logger = logging.getLogger("drafthouse.live")
 HEARTBEAT = 15.0
@@ -39,11 +39,11 @@ BROKEN = (1011, "Something went wrong on our side; open the socket again in a mo
 
 
 class Teller(AsyncWebsocketConsumer):
-    """What all sockets of pages have in common. Whose page it is says the subclass."""
+    """Base of all sockets of pages. A subclass says what it watches and who may."""
 
-    what = ""  # it tells of, in sentences
+    what = ""  # a noun for sentences: comparison, job
     takes_tickets = True
-    channel_layer_alias = "none"  # the relay listens for all; a channel for each socket would only cost
+    channel_layer_alias = "none"  # the relay listens for all sockets; a channel for each would only cost
 
     async def connect(self) -> None:
         self.began = asyncio.get_running_loop().time()
@@ -84,7 +84,7 @@ class Teller(AsyncWebsocketConsumer):
         self.stirred.set()
 
     def end(self, problem: Problem) -> None:
-        """Tell nothing more, not even the rest of a message that the client is slow to read."""
+        """Send nothing more, not even the rest of a message that the client reads slowly."""
         if self.ending is None:
             self.ending = asyncio.create_task(self._end(problem))
 
@@ -125,8 +125,8 @@ class Teller(AsyncWebsocketConsumer):
             await within(max(0.0, heard + HEARTBEAT - clock()), self.stirred)
 
     async def _fresh(self) -> list[Frame]:
-        """What the relay brought and this watcher has not heard; read anew when the relay cannot know it. Then what it
-        brought is older than what is read: rows taken from it would pass for told, and their traces never follow."""
+        """Sift the relay's frames, or read anew where they leave a gap. A reading replaces them: they are older,
+        and rows taken from them would count as sent, so their traces would never follow."""
         brought, self.inbox = self.inbox, []
         frames = [] if self.watch.must_read else self.watch.sift(brought)
         if self.watch.must_read:
@@ -138,13 +138,13 @@ class Teller(AsyncWebsocketConsumer):
         return query.get("ticket", [""])[0] if self.takes_tickets else ""
 
     def _is_foreign(self) -> bool:
-        """A browser says which page opens a socket. A program that holds a ticket says nothing, and need not."""
+        """Refuse foreign pages. A browser names the page that opens a socket; a program with a ticket need not."""
         headers = dict(self.scope["headers"])
         is_program = bool(self.ticket) and not headers.get(b"origin")
         return not is_program and not is_ours(headers)
 
     def _admit(self) -> Problem | None:
-        """Find out on which conditions this socket may be open; the reason if it may not."""
+        """Find the conditions on which this socket may be open; return the reason if it may not."""
         try:
             self.conditions = self.admitted()
         except Problem as problem:
@@ -163,7 +163,7 @@ class Teller(AsyncWebsocketConsumer):
         return actor, conditions_of(actor, session.session_key)
 
     def conditions_for(self, actor: Actor) -> Conditions:
-        """On which conditions this actor may watch; a Problem if on none."""
+        """Conditions on which this actor may watch; raise Problem if there are none."""
         raise NotImplementedError
 
     def fresh_watch(self) -> Watching:
@@ -175,5 +175,5 @@ class Teller(AsyncWebsocketConsumer):
 
 
 def _ending(problem: Problem) -> tuple[int, str]:
-    """How a socket is closed for this reason: a code of ours, and the sentence."""
+    """Close code and sentence for this reason."""
     return NOT_SIGNED_IN if isinstance(problem, NotSignedIn) else NOT_FOUND, problem.detail

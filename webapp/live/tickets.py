@@ -1,4 +1,4 @@
-"""One-use tickets for scripts that watch: a token in an address would end up in logs, a spent ticket does no harm."""
+"""One-use tickets for scripts that open sockets. A token in an address ends up in logs; a used ticket is harmless."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VALID_SECONDS = 30
 
 
 def issue(actor: Actor, session: str) -> str:
-    """A ticket that is worth as much as what it was made with: the token, or the browser's session of that key."""
+    """Issue a ticket with the rights of the actor's token, or of the browser session with that key."""
     ticket = secrets.token_urlsafe(24)
     whose = {
         "user": str(actor.user.pk),
@@ -31,7 +31,7 @@ def issue(actor: Actor, session: str) -> str:
 
 
 def redeem(ticket: str) -> tuple[Actor, Conditions]:
-    """Who comes in with it, and on which conditions. The second time, and after half a minute: nobody."""
+    """Return the actor and the conditions behind a ticket. It works once, for 30 s."""
     key = _key(ticket[:64])
     whose = cache.get(key)
     actor = _actor(whose) if whose is not None and cache.delete(key) else None  # of two at once, one deletes it

@@ -1,10 +1,5 @@
 from django.urls import path
 
-from webapp.live import api, views
+from webapp.live import api
 
-urlpatterns = [
-    path("comparisons/<uuid:id>/", views.comparison, name="comparison"),
-    path("shared/<str:secret>/", views.shared, name="shared"),
-    path("shared/<str:secret>/events/", api.SharedNews.as_view(), name="shared-events"),
-    path("shared/<str:secret>/what-if/", api.SharedWhatIf.as_view(), name="shared-what-if"),
-]
+urlpatterns = [path("shared/<str:secret>/events/", api.SharedNews.as_view(), name="shared-events")]

@@ -1,53 +1,51 @@
-"""What one watcher of a comparison is told next. Socket and long-poll ask the same object, from the same cursors, and
-pass on the same frames; nothing here knows how they travel.
+"""Watch of a comparison: finds the frames that one reader has not seen. Socket and long poll use it alike; it does not
+know how frames travel.
 
-    {"t": "comparison", …}  the state of the job: where it stands, how far it is, why it waits
+    {"t": "comparison", …}  state of the job: how far it is, why it waits
     {"t": "samples", "rows": […], "since": …}  samples that began or finished
     {"t": "events", "sample": …, "events": […], "words": {…}}  more of a trace, in order and without holes
-    {"t": "complete", "sample": …, "last_seq": n}  a trace was told to its end
+    {"t": "complete", "sample": …, "last_seq": n}  a trace is whole
     {"t": "report", …}  the verdict so far and each strategy's numbers
     {"t": "finished"}  nothing will follow
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Min, Q
-from django.utils import timezone
+from django.db.models import Q
 
 from webapp.comparisons import trace
+from webapp.comparisons.frames import Frame, row, status, traces
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import so_far
 from webapp.jobs import log
 
-EVENTS_AT_ONCE = 2000
-MOST_UNSEEN = 64  # who was away for long asks for older traces when they are looked at
-OVERLAP = timedelta(seconds=5)  # a row may be seen later than the moment it is stamped with
+MOST_UNSEEN = 64  # a reader that was away for long asks for older traces when it shows them
+OVERLAP = timedelta(seconds=5)  # a row may become visible later than its time stamp
 
-Frame = dict[str, Any]
 _EVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass
 class Watch:
     comparison: UUID
-    cursors: dict[UUID, int] = field(default_factory=dict)  # samples whose traces are told, and how far
+    cursors: dict[UUID, int] = field(
+        default_factory=dict
+    )  # samples whose traces this reader follows, and the last seq it has
     since: datetime | None = None
-    told: dict[UUID, str] = field(default_factory=dict)  # samples whose rows were told, and in which state
+    told: dict[UUID, str] = field(default_factory=dict)  # samples whose rows this reader has, and their state then
     _status: Frame = field(default_factory=dict)
     _reported: int = -1
-    whole: set[UUID] = field(default_factory=set)  # samples whose traces were told to their end
-    must_read: bool = True  # what others have read does not suffice
+    whole: set[UUID] = field(default_factory=set)  # samples whose whole trace this reader has
+    must_read: bool = True  # frames from the relay are not enough
     is_over: bool = False
 
     @property
     def is_from_start(self) -> bool:
-        """Who asks has nothing yet, so whatever there is is news."""
+        """The reader has nothing yet, so everything is news."""
         return self.since is None
 
     @property
@@ -55,16 +53,15 @@ class Watch:
         return trace.group(self.comparison)
 
     def follow(self, after: dict[UUID, int], since: datetime | None = None) -> None:
-        """Also tell of these samples' traces, each from the seq given; and of samples from then on."""
+        """Follow these samples' traces too, each from its seq, and samples from that moment on."""
         self.since = since or self.since
         self.cursors.update(after)
         self.whole -= after.keys()
         self.must_read = True
 
     def sift(self, frames: list[Frame]) -> list[Frame]:
-        """Of frames that another reading brought, what is new here. Anything that does not join on is read anew, and so
-        is what ended without its trace: who brought it took it for older than itself, because a row is stamped a moment
-        before others see it."""
+        """Keep what is new here of the relay's frames. Read anew where a frame leaves a gap, or a sample ended without
+        its trace: a row is stamped a moment before others see it, so the relay may take it for old."""
         found = [fresh for frame in frames if (fresh := self._sifted(frame))]
         ended = {
             UUID(row["id"]) for frame in found if frame["t"] == "samples" for row in frame["rows"] if row["is_finished"]
@@ -86,7 +83,7 @@ class Watch:
             case "report":
                 is_told, self._reported = frame["samples"] == self._reported, frame["samples"]
                 return None if is_told else frame
-            case "finished":  # whether all was told is for this watcher to find out
+            case "finished":  # this reader may still lack something
                 self.must_read = True
                 return None
         return frame
@@ -126,8 +123,8 @@ class Watch:
         self.whole.add(sample)
 
     def news(self, *, with_report: bool = True) -> list[Frame]:
-        """Everything that is new. Each status is read before what it promises, so that "final" means "this is all".
-        A report takes a while to work out, so who must not keep others waiting asks for it apart."""
+        """Read everything that is new. The status is read first, so that "final" means "this is all". A report takes
+        long to make; the relay asks for it apart, so that events need not wait."""
         self.must_read = False
         comparison = Comparison.objects.select_related("job").get(pk=self.comparison)
         is_final = comparison.job.is_final
@@ -150,7 +147,7 @@ class Watch:
         return self._report(Comparison.objects.select_related("job").get(pk=self.comparison))
 
     def _rows(self, comparison: Comparison) -> list[Sample]:
-        """Samples that began or finished, each once in each state."""
+        """Read samples that began or finished, each once in each state."""
         samples = Sample.objects.filter(run__comparison_id=self.comparison).select_related("run", "prompt")
         if self.since is not None:
             samples = samples.filter(Q(finished=None) | Q(finished__gte=self.since - OVERLAP))
@@ -161,7 +158,7 @@ class Watch:
         return fresh
 
     def _follow_latest(self, fresh: list[Sample]) -> None:
-        """What is being decoded, and what began and ended unseen since the last time."""
+        """Follow samples that are being decoded, and those that began and ended since the last reading."""
         for sample in fresh[-MOST_UNSEEN:]:
             is_unseen = sample.finished is None or (self.since is not None and sample.finished > self.since)
             if is_unseen and sample.pk not in self.whole:
@@ -171,42 +168,26 @@ class Watch:
         known = {sample.pk: sample for sample in rows}
         missing = [pk for pk in self.cursors if pk not in known]
         known |= Sample.objects.filter(run__comparison_id=self.comparison).in_bulk(missing)
-        for pk in [pk for pk in self.cursors if pk not in known]:  # begun anew by another attempt, or never ours
+        for pk in [
+            pk for pk in self.cursors if pk not in known
+        ]:  # another attempt began them anew, or they are of another comparison
             del self.cursors[pk]
-        return self._told([known[pk] for pk in self.cursors])
-
-    def traces(self, samples: Sequence[Sample]) -> list[Frame]:
-        """Nothing but these samples' traces, from their start: what a page of what is over begins with."""
-        self.cursors = {sample.pk: 0 for sample in samples}
-        return self._told(samples)
-
-    def _told(self, samples: Sequence[Sample]) -> list[Frame]:
-        """What is new of these samples' traces, and which of them are whole with it: one reading for all."""
-        frames: dict[UUID, list[Frame]] = {sample.pk: [] for sample in samples}
-        behind = {sample.pk: self.cursors[sample.pk] for sample in samples if not self._is_at_its_end(sample)}
-        for pk, part in trace.parts(behind, EVENTS_AT_ONCE):
-            self.cursors[pk] = part.events[-1]["seq"]
-            frames[pk].append({"t": "events", "sample": str(pk), "events": part.events, "words": part.words})
-        for sample in samples:
-            if self._is_at_its_end(sample):
-                self._told_whole(sample.pk)
-                end = {"t": "complete", "sample": str(sample.pk), "last_seq": sample.last_seq}
-                frames[sample.pk].append(end)
-        return [frame for its in frames.values() for frame in its]
-
-    def _is_at_its_end(self, sample: Sample) -> bool:
-        return sample.last_seq is not None and self.cursors[sample.pk] >= sample.last_seq
+        told = traces([known[pk] for pk in self.cursors], self.cursors)
+        for frame in told:
+            if frame["t"] == "complete":
+                self._told_whole(UUID(frame["sample"]))
+        return told
 
     def _unfinished_reading(self) -> bool:
-        """A finished sample whose trace has a hole is waited for; one that was cut off will not go on."""
+        """Wait for a finished sample whose trace has a hole, but not for one that was cut off."""
         return Sample.objects.filter(pk__in=list(self.cursors)).finished().exists()
 
     def _comparison(self, comparison: Comparison) -> list[Frame]:
-        status = {"t": "comparison", **status_of(comparison)}
-        if log.is_same_status(status, self._status):
+        frame = status(comparison)
+        if log.is_same_status(frame, self._status):
             return []
-        self._status = status
-        return [status]
+        self._status = frame
+        return [frame]
 
     def _report(self, comparison: Comparison) -> list[Frame]:
         report = so_far(comparison)
@@ -216,34 +197,6 @@ class Watch:
         return [{"t": "report", **report}]
 
 
-def status_of(comparison: Comparison) -> Frame:
-    is_own = Q(attempt=comparison.job.attempt)
-    found = Sample.objects.filter(run__comparison=comparison).aggregate(
-        done=Count("pk", filter=Q(finished__isnull=False)),
-        own=Count("pk", filter=is_own & Q(finished__isnull=False)),
-        begun=Min("created", filter=is_own),
-    )
-    part_s = (timezone.now() - found["begun"]).total_seconds() / found["own"] if found["own"] else None
-    total = comparison.runs.count() * comparison.limit * comparison.repeats
-    return log.status_of(comparison.job, done=found["done"], total=total, part_s=part_s)
-
-
 def state_of(row: Frame) -> str:
-    """What of a row can change: it is finished, and later audited."""
+    """The parts of a row that can change: it finishes, and later it is audited."""
     return f"{row['is_finished']} {row.get('audit')}"
-
-
-def row(sample: Sample) -> Frame:
-    """A sample as pages draw it. The rest of its numbers is at /api/v1/samples/."""
-    return {
-        "id": str(sample.pk),
-        "run": sample.run.number,
-        "prompt": sample.prompt.number,
-        "repeat": sample.repeat,
-        "is_finished": sample.finished is not None,
-        "tokens_per_s": sample.tokens_per_s,
-        "new_tokens": sample.new_tokens,
-        "drafts_by_position": sample.numbers.get("drafts_by_position", []),
-        "accepted_by_position": sample.numbers.get("accepted_by_position", []),
-        "audit": (sample.numbers.get("audit") or {}).get("outcome"),
-    }

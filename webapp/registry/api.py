@@ -1,4 +1,4 @@
-"""The registry over REST: models, pairs, prompt sets, classifiers."""
+"""The registry over REST: models, pairs, prompt sets."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.http import HttpResponse
-from django.utils.http import content_disposition_header
 from django_filters import rest_framework as filters
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,48 +14,14 @@ from rest_framework.response import Response
 from webapp.accounts.rights import Right
 from webapp.core.api import Nouns, once
 from webapp.core.rest import Body
-from webapp.jobs.serializers import JobOut
-from webapp.registry import classifying, lengths, prompt_sets, serializers, services
-from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt, Readiness, TokenLengths
-
-
-class EntryFilter(filters.FilterSet):
-    name = filters.CharFilter(lookup_expr="icontains", max_length=200)
-    binned = filters.BooleanFilter(field_name="binned", lookup_expr="isnull", exclude=True)
+from webapp.entries.api import Entries, EntryFilter
+from webapp.registry import lengths, prompt_sets, serializers, services
+from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, Readiness, TokenLengths
 
 
 class ModelFilter(EntryFilter):
     state = filters.ChoiceFilter(choices=Readiness.choices)
     source = filters.ChoiceFilter(choices=LanguageModel.Source.choices)
-
-
-class Entries(Nouns):
-    """What all registered things can do: be renamed until they are used, go to the bin, and come back."""
-
-    filterset_class = EntryFilter
-    ordering_fields = ("created", "name")
-
-    def filter_queryset(self, queryset: Any) -> Any:
-        found: Any = super().filter_queryset(queryset)
-        return found if "binned" in self.request.query_params else found.kept()
-
-    @extend_schema(request=serializers.NewName)
-    def partial_update(self, request: Request, pk: UUID) -> Response:
-        entry = self.get_object()
-        services.rename(entry=entry, by=self.actor, **self.read(serializers.NewName))
-        return self.shown(entry)
-
-    @extend_schema(responses={204: None})
-    def destroy(self, request: Request, pk: UUID) -> Response:
-        """Into the bin; `restore` brings it back."""
-        services.bin(entry=self.get_object(), by=self.actor)
-        return Response(status=204)
-
-    @extend_schema(request=None)
-    def restore(self, request: Request, pk: UUID) -> Response:
-        entry = self.get_object()
-        services.restore(entry=entry, by=self.actor)
-        return self.shown(entry)
 
 
 class Models(Entries):
@@ -172,39 +135,8 @@ class TokenCounts(Nouns):
         return found
 
 
-class Classifiers(Entries):
-    queryset = Classifier.objects.all()
-    serializer_class = serializers.ClassifierOut
-
-    def get_serializer_class(self) -> Any:
-        return serializers.ClassifierOut if self.action == "list" else serializers.ClassifierWithCard
-
-    @extend_schema(request=serializers.NewClassifier, responses={201: serializers.ClassifierWithCard})
-    @once
-    def create(self, request: Request) -> Response:
-        return self.shown(classifying.add_classifier(by=self.actor, **self.read(serializers.NewClassifier)), 201)
-
-    @extend_schema(
-        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
-        parameters=[OpenApiParameter("name", {"type": "string", "maxLength": 255}, OpenApiParameter.PATH)],
-    )
-    def file(self, request: Request, pk: UUID, name: str) -> HttpResponse:
-        """One of its files, to keep: weights or card. Always to be saved, never to be shown."""
-        content = classifying.classifier_file(classifier=self.get_object(), name=name)
-        response = HttpResponse(content, content_type="application/octet-stream")
-        response["Content-Disposition"] = content_disposition_header(True, name)
-        return response
-
-    @extend_schema(request=serializers.NewTraining, responses={202: JobOut})
-    @once
-    def train(self, request: Request) -> Response:
-        """Train one on a pair and a prompt set. The answer is the job; the classifier is there when it succeeds."""
-        training = classifying.train_classifier(by=self.actor, **self.read(serializers.NewTraining))
-        return Response(JobOut(training.job).data, status=202)
-
-
 def add_model(asked: dict[str, Any], by: Any) -> LanguageModel:
-    """The one of three services that the body means; the page's form means the same."""
+    """Call the one of three services that the body asks for; the page's form uses it too."""
     if upload := asked.get("upload"):
         return services.add_uploaded_model(name=asked["name"], upload=upload, by=by)
     if hub_id := asked.get("hub_id"):

@@ -2,7 +2,6 @@
 
 from webapp.jobs.kinds import Kind
 
-TRAINING = Kind("training", "Training", parts="samples", page="training")
 CHECK_MODEL = Kind("check-model", "Check model", parts="MiB", is_light=True)
 FETCH_MODEL = Kind("fetch-model", "Fetch model", parts="MiB", is_light=True)
 COUNT_TOKENS = Kind("count-tokens", "Count tokens", parts="prompts", is_light=True, is_sized=True)

@@ -1,45 +1,16 @@
-"""What comparisons are made of: models, pairs, prompt sets, classifiers. Content never changes once it is here."""
+"""Models, pairs and prompt sets: the parts that comparisons are made of. Their content never changes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from webapp.accounts.models import Owned, Team
 from webapp.core.models import Noun
+from webapp.entries.models import Entry
 from webapp.jobs.models import Job
 from webapp.uploads.models import Upload
-
-
-class Kept(Owned):
-    def kept(self) -> Kept:
-        """Not in the bin."""
-        return self.filter(binned=None)
-
-
-class Entry(Noun):
-    """A named thing of a team. `frozen` since a comparison points at it; `binned` while it is in the bin."""
-
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="%(class)ss")
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    name = models.CharField(max_length=200)
-    frozen = models.DateTimeField(null=True, editable=False)
-    binned = models.DateTimeField(null=True, editable=False)
-
-    objects = Kept.as_manager()
-
-    class Meta:
-        abstract = True
-
-    def __str__(self) -> str:
-        return self.name
-
-    def discard(self) -> None:
-        """For good; what is most of a thing may go first."""
-        self.delete()
 
 
 class Readiness(models.TextChoices):
@@ -49,6 +20,8 @@ class Readiness(models.TextChoices):
 
 
 class LanguageModel(Entry):
+    address = "models"
+
     class Source(models.TextChoices):
         UPLOAD = "upload"
         HUB = "hub"
@@ -80,6 +53,8 @@ class LanguageModel(Entry):
 
 
 class Pair(Entry):
+    address = "pairs"
+
     target = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pairs_as_target")
     draft = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pairs_as_draft")
     findings = models.JSONField(default=list)  # what was found when the two were put together, as sentences
@@ -89,6 +64,8 @@ class Pair(Entry):
 
 
 class Dataset(Entry):
+    address = "datasets"
+
     upload = models.ForeignKey(Upload, on_delete=models.PROTECT, related_name="+")
     file_name = models.CharField(max_length=255)
     form = models.CharField(max_length=40, blank=True)
@@ -118,7 +95,7 @@ class Prompt(models.Model):
 
 
 class TokenLengths(Noun):
-    """How many tokens a set's prompts have for a pair's tokenizer."""
+    """Token counts of a set's prompts for a pair's tokenizer."""
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="token_lengths")
     pair = models.ForeignKey(Pair, on_delete=models.CASCADE, related_name="+")
@@ -131,34 +108,3 @@ class TokenLengths(Noun):
     @property
     def is_given_up(self) -> bool:
         return self.document is None and (self.job is None or self.job.can_retry)
-
-
-class Classifier(Entry):
-    """A trained stop rule for one pair: DISCO's."""
-
-    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="classifiers")
-    upload = models.ForeignKey(Upload, on_delete=models.PROTECT, related_name="+")
-    metrics = models.JSONField(default=dict)
-    card = models.JSONField(default=dict)  # what training wrote beside the weights: data, curves, costs, thresholds
-
-    class Meta:
-        indexes = [models.Index(fields=["team", "-created"], name="classifiers_by_team")]
-
-
-class Training(Noun):
-    """What a training job is to make a classifier of, and the classifier once it is made."""
-
-    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="training")
-    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="+")
-    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="+")
-    name = models.CharField(max_length=200)
-    limit = models.PositiveIntegerField(null=True)  # prompts of each split; all if none
-    sampling = models.JSONField()
-    classifier = models.OneToOneField(Classifier, null=True, on_delete=models.SET_NULL, related_name="training")
-
-    @property
-    def prompts(self) -> list[Prompt]:
-        """The first of each split, so that none is lost: training needs them all."""
-        return [
-            prompt for split in self.dataset.splits for prompt in self.dataset.prompts.filter(split=split)[: self.limit]
-        ]

@@ -1,4 +1,4 @@
-"""What the registry takes and shows."""
+"""Bodies and answers of the registry."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from rest_framework import serializers
 from decoding.public import FORMS
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
-from webapp.jobs.models import USUAL_PRIORITY, Queue
-from webapp.jobs.serializers import MeasuringQueue, Priority
 from webapp.registry import prompt_sets
-from webapp.registry.models import Classifier, Dataset, LanguageModel, Pair, Prompt, TokenLengths
-from webapp.registry.sampling import SamplingFields
+from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, TokenLengths
+from webapp.registry.recipe_fields import PairField
 from webapp.uploads.models import Upload
 
 HUB_ID = RegexValidator(
@@ -59,10 +57,6 @@ class NewModel(Input):
             told = " and ".join(given) or "none of them"
             raise serializers.ValidationError(f"Give exactly one of upload, hub_id and path; {told} was given.")
         return attrs
-
-
-class NewName(Input):
-    name = Name(max_length=200)
 
 
 class NewPair(Input):
@@ -117,29 +111,6 @@ class NewDataset(PromptFile):
     name = Name(max_length=200)
 
 
-class NewClassifier(Input):
-    name = Name(max_length=200)
-    pair = Visible(queryset=Pair.objects.all())
-    upload = Uploaded(queryset=Upload.objects.all())
-
-
-class ToBeTrained(Input):
-    name = Name(max_length=200)
-    pair = Visible(queryset=Pair.objects.select_related("target", "draft"))
-    dataset = Visible(queryset=Dataset.objects.all(), label="Prompts")
-
-
-class NewTraining(ToBeTrained, SamplingFields):
-    """A classifier is for texts that are chosen as those it learnt from."""
-
-    limit = serializers.IntegerField(
-        min_value=1, max_value=100_000, required=False, allow_null=True, default=None,
-        help_text="prompts to take of each split; all if empty",
-    )  # fmt: skip
-    queue = MeasuringQueue(required=False, default=Queue.CPU)
-    priority = Priority(required=False, default=USUAL_PRIORITY)
-
-
 # Output --------------------------------------------------------------------------------------------------------------
 
 COMMON = ("id", "name", "created", "frozen", "binned")
@@ -192,7 +163,7 @@ class PromptOut(Output):
 
 
 class PairChoice(Input):
-    pair = Visible(queryset=Pair.objects.select_related("target", "draft"), help_text="whose tokenizer counts")
+    pair = PairField(help_text="whose tokenizer counts")
 
 
 class OverOut(serializers.Serializer[Any]):
@@ -249,27 +220,6 @@ class PreviewOut(serializers.Serializer[Any]):
     splits = serializers.DictField(child=serializers.IntegerField())
     categories = serializers.DictField(child=serializers.IntegerField())
     first = PreviewPrompt(many=True)
-
-
-class ClassifierFileOut(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    size = serializers.IntegerField(help_text="bytes")
-
-
-class ClassifierOut(Output):
-    class Meta:
-        model = Classifier
-        fields = (*COMMON, "pair", "metrics")
-
-
-class ClassifierWithCard(ClassifierOut):
-    card = serializers.DictField(help_text="what training wrote: data, thresholds, curves, costs, predicted speed-ups")
-
-    files = ClassifierFileOut(many=True, source="upload.files", help_text="each at `files/{name}/`")
-
-    class Meta:
-        model = Classifier
-        fields = (*ClassifierOut.Meta.fields, "card", "files")
 
 
 def read_prompt_file(asked: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Registering models and pairs; and what is done alike to all that comparisons are made of."""
+"""Register models and pairs."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.core.problems import Conflict, Invalid
+from webapp.core.problems import Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.registry import checkpoints, pairing
 from webapp.registry.checkpoints import Facts
 from webapp.registry.kinds import CHECK_MODEL, FETCH_MODEL
-from webapp.registry.models import Entry, LanguageModel, Pair, Readiness
+from webapp.registry.models import LanguageModel, Pair, Readiness
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
 
@@ -29,7 +28,7 @@ from webapp.uploads.models import Upload
 
 @transaction.atomic
 def add_uploaded_model(*, name: str, upload: Upload, by: Actor) -> LanguageModel:
-    """Look at the files at once; a worker then loads the tokenizer and says whether it can run."""
+    """Register uploaded files after a look at them; a worker then loads the tokenizer and tells whether it can run."""
     by.require(Right.SUBMIT)
     uploads.require_complete(upload)
     facts = checkpoints.examine(upload.files.all(), upload.team_id)
@@ -40,14 +39,14 @@ def add_uploaded_model(*, name: str, upload: Upload, by: Actor) -> LanguageModel
 
 @transaction.atomic
 def add_hub_model(*, name: str, hub_id: str, revision: str, by: Actor) -> LanguageModel:
-    """A worker fetches it; nothing is fetched here."""
+    """Register a model of the hub; a worker fetches it."""
     by.require(Right.SUBMIT)
     return _add_model(by, FETCH_MODEL, name=name, source=LanguageModel.Source.HUB, location=hub_id, revision=revision)
 
 
 @transaction.atomic
 def add_path_model(*, name: str, path: str, by: Actor) -> LanguageModel:
-    """A folder on the worker, below one of those that the operator allows."""
+    """Register a folder of the worker, below one that the operator allows."""
     by.require(Right.SUBMIT)
     pure = PurePosixPath(path)
     allowed = any(pure.is_relative_to(root) and pure != PurePosixPath(root) for root in settings.MODEL_ROOTS)
@@ -70,7 +69,7 @@ def _add_model(by: Actor, kind: Kind, **columns: Any) -> LanguageModel:
 
 @transaction.atomic
 def model_is_ready(*, model: LanguageModel, facts: Mapping[str, Any]) -> None:
-    """The worker has loaded its tokenizer and found it sound."""
+    """Store the facts of a model whose tokenizer the worker has loaded."""
     model.state, model.facts, model.reason = Readiness.READY, {**model.facts, **facts}, ""
     model.save(update_fields=["state", "facts", "reason"])
 
@@ -105,44 +104,3 @@ def add_pair(*, name: str, target: LanguageModel, draft: LanguageModel, by: Acto
     pair = Pair.objects.create(team=by.home, created_by=by.user, name=name, target=target, draft=draft, findings=found)
     audit.record(by, "added", pair)
     return pair
-
-
-# All of them ----------------------------------------------------------------------------------------------------------
-
-
-@transaction.atomic
-def rename(*, entry: Entry, name: str, by: Actor) -> None:
-    by.require(Right.SUBMIT)
-    if not type(entry).objects.filter(pk=entry.pk, frozen=None).update(name=name):
-        raise Conflict(
-            f"A comparison points at {entry.name}, so it stays as it is.",
-            code="in-use",
-            hint="Add it again under the other name.",
-        )
-    audit.record(by, "renamed", entry, to=name)
-    entry.name = name
-
-
-@transaction.atomic
-def bin(*, entry: Entry, by: Actor) -> None:
-    """Out of sight, and back with one click. What points at it goes on working."""
-    by.require(Right.SUBMIT)
-    if not type(entry).objects.filter(pk=entry.pk, binned=None).update(binned=timezone.now()):
-        raise Conflict(f"{entry.name} is in the bin already.")
-    audit.record(by, "binned", entry)
-
-
-@transaction.atomic
-def restore(*, entry: Entry, by: Actor) -> None:
-    by.require(Right.SUBMIT)
-    if not type(entry).objects.filter(pk=entry.pk, binned__isnull=False).update(binned=None):
-        raise Conflict(f"{entry.name} is not in the bin.")
-    audit.record(by, "restored", entry)
-    entry.binned = None
-
-
-@transaction.atomic
-def freeze(*entries: Entry) -> None:
-    """A comparison points at them from now on."""
-    for entry in entries:
-        type(entry).objects.filter(pk=entry.pk, frozen=None).update(frozen=timezone.now())

@@ -1,23 +1,13 @@
 from django.urls import path, register_converter
+from django.urls.converters import StringConverter
 
 from webapp.registry import views
 
 
-class KindConverter:
-    regex = "models|pairs|datasets|classifiers"
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: str) -> str:
-        return value
+class NamedConverter(StringConverter):
+    regex = "|".join(views.RENAMED)
 
 
-class NamedConverter(KindConverter):
-    regex = "models|pairs|datasets"  # those with a page that shows their name
-
-
-register_converter(KindConverter, "kind")
 register_converter(NamedConverter, "named")
 
 urlpatterns = [
@@ -31,9 +21,5 @@ urlpatterns = [
     path("datasets/new/", views.new_dataset, name="new-dataset"),
     path("datasets/<uuid:id>/", views.dataset, name="dataset"),
     path("datasets/<uuid:id>/token-lengths/", views.count_tokens, name="count-tokens"),
-    path("classifiers/", views.classifiers, name="classifiers"),
-    path("classifiers/new/", views.new_classifier, name="new-classifier"),
     path("<named:kind>/<uuid:id>/rename/", views.rename, name="rename"),
-    path("<kind:kind>/<uuid:id>/bin/", views.bin, name="bin"),
-    path("<kind:kind>/<uuid:id>/restore/", views.restore, name="restore"),
 ]

@@ -13,22 +13,23 @@ from django.urls import reverse
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
-from webapp.core.pages import listing, one, page
-from webapp.jobs.models import FINAL, Job
-from webapp.registry import api, classifying, lengths, prompt_sets, serializers, services
+from webapp.core.pages import form_page, listing, one, page
+from webapp.entries import services as entries
+from webapp.entries.api import NewName
+from webapp.entries.models import Entry
+from webapp.entries.views import in_bin, listed
+from webapp.registry import api, lengths, prompt_sets, serializers, services
 from webapp.registry.facts import in_words
-from webapp.registry.models import Classifier, Dataset, Entry, LanguageModel, Pair, Readiness, TokenLengths, Training
+from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness, TokenLengths
 
 MOST_PAIRS = 200  # to choose from
 
-# address → what lives there
-KINDS: dict[str, type[Entry]] = {
-    "models": LanguageModel,
-    "pairs": Pair,
-    "datasets": Dataset,
-    "classifiers": Classifier,
+# The kinds that are renamed on their page: list → model, page
+RENAMED: dict[str, tuple[type[Entry], str]] = {
+    "models": (LanguageModel, "model"),
+    "pairs": (Pair, "pair"),
+    "datasets": (Dataset, "dataset"),
 }
-PLACES = {"models": "model", "pairs": "pair", "datasets": "dataset"}  # where one of them is looked at
 
 
 @page(Right.READ)
@@ -45,14 +46,6 @@ def pairs(request: Asked) -> HttpResponse:
 @page(Right.READ)
 def datasets(request: Asked) -> HttpResponse:
     return _list(request, "datasets", Dataset.objects.all())
-
-
-@page(Right.READ)
-def classifiers(request: Asked) -> HttpResponse:
-    rows = Classifier.objects.select_related("pair", "training__dataset").defer("card")
-    mine = Job.objects.visible_to(request.actor).exclude(state__in=FINAL)
-    under_way = Training.objects.filter(job__in=mine).select_related("job", "pair")
-    return _list(request, "classifiers", rows, trainings=under_way)
 
 
 @page(Right.READ)
@@ -97,7 +90,7 @@ def count_tokens(request: Asked, id: UUID) -> HttpResponse:
 
 
 def _counted(dataset: Dataset, pair: str) -> TokenLengths | None:
-    """For the pair that is asked for, or for the one that was counted for last."""
+    """Counts for the pair that is asked for, else the last counts."""
     rows = dataset.token_lengths.select_related("pair", "job").order_by("-created")
     try:
         return (rows.filter(pair=UUID(pair)) if pair else rows).first()
@@ -111,7 +104,7 @@ def new_model(request: Asked) -> HttpResponse:
     if made := form.submit(lambda **asked: api.add_model(asked, request.actor)):
         messages.success(request, f"{made.name} is registered; a worker looks at it now.")
         return redirect("model", made.pk)
-    return _form(request, "registry/new_model.html", form)
+    return form_page(request, "registry/new_model.html", form)
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
@@ -120,68 +113,35 @@ def new_pair(request: Asked) -> HttpResponse:
     form = Form(serializers.NewPair, request, initial=initial, actor=request.actor)
     if made := form.submit(lambda **asked: services.add_pair(by=request.actor, **asked)):
         return redirect("pair", made.pk)
-    return _form(request, "registry/new_pair.html", form)
+    return form_page(request, "registry/new_pair.html", form)
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_dataset(request: Asked) -> HttpResponse:
-    """`preview` shows what would become of the file; `add` keeps it."""
+    """Form of a new prompt set: `preview` shows what the file would give, `add` keeps it."""
     form = Form(serializers.NewDataset, request, nested={"mapping": serializers.Mapping}, actor=request.actor)
     if "preview" in request.POST:
         shown = form.submit(lambda name, **asked: prompt_sets.preview(**serializers.read_prompt_file(asked)))
-        return _form(request, "registry/new_dataset.html", form, preview=shown)
+        return form_page(request, "registry/new_dataset.html", form, preview=shown)
     if made := form.submit(lambda **asked: api.add_dataset(asked, request.actor)):
         messages.success(request, f"{made.name} holds {made.prompt_count} prompts.")
         return redirect("dataset", made.pk)
-    return _form(request, "registry/new_dataset.html", form)
-
-
-@page(Right.SUBMIT, ("GET", "POST"))
-def new_classifier(request: Asked) -> HttpResponse:
-    form = Form(serializers.NewClassifier, request, actor=request.actor)
-    if form.submit(lambda **asked: classifying.add_classifier(by=request.actor, **asked)):
-        return redirect("classifiers")
-    return _form(request, "registry/new_classifier.html", form)
+    return form_page(request, "registry/new_dataset.html", form)
 
 
 @page(Right.SUBMIT, ("POST",))
 def rename(request: Asked, kind: str, id: UUID) -> HttpResponse:
-    entry = one(KINDS[kind].objects.visible_to(request.actor), id)
-    form = Form(serializers.NewName, request)
+    model, page_name = RENAMED[kind]
+    entry = one(model.objects.visible_to(request.actor), id)
+    form = Form(NewName, request)
     before = entry.name
-    if form.submit(lambda name: services.rename(entry=entry, name=name, by=request.actor) or entry):
+    if form.submit(lambda name: entries.rename(entry=entry, name=name, by=request.actor) or entry):
         messages.success(request, f"{before} is called {entry.name} now.")
     else:
         messages.error(request, form.refusal)
-    return redirect(PLACES[kind], id)
+    return redirect(page_name, id)
 
 
-@page(Right.SUBMIT, ("POST",))
-def bin(request: Asked, kind: str, id: UUID) -> HttpResponse:
-    entry = one(KINDS[kind].objects.visible_to(request.actor), id)
-    services.bin(entry=entry, by=request.actor)
-    undo = reverse("restore", args=[kind, id])
-    messages.success(request, f"{entry.name} is in the bin.", extra_tags=undo)
-    return redirect(kind)
-
-
-@page(Right.SUBMIT, ("POST",))
-def restore(request: Asked, kind: str, id: UUID) -> HttpResponse:
-    entry = one(KINDS[kind].objects.visible_to(request.actor), id)
-    services.restore(entry=entry, by=request.actor)
-    messages.success(request, f"{entry.name} is back.")
-    return redirect(kind)
-
-
-def _list(
-    request: Asked, kind: str, rows: Any, filters: dict[str, list[str]] | None = None, **more: Any
-) -> HttpResponse:
-    visible = rows.visible_to(request.actor)
-    in_bin = request.GET.get("bin") == "1"
-    visible = visible.exclude(binned=None) if in_bin else visible.kept()
-    context = {"list": listing(request, visible, filters=filters), "kind": kind, "in_bin": in_bin, **more}
-    return render(request, f"registry/{kind}.html", context)
-
-
-def _form(request: Asked, template: str, form: Form, **more: Any) -> HttpResponse:
-    return render(request, template, {"form": form, **more}, status=422 if form.errors else 200)
+def _list(request: Asked, kind: str, rows: Any, filters: dict[str, list[str]] | None = None) -> HttpResponse:
+    found = listing(request, listed(request, rows), filters=filters)
+    return render(request, f"registry/{kind}.html", {"list": found, "kind": kind, "in_bin": in_bin(request)})

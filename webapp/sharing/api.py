@@ -1,4 +1,4 @@
-"""Share links over REST."""
+"""Share links over REST, and the numbers that a shared page asks for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from django_filters import rest_framework as filters
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from webapp.comparisons.models import Comparison
+from webapp.comparisons.what_if.asking import asked
 from webapp.core.api import Nouns
 from webapp.sharing import serializers, services
 from webapp.sharing.models import Share
@@ -38,3 +40,14 @@ class Shares(Nouns):
         """Revoke it: the link shows nothing any more."""
         services.revoke(share=self.get_object(), by=self.actor)
         return Response(status=204)
+
+
+class SharedWhatIf(APIView):
+    """What-if for whoever has a link: it shows numbers and no texts."""
+
+    authentication_classes = ()
+    permission_classes = ()
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request, secret: str) -> Response:
+        return Response(asked(services.find(secret).comparison, request.query_params.dict()))

@@ -1,4 +1,4 @@
-"""Links that show one comparison to whoever has them: deliberate, read-only, revocable."""
+"""Links that show one comparison to whoever has them: read-only and revocable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sharing takes and shows."""
+"""Bodies and answers of sharing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on which links to a comparison are made and revoked."""
+"""Pages of links to a comparison: the one that makes and revokes them, and the one that a link opens."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.gzip import gzip_page
 
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison
+from webapp.comparisons.page import show
 from webapp.core.forms import Form
-from webapp.core.pages import listing, one, page
+from webapp.core.pages import form_page, listing, one, page
+from webapp.core.problems import Problem
+from webapp.core.views import of_problem
 from webapp.sharing import serializers, services
 from webapp.sharing.models import Share
 
@@ -31,7 +36,6 @@ def shares(request: Asked, id: UUID) -> HttpResponse:
     context = {
         "comparison": comparison,
         "query": query,
-        "form": form,
         "link": link,
         "list": listing(
             request,
@@ -41,7 +45,7 @@ def shares(request: Asked, id: UUID) -> HttpResponse:
         ),
         "api": reverse("comparisons-shares", args=[id]),
     }
-    return render(request, "sharing/shares.html", context, status=422 if form.errors else 200)
+    return form_page(request, "sharing/shares.html", form, **context)
 
 
 @page(Right.SUBMIT, ("POST",))
@@ -50,3 +54,19 @@ def revoke_share(request: Asked, id: UUID) -> HttpResponse:
     services.revoke(share=share, by=request.actor)
     messages.success(request, "The link is revoked; it shows nothing any more.")
     return redirect("shares", share.comparison_id)
+
+
+@gzip_page
+@never_cache
+def shared(request: HttpRequest, secret: str) -> HttpResponse:
+    """The comparison's page for whoever has the link: read-only, and nothing else of the team."""
+    addresses = {
+        "socket": f"/ws/shared/{secret}/",
+        "poll": reverse("shared-events", args=[secret]),
+        "what_if": reverse("shared-what-if", args=[secret]),
+    }
+    try:
+        share = services.find(secret)
+        return show(request, share.comparison, addresses, share)
+    except Problem as problem:
+        return of_problem(request, problem)

@@ -10,28 +10,25 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.core.api import Nouns, once
+from webapp.core.api import once
+from webapp.entries.api import Binned, EntryFilter
 from webapp.jobs import services as jobs
 from webapp.jobs.models import State
-from webapp.registry import services as registry
 from webapp.studies import serializers, services
 from webapp.studies.kinds import KINDS
 from webapp.studies.models import Study
 
 
-class StudyFilter(filters.FilterSet):
-    name = filters.CharFilter(lookup_expr="icontains", max_length=200)
+class StudyFilter(EntryFilter):
     kind = filters.ChoiceFilter(field_name="job__kind", choices=[(kind.slug, kind.label) for kind in KINDS.values()])
     state = filters.ChoiceFilter(field_name="job__state", choices=State.choices)
     pair = filters.UUIDFilter(field_name="pair_id")
     dataset = filters.UUIDFilter(field_name="dataset_id")
-    binned = filters.BooleanFilter(field_name="binned", lookup_expr="isnull", exclude=True)
 
 
-class Studies(Nouns):
+class Studies(Binned):
     queryset = Study.objects.select_related("pair", "dataset", "job", "job__created_by")
     filterset_class = StudyFilter
-    ordering_fields = ("created", "name")
 
     def get_queryset(self) -> Any:
         rows = super().get_queryset()
@@ -39,10 +36,6 @@ class Studies(Nouns):
 
     def get_serializer_class(self) -> Any:
         return serializers.StudyRow if self.action == "list" else serializers.StudyOut
-
-    def filter_queryset(self, queryset: Any) -> Any:
-        found: Any = super().filter_queryset(queryset)
-        return found if "binned" in self.request.query_params else found.kept()
 
     @extend_schema(request=serializers.NewStudy, responses={202: serializers.StudyOut})
     @once
@@ -60,17 +53,6 @@ class Studies(Nouns):
         """Queue it again, from its start."""
         jobs.retry(job=self.get_object().job, by=self.actor)
         return self.shown(self.get_object(), 202)
-
-    @extend_schema(responses={204: None})
-    def destroy(self, request: Request, pk: UUID) -> Response:
-        """Into the bin; `restore` brings it back."""
-        registry.bin(entry=self.get_object(), by=self.actor)
-        return Response(status=204)
-
-    @extend_schema(request=None, responses=serializers.StudyOut)
-    def restore(self, request: Request, pk: UUID) -> Response:
-        registry.restore(entry=self.get_object(), by=self.actor)
-        return self.shown(self.get_object())
 
     @extend_schema(responses=serializers.DocumentOut)
     def document(self, request: Request, pk: UUID) -> Response:

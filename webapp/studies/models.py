@@ -1,4 +1,4 @@
-"""Studies as data: what a pair's draft would have done along the target's text, worked out by a job."""
+"""Studies of a pair, and classifiers trained for it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
+from webapp.core.models import Noun
+from webapp.entries.models import Entry
 from webapp.jobs.models import Job
-from webapp.registry.models import Dataset, Entry, Pair, Prompt
+from webapp.registry.models import Dataset, Pair, Prompt
+from webapp.registry.recipes import Prompted
+from webapp.uploads.models import Upload
 
 
-class Study(Entry):
-    """Its job's kind says what is asked: how long drafts ought to be (oracle), or which settings suit (plan)."""
+class Study(Prompted, Entry):
+    """An analysis of a pair on prompts: how long drafts ought to be (oracle), or which settings suit (plan)."""
 
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="studies")
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="studies")
@@ -35,10 +39,42 @@ class Study(Entry):
     def kind(self) -> str:
         return self.job.kind
 
-    @property
-    def prompts(self) -> models.QuerySet[Prompt]:
-        chosen = self.dataset.prompts.filter(split=self.split) if self.split else self.dataset.prompts.all()
-        return chosen.order_by("number")[: self.limit]
-
     def found(self, name: str) -> Any:
         return (self.document or {}).get(name)
+
+
+class Classifier(Entry):
+    """A trained stop rule for one pair: DISCO's."""
+
+    address = "classifiers"
+
+    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="classifiers")
+    upload = models.ForeignKey(Upload, on_delete=models.PROTECT, related_name="+")
+    metrics = models.JSONField(default=dict)
+    card = models.JSONField(default=dict)  # what training wrote beside the weights: data, curves, costs, thresholds
+
+    class Meta:
+        db_table = "registry_classifier"  # the app that it was in before
+        indexes = [models.Index(fields=["team", "-created"], name="classifiers_by_team")]
+
+
+class Training(Noun):
+    """Recipe of a training job, and the classifier once it is made."""
+
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="training")
+    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="+")
+    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="+")
+    name = models.CharField(max_length=200)
+    limit = models.PositiveIntegerField(null=True)  # prompts of each split; all if none
+    sampling = models.JSONField()
+    classifier = models.OneToOneField(Classifier, null=True, on_delete=models.SET_NULL, related_name="training")
+
+    class Meta:
+        db_table = "registry_training"
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """The first `limit` prompts of each split: training needs all splits."""
+        return [
+            prompt for split in self.dataset.splits for prompt in self.dataset.prompts.filter(split=split)[: self.limit]
+        ]

@@ -1,4 +1,4 @@
-"""What a study's document, or a classifier's card, says in words; and the comparison that would put it to the test."""
+"""Sentences about a study's document or a classifier's card, and the comparison that would test them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from decoding.public import BASELINE, STRATEGIES, Choice, so_few
-from webapp.registry.models import Classifier
-from webapp.studies.models import Study
+from webapp.studies.models import Classifier, Study
 
 Boxes = list[tuple[str, Any]]  # what the form of a new comparison is filled with
 
 
 def spread(histogram: Sequence[int]) -> tuple[int, int]:
-    """Between which lookaheads four of five rounds lie."""
+    """Lookaheads between which 4 of 5 rounds lie."""
     reached, total = list(itertools.accumulate(histogram)), sum(histogram)
     low = next(n for n, count in enumerate(reached) if count >= 0.1 * total)
     return low, next(n for n, count in enumerate(reached) if count >= 0.9 * total)
@@ -44,7 +43,7 @@ def verdict_of_plan(document: Mapping[str, Any]) -> str:
 
 
 def setting(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the table: its label without the classifier's long name, and by how much the prediction was off."""
+    """Row of the table: label without the classifier's long name, and the error of the prediction."""
     params = {name: "" if name == "classifier" else value for name, value in row["params"].items()}
     measured = row["measured"]
     off = f"{100 * (row['speedup'] / measured['median'] - 1):+.1f} %".replace("-", "−") if measured else None
@@ -65,7 +64,7 @@ def verdict_of_classifier(classifier: Classifier) -> str:
 
 
 def ablations(card: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The whole classifier first, then what is left when it sees less, best first."""
+    """Rows of the ablations: the whole classifier first, then the others, best first."""
     parts = [{"name": name, **found} for name, found in card.get("ablations", {}).items()]
     if not parts:
         return []
@@ -73,7 +72,7 @@ def ablations(card: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def comparison_of(plan: Study) -> Boxes:
-    """All settings of a plan that could be deployed, on the prompts that it was made on."""
+    """Form of a comparison: the plan's deployable settings on its own prompts."""
     assert plan.document is not None
     sampling = {name: value for name, value in plan.sampling.items() if name not in ("stop", "ignore_eos")}
     boxes: Boxes = [("name", f"Plan of {plan.name}"[:200]), ("pair", plan.pair_id), ("dataset", plan.dataset_id)]

@@ -1,4 +1,4 @@
-"""What studies take and show."""
+"""Bodies and answers of studies."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any
 from rest_framework import serializers
 
 from webapp.accounts.serializers import Name
-from webapp.core.api import Input, Output, Visible
+from webapp.core.api import Input, Output
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
-from webapp.registry.models import Dataset, Pair
-from webapp.registry.sampling import SamplingFields
+from webapp.registry.recipe_fields import LimitField, PairField, PromptsField, SamplingFields, SplitField
 from webapp.studies.kinds import KINDS, ORACLE, PLAN
 from webapp.studies.models import Study
 
@@ -26,13 +25,10 @@ class StudySampling(SamplingFields):
 class NewStudy(Input):
     name = Name(max_length=200, required=False)
     kind = serializers.ChoiceField(choices=KIND_CHOICES)
-    pair = Visible(queryset=Pair.objects.select_related("target", "draft"))
-    dataset = Visible(queryset=Dataset.objects.all(), label="Prompts")
-    split = serializers.CharField(max_length=20, required=False, default="", allow_blank=True)
-    limit = serializers.IntegerField(
-        min_value=1, max_value=100_000, required=False, allow_null=True, default=None,
-        help_text="prompts to take; all if empty",
-    )  # fmt: skip
+    pair = PairField()
+    dataset = PromptsField()
+    split = SplitField()
+    limit = LimitField()
     lookahead = serializers.IntegerField(
         min_value=1, max_value=64, required=False, default=5, label="Static lookahead",
         help_text="the one that an oracle is drawn beside",

@@ -1,4 +1,4 @@
-"""What happens to studies: launched by people, given their document by a worker."""
+"""Launch studies for people, and store the documents that workers find."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 from django.db import transaction
 
-from decoding.public import BadSampling, Sampling
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -15,8 +14,8 @@ from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
-from webapp.registry import services as registry
-from webapp.registry.models import Dataset, Pair, Readiness
+from webapp.registry import recipes
+from webapp.registry.models import Dataset, Pair
 from webapp.studies.models import Study
 
 MOST_PROMPTS = 5000
@@ -41,32 +40,27 @@ def launch(
     queue: Queue = Queue.CPU,
     priority: int = USUAL_PRIORITY,
 ) -> Study:
-    """Put it in the queue. Nothing is decoded here."""
+    """Queue a study; a worker does the decoding."""
     by.require(Right.SUBMIT)
-    _require_usable(pair)
-    count = _prompt_count(dataset, split, limit)
-    found = _sampling(sampling or {})
+    recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
+    _require_few(recipe.limit)
     name = name or f"{kind.label}: {pair.name} on {dataset.name}"[:200]
-    job = jobs.enqueue(kind=kind, queue=queue, title=name, by=by, total=count, priority=priority)
+    job = jobs.enqueue(kind=kind, queue=queue, title=name, by=by, total=recipe.limit, priority=priority)
     study = Study.objects.create(
         team=by.home,
         created_by=by.user,
         name=name,
-        pair=pair,
-        dataset=dataset,
-        split=split,
-        sampling=found.to_dict(),
-        limit=count,
         lookahead=lookahead,
         job=job,
+        **recipe.columns,
     )
-    registry.freeze(pair, pair.target, pair.draft, dataset)
-    audit.record(by, "launched", study, kind=kind.slug, prompt_count=count)
+    recipes.freeze(pair, dataset)
+    audit.record(by, "launched", study, kind=kind.slug, prompt_count=recipe.limit)
     return study
 
 
 def document_of(study: Study) -> dict[str, Any]:
-    """What was found, with what it was found on: fit to be kept as a file."""
+    """Document of a study with its recipe, to be kept as a file."""
     if study.document is None:
         raise Conflict(
             f"There is nothing to give yet: this study is {study.job.state}.",
@@ -84,32 +78,11 @@ def document_of(study: Study) -> dict[str, Any]:
     return {"format": study.document["format"], **made_of, **study.document}
 
 
-def _require_usable(pair: Pair) -> None:
-    for role, model in (("target", pair.target), ("draft", pair.draft)):
-        if model.state == Readiness.REFUSED:
-            raise Invalid(
-                f"The {role}, {model.name}, was refused: {model.reason}", field="pair", hint="Choose another."
-            )
-
-
-def _prompt_count(dataset: Dataset, split: str, limit: int | None) -> int:
-    there = dataset.splits.get(split, 0) if split else dataset.prompt_count
-    if not there:
-        has = ", ".join(name or "(none)" for name in dataset.splits)
-        raise Invalid(f"{dataset.name} has no split {split!r}; it has {has}.", field="split")
-    count = min(limit or there, there)
+def _require_few(count: int) -> None:
     if count > MOST_PROMPTS:
         raise Invalid(
             f"These are {count} prompts; a study takes {MOST_PROMPTS} at most.", field="limit", hint="Give a limit."
         )
-    return count
-
-
-def _sampling(asked: Mapping[str, Any]) -> Sampling:
-    try:
-        return Sampling.from_dict(asked)
-    except BadSampling as error:
-        raise Invalid(str(error), field=f"sampling.{str(error).split()[0]}", code=error.code) from None
 
 
 # What workers do -----------------------------------------------------------------------------------------------------
@@ -117,7 +90,7 @@ def _sampling(asked: Mapping[str, Any]) -> Sampling:
 
 @transaction.atomic
 def finish(*, job: Job, document: Mapping[str, Any]) -> None:
-    """The document is there and its job is done in one transaction, so never one without the other."""
+    """Store the document and end the job in one transaction, so that neither is without the other."""
     jobs.require_lease(job)
     Study.objects.filter(job=job).update(document=dict(document))
     jobs.succeed(job=job)

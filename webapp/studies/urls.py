@@ -1,6 +1,7 @@
 from django.urls import path
 
 from webapp.studies import views
+from webapp.studies.classifiers import pages
 
 urlpatterns = [
     path("studies/", views.studies, name="studies"),
@@ -8,7 +9,9 @@ urlpatterns = [
     path("studies/<uuid:id>/", views.study, name="study"),
     path("studies/<uuid:id>/bin/", views.bin_study, name="bin-study"),
     path("studies/<uuid:id>/restore/", views.restore_study, name="restore-study"),
-    path("classifiers/train/", views.train_classifier, name="train-classifier"),
-    path("classifiers/<uuid:id>/", views.classifier, name="classifier"),
-    path("trainings/<uuid:id>/", views.training, name="training"),
+    path("classifiers/", pages.classifiers, name="classifiers"),
+    path("classifiers/new/", pages.new_classifier, name="new-classifier"),
+    path("classifiers/train/", pages.train_classifier, name="train-classifier"),
+    path("classifiers/<uuid:id>/", pages.classifier, name="classifier"),
+    path("trainings/<uuid:id>/", pages.training, name="training"),
 ]

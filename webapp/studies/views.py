@@ -1,11 +1,10 @@
-"""Pages of what is learnt of a pair: oracle analyses, plans, classifiers and their training."""
+"""Pages of studies: oracle analyses and plans."""
 
 from __future__ import annotations
 
 from typing import Any
 from uuid import UUID
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,33 +12,27 @@ from django.urls import reverse
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
-from webapp.core.pages import listing, one, page
-from webapp.jobs import log
-from webapp.jobs.models import Job, State
-from webapp.registry import classifying
-from webapp.registry import serializers as registry_serializers
-from webapp.registry import services as registry
-from webapp.registry.models import Classifier, Training
-from webapp.registry.sampling import SamplingFields
-from webapp.studies import cross_sets, reading, serializers, services
+from webapp.core.pages import form_page, listing, one, page
+from webapp.entries import services as entries
+from webapp.entries.views import in_bin, listed, to_bin
+from webapp.jobs.models import State
+from webapp.studies import reading, serializers, services
 from webapp.studies.kinds import KINDS, ORACLE, PLAN
-from webapp.studies.models import Study
+from webapp.studies.models import Classifier, Study
+from webapp.studies.work import work_of
 
-MOST_LINES = 2000
 MOST_OTHER_SETS = 7
 
 
 @page(Right.READ)
 def studies(request: Asked) -> HttpResponse:
-    rows = Study.objects.visible_to(request.actor).select_related("pair", "dataset", "job").defer("document")
-    in_bin = request.GET.get("bin") == "1"
-    rows = rows.exclude(binned=None) if in_bin else rows.kept()
+    rows = Study.objects.select_related("pair", "dataset", "job").defer("document")
     found = listing(
-        request, rows, search=("name", "pair__name", "dataset__name"),
+        request, listed(request, rows), search=("name", "pair__name", "dataset__name"),
         filters={"kind": list(KINDS), "state": State.values},
         through={"kind": "job__kind", "state": "job__state"},
     )  # fmt: skip
-    return render(request, "studies/studies.html", {"list": found, "in_bin": in_bin})
+    return render(request, "studies/studies.html", {"list": found, "in_bin": in_bin(request)})
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
@@ -55,7 +48,7 @@ def new_study(request: Asked) -> HttpResponse:
     given = {name: value for name, _, value in form.boxes()}
     boxes = [(f"sampling.{field.name}", field, given[f"sampling.{field.name}"] or field.value)
              for field in Form(serializers.StudySampling)]  # fmt: skip
-    return _form(request, "studies/new_study.html", form, plain=plain, boxes=boxes)
+    return form_page(request, "studies/new_study.html", form, plain=plain, boxes=boxes)
 
 
 @page(Right.READ)
@@ -63,7 +56,7 @@ def study(request: Asked, id: UUID) -> HttpResponse:
     rows = Study.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
     found = one(rows, id)
     read = READ[found.kind](request, found) if found.document else {}
-    context = {"study": found, "found": found.document, **_work(found.job), **read}
+    context = {"study": found, "found": found.document, **work_of(found.job), **read}
     return render(request, f"studies/{found.kind}.html", context)
 
 
@@ -81,81 +74,19 @@ def _plan(request: Asked, found: Study) -> dict[str, Any]:
     }
 
 
-READ = {ORACLE.slug: _oracle, PLAN.slug: _plan}  # what a page shows of a study's document, by its kind
+READ = {ORACLE.slug: _oracle, PLAN.slug: _plan}  # content of a study's page, by its kind
 
 
 @page(Right.SUBMIT, ("POST",))
 def bin_study(request: Asked, id: UUID) -> HttpResponse:
     found = one(Study.objects.visible_to(request.actor), id)
-    registry.bin(entry=found, by=request.actor)
-    messages.success(request, f"{found.name} is in the bin.", extra_tags=reverse("restore-study", args=[id]))
-    return redirect("studies")
+    return to_bin(request, found, undo=reverse("restore-study", args=[id]), back="studies")
 
 
 @page(Right.SUBMIT, ("POST",))
 def restore_study(request: Asked, id: UUID) -> HttpResponse:
-    registry.restore(entry=one(Study.objects.visible_to(request.actor), id), by=request.actor)
+    entries.restore(entry=one(Study.objects.visible_to(request.actor), id), by=request.actor)
     return redirect("study", id)
-
-
-@page(Right.SUBMIT, ("GET", "POST"))
-def train_classifier(request: Asked) -> HttpResponse:
-    initial = {name: request.GET[name] for name in ("pair", "dataset") if name in request.GET}
-    form = Form(registry_serializers.NewTraining, request, initial=initial, actor=request.actor)
-    if made := form.submit(lambda **asked: classifying.train_classifier(by=request.actor, **asked)):
-        return redirect("training", made.pk)
-    folded = [field for field in form if field.name in SamplingFields._declared_fields]
-    plain = [field for field in form if field not in folded]
-    return _form(
-        request,
-        "studies/train_classifier.html",
-        form,
-        plain=plain,
-        folded=folded,
-        is_unfolded=any(f.errors for f in folded),
-    )
-
-
-@page(Right.READ)
-def training(request: Asked, id: UUID) -> HttpResponse:
-    """While it trains; afterwards the classifier's own page has all of it."""
-    mine = Job.objects.visible_to(request.actor)
-    rows = Training.objects.filter(job__in=mine).select_related("pair", "dataset", "job", "classifier")
-    found = one(rows, id)
-    if found.classifier:
-        return redirect("classifier", found.classifier.pk)
-    return render(request, "studies/training.html", {"training": found, **_work(found.job)})
-
-
-@page(Right.READ)
-def classifier(request: Asked, id: UUID) -> HttpResponse:
-    rows = Classifier.objects.visible_to(request.actor).select_related("pair", "created_by", "training__dataset")
-    found = one(rows, id)
-    training = getattr(found, "training", None)
-    context = {
-        "entry": found,
-        "card": found.card,
-        "training": training,
-        "cross": cross_sets.table(found.pair),
-        "verdict": reading.verdict_of_classifier(found),
-        "rules": list(found.card.get("sweep", {})),
-        "ablations": reading.ablations(found.card),
-        "predicted": sorted(found.card.get("predicted", {}).items(), key=lambda row: -(row[1] or 0)),
-        "comparison": reading.comparison_with(found),
-        "page": {"card": found.card, "lines": _lines(training.job) if training else []},
-    }
-    return render(request, "studies/classifier.html", context)
-
-
-def _work(job: Job) -> dict[str, Any]:
-    """What a page needs that shows a job going on. The status is read first: what happens between, the socket tells."""
-    status = log.status_of(job, done=job.done_count, total=job.total_count)
-    roads = {"job": str(job.pk), "socket": f"/ws/jobs/{job.pk}/", "poll": reverse("jobs-news", args=[job.pk])}
-    return {"job": job, "status": status, "work": {**roads, "status": status, "lines": _lines(job)}}
-
-
-def _lines(job: Job) -> list[dict[str, Any]]:
-    return [log.shown(line) for line in log.read(job=job.pk, after=0, limit=MOST_LINES)]
 
 
 def _judged(plan: Study) -> list[dict[str, Any]]:
@@ -172,7 +103,7 @@ def _judged(plan: Study) -> list[dict[str, Any]]:
 
 
 def _sets(request: Asked, shown: Study) -> list[dict[str, Any]]:
-    """What is known of other prompt sets under the same pair, to be drawn beside: the newest study of each."""
+    """Newest study of each prompt set of this pair, to draw beside this one."""
     others = Study.objects.visible_to(request.actor).kept().filter(pair=shown.pair, job__kind=ORACLE.slug)
     found: dict[UUID, Study] = {shown.dataset_id: shown}
     for other in others.filter(document__isnull=False).select_related("dataset").order_by("-created")[:100]:
@@ -184,7 +115,3 @@ def _sets(request: Asked, shown: Study) -> list[dict[str, Any]]:
         for each in found.values()
         if each.document
     ]
-
-
-def _form(request: Asked, template: str, form: Form, **more: Any) -> HttpResponse:
-    return render(request, template, {"form": form, **more}, status=422 if form.errors else 200)

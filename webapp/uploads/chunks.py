@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from webapp.accounts.models import Team
 from webapp.core.problems import TooLarge
-from webapp.uploads import paths, store
+from webapp.uploads import paths, store, storing
 from webapp.uploads.models import Chunk, Upload, UploadedFile
 
 AT_ONCE = 500  # databases bound how many values one question may hold
@@ -32,12 +32,12 @@ def present(team: Team, shas: Iterable[str]) -> set[str]:
 
 
 def claim(team: Team, sha256: str) -> bool:
-    """Is it here? Then it stays for now: a sweep under way leaves it, and one that has it already is waited for."""
+    """Tell whether a chunk is here. If so, a sweep leaves it; a sweep that has taken it already is waited for."""
     return bool(Chunk.objects.filter(team=team, sha256=sha256).update(created=timezone.now()))
 
 
 def note(team: Team, sha256: str, size: int) -> None:
-    """It is here. Two may send the same chunk at once."""
+    """Record a chunk that has come. Two clients may send the same at once."""
     Chunk.objects.bulk_create([Chunk(team=team, sha256=sha256, size=size)], ignore_conflicts=True)
 
 
@@ -56,7 +56,7 @@ def check_quota(team: Team, more: int) -> None:
 
 
 def keep_stream(team: Team, path: str, stream: Any) -> UploadedFile:
-    """What is read of the stream, as a file that belongs to no upload yet."""
+    """Store a stream in chunks, as a file that belongs to no upload yet."""
     shas, size = [], 0
     while content := _read_fully(stream, settings.CHUNK_BYTES):
         sha = hashlib.sha256(content).hexdigest()
@@ -91,7 +91,7 @@ def _forget(old: QuerySet[Chunk], team: Team, sha256: str) -> bool:
 
 def _read_fully(stream: Any, wanted: int) -> bytes:
     pieces, count = [], 0
-    while count < wanted and (piece := stream.read(min(store.PIECE, wanted - count))):
+    while count < wanted and (piece := stream.read(min(storing.PIECE, wanted - count))):
         pieces.append(piece)
         count += len(piece)
     return b"".join(pieces)

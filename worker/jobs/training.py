@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from decoding.spec import Sampling
-from webapp.registry.kinds import TRAINING
+from webapp.studies.kinds import TRAINING
 from worker.messages import Cancelled, PairOrder, Report, Say, Step
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Trained(Report):
 
 
 def work(attempt: Attempt) -> None:
-    from webapp.registry.models import Training
+    from webapp.studies.models import Training
     from worker.materials import prompt_of
 
     chosen = Training.objects.select_related("pair__target__upload", "pair__draft__upload", "dataset")
@@ -81,7 +81,7 @@ def work(attempt: Attempt) -> None:
 
 
 def _store(attempt: Attempt, folder: Path) -> None:
-    from webapp.registry import classifying
+    from webapp.studies.classifiers import services as classifying
 
     files = [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
     attempt.insist(lambda: classifying.finish_training(job=attempt.job, files=files))

@@ -12,7 +12,7 @@ from webapp.uploads import services as uploads
 from webapp.uploads.kinds import UNPACK
 from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader
-from webapp.uploads.store import StoreTrouble
+from webapp.uploads.storing import StoreTrouble
 from worker import tables
 from worker.attempt import Attempt
 from worker.database import Stopped

@@ -10,9 +10,10 @@ from webapp.accounts import actor as actors
 from webapp.accounts import services as accounts
 from webapp.accounts.actor import Actor
 from webapp.comparisons import demo
-from webapp.registry import classifying, prompt_sets
+from webapp.registry import prompt_sets
 from webapp.registry import services as registry
 from webapp.registry.models import Dataset, LanguageModel, Pair
+from webapp.studies.classifiers import services as classifying
 from webapp.uploads import services as uploads
 
 ROOT = Path(__file__).resolve().parents[2]

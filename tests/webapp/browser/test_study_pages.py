@@ -15,9 +15,9 @@ from tests.webapp import make
 from tests.webapp.browser.conftest import AXE
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
-from webapp.registry import classifying
-from webapp.registry.models import Classifier
+from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import PLAN
+from webapp.studies.models import Classifier
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -11,8 +11,8 @@ from tests.webapp import make
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.serializers import SamplingInput
 from webapp.jobs.models import Job
-from webapp.registry import classifying
 from webapp.registry.models import Dataset, Pair
+from webapp.studies.classifiers import services as classifying
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from webapp.comparisons.across import charts, filters
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample, SavedView
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
-from webapp.registry import classifying
+from webapp.studies.classifiers import services as classifying
 
 
 def ended(by, **changes):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from asgiref.sync import ThreadSensitiveContext
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.test import RequestFactory
 from django.urls import path
 
@@ -51,7 +52,22 @@ class Long:
             yield LINE
 
 
+class Slow:
+    """A view that is at work until it is let go, and the answers it has made."""
+
+    def __init__(self) -> None:
+        self.began, self.may_go = threading.Event(), threading.Event()
+        self.made: list[FileResponse] = []
+
+    def answer(self) -> FileResponse:
+        self.began.set()
+        self.may_go.wait(PATIENCE)
+        self.made.append(FileResponse(Path(__file__).open("rb")))  # noqa: SIM115  the answer closes it
+        return self.made[-1]
+
+
 inside = Inside()
+slow = Slow()
 answers: list[Long] = []
 
 
@@ -65,7 +81,11 @@ def long(request: HttpRequest) -> StreamingHttpResponse:
     return StreamingHttpResponse(answers[-1].lines())
 
 
-urlpatterns = [path("hold/", hold), path("long/", long)]
+def file(request: HttpRequest) -> FileResponse:
+    return slow.answer()
+
+
+urlpatterns = [path("hold/", hold), path("long/", long), path("file/", file)]
 
 
 @pytest.fixture
@@ -130,3 +150,17 @@ def test_a_long_answer_is_cut_off_once_the_right_to_it_has_ended(server, monkeyp
 
     assert asyncio.run(asyncio.wait_for(read(), PATIENCE)) >= 1
     assert answers[0].made < COUNT
+
+
+def test_the_answer_of_a_client_that_went_away_is_closed(server):
+    async def go_away() -> None:
+        asking = asyncio.create_task(ask(server, "/file/"))
+        await asyncio.to_thread(slow.began.wait, PATIENCE)
+        asking.cancel()
+        await asyncio.sleep(0)  # the cancellation arrives before the answer is made
+        slow.may_go.set()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    asyncio.run(asyncio.wait_for(go_away(), PATIENCE))
+    assert [answer.closed for answer in slow.made] == [True]

@@ -14,10 +14,10 @@ from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import line, services
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import Job, Queue
-from webapp.registry import classifying
-from webapp.registry.kinds import CHECK_MODEL, COUNT_TOKENS, FETCH_MODEL, TRAINING
+from webapp.registry.kinds import CHECK_MODEL, COUNT_TOKENS, FETCH_MODEL
 from webapp.studies import services as studies
-from webapp.studies.kinds import ORACLE, PLAN
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.kinds import ORACLE, PLAN, TRAINING
 from webapp.uploads.kinds import UNPACK
 
 KNOWN_BEFORE = (COMPARISON, TRAINING, ORACLE, PLAN, CHECK_MODEL, FETCH_MODEL, UNPACK, COUNT_TOKENS)

@@ -1,4 +1,4 @@
-"""A real Valkey on a private socket, and a watcher that speaks to the real consumer."""
+"""A real Valkey on a private socket, a watcher that speaks to the real consumer, and a comparison to watch."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ from django.contrib.sessions.backends.db import SessionStore
 from decoding import summary
 from tests.webapp import make
 from webapp.accounts.models import User
+from webapp.comparisons import services, trace
+from webapp.comparisons.models import Comparison, Sample
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
 
 PATIENCE = 5.0
 
@@ -57,6 +61,27 @@ def _wait_for(path: Path) -> None:
 def layer(valkey: str, settings: Any) -> None:
     backend = "channels_redis.pubsub.RedisPubSubChannelLayer"
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": backend, "CONFIG": {"hosts": [valkey]}}}
+
+
+@pytest.fixture
+def comparison(world) -> Comparison:
+    comparison = make.comparison(world.actor(world.bob))
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    return comparison
+
+
+@pytest.fixture
+def job(comparison) -> Job:
+    return jobs.claim(worker="w1", queues=["cpu"])
+
+
+@pytest.fixture
+def sample(comparison, job) -> Sample:
+    """Being decoded, two events old."""
+    prompt, repeat, runs = next(make.remaining(comparison))
+    sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
+    trace.append(sample=sample, first_seq=1, events=[{"seq": 1}, {"seq": 2}])
+    return sample
 
 
 class Watcher:

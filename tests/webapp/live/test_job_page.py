@@ -9,7 +9,7 @@ from tests.webapp.live.conftest import Watcher, run, watcher
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Queue
 from webapp.live.job_watch import JobWatch
-from webapp.registry.kinds import TRAINING
+from webapp.studies.kinds import TRAINING
 
 
 @pytest.fixture

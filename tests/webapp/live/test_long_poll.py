@@ -9,16 +9,9 @@ from django.utils import timezone
 
 from tests.webapp import make
 from webapp.comparisons import services, trace
-from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.models import Sample
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
-
-
-@pytest.fixture
-def comparison(world) -> Comparison:
-    comparison = make.comparison(world.actor(world.bob))
-    Job.objects.exclude(pk=comparison.job.pk).delete()
-    return comparison
 
 
 def ask(client, comparison, query=""):

@@ -5,20 +5,11 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
 from django.conf import settings
 
 from tests.webapp import make
 from webapp.comparisons.models import Sample
-from webapp.jobs.models import Job
-from webapp.live.templatetags.modules import imported
-
-
-@pytest.fixture
-def comparison(world):
-    made = make.comparison(world.actor(world.bob))
-    Job.objects.exclude(pk=made.job.pk).delete()
-    return made
+from webapp.core.templatetags.modules import imported
 
 
 def opened(client, path, **headers):

@@ -10,12 +10,8 @@ from uuid import uuid4
 import pytest
 from asgiref.sync import sync_to_async
 
-from tests.webapp import make
 from tests.webapp.live.conftest import Watcher, run, watcher
-from webapp.comparisons import services, trace
-from webapp.comparisons.models import Comparison, Sample
-from webapp.jobs import services as jobs
-from webapp.jobs.models import Job
+from webapp.comparisons import trace
 from webapp.live import following, telling
 
 NOT_FOUND = (4004, "There is no such comparison that you may see.")
@@ -23,23 +19,6 @@ NOBODY_HERE = (4001, "Nobody is signed in here.")
 NOBODY = "00000000-0000-0000-0000-000000000000"
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def comparison(world) -> Comparison:
-    comparison = make.comparison(world.actor(world.bob))
-    Job.objects.exclude(pk=comparison.job.pk).delete()
-    return comparison
-
-
-@pytest.fixture
-def sample(comparison) -> Sample:
-    """Being decoded, two events old."""
-    job = jobs.claim(worker="w1", queues=["cpu"])
-    prompt, repeat, runs = next(make.remaining(comparison))
-    sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
-    trace.append(sample=sample, first_seq=1, events=[{"seq": 1}, {"seq": 2}])
-    return sample
 
 
 # Who may watch, and until when ---------------------------------------------------------------------------------------

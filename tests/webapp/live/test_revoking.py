@@ -11,14 +11,11 @@ from asgiref.sync import sync_to_async
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from tests.webapp import make
 from tests.webapp.live.conftest import Watcher, run, watcher
 from webapp.accounts.models import ApiToken, Membership, Role, User
-from webapp.comparisons import services, trace
+from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.core import conditions
-from webapp.jobs import services as jobs
-from webapp.jobs.models import Job
 from webapp.live import telling
 from webapp.sharing.models import Share
 
@@ -34,23 +31,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conditions, "CHECK_EVERY", 0.05)
-
-
-@pytest.fixture
-def comparison(world) -> Comparison:
-    comparison = make.comparison(world.actor(world.bob))
-    Job.objects.exclude(pk=comparison.job.pk).delete()
-    return comparison
-
-
-@pytest.fixture
-def sample(comparison) -> Sample:
-    """Being decoded, two events old."""
-    job = jobs.claim(worker="w1", queues=["cpu"])
-    prompt, repeat, runs = next(make.remaining(comparison))
-    sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
-    trace.append(sample=sample, first_seq=1, events=[{"seq": 1}, {"seq": 2}])
-    return sample
 
 
 @pytest.fixture

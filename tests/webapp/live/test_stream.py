@@ -12,7 +12,7 @@ from django.utils import timezone
 from tests.webapp import make
 from tests.webapp.live.conftest import decoded, run, watcher
 from webapp.comparisons import services, trace
-from webapp.comparisons.models import Comparison, Sample, TraceChunk
+from webapp.comparisons.models import Sample, TraceChunk
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.live import relay
@@ -22,18 +22,6 @@ from webapp.live.watch import Watch
 ALL_TOLD = (1000, "The comparison is over and all of it was told.")
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def comparison(world) -> Comparison:
-    comparison = make.comparison(world.actor(world.bob))
-    Job.objects.exclude(pk=comparison.job.pk).delete()
-    return comparison
-
-
-@pytest.fixture
-def job(comparison) -> Job:
-    return jobs.claim(worker="w1", queues=["cpu"])
 
 
 @pytest.fixture

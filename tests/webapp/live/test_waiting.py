@@ -15,42 +15,19 @@ from asgiref.testing import ApplicationCommunicator
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from tests.webapp import make
 from tests.webapp.live.conftest import run, session_of
 from webapp.accounts.models import ApiToken, Membership, User
-from webapp.comparisons import services, trace
+from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.core import bells, conditions, holding
 from webapp.core.waiting import AT_WORK
 from webapp.jobs import log
-from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.sharing.models import Share
 
 PATIENCE = 20.0
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def comparison(world) -> Comparison:
-    comparison = make.comparison(world.actor(world.bob))
-    Job.objects.exclude(pk=comparison.job.pk).delete()
-    return comparison
-
-
-@pytest.fixture
-def job(comparison) -> Job:
-    return jobs.claim(worker="w1", queues=["cpu"])
-
-
-@pytest.fixture
-def sample(comparison, job) -> Sample:
-    """Being decoded, two events old."""
-    prompt, repeat, runs = next(make.remaining(comparison))
-    sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
-    trace.append(sample=sample, first_seq=1, events=[{"seq": 1}, {"seq": 2}])
-    return sample
 
 
 class Asking:

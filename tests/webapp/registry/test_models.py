@@ -172,7 +172,7 @@ def test_the_bin_hides_and_gives_back(world):
 
 
 def test_a_name_changes_until_a_comparison_points_at_it(world):
-    from webapp.registry import services
+    from webapp.entries import services
 
     model = make.model(world.actor(world.bob))
     client = world.api(world.bob)

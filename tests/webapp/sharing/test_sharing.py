@@ -12,8 +12,8 @@ from django.utils import timezone
 from tests.webapp import make
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.comparisons.packing import pack
+from webapp.comparisons.redaction import for_strangers, without_texts
 from webapp.jobs.models import Job
-from webapp.live.redaction import for_strangers, without_texts
 from webapp.sharing.models import Share
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from tests.webapp import make
 from webapp.jobs import services as jobs
-from webapp.registry import classifying, prompt_sets
-from webapp.registry.models import Classifier, Training
+from webapp.registry import prompt_sets
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.models import Classifier, Training
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from django.utils import timezone
 from webapp.uploads import chunks, services
 from webapp.uploads.models import Chunk, Upload, UploadedFile
 from webapp.uploads.reading import FileReader, whole
-from webapp.uploads.store import StoreAway
+from webapp.uploads.storing import StoreAway
 
 pytestmark = pytest.mark.usefixtures("storage")
 CHUNK = 8 * 1024 * 1024

@@ -20,7 +20,7 @@ from webapp.core.api import Nouns, once
 from webapp.core.downloads import Download
 from webapp.core.problems import Invalid
 from webapp.core.rest import StrictFilters, StrictOrdering
-from webapp.registry import services as registry
+from webapp.entries.api import Binned
 from webapp.registry.models import Pair
 
 ASKED = tuple(filters.RunFilter.base_filters)
@@ -94,14 +94,9 @@ class Histories(Nouns):
         return Response(serializers.HistoryOut({"questions": asked, "sentence": history.in_words(shown), **shown}).data)
 
 
-class SavedViews(Nouns):
+class SavedViews(Binned):
     queryset = SavedView.objects.all()
     serializer_class = serializers.ViewOut
-    ordering_fields = ("created", "name")
-
-    def filter_queryset(self, queryset: Any) -> Any:
-        found: Any = super().filter_queryset(queryset)
-        return found.kept()
 
     @extend_schema(request=serializers.NewView, responses={201: serializers.ViewOut})
     @once
@@ -115,14 +110,5 @@ class SavedViews(Nouns):
         saved.change(view=view, by=self.actor, **self.read(serializers.ViewChanges))
         return self.shown(view)
 
-    @extend_schema(responses={204: None})
-    def destroy(self, request: Request, pk: UUID) -> Response:
-        """Into the bin; `restore` brings it back."""
-        registry.bin(entry=self.get_object(), by=self.actor)
-        return Response(status=204)
-
-    @extend_schema(request=None)
-    def restore(self, request: Request, pk: UUID) -> Response:
-        view = self.get_object()
-        saved.restore(view=view, by=self.actor)
-        return self.shown(view)
+    def bring_back(self, entry: SavedView) -> None:
+        saved.restore(view=entry, by=self.actor)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from webapp.comparisons.models import Run
-from webapp.registry.models import Classifier
+from webapp.studies.models import Classifier
 
 
 def names_of(runs: Sequence[Run]) -> dict[UUID, str]:
-    """In one reading, and none where no classifier decides."""
+    """Names of runs. Read classifiers once, and not at all if none decides."""
     ids = {run.params["classifier"] for run in runs if run.params.get("classifier")}
     known = dict(Classifier.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
     called = {str(pk): name for pk, name in known.items()}

@@ -21,7 +21,7 @@ from webapp.comparisons.models import Conditions, Run, SavedView
 from webapp.core.forms import Form
 from webapp.core.pages import PAGE_ROWS, one, page
 from webapp.core.reading import part
-from webapp.registry import services as registry
+from webapp.entries.views import to_bin
 from webapp.registry.models import Pair
 
 MOST_CONDITIONS = 1000
@@ -94,9 +94,7 @@ def save_view(request: Asked) -> HttpResponse:
 @page(Right.SUBMIT, ("POST",))
 def bin_view(request: Asked, id: UUID) -> HttpResponse:
     view = one(SavedView.objects.visible_to(request.actor), id)
-    registry.bin(entry=view, by=request.actor)
-    messages.success(request, f"The view {view.name} is in the bin.", extra_tags=reverse("restore-view", args=[id]))
-    return redirect("runs")
+    return to_bin(request, view, undo=reverse("restore-view", args=[id]), back="runs", called=f"The view {view.name}")
 
 
 @page(Right.SUBMIT, ("POST",))
@@ -124,7 +122,7 @@ def _cell(column: columns.Column, run: Run) -> dict[str, Any]:
 
 
 def _choices(known: Sequence[Conditions]) -> dict[str, list[tuple[str, str]]]:
-    """What can be chosen: what runs of this team come from."""
+    """Choices of the filters: the parts that this team's runs are made of."""
     found: dict[str, dict[str, str]] = {"pair": {}, "dataset": {}, "device": {}}
     for conditions in known:
         found["pair"][str(conditions.pair_id)] = conditions.pair.name
@@ -156,7 +154,7 @@ def _chart(request: Asked, asked: Mapping[str, Any], rows: Any, found: Sequence[
 
 
 def _addresses(request: Asked, asked: Mapping[str, Any]) -> dict[str, str]:
-    """Where a script finds the same."""
+    """Addresses at which a script finds the same rows."""
     ordering = request.GET.get("ordering", "")
     kept = {**asked, **({"ordering": ordering} if ordering in filters.ORDERINGS else {})}
     query = f"?{urlencode(kept)}" if kept else ""

@@ -13,7 +13,7 @@ from webapp.accounts.rights import Right
 from webapp.comparisons.across.filters import normalised
 from webapp.comparisons.models import SavedView
 from webapp.core.problems import Conflict
-from webapp.registry import services as registry
+from webapp.entries import services as entries
 
 T = TypeVar("T")
 MOST_VIEWS = 200
@@ -21,7 +21,7 @@ MOST_VIEWS = 200
 
 @transaction.atomic
 def save(*, name: str, query: str, by: Actor) -> SavedView:
-    """Under a name that is there already, the view becomes this one."""
+    """Save a view; it replaces the one of the same name."""
     by.require(Right.SUBMIT)
     query = normalised(query)
     there = SavedView.objects.visible_to(by).kept()
@@ -48,11 +48,11 @@ def change(*, view: SavedView, by: Actor, name: str | None = None, query: str | 
 
 @transaction.atomic
 def restore(*, view: SavedView, by: Actor) -> None:
-    _named(view.name, lambda: registry.restore(entry=view, by=by))
+    _named(view.name, lambda: entries.restore(entry=view, by=by))
 
 
 def _named(name: str, act: Callable[[], T]) -> T:
-    """What gives a view a name: of two with the same, the second is refused."""
+    """Do what gives a view its name; refuse the second of two with the same name."""
     try:
         with transaction.atomic():
             return act()

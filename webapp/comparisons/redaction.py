@@ -1,11 +1,11 @@
-"""Frames for a link that shows only numbers. Token ids go as well: whoever has the tokenizer could read them."""
+"""Redact frames for links: a job's reasons always, texts on request, and token ids with them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from webapp.live.watch import Frame
+from webapp.comparisons.frames import Frame
 
 SENTENCES = {
     "queued": "It waits for a worker.",
@@ -15,12 +15,12 @@ SENTENCES = {
 
 
 def shown_by(hides_texts: bool) -> Callable[[Frame], Frame]:
-    """What a link makes of each frame."""
+    """Redaction of each frame that a link shows."""
     return (lambda frame: without_texts(for_strangers(frame))) if hides_texts else for_strangers
 
 
 def for_strangers(frame: Frame) -> Frame:
-    """Why a job waits or failed may name other jobs, machines and files of the team."""
+    """Replace the reason of a job: it may name other jobs, machines and files of the team."""
     if frame["t"] != "comparison":
         return frame
     return {**frame, "sentence": SENTENCES.get(frame["state"], ""), "position": 0, "can_cancel": False}
@@ -33,7 +33,7 @@ def without_texts(frame: Frame) -> Frame:
 
 
 def without_words(prompt: dict[str, Any]) -> dict[str, Any]:
-    """A prompt of which only the number is shown. Its category is a word of the team's own too."""
+    """Keep only a prompt's number; its category is a word of the team too."""
     return {**prompt, "text": "", "category": ""}
 
 

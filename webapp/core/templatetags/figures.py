@@ -1,4 +1,4 @@
-"""Numbers as a comparison's page writes them."""
+"""Filters that write numbers on pages of results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def percent(share: float) -> str:
 
 @register.filter
 def unbroken(sentence: str) -> str:
-    """No line ends between a number and its per cent."""
+    """Keep a number and its per cent sign on one line."""
     return sentence.replace(" %", "\u202f%")
 
 

@@ -1,10 +1,35 @@
-"""How tokens are chosen, as a body says it: the same fields wherever texts are made."""
+"""Fields of a recipe in bodies: pair, prompts and sampling, the same wherever texts are made."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from rest_framework import serializers
 
-from webapp.core.api import Input
+from webapp.core.api import Input, Visible
+from webapp.registry.models import Dataset, Pair
+
+
+class PairField(Visible):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(queryset=Pair.objects.select_related("target", "draft"), **options)
+
+
+class PromptsField(Visible):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(queryset=Dataset.objects.all(), label="Prompts", **options)
+
+
+class SplitField(serializers.CharField):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=20, required=False, default="", allow_blank=True, **options)
+
+
+class LimitField(serializers.IntegerField):
+    def __init__(self, *, help_text: str = "prompts to take; all if empty") -> None:
+        super().__init__(
+            min_value=1, max_value=100_000, required=False, allow_null=True, default=None, help_text=help_text
+        )
 
 
 class SamplingFields(Input):

@@ -1,4 +1,4 @@
-"""A page's modules, all named in its head, so that a browser need not read one to learn of the next."""
+"""Name all modules of a page in its head, so that a browser need not read one to learn of the next."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def preload_modules(entry: str) -> str:
 
 @functools.cache
 def imported(entry: str) -> tuple[str, ...]:
-    """What a module imports, and what that imports, each once."""
+    """List the modules that a module imports, directly or not, each once."""
     known: dict[str, None] = {}
     waiting = [entry]
     while waiting:

@@ -1,5 +1,4 @@
-"""A classifier is trained on one prompt set and used on others. What is known of that, for all classifiers of a pair:
-its own set from its card, others from plans that judged it there."""
+"""Table of a pair's classifiers on prompt sets: on its own set each is judged by its card, on others by plans."""
 
 from __future__ import annotations
 
@@ -7,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.registry.models import Classifier, Pair
+from webapp.registry.models import Pair
 from webapp.studies.kinds import PLAN
-from webapp.studies.models import Study
+from webapp.studies.models import Classifier, Study
 
 MOST_PLANS = 200
 
@@ -23,7 +22,7 @@ class Cell:
 
     @property
     def gain(self) -> float | None:
-        """Over the best static lookahead on the same prompts."""
+        """Speed-up over the best static lookahead on the same prompts."""
         return self.speedup / self.best_static if self.speedup and self.best_static else None
 
     @property
@@ -68,8 +67,8 @@ def _trained_on(classifier: Classifier) -> str:
 
 
 def _cells(classifier: Classifier, plans: Iterable[Study]) -> dict[str, Cell]:
-    """By prompt set; of several plans the newest counts. Its own set is known from its test prompts, which it has not
-    seen, and a plan on that set could be on those it has."""
+    """Cells by prompt set; of several plans the newest counts. For its own set the card wins: its test prompts were not
+    seen in training, while a plan's may have been."""
     cells: dict[str, Cell] = {}
     own = _trained_on(classifier)
     if own:
@@ -84,7 +83,7 @@ def _cells(classifier: Classifier, plans: Iterable[Study]) -> dict[str, Cell]:
 
 
 def _own_cell(classifier: Classifier) -> Cell:
-    """From the card: on test prompts of its own set, which it has not seen."""
+    """Cell from the card: test prompts of its own set, not seen in training."""
     predicted: dict[str, Any] = classifier.card.get("predicted") or {}
     rules = [value for name, value in predicted.items() if name.startswith("disco:")]
     return Cell(classifier.metrics.get("auc"), max(rules, default=None), predicted.get("best static"))

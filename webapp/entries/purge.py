@@ -1,32 +1,26 @@
-"""The bin is emptied: what has lain in it for a month goes for good, unless something that stays points at it."""
+"""Empty the bin: delete what has been in it for 30 days, unless something that stays points at it."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-from django.apps import apps
 from django.db import transaction
 from django.db.models import ProtectedError
 from django.utils import timezone
 
 from webapp.accounts import audit
-from webapp.registry.models import Entry
+from webapp.entries.models import Entry, kinds
 
 KEPT = timedelta(days=30)
 
 
 def purge() -> int:
-    """How many things are gone. What was only held by a thing that went now goes in the same purge."""
-    count, gone = 0, 1
+    """Delete what is due, and what only a deleted entry still held. Return how many are gone."""
+    count, gone = 0, 1  # apps that depend on others come last, so in reverse one round is mostly enough
     while gone:
-        gone = sum(_discard(entry) for kind in _kinds() for entry in _due(kind))
+        gone = sum(_discard(entry) for kind in reversed(kinds()) for entry in _due(kind))
         count += gone
     return count
-
-
-def _kinds() -> list[type[Entry]]:
-    """The apps of today and those to come; what depends on others first, so that one round is mostly enough."""
-    return [kind for kind in reversed(apps.get_models()) if issubclass(kind, Entry)]
 
 
 def _due(kind: type[Entry]) -> list[Entry]:

@@ -10,9 +10,9 @@ from tests.webapp import make
 from webapp.accounts.models import AuditEntry
 from webapp.comparisons import figures
 from webapp.comparisons.models import Comparison, Conditions, Run, Sample, TraceChunk
+from webapp.entries.purge import purge
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, LanguageModel, Pair
-from webapp.registry.purge import purge
 
 
 def binned(*entries, days=31):

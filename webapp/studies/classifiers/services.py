@@ -1,4 +1,4 @@
-"""Registering classifiers: those that somebody sends, and those that a worker is to train."""
+"""Add classifiers: files that somebody sends, or the result of a training."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 from django.db import transaction
 
-from decoding.public import BadSampling, Sampling
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Invalid, NotFound
 from webapp.jobs import services as jobs
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
-from webapp.registry import cards, checkpoints
-from webapp.registry.kinds import TRAINING
-from webapp.registry.models import Classifier, Dataset, Pair, Training
-from webapp.registry.services import freeze
+from webapp.registry import checkpoints, recipes
+from webapp.registry.models import Dataset, Pair
+from webapp.studies.classifiers import cards
+from webapp.studies.kinds import TRAINING
+from webapp.studies.models import Classifier, Training
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader, whole
@@ -27,7 +27,7 @@ LARGEST_CLASSIFIER = 64 * 1024 * 1024
 
 @transaction.atomic
 def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Classifier:
-    """One safetensors file beside a JSON card: what training leaves, and what export gave."""
+    """Add one safetensors file with a JSON card beside it, as training writes them."""
     by.require(Right.SUBMIT)
     uploads.require_complete(upload)
     names = sorted(file.name for file in upload.files.all())
@@ -53,12 +53,12 @@ def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Class
 
 
 def files(upload: Upload) -> dict[str, UploadedFile]:
-    """By their names alone: they lie in one folder, however they were sent."""
+    """Files by name: they lie in one folder, however they were sent."""
     return {file.name: file for file in upload.files.all()}
 
 
 def classifier_file(*, classifier: Classifier, name: str) -> bytes:
-    """One of its files, as it came: weights or card."""
+    """Content of one of its files: weights or card."""
     if file := files(classifier.upload).get(name):
         return whole(file, classifier.upload.team_id, longest=LARGEST_CLASSIFIER)
     raise NotFound(f"{classifier.name} has no file {name[:80]!r}.")
@@ -76,24 +76,21 @@ def train_classifier(
     priority: int = USUAL_PRIORITY,
     **how: Any,
 ) -> Training:
-    """Queue it. The prompts' splits say what they are for; those of a set that has none are dealt out. `how` tokens are
-    chosen: the fields of Sampling. Under ratio dice it learns from chances of being accepted, not from yes and no."""
+    """Queue a training. The prompts' splits say which train, tune and test; a set without splits is dealt out. `how`
+    holds the fields of Sampling. Under ratio dice it learns from chances of acceptance, not from yes and no."""
     by.require(Right.SUBMIT)
-    try:
-        sampling = Sampling(**how)
-    except BadSampling as error:
-        raise Invalid(str(error), field=str(error).split()[0], code=error.code) from None
+    sampling = recipes.sampling_of(how)
     job = jobs.enqueue(kind=TRAINING, queue=queue, title=f"Train {name}", by=by, priority=priority)
     training = Training.objects.create(
         job=job, pair=pair, dataset=dataset, name=name, limit=limit, sampling=sampling.to_dict()
     )
-    freeze(pair, pair.target, pair.draft, dataset)
+    recipes.freeze(pair, dataset)
     audit.record(by, "launched", job)
     return training
 
 
 def finish_training(*, job: Job, files: Iterable[tuple[str, bytes]]) -> None:
-    """The worker has made the classifier: it is there and its job is done in one transaction, so never twice."""
+    """Add the classifier that a worker made and end its job, in one transaction, so it is never added twice."""
     training = Training.objects.select_related("pair").get(job=job)
     if job.created_by is None:
         raise Conflict("Whoever asked for this classifier is gone, so it would belong to nobody.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.webapp import make
-from webapp.registry import classifying
+from webapp.studies.classifiers import services as classifying
 
 
 @pytest.fixture

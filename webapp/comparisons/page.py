@@ -1,0 +1,156 @@
+"""The page of one comparison, for its team and for whoever has a link. The HTML is complete; a socket brings news."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Protocol
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.gzip import gzip_page
+
+from webapp.accounts.asked import Asked
+from webapp.accounts.rights import Right
+from webapp.comparisons import frames
+from webapp.comparisons.frames import Frame
+from webapp.comparisons.models import Comparison, Run, Sample
+from webapp.comparisons.redaction import shown_by, without_words
+from webapp.comparisons.report import names_of, pinned, so_far
+from webapp.comparisons.what_if.asking import knobs, refusal
+from webapp.core.pages import one, page
+
+DRAWN = (
+    "prompt__number", "repeat", "run__number", "created", "finished", "last_seq", "new_tokens", "tokens_per_s",
+    "numbers",
+)  # fmt: skip
+PARTS = {"verdict": "comparisons/_verdict.html", "what-if": "comparisons/_what_if.html"}  # an open page asks for these
+DASHES = ("", "dash-2nd", "dash-3rd", "dash-4th")  # app.css draws them
+MOST_EVENTS = 20_000  # sent with a page; it asks for longer traces when it shows them
+LONGEST_PROMPT = 600  # characters shown before the text: the end of the prompt, which the text continues
+
+
+class Link(Protocol):
+    """A link that shows the page to people outside the team."""
+
+    @property
+    def hides_texts(self) -> bool: ...
+
+
+@gzip_page
+@page(Right.READ)
+def comparison(request: Asked, id: UUID) -> HttpResponse:
+    rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
+    found = one(rows, id)
+    addresses = {
+        "socket": f"/ws/comparisons/{found.pk}/",
+        "poll": reverse("comparisons-events", args=[found.pk]),
+        "what_if": reverse("comparisons-what-if", args=[found.pk]),
+    }
+    return show(request, found, addresses)
+
+
+def show(
+    request: HttpRequest, comparison: Comparison, addresses: dict[str, str], share: Link | None = None
+) -> HttpResponse:
+    """Render the page, or the part of it that `?part=` names. `addresses` say where the page asks for more."""
+    report = so_far(comparison, pinned(comparison, request.GET.get("baseline", "")))
+    status = frames.status(comparison)
+    if share:
+        status = shown_by(share.hides_texts)(status)
+    context = {"comparison": comparison, "job": comparison.job, "is_final": comparison.job.is_final, "share": share}
+    context |= {"status": status, **_of_report(report)}
+    if part := PARTS.get(request.GET.get("part", "")):
+        return render(request, part, context)
+    context["refused"] = refusal(comparison) if comparison.job.is_final else None
+    data = {**_data(comparison, report), **addresses, "status": status, "hides_texts": False}
+    if share:
+        _redact(data, share.hides_texts)
+    context |= {"page": data, "shown_label": _shown(report)}
+    return render(request, "comparisons/comparison.html", context)
+
+
+def _of_report(report: dict[str, Any]) -> dict[str, Any]:
+    """The report, and the parts of the table that its numbers call for."""
+    rows = report["strategies"]
+    baseline = next(row for row in rows if row["label"] == report["baseline"])
+    hits = any(row.get("hit_rate") is not None for row in rows)
+    hardware = any(row["hardware"] for row in rows)
+    return {
+        "report": report,
+        "baseline": baseline,
+        "pinned": "" if baseline["role"] == "baseline" else f"?{urlencode({'baseline': report['baseline']})}",
+        "shows": {"hits": hits, "hardware": hardware, "columns": 8 + hits + 2 * hardware},
+        "what_if": knobs({row["strategy"] for row in rows if row["sample_count"]}),
+    }
+
+
+def _redact(data: dict[str, Any], hides_texts: bool) -> None:
+    data["frames"] = [shown_by(hides_texts)(frame) for frame in data["frames"]]
+    data["hides_texts"] = hides_texts
+    if hides_texts:
+        data["prompts"] = [without_words(prompt) for prompt in data["prompts"]]
+
+
+def _shown(report: dict[str, Any]) -> str:
+    """Label of the strategy whose text is shown first: the verdict's, else the first that could be deployed."""
+    rows = report["strategies"]
+    return str(
+        report["ranking"]["leader"] or next((r["label"] for r in rows if r["role"] == "ranked"), rows[0]["label"])
+    )
+
+
+def _data(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
+    """Data that the browser starts from. The status was read before it, so the socket tells what ends in between."""
+    samples = Sample.objects.filter(run__comparison=comparison).select_related("run", "prompt").order_by("created")
+    rows = list(samples.only(*DRAWN))
+    since = max([comparison.created, *(sample.finished for sample in rows if sample.finished)])
+    return {
+        "since": since.isoformat(),
+        "samples": report["samples"],
+        "repeats": comparison.repeats,
+        "runs": _runs(comparison),
+        "prompts": [
+            {"number": prompt.number, "category": prompt.category, "text": prompt.text[-LONGEST_PROMPT:]}
+            for prompt in comparison.prompts
+        ],
+        "rows": [frames.row(sample) for sample in rows],
+        "frames": _first_traces(rows) if comparison.job.is_final else [],
+    }
+
+
+def _runs(comparison: Comparison) -> list[dict[str, Any]]:
+    runs = list(comparison.runs.all())
+    names, dashes = names_of(run.label for run in runs), _dashes(runs)
+    return [
+        {
+            "number": run.number,
+            "label": run.label,
+            "name": names[run.label],
+            "strategy": run.strategy,
+            "role": run.choice.spec.role,
+            "dash": dashes[run.label],
+        }
+        for run in runs
+    ]
+
+
+def _dashes(runs: list[Run]) -> dict[str, str]:
+    """Dash of each run's line. Runs of one strategy share its colour; dashes tell them apart."""
+    kin: Counter[str] = Counter()
+    dashes = {}
+    for run in runs:
+        is_ranked = run.choice.spec.role in ("baseline", "ranked")
+        dashes[run.label] = DASHES[kin[run.strategy] % len(DASHES)] if is_ranked else "dash-unranked"
+        kin[run.strategy] += 1
+    return dashes
+
+
+def _first_traces(rows: list[Sample]) -> list[Frame]:
+    """Traces of the prompt that is shown first, so that the page need not ask for them."""
+    heat = [sample for sample in rows if (sample.prompt_id, sample.repeat) == (rows[-1].prompt_id, rows[-1].repeat)]
+    if sum(sample.last_seq or 0 for sample in heat) > MOST_EVENTS:
+        return []
+    return frames.traces(heat, {sample.pk: 0 for sample in heat})

@@ -1,0 +1,50 @@
+"""Rename, bin, restore and freeze entries, whichever app they are of."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from webapp.accounts import audit
+from webapp.accounts.actor import Actor
+from webapp.accounts.rights import Right
+from webapp.core.problems import Conflict
+from webapp.entries.models import Entry
+
+
+@transaction.atomic
+def rename(*, entry: Entry, name: str, by: Actor) -> None:
+    by.require(Right.SUBMIT)
+    if not type(entry).objects.filter(pk=entry.pk, frozen=None).update(name=name):
+        raise Conflict(
+            f"A comparison points at {entry.name}, so it stays as it is.",
+            code="in-use",
+            hint="Add it again under the other name.",
+        )
+    audit.record(by, "renamed", entry, to=name)
+    entry.name = name
+
+
+@transaction.atomic
+def bin(*, entry: Entry, by: Actor) -> None:
+    """Hide it until somebody restores it. What points at it goes on working."""
+    by.require(Right.SUBMIT)
+    if not type(entry).objects.filter(pk=entry.pk, binned=None).update(binned=timezone.now()):
+        raise Conflict(f"{entry.name} is in the bin already.")
+    audit.record(by, "binned", entry)
+
+
+@transaction.atomic
+def restore(*, entry: Entry, by: Actor) -> None:
+    by.require(Right.SUBMIT)
+    if not type(entry).objects.filter(pk=entry.pk, binned__isnull=False).update(binned=None):
+        raise Conflict(f"{entry.name} is not in the bin.")
+    audit.record(by, "restored", entry)
+    entry.binned = None
+
+
+@transaction.atomic
+def freeze(*entries: Entry) -> None:
+    """Fix their names: a comparison points at them from now on."""
+    for entry in entries:
+        type(entry).objects.filter(pk=entry.pk, frozen=None).update(frozen=timezone.now())

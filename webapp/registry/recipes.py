@@ -1,0 +1,73 @@
+"""Recipe: a pair, prompts and a way to sample. A comparison, a study and a training each begin with one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from decoding.public import BadSampling, Sampling
+from webapp.core.problems import Invalid
+from webapp.entries import services as entries
+from webapp.entries.models import Entry
+from webapp.registry.models import Dataset, Pair, Prompt, Readiness
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    pair: Pair
+    dataset: Dataset
+    split: str
+    limit: int  # how many prompts, after the split was taken
+    sampling: Sampling
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Values of the columns with these names."""
+        parts = {"pair": self.pair, "dataset": self.dataset, "split": self.split, "limit": self.limit}
+        return {**parts, "sampling": self.sampling.to_dict()}
+
+
+class Prompted:
+    """Mixin for models that hold a recipe in columns."""
+
+    dataset: Any
+    split: Any
+    limit: Any
+
+    @property
+    def prompts(self) -> QuerySet[Prompt]:
+        chosen = self.dataset.prompts.filter(split=self.split) if self.split else self.dataset.prompts.all()
+        first: QuerySet[Prompt] = chosen.order_by("number")[: self.limit]
+        return first
+
+
+def checked(
+    *, pair: Pair, dataset: Dataset, split: str, limit: int | None, sampling: Mapping[str, Any] | None
+) -> Recipe:
+    """Make a recipe of what a body asks for; raise Invalid if a part is refused, missing or out of bounds."""
+    for role, model in (("target", pair.target), ("draft", pair.draft)):
+        if model.state == Readiness.REFUSED:
+            raise Invalid(
+                f"The {role}, {model.name}, was refused: {model.reason}", field="pair", hint="Choose another."
+            )
+    there = dataset.splits.get(split, 0) if split else dataset.prompt_count
+    if not there:
+        has = ", ".join(name or "(none)" for name in dataset.splits)
+        raise Invalid(f"{dataset.name} has no split {split!r}; it has {has}.", field="split")
+    return Recipe(pair, dataset, split, min(limit or there, there), sampling_of(sampling or {}, within="sampling."))
+
+
+def sampling_of(asked: Mapping[str, Any], *, within: str = "") -> Sampling:
+    """Read sampling settings; raise Invalid that names the field, `within` its parent."""
+    try:
+        return Sampling.from_dict(asked)
+    except BadSampling as error:
+        raise Invalid(str(error), field=f"{within}{str(error).split()[0]}", code=error.code) from None
+
+
+def freeze(pair: Pair, dataset: Dataset, *more: Entry) -> None:
+    """Fix the names of all that something launched points at."""
+    entries.freeze(pair, pair.target, pair.draft, dataset, *more)

@@ -1,0 +1,90 @@
+"""Pages of classifiers: the list, the forms that add or train one, a training, and a classifier."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+
+from webapp.accounts.asked import Asked
+from webapp.accounts.rights import Right
+from webapp.core.forms import Form
+from webapp.core.pages import form_page, listing, one, page
+from webapp.entries.views import in_bin, listed
+from webapp.jobs.models import FINAL, Job
+from webapp.registry.recipe_fields import SamplingFields
+from webapp.studies import reading
+from webapp.studies.classifiers import cross_sets, serializers, services
+from webapp.studies.models import Classifier, Training
+from webapp.studies.work import lines, work_of
+
+
+@page(Right.READ)
+def classifiers(request: Asked) -> HttpResponse:
+    rows = Classifier.objects.select_related("pair", "training__dataset").defer("card")
+    mine = Job.objects.visible_to(request.actor).exclude(state__in=FINAL)
+    context = {
+        "list": listing(request, listed(request, rows)),
+        "kind": Classifier.address,
+        "in_bin": in_bin(request),
+        "trainings": Training.objects.filter(job__in=mine).select_related("job", "pair"),
+    }
+    return render(request, "studies/classifiers.html", context)
+
+
+@page(Right.SUBMIT, ("GET", "POST"))
+def new_classifier(request: Asked) -> HttpResponse:
+    form = Form(serializers.NewClassifier, request, actor=request.actor)
+    if form.submit(lambda **asked: services.add_classifier(by=request.actor, **asked)):
+        return redirect("classifiers")
+    return form_page(request, "studies/new_classifier.html", form)
+
+
+@page(Right.SUBMIT, ("GET", "POST"))
+def train_classifier(request: Asked) -> HttpResponse:
+    initial = {name: request.GET[name] for name in ("pair", "dataset") if name in request.GET}
+    form = Form(serializers.NewTraining, request, initial=initial, actor=request.actor)
+    if made := form.submit(lambda **asked: services.train_classifier(by=request.actor, **asked)):
+        return redirect("training", made.pk)
+    folded = [field for field in form if field.name in SamplingFields._declared_fields]
+    plain = [field for field in form if field not in folded]
+    return form_page(
+        request,
+        "studies/train_classifier.html",
+        form,
+        plain=plain,
+        folded=folded,
+        is_unfolded=any(f.errors for f in folded),
+    )
+
+
+@page(Right.READ)
+def training(request: Asked, id: UUID) -> HttpResponse:
+    """Page of a training while it runs; then the classifier's own page takes over."""
+    mine = Job.objects.visible_to(request.actor)
+    rows = Training.objects.filter(job__in=mine).select_related("pair", "dataset", "job", "classifier")
+    found = one(rows, id)
+    if found.classifier:
+        return redirect("classifier", found.classifier.pk)
+    return render(request, "studies/training.html", {"training": found, **work_of(found.job)})
+
+
+@page(Right.READ)
+def classifier(request: Asked, id: UUID) -> HttpResponse:
+    rows = Classifier.objects.visible_to(request.actor).select_related("pair", "created_by", "training__dataset")
+    found = one(rows, id)
+    training = getattr(found, "training", None)
+    context = {
+        "entry": found,
+        "card": found.card,
+        "training": training,
+        "cross": cross_sets.table(found.pair),
+        "verdict": reading.verdict_of_classifier(found),
+        "rules": list(found.card.get("sweep", {})),
+        "ablations": reading.ablations(found.card),
+        "predicted": sorted(found.card.get("predicted", {}).items(), key=lambda row: -(row[1] or 0)),
+        "comparison": reading.comparison_with(found),
+        "page": {"card": found.card, "lines": lines(training.job) if training else []},
+    }
+    return render(request, "studies/classifier.html", context)

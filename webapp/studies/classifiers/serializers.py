@@ -1,0 +1,58 @@
+"""Bodies and answers about classifiers and their training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from webapp.accounts.serializers import Name
+from webapp.core.api import Input, Output, Visible
+from webapp.jobs.models import USUAL_PRIORITY, Queue
+from webapp.jobs.serializers import MeasuringQueue, Priority
+from webapp.registry.models import Pair
+from webapp.registry.recipe_fields import LimitField, PairField, PromptsField, SamplingFields
+from webapp.registry.serializers import COMMON, Uploaded
+from webapp.studies.models import Classifier
+from webapp.uploads.models import Upload
+
+
+class NewClassifier(Input):
+    name = Name(max_length=200)
+    pair = Visible(queryset=Pair.objects.all())
+    upload = Uploaded(queryset=Upload.objects.all())
+
+
+class ToBeTrained(Input):
+    name = Name(max_length=200)
+    pair = PairField()
+    dataset = PromptsField()
+
+
+class NewTraining(ToBeTrained, SamplingFields):
+    """A classifier is for texts that are chosen as those it learnt from."""
+
+    limit = LimitField(help_text="prompts to take of each split; all if empty")
+    queue = MeasuringQueue(required=False, default=Queue.CPU)
+    priority = Priority(required=False, default=USUAL_PRIORITY)
+
+
+class ClassifierFileOut(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    size = serializers.IntegerField(help_text="bytes")
+
+
+class ClassifierOut(Output):
+    class Meta:
+        model = Classifier
+        fields = (*COMMON, "pair", "metrics")
+
+
+class ClassifierWithCard(ClassifierOut):
+    card = serializers.DictField(help_text="what training wrote: data, thresholds, curves, costs, predicted speed-ups")
+
+    files = ClassifierFileOut(many=True, source="upload.files", help_text="each at `files/{name}/`")
+
+    class Meta:
+        model = Classifier
+        fields = (*ClassifierOut.Meta.fields, "card", "files")
