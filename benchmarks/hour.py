@@ -83,8 +83,8 @@ def tell(order: Any, recorded: Recorded, faster: float, until: float, say: Say) 
     from tokenizers import Tokenizer
 
     from decoding.comparison import Key
+    from worker.comparison_messages import Began, Decoded
     from worker.engine.tracing import Tracing, which
-    from worker.jobs.comparison import Began, Decoded
 
     texts = {label: cycle(samples) for label, samples in recorded.items()}
     words = Tokenizer.from_file(str(ROOT / "starter" / "pair" / "target" / "tokenizer.json"))

@@ -65,8 +65,8 @@ def made_up(dice: random.Random) -> Iterator[Event]:
 def decode(order: Any, events_per_s: float, seconds: float, say: Say, emitted: Emitted) -> None:
     """In the engine's place: the samples of that order, one after another, until the time is over."""
     from decoding.comparison import Key  # loads torch: --help must not need it
+    from worker.comparison_messages import Began, Decoded
     from worker.engine.tracing import Tracing, which
-    from worker.jobs.comparison import Began, Decoded
 
     dice, due = random.Random(1), time.perf_counter()
     end = due + seconds

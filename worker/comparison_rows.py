@@ -19,9 +19,9 @@ from webapp.registry.models import Prompt
 from webapp.studies.models import Classifier
 from worker import noise
 from worker.attempt import Attempt
+from worker.comparison_messages import Audited, Began, Broke, Decoded, Grew, ToCompare, Which
 from worker.database import Stopped, storable
 from worker.engine_process import EngineDied
-from worker.jobs.comparison import Audited, Began, Broke, Compare, Decoded, Grew, Which
 from worker.materials import prompt_of
 from worker.messages import Loaded, Report
 
@@ -29,8 +29,9 @@ MOST_DEATHS = 3  # of the engine, with no sample finished in between
 
 
 class ComparisonRows:
-    def __init__(self, attempt: Attempt) -> None:
+    def __init__(self, attempt: Attempt, order: type[ToCompare]) -> None:
         self.attempt = attempt
+        self._order = order
         self.job = attempt.job
         chosen = Comparison.objects.select_related(
             "pair__target__upload", "pair__draft__upload", "pair__target", "pair__draft"
@@ -46,7 +47,7 @@ class ComparisonRows:
         self._killers: set[Which] = set()
         self._deaths = 0
 
-    def order(self) -> Compare | None:
+    def order(self) -> ToCompare | None:
         """Order the samples that are missing. None: all are decoded or given up."""
         self._read_samples()
         audited = self._finished().filter(~Q(numbers__audit=None) & Q(numbers__has_key="audit"))
@@ -60,7 +61,7 @@ class ComparisonRows:
         settled = {group for group in groups if full.get(group, 0) + given_up.get(group, 0) >= len(self.runs)}
         if len(settled) == len(groups):
             return None
-        return Compare(
+        return self._order(
             pair=self.attempt.place_of(self.comparison.pair, self._classifiers()),
             prompts=[prompt_of(row) for row in self.prompts.values()],
             choices=[run.choice for run in self.runs.values()],

@@ -1,19 +1,17 @@
 """A strategy as data and decisions: its form, its look, the settings a planner tries, and its policy.
 
-Standard library only: the web process reads all of it. `build` gets `Parts` (decoding/registry.py), which knows torch.
+Standard library only: the web process reads all of it. `build` gets `Parts`, which know torch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from decoding.errors import BadStrategy, meant
 from decoding.params import Param, Value
 
-if TYPE_CHECKING:
-    from decoding.drafting import Drafter
 
 Role = Literal[
     "baseline",  # every strategy is compared with it
@@ -112,8 +110,18 @@ class Export:
     setting: str
 
 
+class Parts(Protocol):
+    """The parts of one sample that `build` may use (`decoding.registry.Parts`). Drafters are of `decoding.drafting`."""
+
+    @property
+    def classifier(self) -> Callable[[str], Any]: ...
+    def no_draft(self) -> Any: ...
+    def drafter(self, policy: Policy, classifier: Any = None) -> Any: ...
+    def speculating(self, placement: str, settings: Any, classifier: Any = None) -> Any: ...
+
+
 PolicyOf = Callable[..., Policy]  # called with the strategy's parameters
-Builder = Callable[..., "Drafter"]  # called with Parts and the parameters
+Builder = Callable[..., Any]  # called with Parts and the parameters, returns a Drafter
 
 
 Settings = Mapping[str, Value]

@@ -1,14 +1,10 @@
 """DISCO: a classifier estimates after each drafted token whether the target will accept it (arXiv 2405.04304)."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 from decoding.params import Param
-from decoding.strategies.base import CAP, CLASSIFIER, LONGEST, Looks, Policy, Settings, Strategy
-
-if TYPE_CHECKING:
-    from decoding.drafting import Drafter
-    from decoding.registry import Parts
+from decoding.strategies.base import CAP, CLASSIFIER, LONGEST, Looks, Parts, Policy, Settings, Strategy
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
@@ -55,7 +51,7 @@ def _policy(rule: str, threshold: float, cap: int, classifier: str) -> Policy:
     return RULES[rule](threshold, cap)
 
 
-def _build(parts: "Parts", rule: str, threshold: float, cap: int, classifier: str) -> "Drafter":
+def _build(parts: Parts, rule: str, threshold: float, cap: int, classifier: str) -> Any:
     chosen = parts.classifier(classifier)
     return parts.drafter(RULES[rule](threshold or chosen.tuned(rule), cap), chosen)
 

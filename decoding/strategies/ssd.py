@@ -1,17 +1,13 @@
 """SSD: the draft prepares the next drafts while the target still verifies (arXiv 2603.03251)."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from decoding.errors import BadStrategy
 from decoding.params import Param, Value
 from decoding.ssd.policy import fanout
 from decoding.ssd.settings import Settings
-from decoding.strategies.base import LOOKAHEAD, Looks, Slider, Strategy
-
-if TYPE_CHECKING:
-    from decoding.drafting import Drafter
-    from decoding.registry import Parts
+from decoding.strategies.base import LOOKAHEAD, Looks, Parts, Slider, Strategy
 
 BRANCHES = Param("branches", "int", 12, "how many outcomes are prepared for each round", 1, 512)
 PLACEMENT = Param(
@@ -32,7 +28,7 @@ def _check(params: Mapping[str, Value]) -> None:
         raise BadStrategy(f"fanout is {name!r}, {error}") from None
 
 
-def _build(parts: "Parts", placement: str, **settings: Any) -> "Drafter":
+def _build(parts: Parts, placement: str, **settings: Any) -> Any:
     return parts.speculating(placement, Settings(**settings))
 
 

@@ -1,18 +1,14 @@
 """SSD where DISCO's classifier decides."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from decoding.params import Param
 from decoding.ssd.settings import Settings
-from decoding.strategies.base import CAP, CLASSIFIER, Looks, Strategy
+from decoding.strategies.base import CAP, CLASSIFIER, Looks, Parts, Strategy
 from decoding.strategies.ssd import BRANCHES, PLACEMENT
 
-if TYPE_CHECKING:
-    from decoding.drafting import Drafter
-    from decoding.registry import Parts
 
-
-def _build(parts: "Parts", cap: int, branches: int, classifier: str, placement: str) -> "Drafter":
+def _build(parts: Parts, cap: int, branches: int, classifier: str, placement: str) -> Any:
     settings = Settings(lookahead=cap, branches=branches, backup="neural")
     return parts.speculating(placement, settings, parts.classifier(classifier))
 

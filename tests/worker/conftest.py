@@ -24,7 +24,7 @@ from webapp.comparisons.models import Comparison
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness
 from worker.engine_process import PATIENCE, EngineProcess
 from worker.hands import Hands
-from worker.jobs.comparison import Decoded
+from worker.comparison_messages import Decoded
 from worker.messages import Report, Step
 
 DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy

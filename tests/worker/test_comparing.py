@@ -26,9 +26,10 @@ from webapp.jobs import ends
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
 from worker.attempt import Attempt
+from worker.comparison_messages import Audited, Began, Decoded, Grew
 from worker.comparison_rows import ComparisonRows
 from worker.engine_process import EngineDied
-from worker.jobs.comparison import Audited, Began, Decoded, Grew
+from worker.jobs.comparison import Compare
 from worker.pulse import Hold
 
 
@@ -124,7 +125,7 @@ def test_an_engine_that_hangs_is_ended_and_its_sample_decoded_anew(launch, make_
 def test_a_sample_that_kills_the_engine_twice_is_given_up_and_named(launch, engine):
     launch(texts=2)
     hold = Hold(jobs.claim(worker="w1", queues=["cpu"]))
-    work = ComparisonRows(Attempt(hold, engine))
+    work = ComparisonRows(Attempt(hold, engine), Compare)
     killer = ("static:3", "1", 0)
     for _ in range(2):
         assert work.order().given_up == frozenset()
@@ -139,7 +140,7 @@ def test_a_sample_that_kills_the_engine_twice_is_given_up_and_named(launch, engi
 def test_texts_and_numbers_that_no_database_would_take_are_kept_as_far_as_they_can_be(launch, engine):
     """A model may well say NUL, and the distance to a token that sampling rules out is infinite."""
     launch(texts=1)
-    work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine))
+    work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine), Compare)
     work.order()
     which = ("autoregressive", "1", 0)
     started, verified, ended = Started(3, 10), Verified(1, 0, 7, "correction", 0, 10, 20), Finished("length", 1, 20)

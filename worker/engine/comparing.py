@@ -9,16 +9,16 @@ from contextlib import closing
 from decoding.comparison import Comparison, Key
 from decoding.errors import DrafthouseError
 from decoding.summary import Sample
+from worker.comparison_messages import Audited, Began, Broke, Decoded, ToCompare
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.tracing import Tracing, which
-from worker.jobs.comparison import Audited, Began, Broke, Compare, Decoded
 from worker.messages import Cancelled, Say
 
 LAST_LINES = 6
 
 
-def compare(order: Compare, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+def compare(order: ToCompare, residents: Residents, say: Say, cancelled: Cancelled) -> None:
     pair, loaded = load_pair(order.pair, residents, order.choices)
     say(loaded)
     with closing(pair), Tracing(say, pair.tokenizer.decode) as tracing:

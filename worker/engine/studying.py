@@ -21,15 +21,13 @@ from worker import noise
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.steps import Steps
-from worker.jobs.oracle import AskOracle
-from worker.jobs.plan import MakePlan
 from worker.messages import Cancelled, Found, PairOrder, Say
 
 ORACLE_FORMAT = "drafthouse.oracle/1"
 PLAN_FORMAT = "drafthouse.plan/1"
 
 
-def oracle(order: AskOracle, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+def oracle(order: PairOrder, lookahead: int, residents: Residents, say: Say, cancelled: Cancelled) -> None:
     pair, loaded = load_pair(order.pair, residents)
     say(loaded)
     steps = Steps(say, {"recording": len(order.prompts)})
@@ -37,11 +35,11 @@ def oracle(order: AskOracle, residents: Residents, say: Say, cancelled: Cancelle
     if cancelled():
         return
     names = [recording.prompt for recording in recorded.recordings]
-    found = analyse(names, [recording.record for recording in recorded.recordings], order.lookahead)
+    found = analyse(names, [recording.record for recording in recorded.recordings], lookahead)
     say(Found({"format": ORACLE_FORMAT, "hardware": loaded.hardware, **dataclasses.asdict(found)}))
 
 
-def plan(order: MakePlan, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+def plan(order: PairOrder, residents: Residents, say: Say, cancelled: Cancelled) -> None:
     pair, loaded = load_pair(order.pair, residents)
     say(loaded)
     classifiers = {name: pair.classifier(name) for name in order.pair.classifiers}

@@ -9,7 +9,7 @@ from time import perf_counter_ns
 
 from decoding.comparison import Key
 from decoding.events import Anticipated, Drafted, Event, Verified
-from worker.jobs.comparison import Grew, Which
+from worker.comparison_messages import Grew, Which
 from worker.messages import Say
 
 EVERY = 0.1  # s

@@ -22,7 +22,7 @@ class AskOracle(PairOrder):
     def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
         from worker.engine.studying import oracle
 
-        oracle(self, residents, say, cancelled)
+        oracle(self, self.lookahead, residents, say, cancelled)
 
 
 def work(attempt: Attempt) -> None:

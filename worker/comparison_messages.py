@@ -1,0 +1,69 @@
+"""Messages between worker and engine about a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from decoding.events import Event
+from decoding.spec import Choice
+from decoding.summary import Sample
+from worker.messages import PairOrder, Report
+
+# Which sample: strategy's label, prompt's id, repeat.
+Which = tuple[str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ToCompare(PairOrder):
+    """The samples that are missing. `worker.jobs.comparison` says how the engine makes them."""
+
+    choices: Sequence[Choice]
+    repeats: int
+    settled: frozenset[tuple[str, int]]  # prompt's id and repeat: nothing is left to do for these
+    finished: Sequence[Sample]  # of the prompts that are not settled: decoded before, by this attempt or another
+    given_up: frozenset[Which]  # these broke, and are not tried again
+
+    def memory(self) -> int:
+        return self.memory_to_run(self.choices)
+
+
+@dataclass(frozen=True, slots=True)
+class Began(Report):
+    """The engine begins to decode this sample. If the engine dies, the sample is lost."""
+
+    which: Which
+
+
+@dataclass(frozen=True, slots=True)
+class Grew(Report):
+    """More of a sample's trace. `first_seq` starts at 1 and leaves no hole."""
+
+    which: Which
+    first_seq: int
+    events: Sequence[Event]
+    words: Mapping[int, str]  # token id to text, for tokens that the sample's trace had not shown before
+    since_ns: int | None = None  # when the first of these events happened, on the clock of this machine
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded(Report):
+    """A sample is complete; all of its trace was sent before this."""
+
+    sample: Sample
+    last_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Broke(Report):
+    """A sample could not be decoded."""
+
+    which: Which
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Audited(Report):
+    """The samples of one prompt, each compared with autoregressive's."""
+
+    samples: Sequence[Sample]
