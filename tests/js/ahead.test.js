@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { outcomes, sentence, winner } from "../../static/js/ahead.js";
-import { foldAll } from "../../static/js/trace.js";
+import { outcomes, sentence, winner } from "../../static/js/live/ahead.js";
+import { foldAll } from "../../static/js/live/trace.js";
 import { ssd } from "./golden.js";
 
 const rounds = foldAll(ssd).rounds; // as the engine recorded them on the starter pair

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ofForest, ofHistogram, ofLines, ofPositions, ofRounds } from "../../static/js/summaries.js";
+import { ofForest, ofHistogram, ofLines, ofPositions, ofRounds } from "../../static/js/live/summaries.js";
 
 test("a histogram is told by its ends and its mean", () => {
   assert.equal(ofHistogram("static:2", [5, 1, 4]),

@@ -72,7 +72,7 @@ def test_a_dot_says_which_prompt_it_is(open_page, worker):
 def test_an_element_becomes_what_is_wanted_whatever_it_was(open_page):
     page = open_page("/comparisons/")
     page.evaluate("""async () => {
-        const { become, sketch } = await import("/static/js/become.js");
+        const { become, sketch } = await import("/static/js/core/become.js");
         const place = document.createElement("p");
         window.becomes = (wanted) => (become(place, ...wanted(sketch)), place.innerHTML);
     }""")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 
 import pytest
@@ -30,13 +31,13 @@ def test_every_module_of_the_page_is_named_in_its_head(world, comparison):
     text, _ = opened(world.page(world.bob), f"/comparisons/{comparison.pk}/")
     named = set(re.findall(r'<link rel="modulepreload" href="/static/([^"]+)">', text))
     folder = settings.BASE_DIR / "static"
-    pages_own = {"js/comparison.js"}
+    pages_own = {"js/pages/comparison.js"}
     reached = {
-        f"js/{name}"
+        posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
         for path in named | pages_own
-        for name in re.findall(r'from "\./([^"]+)"', (folder / path).read_text())
+        for name in re.findall(r'from "(\.[^"]+)"', (folder / path).read_text())
     }
-    assert reached <= named and "vendor/uplot.js" in named and len(named) == len(imported("js/comparison.js"))
+    assert reached <= named and "vendor/uplot.js" in named and len(named) == len(imported("js/pages/comparison.js"))
 
 
 def test_a_finished_page_brings_the_traces_of_the_heat_it_shows(world, comparison):

@@ -1,7 +1,7 @@
 // Parallel coordinates: a line is a run. Dragging along an axis, or moving its two ends by key, asks for a range.
 
-import { SIDE, TOP, layout, moved, passes, rounded, valueAt, withEnd, written } from "./axes.js";
-import { svg } from "./svg.js";
+import { SIDE, TOP, layout, moved, passes, rounded, valueAt, withEnd, written } from "../core/axes.js";
+import { svg } from "../core/svg.js";
 
 const CLICK = 5; // pixels: a shorter drag clears
 

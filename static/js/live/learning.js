@@ -1,8 +1,8 @@
 // How a classifier learns: loss and F1 by epoch, drawn as they come.
 
-import uPlot from "../vendor/uplot.js";
-import { measured } from "./svg.js";
-import { twin } from "./tables.js";
+import uPlot from "../../vendor/uplot.js";
+import { measured } from "../core/svg.js";
+import { twin } from "../core/tables.js";
 
 const HEIGHT = 220;
 

@@ -1,8 +1,8 @@
 // Draft and target on one clock: who worked when, who stood still, and whether what was prepared ahead was of use.
 
-import { become, sketch } from "./become.js";
-import { measured, set } from "./svg.js";
-import { grouped, ticks } from "./stats.js";
+import { become, sketch } from "../core/become.js";
+import { measured, set } from "../core/svg.js";
+import { grouped, ticks } from "../core/stats.js";
 
 const HEIGHT = 92, LEFT = 56, DRAFT = 14, TARGET = 44, BAR = 18;
 const SHOWN = 24; // rounds; more would be too thin to tell apart

@@ -1,7 +1,7 @@
 // How each strategy stands over all prompts so far: its speed-up, and around it the interval, which narrows as samples
 // come in.
 
-import { become, sketch } from "./become.js";
+import { become, sketch } from "../core/become.js";
 import { say } from "./race.js";
 
 const WIDTH = 80, HEIGHT = 12, EDGE = 2;

@@ -1,6 +1,6 @@
 // Two strategies' texts, one under the other, letter over letter: the same words, cut into other rounds.
 
-import { html } from "./svg.js";
+import { html } from "../core/svg.js";
 
 const BREAK = "⏎"; // a line break has a fate like any token, so it is shown
 const WIDTH = 96; // letters in a line, at most; fewer where the page is narrow

@@ -1,9 +1,9 @@
 // Tokens over time, a line per strategy: the steeper, the faster.
 
-import uPlot from "../vendor/uplot.js";
+import uPlot from "../../vendor/uplot.js";
 import { roomOf } from "./room.js";
-import { grouped } from "./stats.js";
-import { mark, measured, set, svg } from "./svg.js";
+import { grouped } from "../core/stats.js";
+import { mark, measured, set, svg } from "../core/svg.js";
 import { begin, decodeNs, progress } from "./trace.js";
 
 const HEIGHT = 220;

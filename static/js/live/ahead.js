@@ -1,7 +1,7 @@
 // What SSD prepared while the target verified: a column for each number of tokens that might be accepted, in it the
 // branches that were drafted on for that case, and which of them the verdict then chose. What is decided here is pure.
 
-import { become, sketch } from "./become.js";
+import { become, sketch } from "../core/become.js";
 import { ms } from "./facts.js";
 
 /** The branch that holds what the verdict said; undefined where none does. */

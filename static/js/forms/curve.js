@@ -1,7 +1,7 @@
 // A simulated speed-up over one setting: what is possible as a band, what was measured as marks on it.
 
-import { mark, svg } from "./svg.js";
-import { ticks } from "./stats.js";
+import { mark, svg } from "../core/svg.js";
+import { ticks } from "../core/stats.js";
 
 const HEIGHT = 240, LEFT = 44, RIGHT = 16, TOP = 12, BOTTOM = 36;
 

@@ -1,19 +1,19 @@
 // The page of a comparison: what arrives is folded, what is looked at is drawn. Decisions are made in the modules below.
 
-import { Feed } from "./feed.js";
-import { Findings } from "./findings.js";
-import { Heats } from "./heats.js";
-import { Moment } from "./moment.js";
-import { Part } from "./part.js";
-import { Race, say } from "./race.js";
-import { Reading } from "./reading.js";
-import { drawStanding } from "./standing.js";
-import { grouped } from "./stats.js";
-import { tokensPerSecond } from "./trace.js";
-import { Watching } from "./watching.js";
-import { drawMode, drawWay } from "./way.js";
-import { WhatIf } from "./whatif.js";
-import { Whenever } from "./whenever.js";
+import { Feed } from "../live/feed.js";
+import { Findings } from "../live/findings.js";
+import { Heats } from "../live/heats.js";
+import { Moment } from "../live/moment.js";
+import { Part } from "../live/part.js";
+import { Race, say } from "../live/race.js";
+import { Reading } from "../live/reading.js";
+import { drawStanding } from "../live/standing.js";
+import { grouped } from "../core/stats.js";
+import { tokensPerSecond } from "../live/trace.js";
+import { Watching } from "../live/watching.js";
+import { drawMode, drawWay } from "../live/way.js";
+import { WhatIf } from "../forms/whatif.js";
+import { Whenever } from "../core/whenever.js";
 
 const page = JSON.parse(document.getElementById("page").textContent);
 const $ = (selector) => document.querySelector(selector);

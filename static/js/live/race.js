@@ -2,8 +2,8 @@
 // gave, so a faster lane is a shorter one, and one sees why.
 
 import { inSteps, roomOf } from "./room.js";
-import { mark, measured, set, svg } from "./svg.js";
-import { grouped, ticks } from "./stats.js";
+import { mark, measured, set, svg } from "../core/svg.js";
+import { grouped, ticks } from "../core/stats.js";
 import { decodeNs } from "./trace.js";
 
 const HEIGHT = 44;

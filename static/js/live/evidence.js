@@ -1,9 +1,9 @@
 // What the verdict rests on: speed-ups prompt by prompt, acceptance, and where the time went.
 
-import { become, sketch } from "./become.js";
-import { mark, set } from "./svg.js";
+import { become, sketch } from "../core/become.js";
+import { mark, set } from "../core/svg.js";
 import { say } from "./race.js";
-import { reach, ticks } from "./stats.js";
+import { reach, ticks } from "../core/stats.js";
 
 const ROW = 40, AXIS = 24, LEFT = 48;
 const VALUE = 48; // room for a number behind a bar

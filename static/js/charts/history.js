@@ -1,7 +1,7 @@
 // One pair over time: a line per strategy, broken where hardware or versions became other ones.
 
-import { ticks } from "./stats.js";
-import { mark, svg } from "./svg.js";
+import { ticks } from "../core/stats.js";
+import { mark, svg } from "../core/svg.js";
 
 const HEIGHT = 320, LEFT = 48, RIGHT = 112, BOTTOM = 28;
 

@@ -1,7 +1,7 @@
 // The threshold explorer: what moving a classifier's threshold would do, from recorded prompts and measured costs.
 
-import { plot, speedupAxis } from "./plot.js";
-import { times, twin } from "./tables.js";
+import { plot, speedupAxis } from "../core/plot.js";
+import { times, twin } from "../core/tables.js";
 
 const RULES = {
   priced: "It stops when one more token costs more time than it can bring.",

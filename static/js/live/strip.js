@@ -1,9 +1,9 @@
 // The text itself, token by token, and under the reader's eye one round of it: what was drafted, how sure the draft was,
 // what the target wanted.
 
-import { become, sketch } from "./become.js";
+import { become, sketch } from "../core/become.js";
 import { facts } from "./facts.js";
-import { Whenever } from "./whenever.js";
+import { Whenever } from "../core/whenever.js";
 
 const TELL_EVERY_MS = 500; // nobody reads what changes faster
 const PROMPT_LINES = 3; // of the prompt, only what the text continues

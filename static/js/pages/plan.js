@@ -1,8 +1,8 @@
 // The pictures of a plan: what every setting would give, and what the best were measured at.
 
-import { plot, speedupAxis } from "./plot.js";
-import { html } from "./svg.js";
-import { times, twin } from "./tables.js";
+import { plot, speedupAxis } from "../core/plot.js";
+import { html } from "../core/svg.js";
+import { times, twin } from "../core/tables.js";
 
 const found = JSON.parse(document.getElementById("found").textContent);
 const of = (strategy, more = () => true) => found.predictions.filter((row) => row.strategy === strategy && more(row.params));

@@ -2,7 +2,7 @@
 // the median over repeats. Intervals are the server's business. Kept up as samples end: in an hour they come by the ten
 // thousand, and only what one of them changes is paired anew.
 
-import { median } from "./stats.js";
+import { median } from "../core/stats.js";
 
 export class Pairs {
   constructor(baseline) {

@@ -1,8 +1,8 @@
 // Every chart's numbers as a table: for those who cannot see the chart, and for those who want to copy them.
 
-import { become, sketch } from "./become.js";
-import { html, mark } from "./svg.js";
-import { median, ticks } from "./stats.js";
+import { become, sketch } from "../core/become.js";
+import { html, mark } from "../core/svg.js";
+import { median, ticks } from "../core/stats.js";
 import { progress } from "./trace.js";
 
 /** Of the evidence. Tables are made for those who open them. */

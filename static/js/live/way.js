@@ -1,6 +1,6 @@
 // How far a comparison is: samples done, time left, and while nothing comes, why.
 
-import { tell } from "./coded.js";
+import { tell } from "../core/coded.js";
 import { say } from "./race.js";
 
 const WARMING = "A worker has it: it loads the models and lets every strategy run for a moment before the first round counts.";

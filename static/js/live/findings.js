@@ -2,10 +2,10 @@
 // and are renewed with the words of the verdict.
 
 import { advice, forest, histogram, positions, waterfall } from "./evidence.js";
-import { acceptanceOf } from "./stats.js";
+import { acceptanceOf } from "../core/stats.js";
 import { ofForest, ofHistogram, ofPositions } from "./summaries.js";
 import { say } from "./race.js";
-import { describe } from "./svg.js";
+import { describe } from "../core/svg.js";
 import { twins } from "./twins.js";
 
 const $ = (selector) => document.querySelector(selector);

@@ -1,8 +1,8 @@
 // Round by round: how far the draft looked ahead, how much it drafted, how much of that was kept, and how far it ought
 // to have looked: the oracle's lookahead.
 
-import { ticks } from "./stats.js";
-import { measured, set, svg } from "./svg.js";
+import { ticks } from "../core/stats.js";
+import { measured, set, svg } from "../core/svg.js";
 
 const HEIGHT = 120, LEFT = 24, BOTTOM = 20, TOP = 8;
 const FEWEST = 24; // columns there is room for

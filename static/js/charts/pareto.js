@@ -1,8 +1,8 @@
 // Speed-up against what drafting costs. The server says who stands on the line; here it is only drawn.
 
-import { written } from "./axes.js";
-import { ticks } from "./stats.js";
-import { mark, svg } from "./svg.js";
+import { written } from "../core/axes.js";
+import { ticks } from "../core/stats.js";
+import { mark, svg } from "../core/svg.js";
 
 const HEIGHT = 320, LEFT = 48, BOTTOM = 44, RIGHT = 24;
 

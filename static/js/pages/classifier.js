@@ -1,10 +1,10 @@
 // The page of a classifier: where to stop, whether it means what it says, and how it learnt.
 
-import { explore } from "./explorer.js";
-import { Learning } from "./learning.js";
-import { begin, fold } from "./log.js";
-import { plot } from "./plot.js";
-import { percent, twin } from "./tables.js";
+import { explore } from "../forms/explorer.js";
+import { Learning } from "../live/learning.js";
+import { begin, fold } from "../live/log.js";
+import { plot } from "../core/plot.js";
+import { percent, twin } from "../core/tables.js";
 
 const { card, lines } = JSON.parse(document.getElementById("page").textContent);
 const measured = card.metrics ?? {};

@@ -1,9 +1,9 @@
 // The page of runs: draws its charts anew whenever what is found changes, and turns brushing into a question.
 
-import { written } from "./axes.js";
-import { Parallel } from "./parallel.js";
-import { pareto } from "./pareto.js";
-import { html } from "./svg.js";
+import { written } from "../core/axes.js";
+import { Parallel } from "../charts/parallel.js";
+import { pareto } from "../charts/pareto.js";
+import { html } from "../core/svg.js";
 
 const form = () => document.getElementById("asked");
 const ENDS = ["from", "to"];

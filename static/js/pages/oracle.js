@@ -1,8 +1,8 @@
 // The pictures of an oracle study: one prompt round by round, progress through the text, and how often each lookahead.
 
-import { plot } from "./plot.js";
-import { html, svg } from "./svg.js";
-import { percent, twin } from "./tables.js";
+import { plot } from "../core/plot.js";
+import { html, svg } from "../core/svg.js";
+import { percent, twin } from "../core/tables.js";
 
 const found = JSON.parse(document.getElementById("found").textContent);
 const sets = JSON.parse(document.getElementById("sets").textContent);

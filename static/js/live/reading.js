@@ -9,9 +9,9 @@ import { Rounds } from "./rounds.js";
 import { Side } from "./side.js";
 import { Strip, visible } from "./strip.js";
 import { ofLines, ofRounds } from "./summaries.js";
-import { describe } from "./svg.js";
+import { describe } from "../core/svg.js";
 import { begin, decodeNs } from "./trace.js";
-import { Whenever } from "./whenever.js";
+import { Whenever } from "../core/whenever.js";
 import { isOpen, overTime, roundByRound } from "./twins.js";
 
 const LINES_EVERY_MS = 200; // the one picture on a canvas is dear; five times a second is enough of it
