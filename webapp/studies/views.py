@@ -66,6 +66,7 @@ def study(request: Asked, id: UUID) -> HttpResponse:
         if found.document:
             low, high = reading.spread(found.document["histogram"])
             context |= {"low": low, "high": high, "sets": _sets(request, found)}
+            context["series"] = reading.passes(found.document)
         return render(request, "studies/oracle.html", context)
     if found.document:
         context |= {
@@ -135,7 +136,12 @@ def classifier(request: Asked, id: UUID) -> HttpResponse:
         "ablations": reading.ablations(found.card),
         "predicted": sorted(found.card.get("predicted", {}).items(), key=lambda row: -(row[1] or 0)),
         "comparison": reading.comparison_with(found),
-        "page": {"card": found.card, "lines": _lines(training.job) if training else []},
+        "page": {
+            "card": found.card,
+            "strategy": reading.asking(),
+            "levels": reading.levels(found.card),
+            "lines": _lines(training.job) if training else [],
+        },
     }
     return render(request, "studies/classifier.html", context)
 

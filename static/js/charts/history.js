@@ -1,9 +1,52 @@
-// One pair over time: a line per strategy, broken where hardware or versions became other ones.
+// One pair over time: a line per strategy, broken where hardware or versions changed.
 
-import { ticks } from "../core/stats.js";
-import { mark, svg } from "../core/svg.js";
+import { sketch } from "../core/become.js";
+import { widthOf } from "../core/picture.js";
+import { interval, level, line, markAt, plot, speedupAxis } from "../core/plot.js";
+import { table as made } from "../core/tables.js";
+import { times } from "../core/words.js";
 
-const HEIGHT = 320, LEFT = 48, RIGHT = 112, BOTTOM = 28;
+export const on = { history: 1 };
+export const isWide = true;
+export const role = "group";
+export const title = "Speed-up over time";
+
+export const sentence = (data) => data.sentence;
+
+export const table = ({ points: { points } }) => made(["strategy", "launched", "speed-up", "at least", "at most"], points.map((point) =>
+  [point.name, point.at.slice(0, 16).replace("T", " "), ...[point.speedup, point.low ?? undefined, point.high ?? undefined].map(times)]));
+
+export const legend = () => ["A dashed upright says that hardware or versions changed there. Bars are 95 % intervals."];
+
+export function draw(picture, { points: { points, changes } }) {
+  const right = widthOf(picture) < 480 ? 16 : 112, at = moments(points), named = [];
+  const every = Math.ceil(at.length / Math.max(2, Math.floor(widthOf(picture) / 110)));
+  const place = (point) => [at.indexOf(point.at) + 0.5, point.speedup];
+  plot(picture, {
+    x: { low: 0, high: at.length, at: at.map((_, i) => i + 0.5).filter((_, i) => i % every === 0), format: (value) => at[value - 0.5].slice(0, 10) },
+    y: speedupAxis(points.flatMap((point) => [point.low ?? point.speedup, point.high ?? point.speedup]), ""),
+    height: 320, right,
+    layers: [level(1), ...changes.map((change) => changed(change, at.indexOf(change.at))),
+      ...[...pieces(points).values()].map((parts) => lineOf(parts, place, named))],
+  });
+}
+
+const changed = ({ kind, before, after }, i) => ({ x, top, bottom }) => [sketch("g", { class: "change" },
+  sketch("path", { d: `M${x(i)},${top}V${bottom}` }, sketch("title", {}, `${before} → ${after}`)),
+  sketch("text", { x: x(i) + 4, y: kind === "device" ? top + 8 : top + 22 }, kind === "device" ? "hardware" : "versions"))];
+
+/** A strategy's line; its name stands behind it where there is room. */
+const lineOf = (parts, place, named) => (scale) => {
+  const last = parts.at(-1).at(-1), [x, y] = place(last), top = scale.y(y) + 4;
+  const hasRoom = scale.right < scale.x(x) + 200 && !named.some((other) => Math.abs(other - top) < 14);
+  if (hasRoom) named.push(top);
+  return [sketch("g", { class: `s-${last.strategy}${last.role === "ranked" || last.role === "baseline" ? "" : " unranked"}` },
+    ...parts.flatMap((part) => line(part.map(place))(scale)),
+    ...parts.flat().map((point) => sketch("a", { href: point.address, class: `run${point.is_noisy ? " unranked" : ""}`, tabindex: -1 },
+      sketch("title", {}, `${point.name}: ${times(point.speedup)} on ${point.at.slice(0, 10)}, ${point.device}`),
+      ...interval(place(point)[0], point)(scale), ...markAt(point.strategy, place(point), 5)(scale))),
+    hasRoom ? sketch("text", { class: "name", x: scale.right + 4, y: top }, last.name) : null)];
+};
 
 /** Points of one label, split wherever what they ran on changed. */
 export function pieces(points) {
@@ -18,52 +61,5 @@ export function pieces(points) {
   return found;
 }
 
-/** Where along the axis moments lie. Evenly, in their order: a week without runs would only be a gap. */
-export function moments(points) {
-  return [...new Set(points.map((point) => point.at))].sort();
-}
-
-function draw(place, { points, changes }) {
-  const width = place.clientWidth || 600, right = width < 480 ? 16 : RIGHT;
-  const times = moments(points), apart = (width - LEFT - right) / Math.max(1, times.length);
-  const x = (at) => LEFT + apart * (times.indexOf(at) + 0.5);
-  const top = Math.max(1.2, ...points.map((point) => point.high ?? point.speedup)) * 1.04;
-  const low = Math.min(0.9, ...points.map((point) => point.low ?? point.speedup)) * 0.97;
-  const y = (gain) => HEIGHT - BOTTOM - ((gain - low) / (top - low)) * (HEIGHT - BOTTOM - 24);
-  const every = Math.ceil(times.length / Math.max(2, Math.floor(width / 110)));
-  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "group",
-    "aria-label": "Speed-up of each strategy, comparison by comparison, with its interval; in words and as a table below" },
-    ...ticks(top, 6).filter((value) => value >= low).map((value) => svg("g", {},
-      svg("path", { class: value === 1 ? "one" : "rule", d: `M${LEFT},${y(value)}H${width - right}` }),
-      svg("text", { x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, `${value}×`))),
-    ...times.map((at, i) => (i % every ? null : svg("text", { x: x(at), y: HEIGHT - 6, "text-anchor": "middle" }, at.slice(0, 10)))),
-    ...changes.map((change) => svg("g", { class: "change" },
-      svg("path", { d: `M${x(change.at) - apart / 2},12V${HEIGHT - BOTTOM}` }, svg("title", {}, `${change.before} → ${change.after}`)),
-      svg("text", { x: x(change.at) - apart / 2 + 4, y: change.kind === "device" ? 20 : 34 }, change.kind === "device" ? "hardware" : "versions"))),
-    ...lines(points, x, y, width - right));
-  picture.style.height = `${HEIGHT}px`;
-  place.replaceChildren(picture);
-}
-
-function lines(points, x, y, end) {
-  const named = [];
-  return [...pieces(points).values()].map((parts) => {
-    const last = parts.at(-1).at(-1), at = y(last.speedup) + 4;
-    const hasRoom = end < x(last.at) + 200 && !named.some((other) => Math.abs(other - at) < 14);
-    if (hasRoom) named.push(at);
-    return svg("g", { class: `s-${last.strategy}${last.role === "ranked" || last.role === "baseline" ? "" : " unranked"}` },
-      ...parts.map((part) => svg("path", { class: "line", d: `M${part.map((point) => `${x(point.at).toFixed(1)},${y(point.speedup).toFixed(1)}`).join("L")}` })),
-      ...parts.flat().map((point) => svg("a", { href: point.address, class: `run${point.is_noisy ? " unranked" : ""}`, tabindex: -1 },
-        svg("title", {}, `${point.name}: ${point.speedup.toFixed(2)}× on ${point.at.slice(0, 10)}, ${point.device}`),
-        point.low === null ? null : svg("path", { class: "interval", d: `M${x(point.at)},${y(point.low)}V${y(point.high)}` }),
-        mark(point.strategy, 5, x(point.at), y(point.speedup)))),
-      hasRoom && end + 90 < 4000 ? svg("text", { class: "name", x: end + 4, y: at }, last.name) : null);
-  });
-}
-
-const source = globalThis.document?.getElementById("points");
-if (source) {
-  const place = document.getElementById("history"), shown = JSON.parse(source.textContent);
-  if (moments(shown.points).length > 1) new ResizeObserver(() => draw(place, shown)).observe(place);
-  else place.remove(); // one moment is no line, and stands in the table
-}
+/** Moments in their order, to be spaced evenly: a week without runs would only be a gap. */
+export const moments = (points) => [...new Set(points.map((point) => point.at))].sort();

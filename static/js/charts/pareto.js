@@ -1,38 +1,54 @@
-// Speed-up against what drafting costs. The server says who stands on the line; here it is only drawn.
+// Speed-up against what drafting costs. The server says which runs stand on the line.
 
 import { written } from "../core/axes.js";
-import { ticks } from "../core/stats.js";
-import { mark, svg } from "../core/svg.js";
+import { sketch } from "../core/become.js";
+import { interval, level, markAt, plot, speedupAxis } from "../core/plot.js";
+import { table as made } from "../core/tables.js";
+import { times } from "../core/words.js";
 
-const HEIGHT = 320, LEFT = 48, BOTTOM = 44, RIGHT = 24;
+export const on = { runs: 2 };
+export const isWide = true;
+export const role = "group";
+export const title = "Speed-up against the cost of drafting";
 
-export function pareto(place, chart) {
-  const { name, title } = chart.cost;
-  const runs = chart.runs.filter((run) => has(run.values[name]) && has(run.values.speedup));
-  const width = place.clientWidth || 600;
-  const most = Math.max(...runs.map((run) => run.values[name]), 0.01) * 1.05;
-  const top = Math.max(1.2, ...runs.map((run) => run.high ?? run.values.speedup)) * 1.04;
-  const low = Math.min(0.9, ...runs.map((run) => run.low ?? run.values.speedup)) * 0.97;
-  const x = (cost) => LEFT + (cost / most) * (width - LEFT - RIGHT);
-  const y = (gain) => HEIGHT - BOTTOM - ((gain - low) / (top - low)) * (HEIGHT - BOTTOM - 12);
-  const kind = chart.axes.find((axis) => axis.name === name)?.kind;
-  const line = runs.filter((run) => run.is_on_line).sort((a, b) => a.values[name] - b.values[name]);
-  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "group", "aria-describedby": "in-words",
-    "aria-label": `Speed-up against ${title}` },
-    ...ticks(top, 6).filter((value) => value >= low).map((value) => svg("g", {},
-      svg("path", { class: value === 1 ? "one" : "rule", d: `M${LEFT},${y(value)}H${width - RIGHT}` }),
-      svg("text", { x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, `${value}×`))),
-    ...ticks(most, Math.max(3, Math.round(width / 140))).map((value) =>
-      svg("text", { x: x(value), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, kind === "share" ? written(value, kind) : String(value))),
-    svg("text", { class: "name", x: width - RIGHT, y: HEIGHT - 6, "text-anchor": "end" }, `${title} →`),
-    svg("path", { class: "front", d: steps(line.map((run) => [x(run.values[name]), y(run.values.speedup)]), width - RIGHT) }),
-    ...runs.map((run) => point(run, x(run.values[name]), y)),
-    ...labels(line, name, x, y, width));
-  picture.style.height = `${HEIGHT}px`;
-  place.replaceChildren(picture);
+export const sentence = ({ in_words: words }) => words;
+
+export function table({ chart }) {
+  const { name, title: cost } = chart.cost, { kind } = costAxis(chart);
+  return made(["run", "comparison", cost, "speed-up", "on the line"], placed(chart).map((run) => [
+    sketch("a", { href: run.address }, run.name), run.comparison, written(run.values[name], kind), times(run.values.speedup),
+    run.is_on_line ? "yes" : run.is_ranked ? "no" : "not ranked",
+  ]));
 }
 
+export const legend = () => ["Bars are 95 % intervals. On the line stands what nothing beats in both, each strategy as it was measured last; " +
+  "earlier measurements are faint, and hollow marks are not ranked."];
+
+export function draw(picture, { chart }) {
+  const { name, title: cost } = chart.cost, { kind } = costAxis(chart), runs = placed(chart);
+  const at = (run) => [run.values[name], run.values.speedup];
+  const line = runs.filter((run) => run.is_on_line).sort((a, b) => a.values[name] - b.values[name]);
+  plot(picture, {
+    x: { low: 0, high: Math.max(...runs.map((run) => run.values[name]), 0.01) * 1.05, label: `${cost} →`,
+      format: (value) => (kind === "share" ? written(value, kind) : String(value)) },
+    y: speedupAxis(runs.flatMap((run) => [run.low ?? run.values.speedup, run.high ?? run.values.speedup]), ""),
+    height: 320, right: 24,
+    layers: [
+      level(1),
+      ({ x, y, right }) => [sketch("path", { class: "front", d: steps(line.map((run) => [x(run.values[name]), y(run.values.speedup)]), right) })],
+      ...runs.map((run) => (scale) => [sketch("a", { href: run.address, tabindex: -1,
+        class: `run s-${run.strategy}${run.is_ranked ? "" : " unranked"}${run.is_newest ? "" : " earlier"}` },
+        sketch("title", {}, `${run.name}: ${times(run.values.speedup)}${doubt(run)}, ${run.comparison}${run.is_noisy ? ", noisy" : ""}`),
+        ...interval(run.values[name], run)(scale), ...markAt(run.strategy, at(run), run.is_on_line ? 7 : 5)(scale))]),
+      (scale) => labels(line, at, scale),
+    ],
+  });
+}
+
+const placed = ({ runs, cost }) => runs.filter((run) => has(run.values[cost.name]) && has(run.values.speedup));
+const costAxis = ({ axes, cost }) => axes.find((axis) => axis.name === cost.name) ?? {};
 const has = (value) => value !== null && value !== undefined;
+const doubt = (run) => (has(run.low) ? ` (${run.low.toFixed(2)} to ${run.high.toFixed(2)})` : "");
 
 /** What one gets for a cost is what the best run up to that cost gives: the line goes in steps. */
 export function steps(points, end) {
@@ -43,24 +59,15 @@ export function steps(points, end) {
 
 const fixed = (value) => Number(value.toFixed(1));
 
-function point(run, x, y) {
-  const doubt = has(run.low) ? ` (${run.low.toFixed(2)} to ${run.high.toFixed(2)})` : "";
-  return svg("a", { href: run.address, class: `run s-${run.strategy}${run.is_ranked ? "" : " unranked"}${run.is_newest ? "" : " earlier"}`, tabindex: -1 },
-    svg("title", {}, `${run.name}: ${run.values.speedup.toFixed(2)}×${doubt}, ${run.comparison}${run.is_noisy ? ", noisy" : ""}`),
-    has(run.low) ? svg("path", { class: "interval", d: `M${x},${y(run.low)}V${y(run.high)}` }) : null,
-    mark(run.strategy, run.is_on_line ? 7 : 5, x, y(run.values.speedup)));
-}
-
 /** Names where there is room for them. */
-function labels(line, name, x, y, width) {
-  const taken = [];
-  const shown = [];
+function labels(line, at, { x, y, right }) {
+  const taken = [], shown = [];
   for (const run of [...line].reverse()) {
-    const length = run.name.length * 7, left = x(run.values[name]) + 10, top = y(run.values.speedup) - 8;
-    const at = left + length > width ? left - length - 20 : left;
-    if (taken.some(([l, r, t]) => at < r && at + length > l && Math.abs(top - t) < 14)) continue;
-    taken.push([at, at + length, top]);
-    shown.push(svg("text", { class: "name", x: at, y: top }, run.name));
+    const [cost, gain] = at(run), length = run.name.length * 7, left = x(cost) + 10, top = y(gain) - 8;
+    const from = left + length > right ? left - length - 20 : left;
+    if (taken.some(([l, r, t]) => from < r && from + length > l && Math.abs(top - t) < 14)) continue;
+    taken.push([from, from + length, top]);
+    shown.push(sketch("text", { class: "name", x: from, y: top }, run.name));
   }
   return shown;
 }

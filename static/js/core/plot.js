@@ -1,48 +1,38 @@
-// Charts of a study: one way to draw lines, steps, bars and marks on two plain axes. What to draw is decided elsewhere.
+// Plots: layers on two plain axes. A layer is a function from scales to sketches; the common ones stand below.
 
+import { become, sketch } from "./become.js";
+import { mark, size, widthOf } from "./picture.js";
 import { ticks } from "./stats.js";
-import { mark, svg } from "./svg.js";
 
-const LEFT = 44, RIGHT = 12, TOP = 28, BOTTOM = 42;
+const LEFT = 48, BOTTOM = 42, UNTITLED = 12, TITLED = 28;
 
 /**
- * Draws `chart()` now and whenever there is another width for it.
+ * Draw a plot at the width that the picture has.
  *
  * @param {SVGElement} picture
- * @param {() => {x: Axis, y: Axis, layers: any[], height?: number}} chart
- * @typedef {{low: number, high: number, label: string, format?: (value: number) => string, at?: number[], isWhole?: boolean}} Axis
+ * @param {{x: Axis, y: Axis, layers: (Layer | null)[], height?: number, right?: number}} plot
+ * @typedef {{low: number, high: number, label?: string, format?: (value: number) => string, at?: number[], isWhole?: boolean}} Axis
+ * @typedef {(scale: {x: (value: number) => number, y: (value: number) => number, left: number, right: number,
+ *   top: number, bottom: number}) => any[]} Layer
  */
-export function plot(picture, chart) {
-  let width = 0;
-  const draw = () => render(picture, chart(), width || picture.clientWidth || 480);
-  new ResizeObserver(([entry]) => {
-    if (entry.contentRect.width && entry.contentRect.width !== width) {
-      width = entry.contentRect.width;
-      draw();
-    }
-  }).observe(picture);
-  draw();
-  return draw;
-}
-
-function render(picture, { x, y, layers, height = 240 }, width) {
+export function plot(picture, { x, y, layers, height = 240, right = 12 }) {
+  const width = widthOf(picture);
+  const edge = { left: LEFT, right: width - right, top: y.label ? TITLED : UNTITLED, bottom: height - BOTTOM };
   const scale = {
-    x: (value) => LEFT + ((value - x.low) / (x.high - x.low)) * (width - LEFT - RIGHT),
-    y: (value) => height - BOTTOM - ((value - y.low) / (y.high - y.low)) * (height - TOP - BOTTOM),
+    ...edge,
+    x: (value) => edge.left + ((value - x.low) / (x.high - x.low)) * (edge.right - edge.left),
+    y: (value) => edge.bottom - ((value - y.low) / (y.high - y.low)) * (edge.bottom - edge.top),
   };
-  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  picture.style.height = `${height}px`;
-  picture.replaceChildren(
-    ...marksOf(y, 4).flatMap((value) => [
-      svg("path", { class: "rule", d: `M${LEFT},${scale.y(value)}H${width - RIGHT}` }),
-      svg("text", { x: LEFT - 8, y: scale.y(value) + 4, "text-anchor": "end" }, said(y, value)),
-    ]),
-    ...marksOf(x, Math.max(2, Math.round(width / 90))).map((value) =>
-      svg("text", { x: scale.x(value), y: height - BOTTOM + 18, "text-anchor": "middle" }, said(x, value))),
-    svg("text", { x: (LEFT + width - RIGHT) / 2, y: height - 6, "text-anchor": "middle" }, x.label),
-    svg("text", { x: 0, y: 10 }, y.label),
-    ...layers.flatMap((layer) => DRAWN[layer.kind](layer, scale, { left: LEFT, right: width - RIGHT, bottom: height - BOTTOM })),
-  );
+  size(picture, width, height);
+  become(picture,
+    ...marksOf(y, 4).map((value) => sketch("g", {},
+      sketch("path", { class: "rule", d: `M${edge.left},${scale.y(value)}H${edge.right}` }),
+      sketch("text", { x: edge.left - 8, y: scale.y(value) + 4, "text-anchor": "end" }, written(y, value)))),
+    sketch("g", {}, ...marksOf(x, Math.max(2, Math.round(width / 90))).map((value) =>
+      sketch("text", { x: scale.x(value), y: edge.bottom + 18, "text-anchor": "middle" }, written(x, value)))),
+    x.label ? sketch("text", { x: (edge.left + edge.right) / 2, y: height - 6, "text-anchor": "middle" }, x.label) : null,
+    y.label ? sketch("text", { x: 0, y: 10 }, y.label) : null,
+    ...layers.filter(Boolean).flatMap((layer) => layer(scale)));
 }
 
 /** Round values inside an axis, or those that it names. */
@@ -53,42 +43,57 @@ function marksOf(axis, count) {
   return Array.from({ length: Math.floor(axis.high / step + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
-const said = (axis, value) => (axis.format ? axis.format(value) : String(value));
-const to = (value) => value.toFixed(1);
+const written = (axis, value) => (axis.format ? axis.format(value) : String(value));
+const to = (value) => Number(value.toFixed(1));
 
-const DRAWN = {
-  line: ({ points, cls }, { x, y }) => [svg("path", { class: `line ${cls}`, d: `M${points.map(([px, py]) => `${to(x(px))},${to(y(py))}`).join("L")}` })],
+/** A line through points. */
+export const line = (points, cls = "") => ({ x, y }) =>
+  [sketch("path", { class: `line ${cls}`, d: points.length ? `M${points.map(([px, py]) => `${to(x(px))},${to(y(py))}`).join("L")}` : null })];
 
-  /** One value from each whole number to the next; what is null is a gap. */
-  steps: ({ values, cls }, { x, y }) => {
-    const parts = values.map((value, i) => (value === null ? "" : `${i && values[i - 1] !== null ? "L" : "M"}${to(x(i))},${to(y(value))}H${to(x(i + 1))}`));
-    return [svg("path", { class: `line ${cls}`, d: parts.join("") })];
-  },
-
-  bars: ({ values, cls, title }, { x, y }) => values.map((value, i) => {
-    const left = x(i - 0.5), width = x(i + 0.5) - left, gap = Math.min(2, width / 5);
-    return svg("rect", { class: `bar ${cls}`, x: left + gap / 2, width: Math.max(0.5, width - gap), y: y(value), height: Math.max(0, y(0) - y(value)) },
-      svg("title", {}, title(value, i)));
-  }),
-
-  dots: ({ points, cls, title }, { x, y }) => points.map((point) =>
-    svg("circle", { class: `dot-mark ${cls}`, cx: x(point.x), cy: y(point.y), r: point.r ?? 3 }, svg("title", {}, title(point)))),
-
-  level: ({ at, cls, label }, { y }, edge) => [
-    svg("path", { class: `level ${cls}`, d: `M${edge.left},${y(at)}H${edge.right}` }),
-    label ? svg("text", { class: "on-level", x: edge.right, y: y(at) - 5, "text-anchor": "end" }, label) : null,
-  ],
-
-  upright: ({ at, cls }, { x }, edge) => [svg("path", { class: `level ${cls}`, d: `M${x(at)},${TOP}V${edge.bottom}` })],
-
-  diagonal: ({ cls }, { x, y }) => [svg("path", { class: `level ${cls}`, d: `M${x(0)},${y(0)}L${x(1)},${y(1)}` })],
-
-  mark: ({ strategy, x: at, y: high, r = 7, cls = "" }, { x, y }) => [svg("g", { class: `s-${strategy} ${cls}` }, mark(strategy, r, x(at), y(high)))],
+/** One value from each whole number to the next; null leaves a gap. */
+export const steps = (values, cls = "") => ({ x, y }) => {
+  const isGap = (i) => (values[i] ?? null) === null;
+  const parts = values.map((value, i) => (isGap(i) ? "" : `${isGap(i - 1) ? "M" : "L"}${to(x(i))},${to(y(value))}H${to(x(i + 1))}`));
+  return [sketch("path", { class: `line ${cls}`, d: parts.join("") })];
 };
 
+/** A bar around each whole number. */
+export const bars = (values, cls, title) => ({ x, y }) => values.map((value, i) => {
+  const left = x(i - 0.5), width = x(i + 0.5) - left, gap = Math.min(2, width / 5);
+  return sketch("rect", { class: `bar ${cls}`, x: left + gap / 2, width: Math.max(0.5, width - gap), y: y(value), height: Math.max(0, y(0) - y(value)) },
+    sketch("title", {}, title(value, i)));
+});
+
+/** A dot for each point `{x, y, r}`. */
+export const dots = (points, cls, title) => ({ x, y }) => points.map((point) =>
+  sketch("circle", { class: `dot-mark ${cls}`, cx: x(point.x), cy: y(point.y), r: point.r ?? 3 }, sketch("title", {}, title(point))));
+
+/** A line across, at a value of y. */
+export const level = (at, cls = "soft", label = "") => ({ y, left, right }) => [
+  sketch("path", { class: `level ${cls}`, d: `M${left},${y(at)}H${right}` }),
+  label ? sketch("text", { class: "on-level", x: right, y: y(at) - 5, "text-anchor": "end" }, label) : null,
+];
+
+/** A line upwards, at a value of x. */
+export const upright = (at, cls = "soft") => ({ x, top, bottom }) => [sketch("path", { class: `level ${cls}`, d: `M${x(at)},${top}V${bottom}` })];
+
+/** The line on which x and y are equal, from 0 to 1. */
+export const diagonal = ({ x, y }) => [sketch("path", { class: "level soft", d: `M${x(0)},${y(0)}L${x(1)},${y(1)}` })];
+
+/** A strategy's mark at a point. */
+export const markAt = (strategy, [at, high], r = 7, cls = "") => ({ x, y }) =>
+  [sketch("g", { class: `s-${strategy} ${cls}` }, mark(strategy, r, x(at), y(high)))];
+
+/** The interval of a value at `at`, where one is known. */
+export const interval = (at, { low, high }) => ({ x, y }) =>
+  (low ?? null) === null ? [] : [sketch("path", { class: "interval", d: `M${x(at)},${y(low)}V${y(high)}` })];
+
 /** An axis for speed-ups: it always shows 1, and a little more than there is. */
-export function speedupAxis(values) {
+export function speedupAxis(values, label = "speed-up") {
   const found = values.filter((value) => Number.isFinite(value));
   const low = Math.min(0.95, ...found), high = Math.max(1.1, ...found);
-  return { low: Math.floor(low * 10) / 10, high: high + (high - low) * 0.08, label: "speed-up", format: (value) => `${value}×` };
+  return { low: Math.floor(low * 10) / 10, high: high + (high - low) * 0.08, label, format: (value) => `${value}×` };
 }
+
+/** An axis for shares. */
+export const shareAxis = (label) => ({ low: 0, high: 1, label, format: (value) => `${Math.round(100 * value)} %`, at: [0, 0.25, 0.5, 0.75, 1] });

@@ -21,9 +21,6 @@ export function reach(values) {
 
 const USUAL = 0.97, ENOUGH = 20, FAR = 1.5, BEYOND = 1.1;
 
-/** A whole number with thin spaces between thousands, from five digits on. */
-export const grouped = (number) => (number < 1e4 ? String(number) : String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
-
 /** Round numbers that cover 0..most in about `count` steps. */
 export function ticks(most, count) {
   if (!(most > 0)) return [0];

@@ -1,17 +1,22 @@
-// A chart's numbers as a table, for those who cannot see the chart and those who want to copy them.
+// The numbers of a chart as a table: for those who cannot see the chart, and those who want to copy them.
 
-import { html } from "./svg.js";
+import { become, sketch } from "./become.js";
 
-export function twin(name, heads, lines) {
-  const place = document.querySelector(`[data-twin="${name}"]`);
-  if (!place) return;
-  place.querySelector(".scroll")?.remove();
-  place.append(html("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": place.querySelector("summary").textContent },
-    html("table", {},
-      html("thead", {}, html("tr", {}, ...heads.map((head, i) => html("th", { scope: "col", class: i ? "num" : null }, head)))),
-      html("tbody", {}, ...lines.map(([first, ...rest]) =>
-        html("tr", {}, html("th", { scope: "row" }, String(first)), ...rest.map((cell) => html("td", { class: "num" }, cell === null || cell === undefined ? "–" : String(cell)))))))));
+/** A table. Every row begins with its own head, which may be several things. */
+export const table = (heads, rows) => sketch("table", {},
+  sketch("thead", {}, sketch("tr", {}, ...heads.map((head, i) => sketch("th", { scope: "col", class: i ? "num" : null }, head)))),
+  sketch("tbody", {}, ...rows.map(([first, ...rest]) => sketch("tr", {},
+    sketch("th", { scope: "row" }, ...[first].flat().map(cell)), ...rest.map((one) => sketch("td", { class: "num" }, cell(one)))))));
+
+const cell = (value) => (value === null || value === undefined ? "–" : value.name ? value : String(value));
+
+/** A table may be wider than the page: then it scrolls, by keyboard too. */
+export const scrolling = (label, made, id = null) =>
+  sketch("div", { class: "scroll", id, tabindex: 0, role: "region", "aria-label": label }, made);
+
+/** Put a table into the fold of the page that has this name. */
+export function put(name, made) {
+  const fold = document.querySelector(`[data-twin="${name}"]`);
+  const place = fold.querySelector("div") ?? fold.appendChild(document.createElement("div"));
+  become(place, scrolling(fold.querySelector("summary").textContent, made));
 }
-
-export const times = (ratio) => (Number.isFinite(ratio) ? `${ratio.toFixed(2)}×` : "–");
-export const percent = (share) => `${Math.round(100 * share)} %`;

@@ -1,7 +1,9 @@
 // The threshold explorer: what moving a classifier's threshold would do, from recorded prompts and measured costs.
 
-import { plot, speedupAxis } from "../core/plot.js";
-import { times, twin } from "../core/tables.js";
+import { watchWidth } from "../core/picture.js";
+import { dots, level, line, markAt, plot, speedupAxis, upright } from "../core/plot.js";
+import { put, table } from "../core/tables.js";
+import { times } from "../core/words.js";
 
 const RULES = {
   priced: "It stops when one more token costs more time than it can bring.",
@@ -12,44 +14,36 @@ const RULES = {
 export const nearest = (points, threshold) =>
   points.reduce((one, other) => (Math.abs(other.threshold - threshold) < Math.abs(one.threshold - threshold) ? other : one));
 
-export function explore(card) {
+/** `levels`: other speed-ups that the card predicts; `strategy`: the one that asks the classifier. */
+export function explore({ card, levels, strategy }) {
   const slider = document.getElementById("threshold"), now = document.getElementById("threshold-now"), told = document.getElementById("told");
-  const radios = [...document.querySelectorAll("input[name=rule]")];
-  const bounds = [
-    { name: "best static", strategy: "static", at: card.predicted?.["best static"] },
-    { name: "oracle", strategy: "oracle", at: card.predicted?.oracle },
-  ].filter((bound) => bound.at);
+  const radios = [...document.querySelectorAll("input[name=rule]")], picture = document.getElementById("sweep");
   const rule = () => radios.find((radio) => radio.checked)?.value ?? radios[0].value;
   const points = () => card.sweep[rule()];
+  const curve = (found, cls) => line(found.map((point) => [point.threshold, point.speedup]), cls);
   const all = Object.values(card.sweep).flat().map((point) => point.speedup);
-  const y = speedupAxis([...all, ...bounds.map((bound) => bound.at)]);
+  const y = speedupAxis([...all, ...levels.map((bound) => bound.at)]);
 
-  const draw = plot(document.getElementById("sweep"), () => {
-    const chosen = nearest(points(), Number(slider.value));
-    const own = card.thresholds?.[rule()];
-    const ownPoint = own === undefined || own === null ? null : nearest(points(), own);
-    return {
-      x: { low: 0, high: 1, label: "threshold" }, y,
-      layers: [
-        { kind: "level", at: 1, cls: "" },
-        ...bounds.map((bound) => ({ kind: "level", at: bound.at, cls: `s-${bound.strategy} bound`, label: bound.name })),
-        ...Object.entries(card.sweep).filter(([name]) => name !== rule()).map(([, other]) => ({ kind: "line", points: other.map((point) => [point.threshold, point.speedup]), cls: "other" })),
-        { kind: "line", points: points().map((point) => [point.threshold, point.speedup]), cls: "s-disco" },
-        { kind: "upright", at: chosen.threshold, cls: "now" },
-        { kind: "dots", points: [{ x: chosen.threshold, y: chosen.speedup, r: 6 }], cls: "s-disco now", title: (point) => times(point.y) },
-        ownPoint ? { kind: "mark", strategy: "threshold", x: own, y: ownPoint.speedup, r: 5, cls: "own" } : null,
-      ].filter(Boolean),
-    };
-  });
+  function draw() {
+    const chosen = nearest(points(), Number(slider.value)), own = card.thresholds?.[rule()] ?? null;
+    plot(picture, { x: { low: 0, high: 1, label: "threshold" }, y, layers: [
+      level(1),
+      ...levels.map((bound) => level(bound.at, `s-${bound.strategy} bound`, bound.name)),
+      ...Object.entries(card.sweep).filter(([name]) => name !== rule()).map(([, other]) => curve(other, "other")),
+      curve(points(), `s-${strategy}`),
+      upright(chosen.threshold, `s-${strategy} now`),
+      dots([{ x: chosen.threshold, y: chosen.speedup, r: 6 }], `s-${strategy} now`, (point) => times(point.y)),
+      own === null ? null : markAt(strategy, [own, nearest(points(), own).speedup], 5, "own"),
+    ] });
+  }
 
   function show() {
-    const chosen = nearest(points(), Number(slider.value));
+    const chosen = nearest(points(), Number(slider.value)), other = levels.find((bound) => bound.role === "ranked");
     now.textContent = chosen.threshold.toFixed(2);
-    const gain = bounds.find((bound) => bound.strategy === "static");
-    const beside = gain ? `, ${percentOf(chosen.speedup / gain.at)} the best static lookahead` : "";
+    const beside = other ? `, ${percentOf(chosen.speedup / other.at)} ${other.name}` : "";
     told.textContent = `${times(chosen.speedup)} predicted${beside}: ${chosen.drafted.toFixed(1)} tokens drafted a round, ${chosen.accepted.toFixed(1)} of them accepted. ${RULES[rule()] ?? ""}`;
-    fill("disco.rule", rule());
-    fill("disco.threshold", chosen.threshold);
+    fill(`${strategy}.rule`, rule());
+    fill(`${strategy}.threshold`, chosen.threshold);
     draw();
   }
 
@@ -61,8 +55,9 @@ export function explore(card) {
   slider.addEventListener("input", show);
   for (const radio of radios) radio.addEventListener("change", begin);
   begin();
+  watchWidth(picture, draw);
   const rules = Object.keys(card.sweep);
-  twin("sweep", ["threshold", ...rules], card.sweep[rules[0]].map((point, i) => [point.threshold, ...rules.map((name) => times(card.sweep[name][i]?.speedup))]));
+  put("sweep", table(["threshold", ...rules], card.sweep[rules[0]].map((point, i) => [point.threshold, ...rules.map((name) => times(card.sweep[name][i]?.speedup))])));
 }
 
 const percentOf = (ratio) => (ratio >= 1 ? `${((ratio - 1) * 100).toFixed(0)} % faster than` : `${((1 - ratio) * 100).toFixed(0)} % slower than`);

@@ -1,8 +1,8 @@
 // What if: sliders, and what the server's replay answers. Nothing here was measured, and everything says so.
 
 import { bars, curve, onCurve } from "./curve.js";
-import { say } from "../live/race.js";
-import { put, table, times } from "../live/twins.js";
+import { put, table } from "../core/tables.js";
+import { say, times } from "../core/words.js";
 
 const SETTLE_MS = 40; // while a slider is dragged
 

@@ -1,13 +1,13 @@
 // One line of words about a round. Pure.
 
+import { ms } from "../core/words.js";
+
 const STOPS = {
   limit: "the lookahead was used up", rule: "the stop rule said so", eos: "an end token was drafted", length: "no room was left",
   early: "the verdict that it was prepared for came",
 };
 
 const BACKUPS = { neural: "draft model", ngram: "n-gram before", random: "dice" };
-
-export const ms = (ns) => `${(ns / 1e6).toFixed(ns < 1e7 ? 2 : 1)} ms`;
 
 export function facts(round) {
   const drafted = round.drafted.length ? [

@@ -1,14 +1,6 @@
-// What all samples together show: the charts below the text, their sentences and their tables. The report's numbers come
-// and are renewed with the words of the verdict.
+// What all samples together show: the report's numbers, which are renewed with the words of the verdict.
 
-import { advice, forest, histogram, positions, waterfall } from "./evidence.js";
 import { acceptanceOf } from "../core/stats.js";
-import { ofForest, ofHistogram, ofPositions } from "./summaries.js";
-import { say } from "./race.js";
-import { describe } from "../core/svg.js";
-import { twins } from "./twins.js";
-
-const $ = (selector) => document.querySelector(selector);
 
 export class Findings {
   constructor(runs, prompts) {
@@ -19,40 +11,21 @@ export class Findings {
   }
 
   read() {
-    this.report = JSON.parse($("#report").textContent);
+    this.report = JSON.parse(document.getElementById("report").textContent);
   }
 
-  /** `paired`: speed-ups by run and prompt; `places`: of each run, its drafts by position; `run`: the one that is looked at, or where it cannot say, the first that can. */
-  draw(paired, places, run) {
-    if (!this.report.samples) return;
+  /** What the charts draw. `paired`: speed-ups by run and prompt; `places`: of each run, its drafts by position; `run`: the
+   * one that is looked at, or where it cannot say, the first that can. */
+  data(paired, places, run) {
     const rows = this.report.strategies.map((row) => {
       const { number, dash } = this.#runOf(row.label);
-      return { ...row, number, dash, isBaseline: row.label === this.report.baseline };
+      return { ...row, number, dash, places: acceptanceOf(places(number)), isBaseline: row.label === this.report.baseline };
     });
-    for (const row of rows) row.places = acceptanceOf(places(row.number));
-    const chosen = rows.find((row) => row.number === run);
-    const speculative = chosen?.losses ? chosen : rows.find((row) => row.losses);
-    this.#charts(rows, speculative, paired);
-    this.#words(rows, speculative, paired);
-    twins({ rows, paired, speculative, prompts: this.prompts });
-    $("#evidence").hidden = false;
-  }
-
-  #charts(rows, speculative, paired) {
-    forest($("#forest"), rows, paired);
-    positions($("#positions"), rows);
-    histogram($("#histogram"), speculative);
-    waterfall($("#waterfall"), speculative);
-  }
-
-  #words(rows, speculative, paired) {
-    const tried = speculative?.losses ? advice(speculative.losses) : "";
-    describe($("#forest"), ofForest(rows, paired));
-    describe($("#positions"), ofPositions(rows.filter((row) => row.role !== "baseline")));
-    describe($("#histogram"), ofHistogram(speculative?.name, speculative?.acceptance_histogram ?? []));
-    describe($("#waterfall"), tried);
-    say($("#advice"), tried);
-    for (const place of document.querySelectorAll("[data-chosen]")) say(place, speculative?.name ?? "");
+    const chosen = rows.find((row) => row.number === run), baseline = rows.find((row) => row.isBaseline);
+    return {
+      rows, paired, prompts: this.prompts, baseline: baseline.name, isRelative: baseline.role !== "baseline",
+      speculative: chosen?.losses ? chosen : rows.find((row) => row.losses),
+    };
   }
 
   #runOf(label) {

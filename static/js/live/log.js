@@ -1,5 +1,7 @@
 // What a job's log adds up to: its phase, and the numbers of its epochs. No page, no clock.
 
+import { span } from "../core/words.js";
+
 export const begin = () => ({ seq: 0, phase: "", done: 0, due: 0, epochs: [] });
 
 /** One more line. What came before changes nothing; another attempt begins anew. */
@@ -30,9 +32,4 @@ export function inWords(state, status) {
     count: status.total ? `${status.done} of ${status.total} samples decoded` : "",
     left: status.seconds_left ? `about ${span(status.seconds_left)} left` : "",
   };
-}
-
-function span(seconds) {
-  if (seconds < 90) return `${seconds} s`;
-  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }

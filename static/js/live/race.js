@@ -2,8 +2,10 @@
 // gave, so a faster lane is a shorter one, and one sees why.
 
 import { inSteps, roomOf } from "./room.js";
-import { mark, measured, set, svg } from "../core/svg.js";
-import { grouped, ticks } from "../core/stats.js";
+import { become, sketch } from "../core/become.js";
+import { mark, size, watchWidth, widthOf } from "../core/picture.js";
+import { ticks } from "../core/stats.js";
+import { grouped, say } from "../core/words.js";
 import { decodeNs } from "./trace.js";
 
 const HEIGHT = 44;
@@ -19,7 +21,7 @@ export class Race {
     this.lanes = runs.map((run) => new Lane(run, lanes.querySelector(`[data-lane="${run.number}"]`)));
     this.axis = lanes.querySelector("[data-axis] svg");
     this.note = lanes.parentElement.querySelector("[data-cut]");
-    this.size = measured(this.axis);
+    watchWidth(this.axis, () => dispatchEvent(new Event("remeasured")));
     this.forget();
   }
 
@@ -34,8 +36,7 @@ export class Race {
   draw(states, lengths) {
     this.#makeRoom(states, lengths);
     this.tallest = Math.max(this.tallest, ...[...states.values()].flatMap((state) => state.rounds.map((round) => round.accepted + 1)));
-    const { width } = this.size;
-    const edge = width - EDGE, x = (ns) => (ns / this.spanNs) * edge;
+    const width = widthOf(this.axis), edge = width - EDGE, x = (ns) => (ns / this.spanNs) * edge;
     const base = states.get(this.baseline);
     const toBeat = base?.reason ? x(decodeNs(base)) : null;
     const scale = `${this.spanNs} ${this.tallest} ${width} ${toBeat}`;
@@ -59,30 +60,25 @@ export class Race {
 
   #drawAxis(x, width) {
     const marks = ticks(this.spanNs / 1e6, Math.max(3, Math.round(width / 140)));
-    this.axis.replaceChildren(
-      ...marks.map((ms, i) => svg("text", { x: x(ms * 1e6), y: 12, "text-anchor": i ? "middle" : "start" }, i ? grouped(ms) : "0 ms")),
+    become(this.axis,
+      ...marks.map((ms, i) => sketch("text", { x: x(ms * 1e6), y: 12, "text-anchor": i ? "middle" : "start" }, i ? grouped(ms) : "0 ms")),
     );
   }
 }
 
-/** Its elements are made once and then changed: a page is drawn twenty times a second, for hours. */
 class Lane {
   constructor(run, element) {
     this.run = run;
     this.element = element;
     this.numbers = numbersIn(element);
     this.svg = element.querySelector(".track");
-    const names = ["ground", "beat", "tokens", "drafting", "finish", "goes-on"];
-    this.paths = Object.fromEntries(names.map((name) => [name, svg("path", { class: name })]));
-    this.mark = mark(run.strategy, MARK, 0, BASE - 6);
-    this.svg.append(...Object.values(this.paths), this.mark);
   }
 
   draw(state, scale, { x, edge, width, tallest, toBeat }) {
     if (state === this.state && scale === this.scale) return;
     this.state = state;
     this.scale = scale;
-    set(this.svg, { viewBox: `0 0 ${width} ${HEIGHT}` });
+    size(this.svg, width, HEIGHT);
     this.element.classList.toggle("waiting", !state?.seq);
     const rounds = state?.rounds ?? [], end = state ? x(decodeNs(state)) : 0;
     this.isCut = end > edge + 1; // what goes on beyond the edge is not drawn
@@ -96,8 +92,8 @@ class Lane {
       finish: state?.reason && !this.isCut ? `M${end},${BASE + 4}V${TOP}` : "",
       "goes-on": this.isCut ? [4, 10].map((right) => `M${edge + right},${BASE - 20}l6,8l-6,8`).join("") : "",
     };
-    for (const [name, d] of Object.entries(shapes)) set(this.paths[name], { d });
-    set(this.mark, { x: (this.isCut ? edge + 20 : end) + 8 - MARK, visibility: rounds.length ? "visible" : "hidden" });
+    become(this.svg, ...Object.entries(shapes).map(([name, d]) => sketch("path", { class: name, d })),
+      rounds.length ? mark(this.run.strategy, MARK, (this.isCut ? edge + 20 : end) + 8, BASE - 6) : null);
     write(this.numbers, state);
   }
 }
@@ -123,10 +119,4 @@ function write(numbers, state) {
   say(numbers.tokens, state ? String(state.tokens.length) : "");
   say(numbers.speed, ns ? `${((state.tokens.length * 1e9) / ns).toFixed(0)}` : "");
   say(numbers.time, ns ? `${grouped(Math.round(ns / 1e6))} ms` : "");
-}
-
-export function say(place, text) {
-  if (!place || place.textContent === text) return;
-  if (place.firstChild?.nodeType === Node.TEXT_NODE && !place.firstChild.nextSibling) place.firstChild.data = text; // no new node
-  else place.textContent = text;
 }

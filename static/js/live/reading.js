@@ -1,41 +1,26 @@
 // The text that is read, and every picture of its rounds: whichever round is chosen in one is chosen in all.
 
-import { Ahead } from "./ahead.js";
+import { say } from "../core/words.js";
 import { alike, matches, oracleAt } from "./bound.js";
-import { Duet } from "./duet.js";
-import { Lines } from "./lines.js";
-import { say } from "./race.js";
-import { Rounds } from "./rounds.js";
 import { Side } from "./side.js";
 import { Strip, visible } from "./strip.js";
-import { ofLines, ofRounds } from "./summaries.js";
-import { describe } from "../core/svg.js";
-import { begin, decodeNs } from "./trace.js";
-import { Whenever } from "../core/whenever.js";
-import { isOpen, overTime, roundByRound } from "./twins.js";
+import { begin } from "./trace.js";
 
-const LINES_EVERY_MS = 200; // the one picture on a canvas is dear; five times a second is enough of it
-const CHOSEN_EVERY_MS = 500; // nobody reads what changes faster, unless they chose the round
 const LONGEST_ORACLE = 32;
 
 export class Reading {
-  constructor(place, runs, word) {
+  /** `charts`: the pictures of the text that is read. */
+  constructor(place, charts, runs, word) {
     this.place = place;
+    this.charts = charts;
     this.runs = runs;
-    const choose = (number) => this.strip.choose(number);
-    this.rounds = new Rounds(place.querySelector("#rounds"), choose);
-    this.duet = new Duet(place.querySelector("#duet"), choose);
-    this.ahead = new Ahead(place.querySelector("#ahead"), (token) => visible(word(token)));
-    this.lines = new Lines(place.querySelector("#lines"), runs);
-    this.strip = new Strip({ text: place.querySelector("#strip"), detail: place.querySelector("#detail"), word, onRound: (number, isHeld) => this.#chosen(number, isHeld) });
+    this.strip = new Strip({ text: place.querySelector("#strip"), detail: place.querySelector("#detail"), word, onRound: (number, isHeld) => this.#choose(number, isHeld) });
+    this.fixed = { runs, word: (token) => visible(word(token)), onRound: (number) => this.strip.choose(number) };
     this.beside = place.querySelector("#beside");
     this.side = new Side(place.querySelector("#side"), word);
     this.beside.addEventListener("change", () => this.last && this.#side());
     addEventListener("resize", () => this.last && this.#side());
-    this.drawLines = new Whenever(LINES_EVERY_MS);
-    this.drawChosen = new Whenever(CHOSEN_EVERY_MS);
     this.last = null;
-    for (const twin of place.querySelectorAll(".twin")) twin.addEventListener("toggle", () => this.last && this.#twins());
   }
 
   /** Another sample: nothing of the old one stays. */
@@ -47,43 +32,31 @@ export class Reading {
   draw(shown, found, whole, isReplay) {
     const run = this.runs.find((run) => run.number === shown);
     const state = found.get(shown) ?? begin(), all = whole.get(shown) ?? state;
-    this.last = { shown, found, state, all, oracle: this.#oracle(all, whole) };
+    this.last = { run, found, whole, state, all, oracle: this.#oracle(all, whole) };
     this.place.className = `reading s-${run.strategy}`;
     say(this.place.querySelector("#text-of"), `as ${run.name} wrote it`);
     this.strip.text.classList.toggle("still", isReplay || state.reason !== null); // motion only for what arrives now
-    const isSame = state === this.strip.state; // then only the room to draw in may be another
     this.strip.draw(state);
-    this.rounds.draw(state, all, this.last.oracle);
     this.#side();
-    if (isSame || !state.rounds.length) this.#chosen(state.rounds.length ? this.rounds.open : undefined, !state.rounds.length);
-    this.drawLines.call(true, () => this.lines.draw(found, shown));
-    if (!isReplay) this.#describe(run.name, state, found);
-    this.#twins();
+    if (!state.rounds.length) this.chosen = undefined;
+    this.#show(state.rounds.length > 0);
   }
 
-  #describe(name, state, found) {
-    if (!state.rounds.length) return;
-    describe(this.place.querySelector("#rounds"), ofRounds(name, state.rounds));
-    describe(this.place.querySelector("#lines"), ofLines(this.runs.filter((run) => found.get(run.number)?.rounds.length)
-      .map((run) => ({ name: run.name, tokens: found.get(run.number).tokens.length, ms: decodeNs(found.get(run.number)) / 1e6 }))));
+  #choose(number, isHeld) {
+    this.chosen = number;
+    if (isHeld) this.#show(false);
   }
 
-  #chosen(number, isHeld) {
-    this.rounds.choose(number);
-    this.drawChosen.call(!isHeld, () => {
-      const state = this.strip.state ?? begin();
-      this.duet.draw(state, number);
-      this.ahead.draw(state.rounds.find((round) => round.number === number));
-    });
+  #show(mayWait) {
+    this.charts.draw({ ...this.fixed, ...this.last, chosen: this.chosen }, mayWait);
   }
 
   /** The chosen text, and under it letter for letter another strategy's. */
   #side() {
-    const { shown, found, state } = this.last;
-    const of = (number) => this.runs.find((run) => run.number === number);
-    for (const option of this.beside.options) option.disabled = Number(option.value) === shown;
-    const other = Number(this.beside.value);
-    const pair = other && other !== shown ? [{ run: of(shown), state }, { run: of(other), state: found.get(other) ?? begin() }] : null;
+    const { run, found, state } = this.last;
+    for (const option of this.beside.options) option.disabled = Number(option.value) === run.number;
+    const other = this.runs.find(({ number }) => number === Number(this.beside.value));
+    const pair = other && other !== run ? [{ run, state }, { run: other, state: found.get(other.number) ?? begin() }] : null;
     this.side.draw(pair);
     this.strip.text.hidden = pair !== null;
   }
@@ -96,12 +69,5 @@ export class Reading {
     const said = matches(alike(all, states), all.tokens.length);
     this.bound = (round) => oracleAt(said, round.start, LONGEST_ORACLE);
     return this.bound;
-  }
-
-  /** Tables are made for those who open them. */
-  #twins() {
-    const { state, found, oracle } = this.last;
-    if (isOpen("rounds")) roundByRound(state, oracle);
-    if (isOpen("lines")) overTime(this.runs, found);
   }
 }

@@ -1,6 +1,6 @@
 // Two strategies' texts, one under the other, letter over letter: the same words, cut into other rounds.
 
-import { html } from "../core/svg.js";
+import { become, sketch } from "../core/become.js";
 
 const BREAK = "⏎"; // a line break has a fate like any token, so it is shown
 const WIDTH = 96; // letters in a line, at most; fewer where the page is narrow
@@ -61,18 +61,18 @@ export class Side {
   /** `pair`: two runs with their states, or null for nothing beside. */
   draw(pair) {
     this.place.hidden = !pair;
-    if (!pair) return this.place.replaceChildren();
+    if (!pair) return become(this.place);
     const letters = Math.min(WIDTH, Math.max(24, Math.floor(this.place.parentElement.clientWidth / 9.1)));
     const [above, below] = pair.map(({ state }) => lines(state, this.word, letters));
-    const rows = Array.from({ length: Math.max(above.length, below.length) }, (_, i) => html("div", { class: "pair" },
+    const rows = Array.from({ length: Math.max(above.length, below.length) }, (_, i) => sketch("div", { class: "pair" },
       row(above[i], pair[0].run, false), row(below[i], pair[1].run, true)));
-    this.place.replaceChildren(
-      html("p", { class: "quiet" }, compared(pair[0].run.name, pair[1].run.name, pair.map(({ state }) => state))),
+    become(this.place,
+      sketch("p", { class: "quiet" }, compared(pair[0].run.name, pair[1].run.name, pair.map(({ state }) => state))),
       ...rows);
   }
 }
 
 /** The lower line repeats the words, so it is for the eye alone. */
-const row = (pieces = [], run, isBelow) => html("div", { class: `line s-${run.strategy}`, "aria-hidden": isBelow ? "true" : null },
-  ...pieces.map((piece) => html("span", { class: `token ${piece.fate}${piece.begins ? " begins" : ""}`, title: `${run.name}, round ${piece.round}` }, piece.text)),
+const row = (pieces = [], run, isBelow) => sketch("div", { class: `line s-${run.strategy}`, "aria-hidden": isBelow ? "true" : null },
+  ...pieces.map((piece) => sketch("span", { class: `token ${piece.fate}${piece.begins ? " begins" : ""}`, title: `${run.name}, round ${piece.round}` }, piece.text)),
   pieces.length ? null : "\u00a0");

@@ -2,7 +2,7 @@
 // come in.
 
 import { become, sketch } from "../core/become.js";
-import { say } from "./race.js";
+import { say } from "../core/words.js";
 
 const WIDTH = 80, HEIGHT = 12, EDGE = 2;
 

@@ -1,7 +1,6 @@
 // How far a comparison is: samples done, time left, and while nothing comes, why.
 
-import { tell } from "../core/coded.js";
-import { say } from "./race.js";
+import { say, span, tell } from "../core/words.js";
 
 const WARMING = "A worker has it: it loads the models and lets every strategy run for a moment before the first round counts.";
 const ENDS = { succeeded: "Finished", failed: "Failed", cancelled: "Cancelled" };
@@ -23,5 +22,3 @@ export function drawMode(mode, sentence, state) {
   $("#mode").dataset.mode = mode;
   say($("#mode"), mode === "finished" ? ENDS[state] ?? sentence : sentence);
 }
-
-const span = (seconds) => (seconds < 90 ? `${seconds} s` : seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`);

@@ -1,6 +1,6 @@
 // A page on which a job goes on: where it stands, as it is told; and what its log says in numbers, for those who draw it.
 
-import { tell } from "../core/coded.js";
+import { tell } from "../core/words.js";
 import { Feed } from "./feed.js";
 import { begin, fold, inWords } from "./log.js";
 

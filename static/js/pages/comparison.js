@@ -1,14 +1,15 @@
 // The page of a comparison: what arrives is folded, what is looked at is drawn. Decisions are made in the modules below.
 
+import { chartsOf } from "../core/charts.js";
 import { Feed } from "../live/feed.js";
 import { Findings } from "../live/findings.js";
 import { Heats } from "../live/heats.js";
 import { Moment } from "../live/moment.js";
 import { Part } from "../live/part.js";
-import { Race, say } from "../live/race.js";
+import { Race } from "../live/race.js";
 import { Reading } from "../live/reading.js";
 import { drawStanding } from "../live/standing.js";
-import { grouped } from "../core/stats.js";
+import { grouped, say } from "../core/words.js";
 import { tokensPerSecond } from "../live/trace.js";
 import { Watching } from "../live/watching.js";
 import { drawMode, drawWay } from "../live/way.js";
@@ -25,7 +26,8 @@ for (const frame of page.frames) known.hear(frame);
 for (const run of runs) run.mayLeave = run.role === "peer" && run.number !== findings.baseline; // out of the picture
 const moment = new Moment(known);
 const race = new Race($("#race"), runs, findings.baseline);
-const reading = new Reading($(".reading"), runs, page.hides_texts ? () => "▪ " : (token) => known.word(token));
+const [ofText, ofAll] = await Promise.all([chartsOf($(".reading")), chartsOf($("#evidence"))]);
+const reading = new Reading($(".reading"), ofText, runs, page.hides_texts ? () => "▪ " : (token) => known.word(token));
 
 const asked = heats.read(location.hash); // what somebody looked at, in the address they passed on
 if (asked.run) $(`[name=run][value="${asked.run}"]`).checked = true;
@@ -38,7 +40,7 @@ let simulated = asked.whatIf;
 let whatIf = null;
 function offerWhatIf() {
   whatIf = $("#what-if") && new WhatIf($("#what-if"), page.what_if, {
-    label: simulated ?? findings.report.strategies.find((row) => row.strategy === "static")?.label,
+    label: simulated ?? findings.report.strategies.find(({ strategy }) => $(`#what-if [data-knobs="${strategy}"]`))?.label,
     onAsk: (label) => {
       simulated = label;
       remember();
@@ -149,7 +151,8 @@ const evidence = new Whenever(EVIDENCE_EVERY_MS, $("#evidence"));
 const renewEvidence = () => evidence.call(!isOver(), () => redraw("evidence"));
 
 function drawEvidence() {
-  findings.draw(known.pairs.all, (run) => known.places(run), view.run);
+  if (findings.report.samples) ofAll.draw(findings.data(known.pairs.all, (run) => known.places(run), view.run));
+  $("#evidence").hidden = !findings.report.samples;
   whatIf?.draw();
 }
 
@@ -206,10 +209,9 @@ addEventListener("keydown", (event) => {
 addEventListener("resize", () => redraw("race", "evidence"));
 addEventListener("remeasured", () => redraw("race"));
 addEventListener("beforeprint", () => { // what is not on the screen is on paper
-  for (const waiting of [lanes, text, anotherText, evidence]) waiting.now();
+  for (const waiting of [lanes, text, anotherText, evidence, ofText]) waiting.now();
   draw(performance.now());
 });
-for (const twin of $("#evidence").querySelectorAll(".twin")) twin.addEventListener("toggle", () => redraw("evidence"));
 
 // ---- what arrives
 
@@ -221,7 +223,7 @@ const verdict = new Part("verdict", (text) => {
   renewEvidence(); // with its numbers, not with each sample: reports are the rarer the more samples there are
 });
 const questions = new Part("what-if", (text) => {
-  $("#forest").closest("section").insertAdjacentHTML("afterend", text);
+  $("#evidence > [data-charts]").insertAdjacentHTML("afterend", text);
   offerWhatIf();
 });
 

@@ -1,7 +1,7 @@
 // The page of a training under way.
 
-import { Learning } from "../live/learning.js";
+import { chartsOf } from "../core/charts.js";
 import { onLog } from "../live/work.js";
 
-const learning = new Learning();
-onLog((state) => learning.draw(state.epochs));
+const charts = await chartsOf();
+onLog((state) => charts.draw(state));

@@ -1,41 +1,23 @@
 // The page of runs: draws its charts anew whenever what is found changes, and turns brushing into a question.
 
-import { written } from "../core/axes.js";
-import { Parallel } from "../charts/parallel.js";
-import { pareto } from "../charts/pareto.js";
-import { html } from "../core/svg.js";
+import { chartsOf, dataOf } from "../core/charts.js";
 
 const form = () => document.getElementById("asked");
 const ENDS = ["from", "to"];
-let parallel = null;
 let held = null; // the handle that had the focus before the page changed under it
+let soon = 0;
 
-function draw() {
-  const source = document.getElementById("chart");
-  parallel = null;
-  if (!source) return;
-  const chart = JSON.parse(source.textContent);
-  parallel = new Parallel(document.getElementById("parallel"), chart, rangesOf(chart), ask);
-  paint(chart);
-  const twin = document.getElementById("twin");
-  twin.addEventListener("toggle", () => twin.querySelector("table") || twin.append(table(chart)), { once: true });
-  new ResizeObserver(() => requestAnimationFrame(() => resized(chart))).observe(document.getElementById("parallel"));
-}
-
-function paint(chart) {
-  parallel.draw();
-  pareto(document.getElementById("pareto"), chart);
-  document.getElementById("brushed").textContent = `${parallel.show()} of ${chart.runs.length} are within the ranges.`;
-  if (held) parallel.focus(held);
-}
-
-let drawnWidth = 0;
-function resized(chart) {
-  const width = document.getElementById("parallel")?.clientWidth;
-  if (!width || !parallel || width === drawnWidth) return;
-  drawnWidth = width;
-  held = document.activeElement?.dataset?.handle ?? null;
-  paint(chart);
+async function draw() {
+  if (!document.getElementById("chart")) return;
+  const charts = await chartsOf(document.getElementById("found")), data = dataOf();
+  const show = (ranges) => charts.draw({ ...data, ranges, onRanges });
+  const onRanges = (ranges, after) => {
+    show(ranges);
+    clearTimeout(soon);
+    if (after !== null) soon = setTimeout(() => ask(data.chart, ranges), after);
+  };
+  show(rangesOf(data.chart));
+  if (held) document.querySelector(`[data-handle="${CSS.escape(held)}"]`)?.focus();
 }
 
 /** What the form asks for, by axis. */
@@ -45,21 +27,11 @@ function rangesOf(chart) {
   return Object.fromEntries(found.filter(([, { from, to }]) => from !== null || to !== null));
 }
 
-function ask(ranges) {
-  for (const { name } of parallel.chart.axes) {
+function ask(chart, ranges) {
+  for (const { name } of chart.axes) {
     for (const end of ENDS) form().elements[`${name}_${end}`].value = ranges[name]?.[end] ?? "";
   }
   form().requestSubmit();
-}
-
-function table(chart) {
-  const heads = ["run", "comparison", ...chart.axes.map((axis) => axis.title), "on the line"];
-  return html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Both charts as a table" }, html("table", {},
-    html("thead", {}, html("tr", {}, ...heads.map((head, i) => html("th", { scope: "col", class: i > 1 ? "num" : null }, head)))),
-    html("tbody", {}, ...chart.runs.map((run) => html("tr", {},
-      html("th", { scope: "row" }, html("a", { href: run.address }, run.name)), html("td", {}, run.comparison),
-      ...chart.axes.map((axis) => html("td", { class: "num" }, written(run.values[axis.name], axis.kind))),
-      html("td", { class: "num" }, run.is_on_line ? "yes" : run.is_ranked ? "no" : "not ranked"))))));
 }
 
 // An address without empty words.
