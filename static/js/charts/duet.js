@@ -20,9 +20,10 @@ export function sentence({ state, chosen }) {
 export const table = ({ state, chosen }) => made(["round", "drafting", "preparing ahead", "verifying", "waiting"],
   around(state.rounds, chosen).map((round) => [round.number, ...[drafting, preparing, verifying, (one) => one.wait].map((time) => ms(time(round)))]));
 
-export const legend = ({ state }) => [key("kept", "drafting"), ...(state.rounds.some((round) => round.anticipateEnd)
-  ? [key("drafted", "preparing ahead")] : []), key("verifying", "verifying"),
-...(state.rounds.some((round) => LUCK[round.source]) ? ["● hit × miss"] : [])];
+export const legend = ({ state: { rounds } }) => [
+  key("kept", "drafting"), rounds.some((round) => round.anticipateEnd) ? key("drafted", "preparing ahead") : null,
+  key("verifying", "verifying"), rounds.some((round) => LUCK[round.source]) ? "● hit × miss" : null,
+];
 
 const drafting = (round) => round.draftEnd - round.draftStart;
 const preparing = (round) => round.anticipateEnd - round.anticipateStart;

@@ -7,7 +7,8 @@ export const on = { training: 2, classifier: 5 };
 export const title = "F1 by epoch";
 
 export const sentence = ({ epochs }) => (epochs.length
-  ? `On held-out prompts F1 is ${epochs.at(-1).held_out_f1.toFixed(3)} after epoch ${epochs.at(-1).epoch}, where a token at even odds is called accepted.` : "");
+  ? `On held-out prompts F1 is ${epochs.at(-1).held_out_f1.toFixed(3)} after epoch ${epochs.at(-1).epoch}. ` +
+    "A token at even odds is called accepted." : "");
 
 export const table = ({ epochs }) => made(["epoch", "held-out F1"], epochs.map((epoch) => [epoch.epoch, epoch.held_out_f1.toFixed(4)]));
 

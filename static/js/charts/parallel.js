@@ -6,7 +6,6 @@ import { size, widthOf } from "../core/picture.js";
 import { table as made } from "../core/tables.js";
 
 export const on = { runs: 1 };
-export const isWide = true;
 export const role = "group";
 export const title = "Parameters and what they lead to";
 

@@ -8,7 +8,8 @@ export const on = { classifier: 3 };
 export const title = "Precision and recall";
 
 export const sentence = ({ page: { card: { metrics } } }) => (metrics?.pr
-  ? `At even odds ${percent(metrics.precision)} of what it lets through is accepted, and it lets through ${percent(metrics.recall)} of all accepted tokens.` : "");
+  ? `At even odds ${percent(metrics.precision)} of what it lets through is accepted, and it lets through ` +
+    `${percent(metrics.recall)} of all accepted tokens.` : "");
 
 const sorted = ({ page }) => [...page.card.metrics.pr].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
 

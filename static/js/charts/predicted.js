@@ -14,7 +14,7 @@ export const title = "Every setting";
 export function sentence({ found }) {
   const best = new Map();
   for (const curve of curvesOf(found)) {
-    for (const point of curve.points) if (!(best.get(curve.strategy)?.y > point.y)) best.set(curve.strategy, { ...point, curve });
+    for (const point of curve.points) if (!(best.get(curve.strategy)?.y >= point.y)) best.set(curve.strategy, { ...point, curve });
   }
   const said = [...best.values()].sort((a, b) => b.y - a.y).map(({ x, y, curve }) => `${curve.name}, ${curve.param} ${x}: ${times(y)}`);
   return said.length ? `The best that is predicted of each strategy: ${said.join("; ")}.` : "";

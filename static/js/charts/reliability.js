@@ -8,7 +8,7 @@ export const on = { classifier: 1 };
 export const title = "Does it mean what it says?";
 
 export const sentence = ({ page: { card: { metrics } } }) =>
-  (metrics?.reliability ? `What it says differs from what was accepted by ${metrics.calibration_error.toFixed(3)} on average: its calibration error.` : "");
+  (metrics?.reliability ? `Its estimates differ from what was accepted by ${metrics.calibration_error.toFixed(3)} on average: the calibration error.` : "");
 
 export const table = ({ page: { card } }) => made(["it says", "accepted", "tokens"],
   card.metrics.reliability.map(([said, was, count]) => [percent(said), percent(was), count]));

@@ -7,7 +7,7 @@ import { times } from "../core/words.js";
 
 export const on = { comparison: 1 };
 export const title = ({ speculative, isRelative }) =>
-  [`Why it is not faster: ${speculative.name}`, isRelative ? "over autoregressive" : ""];
+  ["Why it is not faster:", `${speculative.name}${isRelative ? " over autoregressive" : ""}`];
 
 /** Name the largest loss, and what to try. */
 export function sentence({ speculative }) {

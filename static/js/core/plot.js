@@ -4,7 +4,7 @@ import { become, sketch } from "./become.js";
 import { mark, size, widthOf } from "./picture.js";
 import { ticks } from "./stats.js";
 
-const LEFT = 48, BOTTOM = 42, UNTITLED = 12, TITLED = 28;
+const LEFT = 48;
 
 /**
  * Draw a plot at the width that the picture has.
@@ -17,7 +17,7 @@ const LEFT = 48, BOTTOM = 42, UNTITLED = 12, TITLED = 28;
  */
 export function plot(picture, { x, y, layers, height = 240, right = 12 }) {
   const width = widthOf(picture);
-  const edge = { left: LEFT, right: width - right, top: y.label ? TITLED : UNTITLED, bottom: height - BOTTOM };
+  const edge = { left: LEFT, right: width - right, top: y.label ? 28 : 12, bottom: height - (x.label ? 42 : 24) };
   const scale = {
     ...edge,
     x: (value) => edge.left + ((value - x.low) / (x.high - x.low)) * (edge.right - edge.left),

@@ -41,7 +41,8 @@ export function explore({ card, levels, strategy }) {
     const chosen = nearest(points(), Number(slider.value)), other = levels.find((bound) => bound.role === "ranked");
     now.textContent = chosen.threshold.toFixed(2);
     const beside = other ? `, ${percentOf(chosen.speedup / other.at)} ${other.name}` : "";
-    told.textContent = `${times(chosen.speedup)} predicted${beside}: ${chosen.drafted.toFixed(1)} tokens drafted a round, ${chosen.accepted.toFixed(1)} of them accepted. ${RULES[rule()] ?? ""}`;
+    told.textContent = `${times(chosen.speedup)} predicted${beside}: ${chosen.drafted.toFixed(1)} tokens drafted a round, ` +
+      `${chosen.accepted.toFixed(1)} of them accepted. ${RULES[rule()] ?? ""}`;
     fill(`${strategy}.rule`, rule());
     fill(`${strategy}.threshold`, chosen.threshold);
     draw();
@@ -57,7 +58,8 @@ export function explore({ card, levels, strategy }) {
   begin();
   watchWidth(picture, draw);
   const rules = Object.keys(card.sweep);
-  put("sweep", table(["threshold", ...rules], card.sweep[rules[0]].map((point, i) => [point.threshold, ...rules.map((name) => times(card.sweep[name][i]?.speedup))])));
+  put("sweep", table(["threshold", ...rules], card.sweep[rules[0]].map((point, i) =>
+    [point.threshold, ...rules.map((name) => times(card.sweep[name][i]?.speedup))])));
 }
 
 const percentOf = (ratio) => (ratio >= 1 ? `${((ratio - 1) * 100).toFixed(0)} % faster than` : `${((1 - ratio) * 100).toFixed(0)} % slower than`);

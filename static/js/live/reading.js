@@ -14,7 +14,8 @@ export class Reading {
     this.place = place;
     this.charts = charts;
     this.runs = runs;
-    this.strip = new Strip({ text: place.querySelector("#strip"), detail: place.querySelector("#detail"), word, onRound: (number, isHeld) => this.#choose(number, isHeld) });
+    this.strip = new Strip({ text: place.querySelector("#strip"), detail: place.querySelector("#detail"), word,
+      onRound: (number, isHeld) => this.#choose(number, isHeld) });
     this.fixed = { runs, word: (token) => visible(word(token)), onRound: (number) => this.strip.choose(number) };
     this.beside = place.querySelector("#beside");
     this.side = new Side(place.querySelector("#side"), word);
