@@ -11,8 +11,8 @@ from django.conf import settings
 
 from tests.webapp import make
 from webapp.comparisons.models import Sample
-from webapp.jobs.models import Job
 from webapp.core.templatetags.modules import charts_at
+from webapp.jobs.models import Job
 
 
 @pytest.fixture
