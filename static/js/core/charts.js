@@ -79,7 +79,7 @@ class View {
   #element() {
     if (!this.element) {
       this.element = this.section.querySelector(".chart");
-      watchWidth(this.element, () => this.chart.draw(this.element, this.data));
+      watchWidth(this.element, () => this.#show());
     }
     return this.element;
   }

@@ -24,6 +24,7 @@ def test_more_samples_change_the_charts_elements_instead_of_making_them_anew(ope
     expect(dots).to_have_count(len(STRATEGIES) - 1)
     assert dots.evaluate_all("all => all.map((each) => each.getAttribute('d').split('L').length)") == [1] * dots.count()
     expect(page.locator("#waterfall .bar").first).to_be_attached()
+    expect(page.locator("#lines .line").first).to_be_attached()  # above it nothing moves any more
     page.click("[data-twin='forest'] summary")
     expect(page.locator("[data-twin='forest'] tbody tr")).to_have_count(1)
     page.evaluate(f"window.were = [...document.querySelectorAll(`{CHARTED}, [data-twin='forest'] tr`)]")
