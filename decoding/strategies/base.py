@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Literal, Protocol
 from decoding.errors import BadStrategy, meant
 from decoding.params import Param, Value
 
-
 Role = Literal[
     "baseline",  # every strategy is compared with it
     "ranked",  # could be deployed

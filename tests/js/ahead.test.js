@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { outcomes, sentence, winner } from "../../static/js/ahead.js";
-import { foldAll } from "../../static/js/trace.js";
+import { outcomes, sentence, winner } from "../../static/js/charts/ahead.js";
+import { foldAll } from "../../static/js/live/trace.js";
 import { ssd } from "./golden.js";
 
 const rounds = foldAll(ssd).rounds; // as the engine recorded them on the starter pair
@@ -28,8 +28,9 @@ test("every branch stands in the column of its accepted count, and the columns c
 
 test("it is said in a sentence: how many, how likely, what came, and whether it was there", () => {
   const round = { number: 3, branches: [[1, 7, 4], [0, 9, 2]], predictedHit: 0.714, accepted: 1, token: 7, drafted: [1, 2], busy: 3210000, idle: 40000 };
-  assert.equal(sentence(round, word),
+  const said = (one) => sentence({ state: { rounds: [one] }, chosen: 3, word });
+  assert.equal(said(round),
     "Round 3: 2 branches prepared, expected to hold the outcome at 71 %; the target kept 1 and said w7, which was among them: a hit, 4 tokens deep. " +
     "The draft worked 3.21 ms on them, then stood still for 0.04 ms.");
-  assert.match(sentence({ ...round, token: 8 }, word), /said w8, which was not among them: a miss\. The draft worked/);
+  assert.match(said({ ...round, token: 8 }), /said w8, which was not among them: a miss\. The draft worked/);
 });

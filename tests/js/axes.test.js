@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layout, moved, passes, rounded, span, valueAt, withEnd, written } from "../../static/js/axes.js";
-import { moments, pieces } from "../../static/js/history.js";
-import { steps } from "../../static/js/pareto.js";
+import { layout, moved, passes, rounded, span, valueAt, withEnd, written } from "../../static/js/core/axes.js";
+import { moments, pieces } from "../../static/js/charts/history.js";
+import { steps } from "../../static/js/charts/pareto.js";
 
 const axis = { name: "speedup", title: "Speed-up", kind: "times" };
 const run = (speedup, lookahead = null) => ({ label: "x", strategy: "static", values: { speedup, lookahead } });

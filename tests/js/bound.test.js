@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alike, matches, oracleAt } from "../../static/js/bound.js";
-import { foldAll } from "../../static/js/trace.js";
+import { alike, matches, oracleAt } from "../../static/js/live/bound.js";
+import { foldAll } from "../../static/js/live/trace.js";
 import { traces } from "./golden.js";
 
 const states = Object.fromEntries(Object.entries(traces).map(([name, trace]) => [name, foldAll(trace)]));

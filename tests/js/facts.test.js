@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { facts, origin } from "../../static/js/facts.js";
-import { foldAll } from "../../static/js/trace.js";
+import { facts, origin } from "../../static/js/live/facts.js";
+import { foldAll } from "../../static/js/live/trace.js";
 import { twoRounds } from "./golden.js";
 
 const [first] = foldAll(twoRounds).rounds;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Feed, RETRY_MS, SILENCE_MS, SOCKET_AGAIN_MS } from "../../static/js/feed.js";
+import { Feed, RETRY_MS, SILENCE_MS, SOCKET_AGAIN_MS } from "../../static/js/live/feed.js";
 
 /** A browser in which nothing happens unless the test says so. */
 class World {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Heats } from "../../static/js/heats.js";
+import { Heats } from "../../static/js/live/heats.js";
 
 const RUNS = [{ number: 1, label: "autoregressive" }, { number: 2, label: "ssd:4,branches=8" }];
 const PROMPTS = [{ number: 3, category: "function", text: "a" }, { number: 7, category: "", text: "b" }];

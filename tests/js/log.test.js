@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { begin, fold, inWords } from "../../static/js/log.js";
+import { begin, fold, inWords } from "../../static/js/live/log.js";
 
 const line = (seq, numbers = {}, sentence = "") => ({ seq, sentence, numbers });
 const epoch = (seq, done) => line(seq, { phase: "training", done, due: 60, train_loss: 1 / done, held_out_loss: 2 / done, held_out_f1: 0.5 });

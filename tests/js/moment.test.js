@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Moment } from "../../static/js/moment.js";
-import { Watching } from "../../static/js/watching.js";
+import { Moment } from "../../static/js/live/moment.js";
+import { Watching } from "../../static/js/live/watching.js";
 import { traces } from "./golden.js";
 
 const RUNS = [{ number: 1 }, { number: 2 }];

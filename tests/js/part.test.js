@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { Part } from "../../static/js/part.js";
+import { Part } from "../../static/js/live/part.js";
 
 const asked = []; // per fetch, how it is answered
 const shown = [];

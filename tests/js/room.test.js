@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { inSteps, roomOf } from "../../static/js/room.js";
+import { inSteps, roomOf } from "../../static/js/live/room.js";
 
 const ours = (ns, isOver = true) => ({ ns, isOver, mayLeave: false });
 const peer = (ns) => ({ ns, isOver: true, mayLeave: true });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import test from "node:test";
 
-import { plain, sha256 } from "../../static/js/sha256.js";
+import { plain, sha256 } from "../../static/js/forms/sha256.js";
 
 test("our own SHA-256 agrees with node's at every awkward length", () => {
   for (const length of [0, 1, 55, 56, 63, 64, 65, 119, 120, 1000, 100_003]) {

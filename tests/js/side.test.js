@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compared, lines } from "../../static/js/side.js";
-import { foldAll } from "../../static/js/trace.js";
+import { compared, lines } from "../../static/js/live/side.js";
+import { foldAll } from "../../static/js/live/trace.js";
 import { traces } from "./golden.js";
 
 const WORDS = { 1: " one\n", 2: "two\n\n  three", 3: "xyz" };

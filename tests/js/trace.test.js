@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Hole, begin, decodeNs, fold, foldAll, progress, tokensPerSecond } from "../../static/js/trace.js";
+import { Hole, begin, decodeNs, fold, foldAll, progress, tokensPerSecond } from "../../static/js/live/trace.js";
 import { expected, traces, twoRounds } from "./golden.js";
 
 for (const [name, events] of Object.entries(traces)) {

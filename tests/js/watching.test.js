@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Recording } from "../../static/js/replay.js";
-import { Pairs } from "../../static/js/pairs.js";
-import { acceptanceOf, median, reach, ticks } from "../../static/js/stats.js";
-import { decodeNs, foldAll } from "../../static/js/trace.js";
-import { Watching } from "../../static/js/watching.js";
+import { Recording } from "../../static/js/live/replay.js";
+import { Pairs } from "../../static/js/live/pairs.js";
+import { acceptanceOf, median, reach, ticks } from "../../static/js/core/stats.js";
+import { decodeNs, foldAll } from "../../static/js/live/trace.js";
+import { Watching } from "../../static/js/live/watching.js";
 import { expected, traces, twoRounds } from "./golden.js";
 
 const row = (id, run, prompt, more = {}) => ({ id, run, prompt, repeat: 1, is_finished: false, ...more });

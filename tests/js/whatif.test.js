@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { labelled, onCurve, pieces, range, valuesOf } from "../../static/js/curve.js";
-import { asked, beside, question, sentence, toRun } from "../../static/js/whatif.js";
+import { labelled, onCurve, pieces, range, valuesOf } from "../../static/js/forms/curve.js";
+import { asked, beside, question, sentence, toRun } from "../../static/js/forms/whatif.js";
 
 const gain = (median, low = median - 0.1, high = median + 0.1) => ({ median, low, high, prompts: 12 });
 const ran = (strategy, params, label, median, more = {}) => ({ strategy, params, label, name: label, role: "ranked", speedup: gain(median), ...more });

@@ -10,31 +10,16 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage
 
-from decoding.public import STRATEGIES, Strategy
+from decoding.public import STRATEGIES
 
 
 def style_sheet() -> str:
-    """Colours as `--SLUG`; `.s-SLUG` sets `--c` to one. `--bound` and `--classifier` are the colours of the bound and
-    of the strategy that asks a classifier; `--if-ahead` hides what only strategies that prepare ahead have."""
-    light = "".join(f" --{slug}: {strategy.looks.light};" for slug, strategy in STRATEGIES.items())
-    dark = "".join(f" --{slug}: {s.looks.dark};" for slug, s in STRATEGIES.items() if s.looks.dark)
-    bound = next(slug for slug, strategy in STRATEGIES.items() if strategy.role == "bound")
-    asking = next(slug for slug, strategy in STRATEGIES.items() if strategy.sees == "estimate")
-    return "\n".join(
-        (
-            f":root {{{light} }}",
-            f'@media (prefers-color-scheme: dark) {{ :root:not([data-theme="light"]) {{{dark} }} }}',
-            f':root[data-theme="dark"] {{{dark} }}',
-            f":root {{ --bound: var(--{bound}); --classifier: var(--{asking}); }}",
-            *(_rule(slug, strategy) for slug, strategy in STRATEGIES.items()),
-            "",
-        )
-    )
-
-
-def _rule(slug: str, strategy: Strategy) -> str:
-    hidden = "" if strategy.prepares_ahead else " --if-ahead: none;"
-    return f".s-{slug} {{ --c: var(--{slug});{hidden} }}"
+    """The colour of each strategy: `.s-SLUG` sets `--c`."""
+    light = "\n".join(f".s-{slug} {{ --c: {strategy.looks.light}; }}" for slug, strategy in STRATEGIES.items())
+    dark = {slug: strategy.looks.dark for slug, strategy in STRATEGIES.items() if strategy.looks.dark}
+    on_dark_system = " ".join(f':root:not([data-theme="light"]) .s-{slug} {{ --c: {dark[slug]}; }}' for slug in dark)
+    on_dark_page = " ".join(f':root[data-theme="dark"] .s-{slug} {{ --c: {dark[slug]}; }}' for slug in dark)
+    return f"{light}\n@media (prefers-color-scheme: dark) {{ {on_dark_system} }}\n{on_dark_page}\n"
 
 
 def marks() -> str:

@@ -19,6 +19,22 @@ def spread(histogram: Sequence[int]) -> tuple[int, int]:
     return low, next(n for n, count in enumerate(reached) if count >= 0.9 * total)
 
 
+def passes(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Passes of an oracle study: of the bound, then of the strategy beside it, on all prompts and on the one drawn."""
+    one = document["one"]
+    slugs = sorted((slug for slug in STRATEGIES if slug in document), key=lambda slug: not _is_bound(slug))
+    names = {slug: slug if _is_bound(slug) else f"{slug}:{one['lookahead']}" for slug in slugs}
+    return [
+        {"strategy": slug, "name": names[slug], "prompt": found.get("prompt"), **found[slug]}
+        for found in (document, one)
+        for slug in slugs
+    ]
+
+
+def _is_bound(slug: str) -> bool:
+    return STRATEGIES[slug].role == "bound"
+
+
 def verdict_of_plan(document: Mapping[str, Any]) -> str:
     run = [row for row in document["settings"] if row["measured"]]
     if not run:
@@ -61,6 +77,21 @@ def verdict_of_classifier(classifier: Classifier) -> str:
     if gain < 1.005:
         return f"{promise}, no more than the best static lookahead with {static:.2f}."
     return f"{promise}, {100 * (gain - 1):.0f} % faster than the best static lookahead."
+
+
+def asking() -> str:
+    """The strategy that asks a classifier."""
+    return next(slug for slug, strategy in STRATEGIES.items() if strategy.sees == "estimate")
+
+
+def levels(card: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Predicted speed-ups that a classifier's is shown beside: the best setting of another strategy, and the bound."""
+    named = [(name, name.removeprefix("best "), at) for name, at in card.get("predicted", {}).items() if at]
+    return [
+        {"name": name, "strategy": slug, "role": STRATEGIES[slug].role, "at": at}
+        for name, slug, at in named
+        if slug in STRATEGIES and (slug != name or _is_bound(slug))
+    ]
 
 
 def ablations(card: Mapping[str, Any]) -> list[dict[str, Any]]:

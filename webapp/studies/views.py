@@ -62,7 +62,8 @@ def study(request: Asked, id: UUID) -> HttpResponse:
 
 def _oracle(request: Asked, found: Study) -> dict[str, Any]:
     low, high = reading.spread(found.found("histogram"))
-    return {"low": low, "high": high, "sets": _sets(request, found)}
+    series = reading.passes(found.document or {})
+    return {"low": low, "high": high, "sets": _sets(request, found), "series": series}
 
 
 def _plan(request: Asked, found: Study) -> dict[str, Any]:

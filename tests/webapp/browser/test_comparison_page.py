@@ -369,5 +369,5 @@ def test_speed_ups_by_category_stand_beside_their_strategys_mark(open_page, work
     expect(rows.first.locator("th")).to_have_text(STRATEGIES[1])
     drawn = rows.first.locator("svg use").bounding_box()
     assert drawn["width"] > 5 and drawn["height"] > 5
-    legend = page.locator("section:has(#positions) .legend.marks span")
+    legend = page.locator("section:has(#positions) .legend .entry")
     expect(legend).to_have_text(STRATEGIES[1:])  # the baseline drafts nothing

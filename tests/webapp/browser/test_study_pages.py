@@ -64,18 +64,19 @@ def test_a_training_is_watched_to_its_end_and_becomes_the_classifiers_page(open_
     tell(hands, training.job, 1)
     tell(hands, training.job, 2)
     expect(page.locator("[data-work-phase]")).to_have_text("Training, epoch 2 of 60")
-    expect(page.locator("#losses canvas")).to_be_visible()
+    expect(page.locator("#losses .line.accent")).to_be_visible()
     page.reload()
     tell(hands, training.job, 3)
     late = open_page(f"/trainings/{training.pk}/")
     for tab in (page, late):
-        tab.click("[data-twin='learning'] summary")
-        expect(rows(tab, "learning")).to_have_count(3)
+        tab.click("[data-twin='losses'] summary")
+        expect(rows(tab, "losses")).to_have_count(3)
     hands(classifying.finish_training, job=training.job, files=list(make.card().items()))
     for tab in (page, late):
         tab.wait_for_url(re.compile("/classifiers/"))
         expect(tab.locator("h1")).to_contain_text("times as fast as autoregressive")
-    expect(rows(page, "learning")).to_have_count(3)
+    page.click("[data-twin='losses'] summary")
+    expect(rows(page, "losses")).to_have_count(3)
 
 
 def test_where_sockets_are_blocked_a_training_is_polled(open_page, ready, hands):
@@ -124,16 +125,18 @@ def test_every_picture_has_its_table(open_page, ready, hands):
     oracle = hands(make.study, by, pair=pair, dataset=dataset)
     plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
     page = open_page(f"/studies/{oracle.pk}/")
-    for name in ("one", "progress", "histograms"):
+    for name in ("oracle-rounds", "oracle-progress", "oracle-lookaheads"):
         page.click(f"[data-twin='{name}'] summary")
-    expect(rows(page, "one")).to_have_count(len(oracle.document["one"]["lookaheads"]))
-    expect(rows(page, "progress")).to_have_count(20)
-    expect(page.locator("#histograms .bar")).to_have_count(len(oracle.document["histogram"]))
+    expect(rows(page, "oracle-rounds")).to_have_count(len(oracle.document["one"]["lookaheads"]))
+    expect(rows(page, "oracle-progress")).to_have_count(20)
+    expect(page.locator("#oracle-lookaheads .bar")).to_have_count(len(oracle.document["histogram"]))
     page.goto(page.url.replace(str(oracle.pk), str(plan.pk)))
-    page.click("[data-twin='by-lookahead'] summary")
-    expect(rows(page, "by-lookahead")).to_have_count(20)
-    page.click("[data-twin='by-threshold'] summary")
-    expect(rows(page, "by-threshold").first).to_be_visible()
+    varied = [row for row in plan.document["predictions"] if row["strategy"] != "oracle"]
+    page.click("[data-twin='predicted'] summary")
+    expect(rows(page, "predicted")).to_have_count(len(varied))
+    pictures = page.locator("#predicted svg")
+    drawn = pictures.evaluate_all("all => all.map((each) => each.dataset.param)")
+    assert sorted(drawn) == ["initial", "lookahead", "threshold"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

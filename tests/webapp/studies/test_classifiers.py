@@ -38,7 +38,7 @@ def test_a_card_is_read_when_it_comes_and_shown(world, ready):
     made = added(world, ready[0], make.card())
     assert made.metrics["auc"] == make.STUDIES["card"]["metrics"]["auc"] and "roc" not in made.metrics
     page = shown(world, f"/classifiers/{made.pk}/")
-    for words in ("times as fast as autoregressive", "Where to stop", "ROC", "What each feature is worth"):
+    for words in ("times as fast as autoregressive", "Where to stop", '"roc":', "What each feature is worth"):
         assert words in page
     assert make.STUDIES["card"]["costs"]["decision"] == 0 and "too little to tell on that machine" in page
     api = world.api(world.victor)

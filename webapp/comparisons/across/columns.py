@@ -28,7 +28,7 @@ class Column:
         return self.kind in NUMERIC
 
     def written(self, value: Any) -> str:
-        """A number as the table writes it; static/js/axes.js writes it alike."""
+        """A number as the table writes it; static/js/core/axes.js writes it alike."""
         if value is None:
             return "–"
         if self.kind == "share":

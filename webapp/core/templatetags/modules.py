@@ -1,31 +1,63 @@
-"""Name all modules of a page in its head, so that a browser need not read one to learn of the next."""
+"""Scripts of a page: its charts, and all its modules named in its head, so that a browser loads them at once."""
 
 from __future__ import annotations
 
 import functools
+import json
 import posixpath
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from django import template
 from django.contrib.staticfiles import finders
 from django.templatetags.static import static
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 
 register = template.Library()
 IMPORT = re.compile(r'^(?:import|export) .*?from "(\.[^"]+)";$', re.MULTILINE)
+CHARTS = "js/charts"
+ON = re.compile(r"^export const on = \{(.*)\};$", re.MULTILINE)
+RANK = re.compile(r'"?([\w-]+)"?: (\d+)')
 
 
 @register.simple_tag
-def preload_modules(entry: str) -> str:
-    return format_html_join(
-        "\n  ", '<link rel="modulepreload" href="{}">', ((static(name),) for name in imported(entry))
-    )
+def preload_modules(entry: str, *places: str) -> str:
+    """Name a module, the charts of these places, and whatever they import."""
+    entries = [chart for place in places for chart in charts_at(place)]
+    names = dict.fromkeys([*entries, *(name for one in (entry, *entries) for name in imported(one))])
+    return format_html_join("\n  ", '<link rel="modulepreload" href="{}">', ((static(name),) for name in names))
+
+
+@register.simple_tag
+def charts(place: str) -> str:
+    """A place for charts: those that name it, in the order of their ranks. `core/charts.js` loads and draws them."""
+    urls = [static(name) for name in charts_at(place)]
+    return format_html('<div class="charts" data-charts="{}"></div>', json.dumps(urls))
+
+
+def charts_at(place: str) -> list[str]:
+    """Charts that name a place. A chart is one file; whoever adds it need not list it anywhere."""
+    ranked = [(rank, name) for name, at, rank in _ranked(Path(str(finders.find(CHARTS)))) if at == place]
+    return [name for _, name in sorted(ranked)]
+
+
+@functools.cache
+def _ranked(folder: Path) -> tuple[tuple[str, str, int], ...]:
+    """Every chart with each place that it names and its rank there."""
+    return tuple(_ranks(folder))
+
+
+def _ranks(folder: Path) -> Iterator[tuple[str, str, int]]:
+    for path in folder.glob("*.js"):
+        for named in ON.findall(path.read_text(encoding="utf-8")):
+            for place, rank in RANK.findall(named):
+                yield f"{CHARTS}/{path.name}", place, int(rank)
 
 
 @functools.cache
 def imported(entry: str) -> tuple[str, ...]:
-    """List the modules that a module imports, directly or not, each once."""
+    """What a module imports, and what that imports, each once."""
     known: dict[str, None] = {}
     waiting = [entry]
     while waiting:

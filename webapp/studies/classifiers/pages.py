@@ -85,6 +85,11 @@ def classifier(request: Asked, id: UUID) -> HttpResponse:
         "ablations": reading.ablations(found.card),
         "predicted": sorted(found.card.get("predicted", {}).items(), key=lambda row: -(row[1] or 0)),
         "comparison": reading.comparison_with(found),
-        "page": {"card": found.card, "lines": lines(training.job) if training else []},
+        "page": {
+            "card": found.card,
+            "strategy": reading.asking(),
+            "levels": reading.levels(found.card),
+            "lines": lines(training.job) if training else [],
+        },
     }
     return render(request, "studies/classifier.html", context)

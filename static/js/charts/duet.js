@@ -1,0 +1,79 @@
+// Draft and target on one clock: who worked when, who stood still, and whether what was prepared ahead was of use.
+
+import { become, sketch } from "../core/become.js";
+import { key, size, widthOf } from "../core/picture.js";
+import { ticks } from "../core/stats.js";
+import { table as made } from "../core/tables.js";
+import { grouped, ms } from "../core/words.js";
+
+export const on = { text: 2 };
+export const title = "Draft and target on one clock";
+export const everyMs = 500; // nobody reads what changes faster, unless they chose the round
+
+export function sentence({ state, chosen }) {
+  const rounds = around(state.rounds, chosen);
+  if (!rounds.length) return "";
+  const sum = (time) => ms(rounds.reduce((total, round) => total + time(round), 0));
+  return `Rounds ${rounds[0].number} to ${rounds.at(-1).number}: the draft wrote for ${sum(drafting)}, the target verified for ${sum(verifying)}.`;
+}
+
+export const table = ({ state, chosen }) => made(["round", "drafting", "preparing ahead", "verifying", "waiting"],
+  around(state.rounds, chosen).map((round) => [round.number, ...[drafting, preparing, verifying, (one) => one.wait].map((time) => ms(time(round)))]));
+
+export const legend = ({ state: { rounds } }) => [
+  key("kept", "drafting"), rounds.some((round) => round.anticipateEnd) ? key("drafted", "preparing ahead") : null,
+  key("verifying", "verifying"), rounds.some((round) => LUCK[round.source]) ? "● hit × miss" : null,
+];
+
+const drafting = (round) => round.draftEnd - round.draftStart;
+const preparing = (round) => round.anticipateEnd - round.anticipateStart;
+const verifying = (round) => round.verifyEnd - round.verifyStart;
+
+const HEIGHT = 92, LEFT = 56, DRAFT = 14, TARGET = 44, BAR = 18;
+const SHOWN = 24; // rounds; more would be too thin to tell apart
+const LUCK = { hit: "●", miss: "×" };
+const callbacks = new WeakMap(); // picture → who is told which round was clicked
+
+/** Draw the rounds around the chosen one. */
+export function draw(picture, { state, chosen, onRound }) {
+  if (!callbacks.has(picture)) listen(picture);
+  callbacks.set(picture, onRound);
+  const rounds = around(state.rounds, chosen), width = widthOf(picture);
+  const from = Math.min(...rounds.map((round) => (round.drafted.length ? round.draftStart : round.verifyStart)));
+  const to = Math.max(...rounds.map((round) => round.verifyEnd));
+  const x = (ns) => LEFT + ((ns - from) / (to - from)) * (width - LEFT - 1);
+  size(picture, width, HEIGHT);
+  become(picture,
+    name("draft", DRAFT), name("target", TARGET),
+    ...rounds.map((round) => pair(round, x, round.number === chosen)),
+    ...ticks((to - from) / 1e6, Math.max(2, Math.round(width / 160))).map((value, i) =>
+      sketch("text", { x: x(from + value * 1e6), y: HEIGHT - 4, "text-anchor": i ? "middle" : "start" }, i ? grouped(value) : "0 ms")),
+  );
+}
+
+function listen(picture) {
+  picture.addEventListener("click", (event) => {
+    const round = event.target.closest?.("[data-round]");
+    if (round) callbacks.get(picture)(Number(round.dataset.round));
+  });
+}
+
+function around(rounds, chosen) {
+  const at = Math.max(0, rounds.findIndex((round) => round.number === chosen));
+  const first = Math.max(0, Math.min(at - SHOWN / 2, rounds.length - SHOWN));
+  return rounds.slice(first, first + SHOWN);
+}
+
+const name = (text, y) => sketch("text", { class: "name", x: 0, y: y + 13 }, text);
+
+function pair(round, x, isChosen) {
+  const bar = (kind, y, from, to) =>
+    sketch("rect", { class: kind, x: x(from), y, width: Math.max(0.75, x(to) - x(from) - 0.5), height: BAR });
+  return sketch("g", { class: isChosen ? "open" : null, "data-round": round.number },
+    round.drafted.length ? bar("drafting", DRAFT, round.draftStart, round.draftEnd) : null,
+    round.anticipateEnd ? bar("ahead", DRAFT, round.anticipateStart, round.anticipateEnd) : null,
+    bar("verifying", TARGET, round.verifyStart, round.verifyEnd),
+    sketch("title", {}, `round ${round.number}`),
+    LUCK[round.source] ? sketch("text", { class: `luck ${round.source}`, x: x(round.draftStart), y: DRAFT - 3, "text-anchor": "middle" }, LUCK[round.source]) : null);
+}
+

@@ -1,0 +1,19 @@
+// How a classifier learns: its F1 on held-out prompts by epoch.
+
+import { line, plot } from "../core/plot.js";
+import { table as made } from "../core/tables.js";
+
+export const on = { training: 2, classifier: 5 };
+export const title = "F1 by epoch";
+
+export const sentence = ({ epochs }) => (epochs.length
+  ? `On held-out prompts F1 is ${epochs.at(-1).held_out_f1.toFixed(3)} after epoch ${epochs.at(-1).epoch}. ` +
+    "A token at even odds is called accepted." : "");
+
+export const table = ({ epochs }) => made(["epoch", "held-out F1"], epochs.map((epoch) => [epoch.epoch, epoch.held_out_f1.toFixed(4)]));
+
+export const draw = (picture, { epochs }) => plot(picture, {
+  x: { low: epochs[0].epoch, high: Math.max(epochs.at(-1).epoch, epochs[0].epoch + 1), label: "epoch", isWhole: true },
+  y: { low: 0, high: 1 },
+  layers: [line(epochs.map((epoch) => [epoch.epoch, epoch.held_out_f1]), "accent")],
+});

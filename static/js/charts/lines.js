@@ -1,0 +1,57 @@
+// Tokens over time, a line per strategy: the steeper, the faster.
+
+import { sketch } from "../core/become.js";
+import { runKey } from "../core/picture.js";
+import { line, markAt, plot } from "../core/plot.js";
+import { ticks } from "../core/stats.js";
+import { table as made } from "../core/tables.js";
+import { grouped } from "../core/words.js";
+import { roomOf } from "../live/room.js";
+import { decodeNs, progress } from "../live/trace.js";
+
+export const on = { text: 4 };
+export const title = "Tokens over time";
+export const everyMs = 200; // five times a second is enough of the longest lines on the page
+
+/** Tell of each text how long it is and how long it took, the fastest first. */
+export function sentence({ runs, whole }) {
+  const told = begun(runs, whole).map(({ run, state }) => ({ name: run.name, tokens: state.tokens.length, ms: decodeNs(state) / 1e6 }))
+    .sort((a, b) => b.tokens / b.ms - a.tokens / a.ms);
+  return told.length ? `The steeper the faster: ${told.map((one) => `${one.name} ${one.tokens} tokens in ${Math.round(one.ms)} ms`).join("; ")}.` : "";
+}
+
+const MOMENTS = 10;
+
+export function table({ runs, found }) {
+  const known = begun(runs, found), lines = known.map(({ state }) => progress(state));
+  const longest = Math.max(0, ...lines.map((points) => points.at(-1)[0]));
+  const step = ticks(longest, MOMENTS)[1] ?? longest;
+  const moments = Array.from({ length: Math.ceil(longest / step) + 1 }, (_, i) => Math.min(i * step, longest));
+  return made(["milliseconds", ...known.map(({ run }) => run.name)],
+    moments.map((ms) => [ms.toFixed(0), ...lines.map((points) => tokensAt(points, ms))]));
+}
+
+/** How many tokens there were at a moment. */
+export const tokensAt = (points, ms) => points.findLast((point) => point[0] <= ms)?.[1] ?? 0;
+
+export const legend = ({ runs }) => runs.map(runKey);
+
+/** A line ends where the picture does, or at its strategy's mark. */
+export function draw(picture, { runs, found, run: chosen }) {
+  const known = begun(runs, found);
+  const room = roomOf(known.map(({ run, state }) => ({ ns: decodeNs(state), isOver: state.reason !== null, mayLeave: run.mayLeave })));
+  const until = Math.max(1, room.ns / 1e6);
+  plot(picture, {
+    x: { low: 0, high: until, format: (value) => (value ? grouped(value) : "0 ms") },
+    y: { low: 0, high: Math.max(1, ...known.map(({ state }) => state.tokens.length)), isWhole: true },
+    height: 220,
+    layers: known.map(({ run, state }) => (scale) => {
+      const points = progress(state), end = points.at(-1);
+      return [sketch("g", { class: `s-${run.strategy} ${run.dash}${run === chosen ? " chosen" : ""}` },
+        ...line(points.filter(([ms]) => ms <= until))(scale),
+        ...(end[0] <= until ? markAt(run.strategy, end, 4)(scale) : []))];
+    }),
+  });
+}
+
+const begun = (runs, states) => runs.map((run) => ({ run, state: states.get(run.number) })).filter(({ state }) => state?.rounds.length);

@@ -1,0 +1,24 @@
+// A classifier's precision against its recall.
+
+import { level, line, plot, shareAxis } from "../core/plot.js";
+import { table as made } from "../core/tables.js";
+import { percent } from "../core/words.js";
+
+export const on = { classifier: 3 };
+export const title = "Precision and recall";
+
+export const sentence = ({ page: { card: { metrics } } }) => (metrics?.pr
+  ? `At even odds ${percent(metrics.precision)} of what it lets through is accepted, and it lets through ` +
+    `${percent(metrics.recall)} of all accepted tokens.` : "");
+
+const sorted = ({ page }) => [...page.card.metrics.pr].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+
+export const table = (data) => made(["recall", "precision"], sorted(data).map(([x, y]) => [x.toFixed(3), y.toFixed(3)]));
+
+export const legend = ({ page }) => ["Of what it lets through, the accepted part; against the part of all accepted that it lets through. " +
+  `Dotted: the share accepted overall, ${percent(page.card.metrics.positives ?? 0)}.`];
+
+export const draw = (picture, data) => plot(picture, {
+  x: shareAxis("recall"), y: shareAxis("precision"), height: 300,
+  layers: [level(data.page.card.metrics.positives ?? 0), line(sorted(data), `s-${data.page.strategy}`)],
+});

@@ -1,0 +1,71 @@
+// What a plan predicts: every setting of every strategy, over the parameter that the plan tried most values of.
+
+import { become, sketch } from "../core/become.js";
+import { key } from "../core/picture.js";
+import { dots, level, line, markAt, plot, speedupAxis } from "../core/plot.js";
+import { table as made } from "../core/tables.js";
+import { times } from "../core/words.js";
+
+export const on = { plan: 1 };
+export const element = "div";
+export const isWide = true;
+export const title = "Every setting";
+
+export function sentence({ found }) {
+  const best = new Map();
+  for (const curve of curvesOf(found)) {
+    for (const point of curve.points) if (!(best.get(curve.strategy)?.y >= point.y)) best.set(curve.strategy, { ...point, curve });
+  }
+  const said = [...best.values()].sort((a, b) => b.y - a.y).map(({ x, y, curve }) => `${curve.name}, ${curve.param} ${x}: ${times(y)}`);
+  return said.length ? `The best that is predicted of each strategy: ${said.join("; ")}.` : "";
+}
+
+export const table = ({ found }) => made(["setting", "predicted"], curvesOf(found).flatMap(({ name, param, points }) =>
+  points.map(({ x, y }) => [`${name}, ${param} ${x}`, times(y)])));
+
+export const legend = ({ found }) => [...curvesOf(found).map(({ strategy, name, cls }) => key(`line s-${strategy} ${cls}`, name)),
+  " Predicted speed-up over autoregressive. The marks are what was measured. Dotted: autoregressive; dashed: a bound."];
+
+export function draw(place, { found }) {
+  const curves = curvesOf(found), params = [...new Set(curves.map((curve) => curve.param))];
+  const bounds = found.settings.filter((row) => row.role === "bound"), measured = found.settings.filter((row) => row.measured);
+  const y = speedupAxis([...bounds.map((row) => row.speedup), ...measured.map((row) => row.measured.median),
+    ...curves.flatMap((curve) => curve.points.map((point) => point.y))]);
+  become(place, ...params.map((param) => sketch("figure", {}, sketch("svg", { class: "chart", "aria-hidden": "true", "data-param": param }))));
+  place.querySelectorAll("svg").forEach((picture, i) => {
+    const here = curves.filter((curve) => curve.param === params[i]);
+    const at = here.flatMap((curve) => curve.points.map((point) => point.x));
+    plot(picture, {
+      x: { low: 0, high: Math.max(...at) <= 1 ? 1 : Math.max(...at) + 0.5, label: params[i] }, y,
+      layers: [
+        level(1), ...bounds.map((row) => level(row.speedup, `s-${row.strategy} bound`, row.strategy)),
+        ...here.map(({ points, strategy, cls }) => line(points.map((point) => [point.x, point.y]), `s-${strategy} ${cls}`)),
+        ...here.map(({ points, strategy, name }) => dots(points.map((point) => ({ ...point, r: 2 })), `s-${strategy}`,
+          (point) => `${name}, ${params[i]} ${point.x}: ${times(point.y)} predicted`)),
+        ...measured.filter((row) => here.some((curve) => curve.strategy === row.strategy))
+          .map((row) => markAt(row.strategy, [row.params[params[i]], row.measured.median])),
+      ],
+    });
+  });
+}
+
+/** A curve for each strategy with a number that the plan varied, and for each combination of its other parameters. */
+function curvesOf({ predictions }) {
+  return [...groups(predictions, (row) => row.strategy)].flatMap(([strategy, rows]) => {
+    const values = (name) => new Set(rows.map((row) => row.params[name])).size;
+    const varied = Object.keys(rows[0].params).filter((name) => values(name) > 1);
+    const [param] = varied.filter((name) => rows.every((row) => typeof row.params[name] === "number")).sort((a, b) => values(b) - values(a));
+    if (!param) return [];
+    const others = (row) => varied.filter((name) => name !== param).map((name) => `, ${name} ${row.params[name]}`).join("");
+    return [...groups(rows, others)].map(([other, alike], i) => ({
+      strategy, param, name: strategy + other, cls: i ? "broken" : "",
+      points: alike.map((row) => ({ x: row.params[param], y: row.speedup })).sort((a, b) => a.x - b.x),
+    }));
+  });
+}
+
+function groups(rows, nameOf) {
+  const found = new Map();
+  for (const row of rows) found.set(nameOf(row), [...(found.get(nameOf(row)) ?? []), row]);
+  return found;
+}

@@ -1,0 +1,26 @@
+// Does a classifier mean what it says? What it says, against what was accepted.
+
+import { diagonal, dots, line, plot, shareAxis } from "../core/plot.js";
+import { table as made } from "../core/tables.js";
+import { percent } from "../core/words.js";
+
+export const on = { classifier: 1 };
+export const title = "Does it mean what it says?";
+
+export const sentence = ({ page: { card: { metrics } } }) =>
+  (metrics?.reliability ? `Its estimates differ from what was accepted by ${metrics.calibration_error.toFixed(3)} on average: the calibration error.` : "");
+
+export const table = ({ page: { card } }) => made(["it says", "accepted", "tokens"],
+  card.metrics.reliability.map(([said, was, count]) => [percent(said), percent(was), count]));
+
+export const legend = () => ["A dot is a tenth of the scale, as large as it is often. On the diagonal it means what it says."];
+
+export function draw(picture, { page: { card, strategy } }) {
+  const bins = card.metrics.reliability, most = Math.max(...bins.map((bin) => bin[2])), cls = `s-${strategy}`;
+  const points = bins.map(([said, was, count]) => ({ x: said, y: was, count, r: 2 + 7 * Math.sqrt(count / most) }));
+  plot(picture, {
+    x: shareAxis("what it says"), y: shareAxis("accepted"), height: 300,
+    layers: [diagonal, line(points.map((point) => [point.x, point.y]), cls),
+      dots(points, cls, (point) => `says ${percent(point.x)}, ${percent(point.y)} of ${point.count} accepted`)],
+  });
+}

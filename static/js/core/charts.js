@@ -1,0 +1,90 @@
+// The charts of a page. A chart is one file of `charts/`, which exports
+//
+//   on                where it stands: { "name of a place": rank among the charts there }
+//   title             its heading; or of data, a heading and what is less important of it
+//   sentence(data)    what it shows, in words; without words it is not shown
+//   table(data)       its numbers
+//   draw(element, data)
+//
+// and, where it needs them: legend(data), a list of texts and sketches; isWide; element, where it is drawn on anything but
+// an SVG; role, where it is more than a picture; everyMs, where it is too dear to be drawn at every frame. The server
+// lists a place's charts (`{% charts "place" %}`), so a file is all that a chart needs.
+
+import { become, sketch } from "./become.js";
+import { watchWidth } from "./picture.js";
+import { scrolling } from "./tables.js";
+import { Whenever } from "./whenever.js";
+
+/** Load the charts of all places within. */
+export async function chartsOf(root = document) {
+  const places = [...root.querySelectorAll("[data-charts]")];
+  const loaded = await Promise.all(places.map((place) => Promise.all(JSON.parse(place.dataset.charts).map((url) => import(url)))));
+  for (const place of places) place.replaceChildren();
+  const views = places.flatMap((place, i) => JSON.parse(place.dataset.charts).map((url, j) => new View(place, nameOf(url), loaded[i][j])));
+  return {
+    draw: (data, mayWait) => views.forEach((view) => view.draw(data, mayWait)),
+    now: () => views.forEach((view) => view.now()),
+  };
+}
+
+const nameOf = (url) => url.split("/").at(-1).split(".")[0]; // between the two there may be a hash
+
+class View {
+  constructor(place, name, chart) {
+    this.name = name;
+    this.chart = chart;
+    this.section = place.appendChild(document.createElement("section"));
+    this.section.className = chart.isWide ? "wide" : "";
+    this.section.hidden = true;
+    this.frame = sketch(chart.element ?? "svg", { id: name, class: `chart ${name}`, role: chart.role ?? "img",
+      "aria-labelledby": `${name}-title`, "aria-describedby": `${name}-sentence` });
+    this.when = new Whenever(chart.everyMs ?? 0);
+    this.section.addEventListener("toggle", () => this.#show(), true); // it does not bubble
+  }
+
+  /** Where it may wait, it is drawn as seldom as the chart says. */
+  draw(data, mayWait = false) {
+    this.data = data;
+    this.when.call(mayWait, () => this.#show());
+  }
+
+  now() {
+    this.when.now();
+  }
+
+  #show() {
+    const { chart, data, section } = this, words = chart.sentence(data);
+    section.hidden = !words;
+    if (!words) return;
+    become(section, this.#heading(), chart.draw ? this.frame : null,
+      sketch("p", { class: "sentence", id: `${this.name}-sentence` }, words),
+      chart.legend ? sketch("p", { class: "legend quiet" }, ...chart.legend(data)) : null,
+      chart.draw ? this.#fold() : scrolling(words, chart.table(data), this.name));
+    if (chart.draw) chart.draw(this.#element(), data);
+  }
+
+  #heading() {
+    const { title: found } = this.chart;
+    const [title, less] = typeof found === "function" ? found(this.data) : [found];
+    return sketch("h2", { id: `${this.name}-title` }, title, less ? sketch("span", {}, ` ${less}`) : null);
+  }
+
+  /** Its table is made for those who open it. */
+  #fold() {
+    const isOpen = this.section.querySelector("details")?.open;
+    return sketch("details", { class: "twin", "data-twin": this.name }, sketch("summary", {}, "as a table"),
+      isOpen ? scrolling(`${this.section.querySelector("h2").textContent}, as a table`, this.chart.table(this.data)) : null);
+  }
+
+  #element() {
+    if (!this.element) {
+      this.element = this.section.querySelector(".chart");
+      watchWidth(this.element, () => this.#show());
+    }
+    return this.element;
+  }
+}
+
+/** What came with the page, by the ids under which it stands there. */
+export const dataOf = () => Object.fromEntries([...document.querySelectorAll("script[type='application/json']")]
+  .map((source) => [source.id, JSON.parse(source.textContent)]));

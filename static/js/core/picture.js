@@ -1,0 +1,45 @@
+// What pictures share: their size, strategies' marks, and the keys of legends.
+
+import { sketch } from "./become.js";
+
+const USUAL = 600;
+const widths = new WeakMap(); // element → its width, of those that are watched
+
+/** An element's width. If it is watched, asking for it does not lay out the page. */
+export const widthOf = (element) => widths.get(element) ?? (element.clientWidth || USUAL);
+
+/** Watch an element's width, and call back when it changes. A hidden element has none. */
+export function watchWidth(element, changed) {
+  new ResizeObserver(([entry]) => {
+    const width = Math.round(entry.contentRect.width);
+    if (!width || width === widths.get(element)) return;
+    widths.set(element, width);
+    changed();
+  }).observe(element);
+}
+
+/** Give a picture the height that it needs. */
+export function size(picture, width, height) {
+  const box = `0 0 ${width} ${height}`;
+  if (picture.getAttribute("viewBox") === box) return;
+  picture.setAttribute("viewBox", box);
+  picture.style.height = `${height}px`;
+}
+
+const LETTER = 7; // about as wide as a letter
+
+/** Room for the longest of these names, but never more than two fifths of the picture. */
+export const roomFor = (names, width) => Math.min(0.4 * width, 16 + LETTER * Math.max(0, ...names.map((name) => name.length)));
+
+/** A strategy's mark, centred: colour is never the only difference. */
+export function mark(strategy, r, x, y) {
+  const marks = document.querySelector("[data-marks]").dataset.marks;
+  return sketch("use", { class: "mark", href: `${marks}#${strategy}`, x: x - r, y: y - r, width: 2 * r, height: 2 * r });
+}
+
+/** A run in a legend: its line, its mark and its name. */
+export const runKey = ({ strategy, dash, name }) => sketch("span", { class: `entry s-${strategy} ${dash}` },
+  sketch("svg", { "aria-hidden": "true" }, sketch("path", { class: "line", d: "M0,6H32" }), mark(strategy, 5, 16, 6)), name);
+
+/** A colour in a legend. */
+export const key = (kind, name) => sketch("span", { class: `key ${kind}` }, name);

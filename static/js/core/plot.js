@@ -1,0 +1,99 @@
+// Plots: layers on two plain axes. A layer is a function from scales to sketches; the common ones stand below.
+
+import { become, sketch } from "./become.js";
+import { mark, size, widthOf } from "./picture.js";
+import { ticks } from "./stats.js";
+
+const LEFT = 48;
+
+/**
+ * Draw a plot at the width that the picture has.
+ *
+ * @param {SVGElement} picture
+ * @param {{x: Axis, y: Axis, layers: (Layer | null)[], height?: number, right?: number}} plot
+ * @typedef {{low: number, high: number, label?: string, format?: (value: number) => string, at?: number[], isWhole?: boolean}} Axis
+ * @typedef {(scale: {x: (value: number) => number, y: (value: number) => number, left: number, right: number,
+ *   top: number, bottom: number}) => any[]} Layer
+ */
+export function plot(picture, { x, y, layers, height = 240, right = 12 }) {
+  const width = widthOf(picture);
+  const edge = { left: LEFT, right: width - right, top: y.label ? 28 : 12, bottom: height - (x.label ? 42 : 24) };
+  const scale = {
+    ...edge,
+    x: (value) => edge.left + ((value - x.low) / (x.high - x.low)) * (edge.right - edge.left),
+    y: (value) => edge.bottom - ((value - y.low) / (y.high - y.low)) * (edge.bottom - edge.top),
+  };
+  size(picture, width, height);
+  become(picture,
+    ...marksOf(y, 4).map((value) => sketch("g", {},
+      sketch("path", { class: "rule", d: `M${edge.left},${scale.y(value)}H${edge.right}` }),
+      sketch("text", { x: edge.left - 8, y: scale.y(value) + 4, "text-anchor": "end" }, written(y, value)))),
+    sketch("g", {}, ...marksOf(x, Math.max(2, Math.round(width / 90))).map((value) =>
+      sketch("text", { x: scale.x(value), y: edge.bottom + 18, "text-anchor": "middle" }, written(x, value)))),
+    x.label ? sketch("text", { x: (edge.left + edge.right) / 2, y: height - 6, "text-anchor": "middle" }, x.label) : null,
+    y.label ? sketch("text", { x: 0, y: 10 }, y.label) : null,
+    ...layers.filter(Boolean).flatMap((layer) => layer(scale)));
+}
+
+/** Round values inside an axis, or those that it names. */
+function marksOf(axis, count) {
+  if (axis.at) return axis.at;
+  const step = Math.max(axis.isWhole ? 1 : 0, ticks(axis.high - axis.low, count)[1] ?? axis.high - axis.low);
+  const first = Math.ceil(axis.low / step - 1e-9);
+  return Array.from({ length: Math.floor(axis.high / step + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+}
+
+const written = (axis, value) => (axis.format ? axis.format(value) : String(value));
+const to = (value) => Number(value.toFixed(1));
+
+/** A line through points. */
+export const line = (points, cls = "") => ({ x, y }) =>
+  [sketch("path", { class: `line ${cls}`, d: points.length ? `M${points.map(([px, py]) => `${to(x(px))},${to(y(py))}`).join("L")}` : null })];
+
+/** One value from each whole number to the next; null leaves a gap. */
+export const steps = (values, cls = "") => ({ x, y }) => {
+  const isGap = (i) => (values[i] ?? null) === null;
+  const parts = values.map((value, i) => (isGap(i) ? "" : `${isGap(i - 1) ? "M" : "L"}${to(x(i))},${to(y(value))}H${to(x(i + 1))}`));
+  return [sketch("path", { class: `line ${cls}`, d: parts.join("") })];
+};
+
+/** A bar around each whole number. */
+export const bars = (values, cls, title) => ({ x, y }) => values.map((value, i) => {
+  const left = x(i - 0.5), width = x(i + 0.5) - left, gap = Math.min(2, width / 5);
+  return sketch("rect", { class: `bar ${cls}`, x: left + gap / 2, width: Math.max(0.5, width - gap), y: y(value), height: Math.max(0, y(0) - y(value)) },
+    sketch("title", {}, title(value, i)));
+});
+
+/** A dot for each point `{x, y, r}`. */
+export const dots = (points, cls, title) => ({ x, y }) => points.map((point) =>
+  sketch("circle", { class: `dot-mark ${cls}`, cx: x(point.x), cy: y(point.y), r: point.r ?? 3 }, sketch("title", {}, title(point))));
+
+/** A line across, at a value of y. */
+export const level = (at, cls = "soft", label = "") => ({ y, left, right }) => [
+  sketch("path", { class: `level ${cls}`, d: `M${left},${y(at)}H${right}` }),
+  label ? sketch("text", { class: "on-level", x: right, y: y(at) - 5, "text-anchor": "end" }, label) : null,
+];
+
+/** A line upwards, at a value of x. */
+export const upright = (at, cls = "soft") => ({ x, top, bottom }) => [sketch("path", { class: `level ${cls}`, d: `M${x(at)},${top}V${bottom}` })];
+
+/** The line on which x and y are equal, from 0 to 1. */
+export const diagonal = ({ x, y }) => [sketch("path", { class: "level soft", d: `M${x(0)},${y(0)}L${x(1)},${y(1)}` })];
+
+/** A strategy's mark at a point. */
+export const markAt = (strategy, [at, high], r = 7, cls = "") => ({ x, y }) =>
+  [sketch("g", { class: `s-${strategy} ${cls}` }, mark(strategy, r, x(at), y(high)))];
+
+/** The interval of a value at `at`, where one is known. */
+export const interval = (at, { low, high }) => ({ x, y }) =>
+  (low ?? null) === null ? [] : [sketch("path", { class: "interval", d: `M${x(at)},${y(low)}V${y(high)}` })];
+
+/** An axis for speed-ups: it always shows 1, and a little more than there is. */
+export function speedupAxis(values, label = "speed-up") {
+  const found = values.filter((value) => Number.isFinite(value));
+  const low = Math.min(0.95, ...found), high = Math.max(1.1, ...found);
+  return { low: Math.floor(low * 10) / 10, high: high + (high - low) * 0.08, label, format: (value) => `${value}×` };
+}
+
+/** An axis for shares. */
+export const shareAxis = (label) => ({ low: 0, high: 1, label, format: (value) => `${Math.round(100 * value)} %`, at: [0, 0.25, 0.5, 0.75, 1] });

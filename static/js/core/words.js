@@ -1,0 +1,29 @@
+// Words and numbers, as pages write them.
+
+import { become, sketch } from "./become.js";
+
+/** Write a text where it is not there yet. */
+export function say(place, text) {
+  if (!place || place.textContent === text) return;
+  if (place.firstChild?.nodeType === Node.TEXT_NODE && !place.firstChild.nextSibling) place.firstChild.data = text; // no new node
+  else place.textContent = text;
+}
+
+/** Write a sentence of the server's, in which what is typed stands between backticks. */
+export const tell = (place, sentence) =>
+  become(place, ...sentence.split("`").map((part, i) => (i % 2 ? sketch("code", {}, part) : part)));
+
+export const percent = (share) => `${Math.round(100 * share)} %`;
+
+export const times = (ratio) => (Number.isFinite(ratio) ? `${ratio.toFixed(2)}×` : "–");
+
+export const ms = (ns) => `${(ns / 1e6).toFixed(ns < 1e7 ? 2 : 1)} ms`;
+
+/** A length of time, as long as one waits. */
+export function span(seconds) {
+  if (seconds < 90) return `${seconds} s`;
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
+/** A whole number with thin spaces between thousands, from five digits on. */
+export const grouped = (number) => (number < 1e4 ? String(number) : String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f"));

@@ -1,0 +1,70 @@
+// The threshold explorer: what moving a classifier's threshold would do, from recorded prompts and measured costs.
+
+import { watchWidth } from "../core/picture.js";
+import { dots, level, line, markAt, plot, speedupAxis, upright } from "../core/plot.js";
+import { put, table } from "../core/tables.js";
+import { times } from "../core/words.js";
+
+const RULES = {
+  priced: "It stops when one more token costs more time than it can bring.",
+  threshold: "It stops after a token that it gives less than the threshold, as published.",
+};
+
+/** The point of a sweep that is nearest to a threshold. */
+export const nearest = (points, threshold) =>
+  points.reduce((one, other) => (Math.abs(other.threshold - threshold) < Math.abs(one.threshold - threshold) ? other : one));
+
+/** `levels`: other speed-ups that the card predicts; `strategy`: the one that asks the classifier. */
+export function explore({ card, levels, strategy }) {
+  const slider = document.getElementById("threshold"), now = document.getElementById("threshold-now"), told = document.getElementById("told");
+  const radios = [...document.querySelectorAll("input[name=rule]")], picture = document.getElementById("sweep");
+  const rule = () => radios.find((radio) => radio.checked)?.value ?? radios[0].value;
+  const points = () => card.sweep[rule()];
+  const curve = (found, cls) => line(found.map((point) => [point.threshold, point.speedup]), cls);
+  const all = Object.values(card.sweep).flat().map((point) => point.speedup);
+  const y = speedupAxis([...all, ...levels.map((bound) => bound.at)]);
+
+  function draw() {
+    const chosen = nearest(points(), Number(slider.value)), own = card.thresholds?.[rule()] ?? null;
+    plot(picture, { x: { low: 0, high: 1, label: "threshold" }, y, layers: [
+      level(1),
+      ...levels.map((bound) => level(bound.at, `s-${bound.strategy} bound`, bound.name)),
+      ...Object.entries(card.sweep).filter(([name]) => name !== rule()).map(([, other]) => curve(other, "other")),
+      curve(points(), `s-${strategy}`),
+      upright(chosen.threshold, `s-${strategy} now`),
+      dots([{ x: chosen.threshold, y: chosen.speedup, r: 6 }], `s-${strategy} now`, (point) => times(point.y)),
+      own === null ? null : markAt(strategy, [own, nearest(points(), own).speedup], 5, "own"),
+    ] });
+  }
+
+  function show() {
+    const chosen = nearest(points(), Number(slider.value)), other = levels.find((bound) => bound.role === "ranked");
+    now.textContent = chosen.threshold.toFixed(2);
+    const beside = other ? `, ${percentOf(chosen.speedup / other.at)} ${other.name}` : "";
+    told.textContent = `${times(chosen.speedup)} predicted${beside}: ${chosen.drafted.toFixed(1)} tokens drafted a round, ` +
+      `${chosen.accepted.toFixed(1)} of them accepted. ${RULES[rule()] ?? ""}`;
+    fill(`${strategy}.rule`, rule());
+    fill(`${strategy}.threshold`, chosen.threshold);
+    draw();
+  }
+
+  function begin() {
+    slider.value = card.thresholds?.[rule()] ?? 0.5;
+    show();
+  }
+
+  slider.addEventListener("input", show);
+  for (const radio of radios) radio.addEventListener("change", begin);
+  begin();
+  watchWidth(picture, draw);
+  const rules = Object.keys(card.sweep);
+  put("sweep", table(["threshold", ...rules], card.sweep[rules[0]].map((point, i) =>
+    [point.threshold, ...rules.map((name) => times(card.sweep[name][i]?.speedup))])));
+}
+
+const percentOf = (ratio) => (ratio >= 1 ? `${((ratio - 1) * 100).toFixed(0)} % faster than` : `${((1 - ratio) * 100).toFixed(0)} % slower than`);
+
+function fill(name, value) {
+  const box = document.querySelector(`.run-it [name="${name}"]`);
+  if (box) box.value = value;
+}

@@ -1,0 +1,163 @@
+// What if: sliders, and what the server's replay answers. Nothing here was measured, and everything says so.
+
+import { bars, curve, onCurve } from "./curve.js";
+import { put, table } from "../core/tables.js";
+import { say, times } from "../core/words.js";
+
+const SETTLE_MS = 40; // while a slider is dragged
+
+/** What the knobs say, as a query: only those of the chosen strategy. */
+export const question = (strategy, knobs) => new URLSearchParams({ strategy, ...knobs }).toString();
+
+/** `threshold:0.2,cap=8` → its strategy and knobs, as a label spells them; null for anything else. */
+export function asked(label, params) {
+  const [strategy, ...rest] = (label ?? "").split(":");
+  if (!(strategy in params)) return null;
+  const [first, ...others] = rest.join(":").split(",");
+  const named = Object.fromEntries(others.map((other) => other.split("=")));
+  return { strategy, knobs: { [params[strategy]]: first, ...named } };
+}
+
+/** The measured run to stand beside: the very setting if it ran, otherwise the fastest one could deploy. */
+export function beside(answer) {
+  const ranked = answer.measured.filter((row) => row.role === "ranked");
+  return ranked.find((row) => row.label === answer.label)
+    ?? ranked.reduce((best, row) => (!best || row.speedup.median > best.speedup.median ? row : best), null);
+}
+
+/** What "run this" asks for: the setting, and the fastest measured one that the form can hold beside it. */
+export function toRun(answer) {
+  const fits = (row) => row.label !== answer.label && (row.strategy !== answer.strategy || onCurve(answer).includes(row));
+  const other = beside({ ...answer, measured: answer.measured.filter(fits) });
+  return [answer.label, other?.label].filter(Boolean).join(",");
+}
+
+export function sentence(answer) {
+  const { median, low, high, prompts } = answer.speedup;
+  const doubt = low === null ? (prompts === 1 ? "a single prompt" : `${prompts} prompts`) : `95 % interval ${low.toFixed(2)} to ${high.toFixed(2)}, ${prompts} prompts`;
+  const words = [`Simulated: ${answer.label} would be ${median.toFixed(2)} times as fast as autoregressive (${doubt}).`];
+  const other = beside(answer);
+  if (answer.hit_rate != null) words.push(`Of its verdicts ${Math.round(100 * answer.hit_rate)} % would have been prepared for.`);
+  if (other) words.push(`Measured: ${other.name} is ${other.speedup.median.toFixed(2)} times as fast.`);
+  if (answer.error !== null) words.push(`On the strategies that ran, this replay is off by at most ${Math.ceil(100 * answer.error)} %.`);
+  return words.join(" ");
+}
+
+export class WhatIf {
+  /** `place` holds the form and the pictures; `url` answers; `onAsk` is told what is asked. */
+  constructor(place, url, { label, onAsk }) {
+    this.place = place;
+    this.form = place.querySelector("form");
+    this.url = url;
+    this.onAsk = onAsk;
+    this.params = Object.fromEntries([...place.querySelectorAll("[data-knobs]")].map((knobs) =>
+      [knobs.dataset.knobs, knobs.querySelector("input").name]));
+    this.#turn(asked(label, this.params));
+    this.form.addEventListener("input", () => {
+      this.#show();
+      clearTimeout(this.soon);
+      this.soon = setTimeout(() => this.#ask(true), SETTLE_MS);
+    });
+    this.form.addEventListener("submit", (event) => event.preventDefault());
+    place.querySelector("#curve").addEventListener("click", (event) => this.#pick(event));
+    new IntersectionObserver(([entry], watcher) => {
+      if (!entry.isIntersecting) return;
+      watcher.disconnect();
+      this.#ask(false);
+    }, { rootMargin: "600px" }).observe(place);
+  }
+
+  draw() {
+    if (!this.answer) return;
+    bars(this.place.querySelector("#versus"), this.answer, beside(this.answer));
+    curve(this.place.querySelector("#curve"), this.answer);
+  }
+
+  get #strategy() {
+    return this.form.elements.strategy.value;
+  }
+
+  get #knobs() {
+    const inputs = this.form.querySelectorAll(`[data-knobs="${this.#strategy}"] :is(input, select)`);
+    return Object.fromEntries([...inputs].map((input) => [input.name, input.value]));
+  }
+
+  #turn(to) {
+    if (to) {
+      this.form.elements.strategy.value = to.strategy;
+      for (const [name, value] of Object.entries(to.knobs)) {
+        const knob = this.form.querySelector(`[data-knobs="${to.strategy}"] [name="${name}"]`);
+        if (knob) knob.value = value;
+      }
+    }
+    this.#show();
+  }
+
+  #show() {
+    for (const knobs of this.place.querySelectorAll("[data-knobs]")) {
+      knobs.hidden = knobs.dataset.knobs !== this.#strategy;
+      for (const input of knobs.querySelectorAll("input")) say(input.parentElement.querySelector("output"), input.value);
+    }
+    this.place.className = `wide what-if s-${this.#strategy}`;
+  }
+
+  /** A click on the curve asks for the value under it; by keyboard the slider does. */
+  #pick(event) {
+    const at = event.target.closest("[data-value]");
+    if (!at) return;
+    const knob = this.form.querySelector(`[data-knobs="${this.#strategy}"] input`);
+    knob.value = at.dataset.value;
+    this.#show();
+    this.#ask(true);
+  }
+
+  async #ask(isMeant) {
+    this.request?.abort();
+    const request = (this.request = new AbortController());
+    const strategy = this.#strategy, knobs = this.#knobs;
+    const get = (changed = {}) => fetch(`${this.url}?${question(strategy, { ...knobs, ...changed })}`, { signal: request.signal });
+    try {
+      const response = await get();
+      const answer = await response.json();
+      if (!response.ok) return this.#refused([answer.detail, answer.hint]);
+      this.#tell(answer, isMeant);
+      for (const value of answer.curve.missing) this.#more(await (await get({ [answer.curve.param]: value })).json());
+    } catch (error) {
+      if (!request.signal.aborted) this.#refused(["The server did not answer; try again."]);
+    }
+  }
+
+  #tell(answer, isMeant) {
+    this.answer = answer;
+    this.place.dataset.answer = answer.label;
+    say(this.place.querySelector("#what-said"), sentence(answer));
+    this.place.querySelector("#what-notes").textContent = answer.notes.join(" ");
+    const run = this.place.querySelector("#what-run");
+    if (run) run.href = `${run.dataset.form}&${new URLSearchParams({ strategies: toRun(answer) })}`;
+    this.place.classList.add("answered");
+    put("what-if", twin(answer));
+    put("replayed", checks(answer));
+    this.draw();
+    if (isMeant) this.onAsk(answer.label);
+  }
+
+  /** Another point of the same curve: the answer stays the one that was asked for. */
+  #more({ curve }) {
+    if (!curve) return;
+    this.answer = { ...this.answer, curve };
+    put("what-if", twin(this.answer));
+    this.draw();
+  }
+
+  #refused(sentences) {
+    this.answer = null;
+    this.place.classList.remove("answered");
+    say(this.place.querySelector("#what-said"), sentences.filter(Boolean).join(" "));
+  }
+}
+
+const twin = (answer) => table([answer.curve.param, "simulated", "at least", "at most"],
+  answer.curve.points.map((point) => [point.value, times(point.median), times(point.low), times(point.high)]));
+
+const checks = (answer) => table(["strategy", "measured", "the replay says"],
+  answer.measured.map((row) => [row.name, times(row.speedup.median), times(row.simulated ?? undefined)]));

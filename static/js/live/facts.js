@@ -1,0 +1,30 @@
+// One line of words about a round. Pure.
+
+import { ms } from "../core/words.js";
+
+const STOPS = {
+  limit: "the lookahead was used up", rule: "the stop rule said so", eos: "an end token was drafted", length: "no room was left",
+  early: "the verdict that it was prepared for came",
+};
+
+const BACKUPS = { neural: "draft model", ngram: "n-gram before", random: "dice" };
+
+export function facts(round) {
+  const drafted = round.drafted.length ? [
+    `${round.accepted} of ${round.drafted.length} accepted`,
+    `drafted in ${ms(round.draftEnd - round.draftStart)}, until ${STOPS[round.stop] ?? round.stop}`,
+  ] : ["no draft"];
+  const parts = [
+    `Round ${round.number}`, ...drafted,
+    `the target waited ${ms(round.wait)} and verified in ${ms(round.verifyEnd - round.verifyStart)}`,
+    origin(round), round.lost,
+  ];
+  return parts.filter(Boolean).join(" · ");
+}
+
+/** Where a round's own draft came from. */
+export function origin(round) {
+  if (round.source === "hit") return "taken from what was prepared: a hit";
+  if (round.source === "miss") return `after a miss, by the ${BACKUPS[round.backup] ?? "draft"}`;
+  return "";
+}

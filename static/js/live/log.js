@@ -1,0 +1,35 @@
+// What a job's log adds up to: its phase, and the numbers of its epochs. No page, no clock.
+
+import { span } from "../core/words.js";
+
+export const begin = () => ({ seq: 0, phase: "", done: 0, due: 0, epochs: [] });
+
+/** One more line. What came before changes nothing; another attempt begins anew. */
+export function fold(state, line) {
+  if (line.seq <= state.seq) return state;
+  const { phase, done, due, ...numbers } = line.numbers ?? {};
+  if (!phase) return /^Attempt \d/.test(line.sentence) ? { ...begin(), seq: line.seq } : { ...state, seq: line.seq };
+  const epochs = "train_loss" in numbers ? [...state.epochs, { epoch: done, ...numbers }] : state.epochs;
+  return { seq: line.seq, phase, done, due, epochs };
+}
+
+const PHASES = {
+  recording: "Recording what the draft would say",
+  "recording training": "Recording the prompts to learn from",
+  "recording validation": "Recording the prompts to tune by",
+  "recording test": "Recording the prompts to test with",
+  training: "Training",
+  "measuring costs": "Measuring what passes cost",
+  ablations: "Training with less to see",
+  confirming: "Running the best settings",
+};
+
+/** How far it is, as one reads it. */
+export function inWords(state, status) {
+  const epoch = state.phase === "training" && state.epochs.length ? `, epoch ${state.done} of ${state.due}` : "";
+  return {
+    phase: status.state === "queued" ? "Waiting" : `${PHASES[state.phase] ?? (state.phase || "Loading the pair")}${epoch}`,
+    count: status.total ? `${status.done} of ${status.total} samples decoded` : "",
+    left: status.seconds_left ? `about ${span(status.seconds_left)} left` : "",
+  };
+}

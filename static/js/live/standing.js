@@ -1,0 +1,27 @@
+// How each strategy stands over all prompts so far: its speed-up, and around it the interval, which narrows as samples
+// come in.
+
+import { become, sketch } from "../core/become.js";
+import { say } from "../core/words.js";
+
+const WIDTH = 80, HEIGHT = 12, EDGE = 2;
+
+/** `rows`: the report's. All lanes have one scale; the upright line is the baseline's 1. */
+export function drawStanding(lanes, rows) {
+  const gains = new Map(rows.map((row) => [row.label, row.speedup]));
+  const known = [...gains.values()].filter(Boolean);
+  const low = Math.min(0.9, ...known.map((gain) => gain.low ?? gain.median));
+  const high = Math.max(1.1, ...known.map((gain) => gain.high ?? gain.median));
+  const x = (ratio) => EDGE + ((ratio - low) / (high - low)) * (WIDTH - 2 * EDGE);
+  for (const lane of lanes) {
+    const gain = gains.get(lane.run.label);
+    say(lane.numbers.standing, gain ? `${gain.median.toFixed(2)}×` : "");
+    become(lane.element.querySelector(".standing svg"), ...(gain ? drawn(gain, x) : []));
+  }
+}
+
+const drawn = (gain, x) => [
+  sketch("path", { class: "one", d: `M${x(1)},0V${HEIGHT}` }),
+  gain.low === null ? null : sketch("path", { class: "interval", d: `M${x(gain.low)},${HEIGHT / 2}H${x(gain.high)}` }),
+  sketch("path", { class: "median", d: `M${x(gain.median)},2V${HEIGHT - 2}` }),
+];

@@ -1,0 +1,24 @@
+// How far a comparison is: samples done, time left, and while nothing comes, why.
+
+import { say, span, tell } from "../core/words.js";
+
+const WARMING = "A worker has it: it loads the models and lets every strategy run for a moment before the first round counts.";
+const ENDS = { succeeded: "Finished", failed: "Failed", cancelled: "Cancelled" };
+const $ = (selector) => document.querySelector(selector);
+
+/** `isBegun`: a sample has begun. */
+export function drawWay(status, isBegun) {
+  document.body.dataset.state = status.state;
+  say($("#done"), status.total ? `${status.done} of ${status.total} samples` : "");
+  $("#progress").max = status.total || 1;
+  $("#progress").value = status.done || 0;
+  say($("#left"), status.seconds_left ? `about ${span(status.seconds_left)} left` : "");
+  tell($("#reason"), status.state === "running" ? (isBegun ? "" : WARMING) : status.sentence ?? "");
+  for (const gone of document.querySelectorAll("[data-while-running]")) gone.hidden = status.is_final;
+}
+
+/** How news come, or how it ended. */
+export function drawMode(mode, sentence, state) {
+  $("#mode").dataset.mode = mode;
+  say($("#mode"), mode === "finished" ? ENDS[state] ?? sentence : sentence);
+}

@@ -1,0 +1,59 @@
+// A page on which a job goes on: where it stands, as it is told; and what its log says in numbers, for those who draw it.
+
+import { tell } from "../core/words.js";
+import { Feed } from "./feed.js";
+import { begin, fold, inWords } from "./log.js";
+
+const page = JSON.parse(document.getElementById("work").textContent);
+const place = (name) => document.querySelector(`[data-work-${name}]`);
+const listeners = [];
+
+let state = page.lines.reduce(fold, begin());
+let status = page.status;
+
+/** Call back with the log's numbers now, and whenever there are more. */
+export function onLog(listener) {
+  listeners.push(listener);
+  listener(state);
+}
+
+const feed = page.status.is_final ? null : new Feed({
+  socketUrl: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${page.socket}`,
+  pollUrl: page.poll,
+  onMode: (mode, sentence) => {
+    const told = place("mode");
+    told.dataset.mode = mode;
+    told.textContent = mode === "finished" ? "" : sentence;
+    if (mode === "finished") delete told.dataset.mode;
+  },
+  onFrame: (frame) => {
+    if (frame.t === "job") status = frame;
+    if (frame.t === "events") state = frame.events.reduce(fold, state);
+    if (frame.t === "finished") return location.reload(); // what it found stands on the page as it is read now
+    draw();
+    for (const listener of listeners) listener(state);
+  },
+});
+
+function draw() {
+  if (status.is_final) return;
+  const words = inWords(state, status);
+  place("phase").textContent = words.phase;
+  place("count").textContent = words.count;
+  place("left").textContent = words.left;
+  tell(place("reason"), status.state === "running" ? "" : status.sentence);
+  const bar = place("bar");
+  bar.max = Math.max(1, status.total);
+  bar.value = status.done;
+}
+
+document.querySelector("[data-cancel]")?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  event.submitter.disabled = true;
+  event.submitter.textContent = "Cancelling";
+  await fetch(event.target.action, { method: "POST", body: new FormData(event.target), redirect: "manual" });
+});
+
+draw();
+feed?.follow({ [page.job]: state.seq });
+feed?.start();

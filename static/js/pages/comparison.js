@@ -1,0 +1,259 @@
+// The page of a comparison: what arrives is folded, what is looked at is drawn. Decisions are made in the modules below.
+
+import { chartsOf } from "../core/charts.js";
+import { Feed } from "../live/feed.js";
+import { Findings } from "../live/findings.js";
+import { Heats } from "../live/heats.js";
+import { Moment } from "../live/moment.js";
+import { Part } from "../live/part.js";
+import { Race } from "../live/race.js";
+import { Reading } from "../live/reading.js";
+import { drawStanding } from "../live/standing.js";
+import { grouped, say } from "../core/words.js";
+import { tokensPerSecond } from "../live/trace.js";
+import { Watching } from "../live/watching.js";
+import { drawMode, drawWay } from "../live/way.js";
+import { WhatIf } from "../forms/whatif.js";
+import { Whenever } from "../core/whenever.js";
+
+const page = JSON.parse(document.getElementById("page").textContent);
+const $ = (selector) => document.querySelector(selector);
+const runs = page.runs;
+const heats = new Heats(page);
+const findings = new Findings(runs, heats.prompts);
+const known = new Watching(page, findings.baseline);
+for (const frame of page.frames) known.hear(frame);
+for (const run of runs) run.mayLeave = run.role === "peer" && run.number !== findings.baseline; // out of the picture
+const moment = new Moment(known);
+const race = new Race($("#race"), runs, findings.baseline);
+const [ofText, ofAll] = await Promise.all([chartsOf($(".reading")), chartsOf($("#evidence"))]);
+const reading = new Reading($(".reading"), ofText, runs, page.hides_texts ? () => "▪ " : (token) => known.word(token));
+
+const asked = heats.read(location.hash); // what somebody looked at, in the address they passed on
+if (asked.run) $(`[name=run][value="${asked.run}"]`).checked = true;
+const view = {
+  heat: asked.heat ?? known.latest ?? heats.all[0], run: Number($("[name=run]:checked").value),
+  isFollowing: !page.status.is_final && !asked.heat,
+};
+
+let simulated = asked.whatIf;
+let whatIf = null;
+function offerWhatIf() {
+  whatIf = $("#what-if") && new WhatIf($("#what-if"), page.what_if, {
+    label: simulated ?? findings.report.strategies.find(({ strategy }) => $(`#what-if [data-knobs="${strategy}"]`))?.label,
+    onAsk: (label) => {
+      simulated = label;
+      remember();
+    },
+  });
+}
+if (page.status.is_final) offerWhatIf();
+
+// ---- what is looked at
+
+function look(heat, isFollowing = view.isFollowing) {
+  view.isFollowing = isFollowing && !known.status.is_final;
+  view.heat = known.lookedAt = heat;
+  moment.look(heat);
+  race.forget();
+  feed.follow(known.missing(heat));
+  say($("#heat"), heats.nameOf(heat));
+  $("#before").disabled = !heats.beside(heat, -1);
+  offerNext();
+  if ($("#follow")) $("#follow").checked = view.isFollowing;
+  redraw("race");
+}
+
+function offerNext() {
+  $("#after").disabled = !known.heats.has(heats.beside(view.heat, 1));
+}
+
+/** Keep in the address what was chosen, so that it can be passed on and survives a reload. */
+function remember() {
+  const where = heats.written({ heat: view.isFollowing ? null : view.heat, run: view.run, whatIf: simulated });
+  history.replaceState(null, "", where);
+}
+
+// ---- drawing, once a frame, and only what changed
+
+const stale = new Set();
+function redraw(...what) {
+  if (what.length && !stale.size) requestAnimationFrame(draw);
+  for (const name of what) stale.add(name);
+}
+
+function draw(now) {
+  const asked = [...stale];
+  stale.clear();
+  if (moment.playing) moment.tick(now);
+  if (asked.includes("race")) drawRace();
+  if (asked.includes("evidence")) drawEvidence();
+  if (asked.includes("status")) drawWay(known.status, known.heats.size > 0);
+  if (moment.playing) redraw("race");
+}
+
+/** Whose text is shown: the one chosen, or while it waits for its turn, the last one that has begun. */
+function readable(chosen, found) {
+  if (found.get(chosen)?.rounds.length || moment.isReplay) return chosen;
+  return [...found].filter(([, state]) => state.rounds.length).at(-1)?.[0] ?? chosen;
+}
+
+const isOver = () => known.status.is_final || moment.isReplay; // otherwise what is drawn is news, which may wait
+
+const lanes = new Whenever(0, $("#race"));
+const TEXT_EVERY_MS = 200; // nothing else leaves so much to be swept up
+const ANOTHER_TEXT_EVERY_MS = 1000; // nobody reads texts that come faster, and each is made from nothing
+const text = new Whenever(TEXT_EVERY_MS, $(".reading")), anotherText = new Whenever(ANOTHER_TEXT_EVERY_MS);
+let drawnText = "", chosenText = "";
+function drawText(found, whole) {
+  const shown = readable(view.run, found), { heat } = view, isReplay = moment.isReplay;
+  const which = `${heat} ${shown}`, chosen = `${view.run} ${view.isFollowing || heat}`;
+  const isNews = chosen === chosenText && !isOver(); // it came, nobody asked to see it
+  chosenText = chosen;
+  const write = () => {
+    if (which !== drawnText) reading.clear(heats.promptOf(heat)?.text ?? "");
+    drawnText = which;
+    reading.draw(shown, found, whole, isReplay);
+  };
+  text.call(isNews, () => (isNews && which === drawnText ? write() : anotherText.call(isNews, write)));
+}
+
+function drawRace() {
+  $(".reading").hidden = !known.heats.size;
+  const found = moment.states(), whole = moment.isReplay ? moment.whole() : found;
+  const isWhole = moment.isWhole(runs);
+  lanes.call(!isOver(), () => drawLanes(found, isWhole ? moment.lengths() : null));
+  drawText(found, whole);
+  $("#replay").hidden = !isWhole;
+  if (isWhole) drawReplay(moment.spanNs);
+}
+
+function drawLanes(found, lengths) {
+  race.draw(found, lengths);
+  const alone = tokensPerSecond(found.get(findings.baseline) ?? known.trace(""));
+  for (const lane of race.lanes) {
+    const speed = tokensPerSecond(found.get(lane.run.number) ?? known.trace(""));
+    say(lane.numbers.gain, speed && alone ? `${(speed / alone).toFixed(2)}×` : "");
+  }
+}
+
+const TENTH = 1e5; // ns: a step of the slider is a tenth of a millisecond
+function drawReplay(spanNs) {
+  const at = moment.clock ?? spanNs;
+  $("#scrub").max = Math.ceil(spanNs / TENTH);
+  $("#scrub").value = Math.round(at / TENTH);
+  say($("#clock"), `${grouped(Math.round(at / 1e6))} ms`);
+  say($("#play"), moment.playing ? "Pause" : "Replay");
+}
+
+const EVIDENCE_EVERY_MS = 1000; // while samples come in: of a thousand prompts it is a thousand dots a strategy
+const evidence = new Whenever(EVIDENCE_EVERY_MS, $("#evidence"));
+const renewEvidence = () => evidence.call(!isOver(), () => redraw("evidence"));
+
+function drawEvidence() {
+  if (findings.report.samples) ofAll.draw(findings.data(known.pairs.all, (run) => known.places(run), view.run));
+  $("#evidence").hidden = !findings.report.samples;
+  whatIf?.draw();
+}
+
+// ---- what people do
+
+function play() {
+  moment.play();
+  redraw("race");
+}
+
+$("#race").addEventListener("change", (event) => {
+  if (event.target.name !== "run") return;
+  view.run = Number(event.target.value);
+  remember();
+  redraw("race", "evidence");
+});
+for (const [button, step] of [["#before", -1], ["#after", 1]]) {
+  $(button).addEventListener("click", () => {
+    look(heats.beside(view.heat, step), false);
+    remember();
+  });
+}
+$("#follow")?.addEventListener("change", (event) => look(event.target.checked ? known.latest ?? view.heat : view.heat, event.target.checked));
+$("#play").addEventListener("click", play);
+$("#scrub").addEventListener("input", (event) => {
+  moment.scrub(Number(event.target.value) * TENTH);
+  redraw("race");
+});
+$("#speed").addEventListener("change", (event) => moment.hurry(Number(event.target.value)));
+$("form[data-while-running]")?.addEventListener("submit", async (event) => {
+  event.preventDefault(); // stay here and watch it end
+  const form = event.target, button = form.querySelector("button");
+  button.disabled = true;
+  try {
+    const answer = await fetch(form.action, { method: "POST", body: new FormData(form) });
+    if (!answer.ok) form.submit(); // the page it leads to says why not
+  } catch { // no network: to be tried again by whoever asked
+    button.disabled = false;
+  }
+});
+document.addEventListener("change", (event) => {
+  if (event.target.id !== "baseline") return;
+  const query = new URLSearchParams(event.target.value ? { baseline: event.target.value } : {});
+  location.assign(`${location.pathname}?${query}${location.hash}`);
+});
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=radio]), select, textarea, dialog")) return;
+  if (event.key === "[") $("#before").click();
+  else if (event.key === "]") $("#after").click();
+  else if (event.key === "r" && !$("#replay").hidden) play();
+  else if (event.key === "b") $("#baseline")?.focus();
+  else if (event.key >= "1" && event.key <= "9") $(`[name=run][value="${event.key}"]`)?.click();
+});
+addEventListener("resize", () => redraw("race", "evidence"));
+addEventListener("remeasured", () => redraw("race"));
+addEventListener("beforeprint", () => { // what is not on the screen is on paper
+  for (const waiting of [lanes, text, anotherText, evidence, ofText]) waiting.now();
+  draw(performance.now());
+});
+
+// ---- what arrives
+
+const VERDICT_EVERY_MS = 1000; // it is read aloud too
+const verdict = new Part("verdict", (text) => {
+  $("#verdict").innerHTML = text;
+  findings.read();
+  drawStanding(race.lanes, findings.report.strategies);
+  renewEvidence(); // with its numbers, not with each sample: reports are the rarer the more samples there are
+});
+const questions = new Part("what-if", (text) => {
+  $("#evidence > [data-charts]").insertAdjacentHTML("afterend", text);
+  offerWhatIf();
+});
+
+const CHANGES = { // what has to be drawn anew once a frame was heard
+  events: ["race"], complete: ["race"], samples: ["race", "status"], comparison: ["status"],
+};
+const feed = new Feed({
+  socketUrl: page.socket, pollUrl: page.poll, since: page.since, isOver: page.status.is_final,
+  onFrame: (frame) => {
+    known.hear(frame);
+    if (frame.t === "report" && frame.samples !== page.samples) {
+      page.samples = frame.samples;
+      verdict.renew(VERDICT_EVERY_MS);
+    }
+    if (view.isFollowing && known.latest && known.latest !== view.heat) look(known.latest);
+    else if (frame.t === "samples") feed.follow(known.missing(view.heat));
+    if (frame.t === "samples") offerNext();
+    redraw(...(CHANGES[frame.t] ?? []));
+  },
+  onMode: (mode, sentence) => {
+    drawMode(mode, sentence, known.status.state);
+    if (mode !== "finished") return;
+    if (!page.status.is_final) verdict.renew();
+    if (!page.status.is_final && page.samples) questions.renew();
+    view.isFollowing = false;
+    redraw("race", "status");
+  },
+});
+
+drawStanding(race.lanes, findings.report.strategies);
+feed.start();
+look(view.heat);
+redraw("status", "evidence");

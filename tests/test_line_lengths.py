@@ -1,0 +1,25 @@
+"""Lines of templates are short enough to be read in one go, and to be compared by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+MOST = 160
+READ = ("templates/**/*.html",)  # Markdown joins them: "*.md", "docs/**/*.md"
+REWRITTEN_ELSEWHERE = ("_what_if.html",)
+
+
+def too_long() -> Iterator[str]:
+    for path in (path for pattern in READ for path in sorted(ROOT.glob(pattern))):
+        if path.name in REWRITTEN_ELSEWHERE:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if len(line) > MOST:
+                where = f"{path.relative_to(ROOT)}:{number}"
+                yield f"{where} has {len(line)} characters: break the line, or move a part of it to a file of its own."
+
+
+def test_no_line_is_longer_than_160_characters():
+    assert list(too_long()) == []
