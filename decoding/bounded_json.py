@@ -1,6 +1,6 @@
-"""JSON from strangers, parsed within bounds. Standard library only: the web parses prompt files with it too.
+"""JSON from strangers, parsed within bounds. Standard library only: the web also parses prompt files with this module.
 
-A parser may turn one byte into 30 bytes of objects, so objects, lists and values are counted before anything is parsed.
+A parser can turn 1 byte into 30 bytes of objects, so this module counts objects, lists and values before it parses.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 
 MOST_CONTAINERS = 1_500_000  # a tokenizer of 262,000 tokens has some 515,000 merges, each a list
 MOST_VALUES = 6_000_000
-LONGEST_NUMBER = 40  # digits; transformers writes 10**30 for a tokenizer that takes texts of any length
+LONGEST_NUMBER = 40  # digits; transformers writes 10**30 for a tokenizer without a length limit
 
 
 def loads(text: str) -> Any:
-    """Parse, or raise ValueError with what is wrong. Numbers must be finite, keys unique and nesting shallow."""
+    """Parse JSON, or raise ValueError with the reason. Numbers must be finite, keys unique and nesting shallow."""
     check_counts(text)
     try:
         return json.loads(
@@ -27,7 +27,7 @@ def loads(text: str) -> Any:
 
 
 def check_counts(text: str) -> None:
-    """Refuse text that holds more lists or values than any honest file. Brackets inside strings count too."""
+    """Refuse text with more lists or values than any honest file has. Brackets inside strings count too."""
     containers = text.count("[") + text.count("{")
     if containers > MOST_CONTAINERS:
         raise ValueError(f"it has {containers:,} lists and objects, more than {MOST_CONTAINERS:,}")
