@@ -120,8 +120,8 @@ def _check(training: Labelled, held_out: Labelled) -> None:
             )
         if not bool(torch.isfinite(part.rows).all()):
             raise BadStrategy(
-                f"Some features of the {name} prompts are NaN or infinite, so the draft's logits are broken there; check "
-                "the draft's checkpoint."
+                f"Some features of the {name} prompts are NaN or infinite, so the draft's logits are broken there; "
+                "check the draft's checkpoint."
             )
 
 
