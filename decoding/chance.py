@@ -40,7 +40,7 @@ def digest(tokens: Iterable[int], start: int = 0) -> int:
 
 
 def uniform(seed: int, role: Role, context: int) -> float:
-    """Number in [0, 1) for one role after one text, which `context` is the digest of."""
+    """Number in [0, 1) for one role after one text; `context` is the text's digest."""
     return (mix(mix(seed ^ _ROLES[role]) ^ context) >> 11) * 2.0**-53
 
 

@@ -176,8 +176,8 @@ def _read(
 
 
 def _line(measured: Mapping[int, Sequence[float]]) -> tuple[float, float]:
-    """Slope and intercept, neither negative. Where noise makes one negative, the slope takes all time:
-    each drafted token costs something."""
+    """Slope and intercept, neither negative. Where noise makes one negative, the slope takes all time: each
+    drafted token costs something."""
     if not measured:
         return 0.0, 0.0
     slope, intercept = _fitted(measured)

@@ -1,5 +1,4 @@
-"""Devices: which exist, what they are called, how much memory they have, how many threads work. No other module
-asks."""
+"""Devices: which exist, their names, free memory and threads."""
 
 from __future__ import annotations
 

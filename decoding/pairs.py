@@ -44,7 +44,7 @@ class PairReport:
 
     @property
     def shared_vocab(self) -> int:
-        """Number of ids that both models have: ids from 0 up to this."""
+        """Ids below this are in both models."""
         return min(self.target.vocab_size, self.draft.vocab_size)
 
     @property

@@ -26,8 +26,8 @@ class Param:
     short: str = ""  # another spelling on the command line
 
     def read(self, value: object) -> Value:
-        """Read a value from a form, JSON or the command line. Raises ValueError with the reason if it is out of
-        bounds."""
+        """Read a value from a form, JSON or the command line. Raises BadStrategy with the reason if it does not
+        fit."""
         try:
             parsed = self._parse(value)
         except ValueError:

@@ -35,8 +35,8 @@ class Ranking:
 
 
 def ranked(rows: Sequence[Row], baseline: str = BASELINE) -> list[Row]:
-    """Order the strategies that could be deployed, with the baseline: first those shown to be faster than it, then by
-    speed. The intervals hold together, so a certain gain goes before a larger uncertain one."""
+    """Order the strategies that could be deployed, without the baseline: first those shown to be faster than it, then
+    by speed. The intervals hold together, so a certain gain goes before a larger uncertain one."""
     found = [row for row in rows if row["role"] == "ranked" and row["speedup"] and row["label"] != baseline]
     return sorted(found, key=lambda row: order(row["speedup"]["median"], row["speedup"]["low"]))
 

@@ -45,7 +45,7 @@ ABLATIONS: dict[str, Sequence[str]] = {
     "no position": [name for name in features.QUICK if name != "position"],
 }
 PARTS = ("training", "validation", "test")  # of the material
-GLANCING = 3  # hidden units; enough for three features
+GLANCING = 3  # hidden units, enough for GLANCE features
 ABLATION_HIDDEN = 32  # enough for all features; only measured, never used live
 
 
