@@ -1,4 +1,4 @@
-"""A Chromium for benches: signed in, and asked for its own figures."""
+"""Chromium for benchmarks: signed in, and asked for its own figures."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def chromium(*arguments: str) -> Iterator[Any]:
 
 
 class Unheard:
-    """A Chromium that nobody listens in on. While Playwright is attached to a page, that keeps the body of every answer
-    for it, and each time it attaches anew another copy of its own scripts: more than the page itself in an hour. Once
-    Playwright has left, the page is asked through the browser's own line, in a word at a time."""
+    """Chromium without an attached Playwright. While attached, Playwright keeps the body of every answer, and each new
+    attachment adds a copy of its scripts: more than the page itself within an hour. Afterwards this class asks the page
+    through the DevTools protocol, with short messages."""
 
     def __init__(self, folder: Path) -> None:
         said = folder / "chromium.txt"
@@ -44,7 +44,7 @@ class Unheard:
 
     @contextmanager
     def attached(self) -> Iterator[Any]:
-        """Its only page, as Playwright has it."""
+        """Yield its only page, with Playwright attached."""
         from playwright.sync_api import sync_playwright
 
         with sync_playwright() as playwright:
@@ -53,8 +53,8 @@ class Unheard:
             browser.close()
 
     def ask(self, method: str, **params: Any) -> Any:
-        """Of its only page, by Chromium's own protocol."""
-        from websockets.sync.client import connect  # not above: --help must not need it
+        """Call a method of the DevTools protocol on its only page."""
+        from websockets.sync.client import connect  # imported late: --help must not need it
 
         with connect(self._listens, max_size=None) as line:
             targets = _answer(line, "Target.getTargets")["targetInfos"]
@@ -79,12 +79,12 @@ def _answer(line: Any, method: str, session: str = "", **params: Any) -> Any:
 
 
 def in_page(name: str) -> str:
-    """A script to be run there."""
+    """Read a script that runs in the page."""
     return (SCRIPTS / f"{name}.js").read_text()
 
 
 def signed_in(browser: Any, link: str) -> Any:
-    """A context of somebody who came by a one-time link."""
+    """Return a browser context that is signed in by a one-time link."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     sign_in(page, link)
@@ -103,8 +103,7 @@ def cookie(context: Any) -> str:
 
 
 def clock_offset_ns(page: Any) -> int:
-    """What to add to a page's `performance.now()`, in ns, to have this process's `perf_counter_ns()`: of twenty tries,
-    the one that took least."""
+    """Offset in ns from a page's `performance.now()` to this process's `perf_counter_ns()`: the fastest of 20 tries."""
     best = None
     for _ in range(20):
         before = time.perf_counter_ns()
@@ -117,7 +116,7 @@ def clock_offset_ns(page: Any) -> int:
 
 
 def renderer(page: Any) -> int:
-    """The process of this page: of all that show pages the largest."""
+    """Process of this page: the largest of all renderers."""
     session = page.context.browser.new_browser_cdp_session()
     rows = session.send("SystemInfo.getProcessInfo")["processInfo"]
     session.detach()
@@ -127,18 +126,18 @@ def renderer(page: Any) -> int:
 
 
 def held_mib(pid: int) -> dict[str, float]:
-    """What a page's process holds, with its share of what several hold together. `program` is of Chromium's own files
-    and as they are on the disk, which any page has; `page` is the rest."""
+    """Memory of a page's process, with its share of shared memory. `program` is unmodified memory mapped from
+    Chromium's own files, which every page has; `page` is the rest."""
     held = {"page": 0, "program": 0}
     is_program = False
     for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
         name, _, value = line.partition(": ")
-        if "-" in name.split(" ")[0]:  # where a mapping begins; the last of its cells is the file
+        if "-" in name.split(" ")[0]:  # start of a mapping; its last field is the file
             path = line.split(maxsplit=5)[5:]
             is_program = bool(path) and path[0].startswith("/") and not path[0].endswith("(deleted)")
         elif name == "Pss":
             whole = int(value.split()[0])
-        elif name == "Anonymous":  # of a file's pages, those that were written to
+        elif name == "Anonymous":  # pages of the file that were written to
             written = min(whole, int(value.split()[0])) if is_program else whole
             held["page"] += written
             held["program"] += whole - written

@@ -1,4 +1,4 @@
-"""Measures the bars of DISCO, for `bench disco`."""
+"""DISCO's bars, measured for `bench disco`."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from worker.terminal.files import whole_file
 from worker.terminal.loading import load_pair
 
 AUTOREGRESSIVE, HEURISTIC, ORACLE = choose("autoregressive"), choose("heuristic"), choose("oracle", {"cap": CAP})
-OURS = "ours"  # what the pair calls the classifier
+OURS = "ours"  # name by which the pair holds the classifier
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What validation prompts chose."""
+    """Settings that validation prompts chose."""
 
     static: Choice
     threshold: Choice
-    rules: tuple[Choice, ...]  # DISCO's two, the better first
+    rules: tuple[Choice, ...]  # DISCO's two rules, the better first
 
     @property
     def rivals(self) -> list[Choice]:
-        """The chosen static lookahead with its neighbours, so that a poor choice is seen."""
+        """The chosen static lookahead and its neighbours, to reveal a poor choice."""
         chosen = int(self.static.params["lookahead"])
         return [choose("static", {"lookahead": n}) for n in (chosen - 1, chosen, chosen + 1) if n]
 
@@ -59,7 +59,7 @@ class Settings:
 
 @dataclass
 class Run:
-    """All settings side by side on one prompt set."""
+    """All settings, side by side on one prompt set."""
 
     samples: dict[str, list[Sample]]
     traces: dict[str, list[Sequence[Event]]]
@@ -70,7 +70,7 @@ class Run:
 
     @property
     def queued(self) -> list[Sequence[Event]]:
-        """Traces of drafts that nobody looked at while they grew."""
+        """Traces of drafts that were queued without a look at their tokens."""
         looking = ("threshold", "disco", "oracle")
         return [trace for label, of_one in self.traces.items() if not label.startswith(looking) for trace in of_one]
 
@@ -92,7 +92,7 @@ def chosen_on(validation: Study, costs: Costs, classifier: Classifier) -> Settin
 
 
 def predicted(test: Study, costs: Costs, classifier: Classifier, settings: Settings) -> dict[str, float]:
-    """By label, for the settings that were run."""
+    """Predicted speed-up of each setting that was run, by label."""
     baseline = test.play(AUTOREGRESSIVE)
     of_rules = tuned(test, test.estimates(classifier), {rule: classifier.tuned(rule) for rule in RULES})
     speeds = {
@@ -105,8 +105,8 @@ def predicted(test: Study, costs: Costs, classifier: Classifier, settings: Setti
 
 
 def as_it_ran(test: Study, costs: Costs, done: Run) -> float:
-    """The oracle's speed-up by replay, with what its peeking takes from the draft's caches. That price is the run's
-    own, since nothing else peeks."""
+    """The oracle's speed-up by replay, less what its peeking takes from the draft's caches. That cost is measured on
+    this run, since nothing else peeks."""
     peeking = decision_cost(done.traces[ORACLE.label], done.queued)
     paying = dataclasses.replace(costs, decision=peeking)
     return paying.speedup(test.play(ORACLE), test.play(AUTOREGRESSIVE), "estimate")
@@ -129,7 +129,7 @@ def run(pair: Pair, prompts: Sequence[Prompt], choices: Sequence[Choice], sampli
 
 
 class Heedless(StopRule):
-    """Asks a rule after every token and goes on whatever it says: what such drafts take longer is what asking takes."""
+    """Asks a rule after every token and never stops: the extra time of such drafts is the cost of asking."""
 
     reads = True
 
@@ -149,8 +149,8 @@ class Heedless(StopRule):
 
 
 def asking(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, lookahead: int) -> float:
-    """By what share a draft of so many tokens takes longer with a decision after each, caches and all. The text is
-    fixed, so both ways have the very same rounds: the median over them."""
+    """Share by which a draft of so many tokens takes longer with a decision after each. The text is fixed, so both ways
+    have the same rounds; the median over them."""
     comparison, classifier = Comparison(pair, prompts, [AUTOREGRESSIVE], sampling), pair.classifier(OURS)
     ratios = list[float]()
     for turn, prompt in enumerate(prompts):
@@ -171,8 +171,8 @@ def _times(trace: Sequence[Event]) -> list[int]:
 def bars_of(
     done: Run, elsewhere: Run, settings: Settings, costs: Costs, asked: float, promised: dict[str, float], bound: float
 ) -> list[Bar]:
-    """`asked` is what decisions take of a whole draft; `bound` what the oracle would bring if its asking the target
-    left no cold caches behind."""
+    """Bars of one run. `asked` is the share of a draft's time that decisions take; `bound` is the oracle's speed-up if
+    its peeking left no cold caches."""
     disco, static = settings.rules[0], settings.static
     gain, least = done.ratio(disco, AUTOREGRESSIVE), done.ratio(static, AUTOREGRESSIVE)
     measured = {choice.label: done.ratio(choice, AUTOREGRESSIVE) for choice in settings.all}

@@ -1,4 +1,4 @@
-"""Measures the engine's bars, for `bench engine`."""
+"""The engine's bars, measured for `bench engine`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def ours(comparison: Comparison, choice: Choice, sink_for: SinkFor = silence) ->
 
 
 def theirs(comparison: Comparison, peer: TransformersPeer, lookahead: int | None) -> Contestant:
-    """`generate`, alone or assisted with exactly so many drafted tokens."""
+    """Contestant that runs `generate`, alone or assisted with exactly so many drafted tokens."""
     params = choose("assisted", {"lookahead": lookahead, "threshold": 0.0}).params if lookahead else None
 
     def decode(prompt: Prompt, repeat: int) -> float:
@@ -89,7 +89,7 @@ def race(contestants: dict[str, Contestant], prompts: Sequence[Prompt], repeats:
     names = list(contestants)
     speeds: dict[str, list[float]] = {name: [] for name in names}
     for name in names:
-        contestants[name](prompts[0], 0)  # warm-up; not counted
+        contestants[name](prompts[0], 0)  # warm-up, not counted
     for repeat in range(repeats):
         for number, prompt in enumerate(prompts):
             turn = (number + repeat) % len(names)
@@ -109,14 +109,14 @@ def faster(*runs: Sequence[float]) -> Sequence[float]:
 
 
 def row_ratio(pair: Pair, text: list[int]) -> float:
-    """A verification of eight rows against one row, alternating."""
+    """Time of an eight-row verification relative to one row, alternating."""
     cost = of_runner(pair.target, text)
     pairs = [(cost(ROWS), cost(1)) for _ in range(ROW_REPEATS)]
     return statistics.median(eight / one for eight, one in pairs[5:])
 
 
 def repetition(comparison: Comparison, prompts: Sequence[Prompt]) -> float:
-    """How loopy the texts were on which these figures were taken."""
+    """How repetitive the measured texts were."""
     shares = []
     for prompt in prompts:
         decoded = comparison.decode(Key(choose("autoregressive"), prompt, 0), Recorder())
@@ -187,7 +187,7 @@ def measure_all(given: argparse.Namespace) -> None:
         target=target.runner,
         draft=draft.runner,
         tokenizer=target.tokenizer,
-        end_tokens=frozenset(),  # every text as long as every other
+        end_tokens=frozenset(),  # all texts have equal length
         dtype=torch.float32,
         target_folder=given.target,
         draft_folder=given.draft,
@@ -200,7 +200,7 @@ def measure_all(given: argparse.Namespace) -> None:
     }
     results = {}
     for title, sampling in settings.items():
-        with Tracing(pickle.dumps, pair.tokenizer.decode) as tracing:  # as a worker does: a thread takes events away
+        with Tracing(pickle.dumps, pair.tokenizer.decode) as tracing:  # as in a worker: a thread takes events away
             results[title] = measure(pair, prompts[: given.limit], sampling, given.repeats, tracing)
         show(results[title], title)
     if given.json:

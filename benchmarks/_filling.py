@@ -30,13 +30,14 @@ TEAMS, MODELS, PAIRS, DATASETS = 50, 200, 100, 20
 STATIC = range(1, 8)
 PROMPTS_EACH, ROUNDS_EACH = 2, 25
 LARGE_PROMPTS, LARGE_ROUNDS = 100, 125
-VARIETY = 20  # different traces of each strategy
+VARIETY = 20  # different traces per strategy
 
-Trace = tuple[bytes, int, dict[str, Any]]  # packed, how many events, the sample's numbers
+Trace = tuple[bytes, int, dict[str, Any]]  # packed events, their count, the sample's figures
 
 
 def fill(comparison_count: int) -> tuple[World, dict[str, Any]]:
-    """The people, and one of everything by the name of its route; the comparison there has 100 prompts and 8 runs."""
+    """Fill the database. Returns its users and one object per kind by route name; that comparison has 100 prompts and 8
+    runs."""
     world = a_world()
     things = one_of_everything(world)
     by = world.actor(world.alice)
@@ -59,7 +60,7 @@ def _save(rows: Iterable[Any]) -> None:
 
 
 def _add_teams(world: World) -> None:
-    """Bob is in all of them but one, as somebody may be who looks after many."""
+    """Add teams. Bob is in all of them but one, as an administrator may be."""
     teams = [Team(name=f"team {number}") for number in range(TEAMS - 2)]
     _save(teams)
     _save(Membership(team=team, user=world.bob, role=Role.MEMBER) for team in teams)
@@ -97,12 +98,12 @@ def _large(world: World, pair: Pair, dataset: Dataset) -> Comparison:
 
 
 def _add_comparisons(count: int, large: Comparison, pairs: list[Pair], datasets: list[Dataset]) -> None:
-    """One an hour back from now; each has autoregressive and one lookahead."""
+    """Add one comparison per hour, back from now; each has autoregressive and one static lookahead."""
     kinds = {run.label: run for run in large.runs.all()}
     conditions = [_conditions(large, pair, dataset) for pair, dataset in zip(pairs, cycle(datasets), strict=False)]
     _save(conditions)
     prompts = {dataset.pk: list(dataset.prompts.all()[:PROMPTS_EACH]) for dataset in datasets}
-    for start in range(0, count, 500):  # so that no more than this is held at once
+    for start in range(0, count, 500):  # limits memory to 500 rows
         made = [_comparison(number, large, conditions[number % PAIRS]) for number in range(start, start + 500)]
         _save(comparison.job for comparison in made)
         _save(event for comparison in made for event in _history(comparison.job))
@@ -148,7 +149,7 @@ def _run(comparison: Comparison, number: int, like: Run) -> Run:
 
 
 def _figures(run: Run, like: Run, conditions: list[Conditions]) -> Figures:
-    """The large comparison's, spread out so that sorting and drawing have something to do."""
+    """Figures like the large comparison's, spread out so that sorting and charts have data."""
     alike = next(found for found in conditions if found.pair is run.comparison.pair)
     same = {field.attname: getattr(like.figures, field.attname) for field in Figures._meta.concrete_fields}
     same |= {"run_id": run.pk, "conditions_id": alike.pk}
@@ -165,7 +166,7 @@ def _figures(run: Run, like: Run, conditions: list[Conditions]) -> Figures:
 
 
 def _add_samples(runs: list[tuple[Run, list[Prompt]]], rounds: int) -> None:
-    """The rows of the database are many and different; the traces in them are of some kinds."""
+    """Add many different database rows. Their traces are of a few kinds."""
     chunks: list[TraceChunk] = []
 
     def samples() -> Iterator[Sample]:
@@ -201,7 +202,8 @@ def _traces(label: str, rounds: int) -> list[Trace]:
 
 
 def _decoded(lookahead: int, rounds: int, dice: random.Random) -> tuple[list[Event], list[int]]:
-    """A trace as one comes of decoding: a draft accepted up to its first wrong token, and the target's own after it."""
+    """Make a trace as from decoding: each draft is accepted up to its first wrong token, then the target's own token
+    follows."""
     now = 900_000
     events: list[Event] = [Started(20, now)]
     tokens: list[int] = []

@@ -1,4 +1,4 @@
-"""Times forward passes by their number of rows, for `bench runner_costs`."""
+"""Times of forward passes by their number of rows, for `bench runner_costs`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from decoding.devices import device_called, set_threads, wait_for
 from decoding.runner import ModelRunner
 from decoding.transformers_runner import TransformersRunner
 
-Cost = Callable[[int], float]  # a number of rows -> seconds
+Cost = Callable[[int], float]  # number of rows -> seconds
 Times = dict[str, dict[int, list[float]]]
 ROWS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24)
 
@@ -75,7 +75,7 @@ def of_transformers(model: Any, text: list[int]) -> Cost:
 
 
 def candidates(folder: Path, device: torch.device, cached: int) -> tuple[dict[str, Cost], dict[str, Any]]:
-    """Everything to be timed, and what each of our runners says of itself."""
+    """Everything to time, and the facts about each of our runners."""
     costs: dict[str, Cost] = {}
     facts = {}
     for dtype in ("auto", "bfloat16"):
@@ -96,7 +96,7 @@ def measure(costs: dict[str, Cost], repeats: int) -> Times:
     for _ in range(repeats):
         for rows in ROWS:
             for name, cost in costs.items():
-                cost(rows)  # the others have filled the processor's caches with their own weights
+                cost(rows)  # refills the processor's caches with this model's weights
                 spent[name][rows].append(1e3 * cost(rows))
     return spent
 

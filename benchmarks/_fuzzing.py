@@ -1,4 +1,4 @@
-"""What schemathesis is told by `./drafthouse bench fuzz`: who it is, which ids are real, and how refusals must read."""
+"""Hooks for schemathesis in `./drafthouse bench fuzz`: its user, the ids that exist, and how refusals must read."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _turn = itertools.count()
 
 @schemathesis.auth(refresh_interval=STAY_S)
 class Newcomer:
-    """Somebody else every while, with a token and with a session in turn."""
+    """Authentication as a new user every few requests, with a token and a session in turn."""
 
     def get(self, case: schemathesis.Case, context: Any) -> tuple[dict[str, str], dict[str, str]]:
-        """Headers and cookies."""
+        """Return headers and cookies."""
         user = newcomer()
         if next(_turn) % 2:
             return {"X-CSRFToken": CSRF}, {"dh_session": session_of(user), "dh_csrf": CSRF}
@@ -45,7 +45,7 @@ class Newcomer:
 def before_call(context: Any, case: schemathesis.Case, kwargs: dict[str, Any]) -> None:
     make_plausible(case)
     if isinstance(wait := (case.query or {}).get("wait"), int) and wait > PATIENCE_S:
-        case.query["wait"] = PATIENCE_S  # for news of what nobody works on
+        case.query["wait"] = PATIENCE_S  # long enough for jobs that no worker takes
 
 
 @schemathesis.check
@@ -57,7 +57,7 @@ def refusals_are_sentences(context: Any, response: Any, case: schemathesis.Case)
 
 @schemathesis.check
 def sequences_are_counted(context: Any, response: Any, case: schemathesis.Case) -> None:
-    """No check of anything: every answer comes by here, with what it followed."""
+    """Count every answer by its depth in a sequence. Checks nothing."""
     sent = context.internals.recorder
     if context.phase != PhaseName.STATEFUL_TESTING or not _is_success(response):
         return

@@ -1,4 +1,4 @@
-"""Measures the bars of a GPU, for `bench gpu`."""
+"""Bars of a GPU, measured for `bench gpu`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STARTER = Path(__file__).parents[1] / "starter"
 
 
 class Numbers:
-    """A tokenizer for models that were never taught words: a text is its ids."""
+    """Tokenizer for untrained models: a text is its ids."""
 
     def encode(self, text: str) -> list[int]:
         return [int(word) for word in text.split()]
@@ -38,14 +38,14 @@ class Numbers:
 
 
 class ResidentPeer(TransformersPeer):
-    """transformers on models that are on the device already."""
+    """transformers with models that are already on the device."""
 
     def __init__(self, target: Any, draft: Any) -> None:
         self.target, self.draft, self.device = target, draft, target.device
 
 
 def copy_bandwidth(device: torch.device, size: int = 2**31) -> float:
-    """Bytes per second that a copy reads and writes, the best of ten."""
+    """Bytes per second that a copy reads and writes, the best of 10."""
     source = torch.ones(size, dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
     seconds = []
@@ -91,7 +91,7 @@ def measure(
     sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
     comparison = Comparison(pair, texts, choices, sampling)
     comparison.warm_up()
-    comparison.warm_up()  # a form is captured when it comes a second time
+    comparison.warm_up()  # shapes are captured when they occur a second time
     samples = [sample for group in comparison.run() for sample in group]
     with draft_process(draft, draft_config, context, named) as pair.draft_process:
         placed = against_static(pair, texts, sampling, minutes, told)
@@ -104,7 +104,7 @@ def measure(
 
 
 def measure_starter(device: torch.device, *, prompts: int, new_tokens: int, minutes: float) -> dict[str, Any]:
-    """SSD alone: the pair that ships, on prompts that it was not trained on."""
+    """Measure SSD alone, with the shipped pair, on prompts that it was not trained on."""
     target, draft = (load(STARTER / "pair" / role, device=device) for role in ("target", "draft"))
     file = STARTER / "prompts" / "code.jsonl"
     texts = [prompt for prompt in read_prompts(file.read_text(), file.name) if prompt.split == "test"][:prompts]
@@ -134,7 +134,7 @@ def _rows(samples: Sequence[Sample]) -> dict[str, dict[str, Any]]:
 
 
 def bars(name: str, found: dict[str, Any], bandwidth: float) -> list[dict[str, Any]]:
-    """The promises that this pair can keep or break."""
+    """The bars that this pair can meet or miss."""
     speeds = {label: row["tokens_per_s"] for label, row in found["strategies"].items()}
     rate = speeds["autoregressive"] * found["bytes_per_pass"]
     result = [

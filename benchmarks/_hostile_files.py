@@ -1,4 +1,4 @@
-"""Hostile files, each at most 64 MiB: how to make them, in the folder of a small sound model or as a prompt file."""
+"""Hostile files, each at most 64 MiB, made in the folder of a small valid model or as a prompt file."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ PROMPTS: dict[str, tuple[str, Write]] = {
 
 
 def crowded_zip(path: Path) -> None:
-    """A directory of a million entries, none of which is there."""
+    """Write an archive whose directory lists a million entries that do not exist."""
     one = struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 20, 20, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0)
     listed = b"".join(one + b"%04x" % (number & 0xFFFF) for number in range(1_000_000))
     end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 65535, 65535, len(listed), 0, 0)
@@ -220,7 +220,7 @@ def crowded_zip(path: Path) -> None:
 
 
 def crowded_tar(path: Path) -> None:
-    """One header that says six million things of a file."""
+    """Write a single header that holds six million facts about a file."""
     said = b"".join(b"13 %06x=x\n" % number for number in range(4_000_000))
     about = tarfile.TarInfo("PaxHeaders/x")
     about.type, about.size = tarfile.XHDTYPE, len(said)
@@ -234,7 +234,7 @@ def full_zip(path: Path) -> None:
 
 
 def repeated_table(path: Path) -> None:
-    """One text of 8 MiB, 200,000 times, by its number in a dictionary."""
+    """Write a table that repeats one text of 8 MiB 200,000 times through a dictionary."""
     from arro3.core import Array, DataType, Table
     from arro3.io import write_parquet
 

@@ -1,4 +1,4 @@
-"""A filled database that stays, so that it can be measured again without being filled again."""
+"""Filled database that is kept, so that it can be measured again without being filled again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks._filling import fill
 
 
 def filled(folder: Path, comparison_count: int) -> dict[str, Any]:
-    """One of everything by the name of its route, from the folder if it was filled before. Migrations were applied."""
+    """One object per kind by route name. Fills the folder unless that was done before. Migrations must have run."""
     from django.apps import apps
     from django.db import connection
 

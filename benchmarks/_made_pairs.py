@@ -1,4 +1,4 @@
-"""Pairs that were never trained, for measuring speed: random weights of real sizes."""
+"""Untrained pairs for measuring speed: random weights of real sizes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from decoding.fast.runner import FastRunner
 from decoding.fast.shape import shape_of
 from decoding.fast.weights import weights_of
 
-AGREEMENT = 0.75  # how often draft and target name the same next token on random text
+AGREEMENT = 0.75  # how often draft and target have the same most likely token on random text
 
 
 @torch.inference_mode()
 def models(shape: PairShape, device: torch.device, dtype: torch.dtype) -> tuple[Any, Any]:
-    """A target and the draft inside it, agreeing about as often as AGREEMENT."""
+    """Make a target and the draft inside it, which agree about as often as AGREEMENT."""
     torch.manual_seed(0)
     target, draft = (_model(shape.config | layers, device, dtype) for layers in ({}, layers(shape.draft_layers)))
     _share(target, draft)
@@ -25,7 +25,7 @@ def models(shape: PairShape, device: torch.device, dtype: torch.dtype) -> tuple[
     words = torch.randint(0, shape.config["vocab_size"], (1, 256), device=device)
     drafted = draft(words).logits.argmax(-1)
     low, high = 0.0, 1.0
-    scale = 1.0  # of what the late layers add, so far
+    scale = 1.0  # scale of the late layers' output so far
     for _ in range(12):
         middle = (low + high) / 2
         for layer in late:
@@ -49,7 +49,7 @@ def _model(config: dict[str, Any], device: torch.device, dtype: torch.dtype) -> 
 
 
 def _share(target: Any, draft: Any) -> None:
-    """The draft's parameters become the target's own: no second copy."""
+    """Let the draft's parameters be the target's own, without a second copy."""
     draft.model.embed_tokens, draft.model.norm, draft.lm_head = (
         target.model.embed_tokens,
         target.model.norm,
@@ -66,6 +66,6 @@ def runner_of(model: Any, config: dict[str, Any], context: int, dtype: str) -> F
 
 
 def bytes_per_pass(model: Any) -> int:
-    """What one pass must read: every weight but the embedding, of which it needs one row."""
+    """Bytes that one pass must read: every weight but the embedding, which gives one row."""
     read = [weight for name, weight in model.named_parameters() if "embed_tokens" not in name]
     return sum(weight.numel() * weight.element_size() for weight in read)

@@ -1,4 +1,4 @@
-"""Sizes of the pairs that `bench gpu` makes up. Standard library only, so that its --help needs nothing more."""
+"""Sizes of the pairs that `bench gpu` makes. Standard library only, so that its --help needs nothing more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LLAMA = {"model_type": "llama", "tie_word_embeddings": False, "rms_norm_eps": 1e
 
 @dataclass(frozen=True)
 class PairShape:
-    """A target's sizes, how many of its first layers are the draft, and whether transformers runs beside it."""
+    """Sizes of a target, how many of its first layers are the draft, and whether transformers runs too."""
 
     sizes: dict[str, int]
     draft_layers: int

@@ -1,6 +1,6 @@
 """SSD on one card: the draft on host cores, or on the card's second stream, each against static lookaheads.
 
-The two are never in one table: a draft on host cores has hardware that two streams have not.
+The two have separate tables: a draft on host cores has more hardware than two streams.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ SSD: tuple[dict[str, object], ...] = tuple({"lookahead": k, "branches": b} for k
 def against_static(
     pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, minutes: float, told: Callable[[str], None]
 ) -> dict[str, Any]:
-    """By placement: rows, or why there are none. Both get the same time; what it did not allow for is left out."""
+    """Rows by placement, or the reason why there are none. Both get the same time; settings that do not fit into it are
+    left out."""
     found = {}
     for placement, words in PLACES.items():
         told(f"  {words}")
@@ -59,7 +60,7 @@ def _measured(
     comparison = Comparison(pair, prompts, choices, sampling, cancelled=lambda: time.perf_counter() > deadline)
     pair.begin(choices)
     comparison.warm_up()
-    comparison.warm_up()  # a form is captured when it comes a second time
+    comparison.warm_up()  # shapes are captured when they occur a second time
     groups = [group for group in comparison.run() if all(sample.reason != "cancelled" for sample in group)]
     of = {choice.label: [s for group in groups for s in group if s.strategy == choice.label] for choice in choices}
     if not groups:
@@ -97,7 +98,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
 
 @contextmanager
 def draft_process(model: Any, config: dict[str, Any], context: int, dtype: str) -> Iterator[DraftProcess | None]:
-    """A draft that is nowhere on disk yet, in a process on host cores. None where there is no core to spare."""
+    """Run an in-memory draft in a process on host cores. Yields None if no core is free."""
     cores = divide()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "draft.safetensors"

@@ -1,5 +1,5 @@
-"""A comparison that is watched. Its worker is this process: what stands in for the model says when each round is over,
-and from there everything goes a worker's way: gathered, stored, nudged, read, sent."""
+"""Comparison with a player instead of a model, for watchers. This process is its worker: the player reports each
+finished round, and from there everything works as in a worker: collect, store, nudge, read, send."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Say = Callable[[Any], None]
 
 
 def enter(up: Up) -> None:
-    """Be one of this service's processes."""
-    import django  # not above: --help must not need it
+    """Make this process one of the service's."""
+    import django  # imported late: --help must not need it
 
     os.environ |= {"DRAFTHOUSE_DATA": str(up.data), "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
                    "REDIS_URL": f"unix://{up.data}/valkey/valkey.sock"}  # fmt: skip
@@ -43,7 +43,7 @@ class Played:
         self.samples: dict[str, Any] = {}
 
     def run(self, decode: Callable[[Any, Say], None]) -> None:
-        """`decode` gets the order and says what became of it, in the end None."""
+        """Run the comparison. `decode` gets the order and a callback for its reports; the last report is None."""
         from webapp.jobs import services as jobs
         from worker.attempt import Attempt
         from worker.comparison_rows import ComparisonRows
@@ -51,7 +51,7 @@ class Played:
         from worker.pulse import Pulse
 
         while (job := jobs.claim(worker="bench", queues=["cpu"])) != self.row.job:
-            jobs.succeed(job=job)  # looking at the starter's models
+            jobs.succeed(job=job)  # jobs that inspect the starter's models
         pulse, reports = Pulse(lambda: None), queue.Queue()
         pulse.start()
         with pulse.holding(job) as hold:
@@ -70,7 +70,7 @@ class Played:
 
 
 def numbers_of(events: list[Event], key: Key, count: int) -> Any:
-    """What the engine would say of a sample of so many tokens."""
+    """Figures as the engine would report them for a sample of so many tokens."""
     from decoding import summary
 
     return summary.sample_from_events(events, choice=key.choice, prompt=key.prompt.id, category=key.prompt.category,

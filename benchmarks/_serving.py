@@ -1,4 +1,4 @@
-"""Drafthouse as benchmarks of the service measure it: in a data folder of its own, which is deleted afterwards."""
+"""Drafthouse as benchmarks run it: in a temporary data folder of its own."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ LINE = re.compile(r"drafthouse\.request (?P<what>\S+ \S+) (?P<status>\d+) (?P<ms
 
 @contextmanager
 def place(*, postgres: bool = False, kept: Path | None = None) -> Iterator[Path]:
-    """A folder and a migrated database, on SQLite or on a PostgreSQL of its own. This process uses them as well. Both
-    are gone afterwards, unless they lie in a folder that is kept."""
+    """Prepare a folder and a migrated database, on SQLite or a PostgreSQL of its own, which this process uses too.
+    Deletes both at the end, unless the folder is kept."""
     with ExitStack() as leaving:
         if kept is None:
             folder = Path(mkdtemp(prefix="dh-bench-"))
@@ -50,7 +50,7 @@ def place(*, postgres: bool = False, kept: Path | None = None) -> Iterator[Path]
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Up]:
-    """All that `./drafthouse up` starts, without workers: nobody takes what is submitted."""
+    """Start all of `./drafthouse up` but workers: nobody takes submitted jobs."""
     database = {name: os.environ[name] for name in ("DATABASE_URL",) if name in os.environ}
     up = Up(folder, "--workers", "0", **database)
     try:
@@ -61,13 +61,13 @@ def serving(folder: Path) -> Iterator[Up]:
 
 
 class Web:
-    """The process that answers, as the system sees it."""
+    """Web process, as the operating system sees it."""
 
     def __init__(self, up: Up) -> None:
         self.pid = up.pid_of("supervisor.web")
 
     def cpu_s(self) -> dict[int, float]:
-        """Of each process that answers, by its id: itself, and those of a PostgreSQL server that speak with it."""
+        """Processor seconds by process id: the web process, and the PostgreSQL server processes that it talks to."""
         from django.db import connection
 
         pids = [self.pid]
@@ -75,16 +75,18 @@ class Web:
             head = Path(connection.settings_dict["OPTIONS"]["host"], "data", "postmaster.pid").read_text().split()[0]
             children = Path(f"/proc/{head}/task/{head}/children").read_text().split()
             pids += [int(pid) for pid in children if "drafthouse" in Path(f"/proc/{pid}/cmdline").read_text()]
-        return {pid: time.clock_gettime(~pid << 3 | 2) for pid in pids}  # as clock_getcpuclockid names their clocks
+        return {
+            pid: time.clock_gettime(~pid << 3 | 2) for pid in pids
+        }  # clock id of each process, as from clock_getcpuclockid
 
     def memory_mib(self, which: str = "VmRSS") -> float:
-        """`VmRSS` is what it has now, `VmHWM` the most that it ever had."""
+        """Memory in MiB: `VmRSS` is the present size, `VmHWM` the largest so far."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(status.split(f"{which}:")[1].split()[0]) / 1024
 
 
 def load() -> str:
-    """What the machine was doing, for whoever reads the figures."""
+    """Load of the machine, to print beside figures."""
     return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 

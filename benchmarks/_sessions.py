@@ -1,4 +1,4 @@
-"""Sign somebody in without a browser."""
+"""Signing users in without a browser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webapp.accounts.models import User
 
 
 def session_of(user: User) -> str:
-    """What the cookie of their session holds."""
+    """Return the session cookie of a user."""
     session = import_module(settings.SESSION_ENGINE).SessionStore()
     session[SESSION_KEY], session[HASH_SESSION_KEY] = str(user.pk), user.get_session_auth_hash()
     session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]

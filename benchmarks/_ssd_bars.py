@@ -1,4 +1,4 @@
-"""Measures SSD's bars, for `bench ssd`."""
+"""SSD's bars, measured for `bench ssd`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from decoding.spec import Sampling, choose
 from decoding.ssd.transport.draft_process import process_for
 from decoding.summary import sample_from_events
 
-OURS = "ours"  # what the pair calls the classifier
+OURS = "ours"  # name by which the pair holds the classifier
 BASE: dict[str, object] = {"lookahead": 4, "branches": 12, "fanout": "geometric", "backup": "auto"}
 SWEPT: dict[str, Sequence[object]] = {
     "lookahead": (2, 3, 6, 8),
@@ -36,12 +36,12 @@ SWEPT: dict[str, Sequence[object]] = {
     "fanout": ("uniform", "measured"),
     "backup": ("neural", "ngram", "random"),
 }
-DISCO: Sequence[dict[str, object]] = (  # all but the third of these are SSD's lookahead and branches somewhere too
+DISCO: Sequence[dict[str, object]] = (  # all but the third use lookahead and branches that SSD tries too
     *({"cap": 8, "branches": branches} for branches in (6, 12, 24, 8)),
     *({"cap": 4, "branches": branches} for branches in (8, 12)),
     *({"cap": cap, "branches": 8} for cap in (5, 6)),
 )
-DEEP = ((5, 8), (6, 8), (8, 6), (8, 8))  # lookahead and branches: fewer of these are as much work as 4 and 12
+DEEP = ((5, 8), (6, 8), (8, 6), (8, 8))  # lookahead and branches: the work of these equals that of 4 and 12
 TEMPERATURES = (0.0, 0.3, 0.7, 1.0)
 CONSTANTS = (1.0, 0.5, 0.2)
 
@@ -51,8 +51,8 @@ def ssd(**changed: object) -> Contestant:
 
 
 def contestants(is_quick: bool, with_classifier: bool) -> list[Contestant]:
-    """SSD is swept one setting at a time around the base, and towards longer drafts with fewer branches; static over
-    every lookahead, on one core and on both."""
+    """Settings to try. SSD varies one setting at a time from the base, and has longer drafts with fewer branches;
+    static runs every lookahead, on one core and on both."""
     found = [Contestant(choose("autoregressive"), cores) for cores in (1, 2)]
     lookaheads = (1, 2, 3, 4) if is_quick else range(1, 9)
     found += [Contestant(choose("static", {"lookahead": k}), cores) for cores in (1, 2) for k in lookaheads]
@@ -68,7 +68,7 @@ def contestants(is_quick: bool, with_classifier: bool) -> list[Contestant]:
 
 
 def luck() -> list[tuple[Sampling, Contestant]]:
-    """What hits by temperature, dice and Saguaro's constant."""
+    """Sampling and contestants for hit rates by temperature, dice and Saguaro's constant."""
     found = [
         (Sampling(temperature=temperature, dice=dice), ssd(backup="neural"))
         for temperature in TEMPERATURES
@@ -95,10 +95,11 @@ def decode(comparison: Comparison, contestant: Contestant, prompt: Prompt, repea
 
 
 def race(comparison: Comparison, racers: Sequence[Contestant], repeats: int, minutes: float) -> tuple[Runs, int]:
-    """All samples, and on how many prompts: as many as the time allows for, which is told before it starts."""
+    """Run all contestants on as many prompts as the time allows. Returns the runs and the number of prompts, which is
+    printed first."""
     began = time.perf_counter()
     for racer in racers:
-        decode(comparison, racer, comparison.prompts[0], 0)  # warm-up; not counted
+        decode(comparison, racer, comparison.prompts[0], 0)  # warm-up, not counted
     per_prompt = (time.perf_counter() - began) * repeats
     count = max(1, min(len(comparison.prompts), int(minutes * 60 / per_prompt)))
     say(f"  {len(racers)} contestants on {count} prompts x {repeats}: about {count * per_prompt / 60:.0f} minutes")
@@ -114,7 +115,8 @@ def race(comparison: Comparison, racers: Sequence[Contestant], repeats: int, min
 def measure(
     pair: Pair, prompts: Mapping[str, Sequence[Prompt]], sampling: Sampling, given: argparse.Namespace
 ) -> dict[str, Any]:
-    """Sweep on one part of the prompts, run the fastest on the other. Two thirds of the time are the sweep's."""
+    """Try all settings on one part of the prompts, run the fastest on the other. The first part gets 2/3 of the
+    time."""
     racers = contestants(given.quick, pair.classifier_at(OURS) is not None)
     sweep = Comparison(pair, prompts["chosen on"], [racer.choice for racer in racers], sampling)
     tried, seen = race(sweep, racers, given.repeats, given.minutes * 2 / 3)
@@ -134,7 +136,7 @@ def measure(
 
 
 def measure_luck(pair: Pair, prompts: Sequence[Prompt], given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Hit rates by how tokens are chosen. One prompt after another, all ways of choosing on each."""
+    """Measure hit rates by sampling. Every sampling decodes a prompt before the next prompt."""
     rows = []
     for sampling, racer in luck():
         sampling = dataclasses.replace(sampling, max_new_tokens=given.max_new_tokens)
@@ -153,7 +155,7 @@ def measure_luck(pair: Pair, prompts: Sequence[Prompt], given: argparse.Namespac
 
 
 def with_classifier(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, given: argparse.Namespace) -> Pair:
-    """The given one, or one that is trained here for this sampling, as far as there are prompts to train on."""
+    """Add the given classifier to the pair, or train one for this sampling, if there are enough prompts."""
     classifier: Classifier | None = given.classifier
     if classifier is None and given.train:
         say(f"  training a classifier on {given.train} prompts")
@@ -169,7 +171,7 @@ def with_classifier(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, g
 
 
 def _some(prompts: Sequence[Prompt], count: int) -> list[Prompt]:
-    """So many to train on, a quarter as many to choose and to test by."""
+    """Take `count` prompts for training, and a quarter as many each for validation and test."""
     quota = {"train": count, "validation": max(1, count // 4), "test": max(1, count // 4)}
     return [p for split, most in quota.items() for p in [p for p in prompts if p.split == split][:most]]
 
@@ -203,7 +205,7 @@ def _pair(given: argparse.Namespace) -> Pair:
         target=target.runner,
         draft=draft.runner,
         tokenizer=target.tokenizer,
-        end_tokens=frozenset(),  # every text as long as every other
+        end_tokens=frozenset(),  # all texts have equal length
         dtype=torch.float32,
         target_folder=given.target,
         draft_folder=given.draft,
@@ -212,7 +214,8 @@ def _pair(given: argparse.Namespace) -> Pair:
 
 
 def _prompts(given: argparse.Namespace) -> dict[str, list[Prompt]]:
-    """All of them; and those to choose and to measure by. Where they are not split, both are the same."""
+    """All prompts, those to choose settings by and those to measure on. The latter two are the same if prompts have no
+    split."""
     every = read_prompts(given.prompts.read_text(), given.prompts.name)
     of = {split: [prompt for prompt in every if prompt.split == split] for split in ("validation", "test")}
     measured = (of["test"] or every)[: given.limit]

@@ -1,5 +1,5 @@
-"""How much SSD could gain over static here, whatever its code does: texts replayed at measured prices with nothing to
-wait for but what nobody can hide. Simulated, and labelled so where it is shown."""
+"""Upper bound on SSD's gain over static on this machine: replays at measured costs, without all waits that an ideal
+program could avoid. Simulated, and labelled so in the output."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from decoding.ssd.accounting import rounds
 from decoding.strategies.static import SameLength
 
 BAR = 1.3
-DEEPEST = 8  # tokens a draft, for both
-SHARES = [share / 100 for share in range(1, 101)]  # of a verification, that a drafted token may take
+DEEPEST = 8  # tokens per draft, for both
+SHARES = [share / 100 for share in range(1, 101)]  # of a verification, as the cost of a drafted token
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """`alone`: prices of static lookaheads. `beside`: what a verification costs while a draft works next to it."""
+    """Costs for the bound. `alone`: static lookaheads. `beside`: a verification while the draft works."""
 
     records: Sequence[Record]
     alone: Costs
     beside: Costs
 
     def static(self) -> tuple[int, Counts]:
-        """The best lookahead, and its passes."""
+        """Return the best lookahead and its passes."""
         played = {k: self._played(k) for k in range(1, DEEPEST + 1)}
         best = max(played, key=lambda k: self.alone.tokens_per_s(played[k]))
         return best, played[best]
 
     def over_static(self, lookahead: int, hit_rate: float) -> float:
-        """All drafting hidden and answers free, but that a miss is drafted while the target waits."""
+        """Speed-up over static if all drafting were hidden and answers were free. Only after a miss does the target
+        wait."""
         missed = 1.0 - hit_rate
         ideal = dataclasses.replace(
             self.alone,
@@ -50,7 +51,7 @@ class Ceiling:
         return statistics.median(self.alone.seconds(was) / ideal.seconds(becomes) for was, becomes in pairs)
 
     def best(self, hit_rates: Mapping[int, float]) -> tuple[int, float]:
-        """The lookahead that comes highest with its hit rate, and how high."""
+        """Return the lookahead with the highest speed-up at its hit rate, and that speed-up."""
         return max(((k, self.over_static(k, rate)) for k, rate in hit_rates.items()), key=lambda found: found[1])
 
     def with_drafts_at(self, share: float) -> Ceiling:
@@ -73,7 +74,7 @@ def beside(alone: Costs, traces: Iterable[Sequence[Event]]) -> Costs:
 
 
 def ceiling(records: Iterable[Record], alone: Costs, beside: Costs, hit_rates: Mapping[int, float]) -> dict[str, Any]:
-    """`hit_rates`: the best that was measured for each lookahead."""
+    """Compute the bounds. `hit_rates` are the best measured ones by lookahead."""
     here = Ceiling([*records], alone, beside)
     static, _ = here.static()
     hidden, found = here.best(dict.fromkeys(range(1, DEEPEST + 1), 1.0)), here.best(hit_rates)

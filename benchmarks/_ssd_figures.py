@@ -1,4 +1,4 @@
-"""What `bench ssd` makes of its samples: bars, three accountings, hits, and what the simulator says beside it."""
+"""Figures of `bench ssd`: bars, three ways to count cores, hits, and simulated figures beside measured ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Runs = dict[Contestant, list[Run]]
 
 
 def finalists(tried: Runs) -> list[Contestant]:
-    """Autoregressive, and the fastest of each kind."""
+    """Autoregressive, and the fastest contestant of each kind."""
     alone = [racer for racer in tried if racer.choice.strategy == "autoregressive"]
     kinds = (("static", 1), ("static", 2), ("ssd", 2), ("ssd-disco", 2))
     return alone + [racer for strategy, cores in kinds if (racer := fastest(tried, strategy, cores))]
@@ -52,8 +52,8 @@ def sweep(tried: Runs) -> dict[str, Any]:
 
 
 def measured(runs: Runs, tried: Runs) -> dict[str, Any]:
-    """Bars and tables of the finalists; whoever did not run is left out, and its bars too. Hit rates at as many
-    branches are those of the sweep, where both kinds of SSD have several of them."""
+    """Bars and tables of the finalists, without those that did not run. Hit rates at equal branches come from the
+    sweep, if both kinds of SSD have several."""
     one = fastest(runs, "static", 1)
     both = fastest(runs, "static", 2)
     ssd, disco = fastest(runs, "ssd", 2), fastest(runs, "ssd-disco", 2)
@@ -65,7 +65,7 @@ def measured(runs: Runs, tried: Runs) -> dict[str, Any]:
 
 
 def bars_of_luck(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Shared dice against ratio dice at temperature 1, nothing held back."""
+    """Compare shared with ratio dice at temperature 1, with Saguaro's constant at 1."""
     rates = {r["dice"]: r["hit_rate"] for r in rows if r["temperature"] == 1.0 and r["constant"] == 1.0}
     if not rates.get("shared") or not rates.get("ratio"):
         return []
@@ -125,8 +125,8 @@ def _median(runs: Runs, above: Contestant, below: Contestant) -> float:
 
 
 def _hits_at_equal_shape(tried: Runs) -> list[Bar]:
-    """Where both kinds had as many branches for drafts that may be as long, since shorter ones have fewer outcomes. The
-    best of either."""
+    """Compare the best hit rates at equal numbers of branches and equal longest drafts. Shorter drafts have fewer
+    outcomes, which would make the comparison unfair."""
     best: dict[str, dict[tuple[int, int], float]] = {"ssd": {}, "ssd-disco": {}}
     for racer, found in tried.items():
         if racer.choice.strategy in best:
@@ -152,14 +152,14 @@ def hits(found: Sequence[Run]) -> dict[str, Any]:
 
 
 def hit_answer(found: Sequence[Run]) -> float | None:
-    """From the request for a draft to its arrival, in ms, where it had been prepared and nothing was added to it; the
-    step under way is waited for. None where no hit was so."""
+    """Median ms from the request for a draft to its arrival, over hits that needed no more drafting; includes the wait
+    for the step under way. None without such hits."""
     drafts = [event for run in found for event in run.events if isinstance(event, Drafted)]
     times = [(d.end_ns - d.start_ns) * 1e-6 for d in drafts if d.source == "hit" and not d.passes]
     return statistics.median(times) if times else None
 
 
-# On the screen -------------------------------------------------------------------------------------------------------
+# Output -------------------------------------------------------------------------------------------------------------
 
 
 def show(result: Mapping[str, Any], told: Callable[[str], None]) -> None:
@@ -222,7 +222,7 @@ def _show_simulated(found: Mapping[str, Any], told: Callable[[str], None]) -> No
 
 
 def _show_ceiling(label: str, found: Mapping[str, Any], told: Callable[[str], None]) -> None:
-    """Whether the bar can be reached with this pair, on this machine, by anybody."""
+    """Show whether any program could meet the bar with this pair on this machine."""
     every, some = found["every verdict prepared for"], found["with measured hits"]
     told(
         f"  {label}: the most that ssd could be over static:{found['static']}, all drafting hidden and answers free: "

@@ -1,4 +1,4 @@
-"""What the simulator says beside what `bench ssd` measured, and what it projects for other models, all labelled."""
+"""Simulated figures beside the measured ones of `bench ssd`, and projections to other models, all labelled."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from decoding.ssd.simulation.recording import follow, plan_for
 from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.track import Track
 
-DEEPEST = 8  # the longest draft that any contestant makes
+DEEPEST = 8  # longest draft of any contestant
 
 
 def tracks(comparison: Comparison, runs: Runs) -> dict[tuple[str, int], Track]:
-    """What the draft would have said along every text, once. Needs dice that fix the texts."""
+    """Record once what the draft would propose along every text. Needs dice that fix the texts."""
     prompts = {prompt.id: prompt for prompt in comparison.prompts}
     texts = {(run.sample.prompt, run.sample.repeat): run.sample.tokens for run in next(iter(runs.values()))}
     widest = max(int(racer.choice.params.get("branches", 0)) for racer in runs)
@@ -83,7 +83,7 @@ def _track(
 
 
 def simulated(pair: Pair, runs: Runs, texts: Mapping[tuple[str, int], Track]) -> dict[str, Any]:
-    """The same runs played out from recorded texts and measured prices; then with other models' prices."""
+    """Simulate the same runs from recorded texts and measured costs, then with other models' costs."""
     static = [run.events for racer, found in runs.items() if _is_alone(racer) for run in found]
     beside = [run.events for racer, found in runs.items() if racer.choice.strategy == "ssd" for run in found]
     rows = []
@@ -105,7 +105,7 @@ def simulated(pair: Pair, runs: Runs, texts: Mapping[tuple[str, int], Track]) ->
 
 
 def _luck(runs: Runs) -> dict[int, float]:
-    """The best hit rate of plain SSD at each lookahead."""
+    """Best hit rate of plain SSD by lookahead."""
     best: dict[int, float] = {}
     for racer, found in runs.items():
         if racer.choice.strategy == "ssd":
@@ -129,7 +129,7 @@ def _beside_measured(
         "strategy": choice.label,
         "measured": statistics.median(measured),
         "simulated": statistics.median(simulated),
-        # Within one text, as all ratios are: a sample that something else held up says nothing of the simulation.
+        # Ratios within one text: a sample that something else held up says nothing about the simulation.
         "simulated / measured": statistics.median(s / m for s, m in zip(simulated, measured, strict=True)),
         "hit_rate": hits(found)["hit_rate"],
         "simulated_hit_rate": played.rates["hit_rate"],
@@ -143,14 +143,14 @@ def _traces(found: Sequence[Run]) -> list[Sequence[Event]]:
 
 
 def _speed(trace: Sequence[Event]) -> float:
-    """Tokens per second from where both models have read the prompt."""
+    """Tokens per second, from the end of both prefills."""
     [started] = (event for event in trace if isinstance(event, Started))
     [finished] = (event for event in trace if isinstance(event, Finished))
     return finished.new_tokens * 1e9 / (finished.end_ns - started.prefill_ns)
 
 
 def _phases(traces: Sequence[Sequence[Event]]) -> dict[str, float]:
-    """Of a round, on the average."""
+    """Mean seconds of each phase of a round."""
     return {name: 1e3 * seconds for name, seconds in mean_phases(traces).items()}
 
 
@@ -164,7 +164,7 @@ def _plan(pair: Pair, choice: Choice) -> Plan:
 
 
 def _projected(pair: Pair, choice: Choice, texts: Mapping[tuple[str, int], Track]) -> list[dict[str, Any]]:
-    """These texts, this draft's luck, other models' prices."""
+    """Simulate these texts and this draft's hits at other models' costs."""
     rows = []
     for name, prices in KNOWN.items():
         for placement in (IN_TURN, BESIDE, ANYTIME):

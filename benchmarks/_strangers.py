@@ -1,5 +1,5 @@
-"""The service as it answers when each request comes from a machine of its own: otherwise the limit on wrong tokens,
-which counts by address, would hide everything else from a fuzzer. Served by `./drafthouse bench fuzz`."""
+"""Service for fuzzing that treats each request as from another address. Otherwise the limit on wrong tokens, which
+counts by address, would hide everything else. Run by `./drafthouse bench fuzz`."""
 
 from __future__ import annotations
 

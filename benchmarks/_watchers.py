@@ -1,6 +1,6 @@
-"""Many who watch one comparison, in a process of their own: `watch` opens their sockets as pages do and remembers what
-came when. Nothing is read of it before the end, so that fifty of them cost the machine what fifty browsers elsewhere
-would not."""
+"""Many watchers of one comparison, in a separate process. `watch` opens their sockets as pages do and stores each
+message with its time. It parses nothing until the end, so 50 watchers load the machine no more than browsers elsewhere
+would."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Heard:
-    """What one watcher was told: of each sample every seq, in order, and when the message came that brought it."""
+    """Events that one watcher received: for each sample every seq, in order, and when its message came."""
 
     seqs: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     at_ns: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -36,16 +36,16 @@ class Heard:
 
 
 def watch(address: str, cookie: str, count: int, line: Connection) -> None:
-    """Say `ready` when all sockets are open; in the end, when they were closed, what each has heard."""
+    """Send `ready` when all sockets are open; once they are closed, send what each received."""
     line.send(asyncio.run(_watch(address, cookie, count, line)))
 
 
 async def _watch(address: str, cookie: str, count: int, line: Connection) -> list[tuple[dict, dict, int, int]]:
-    from websockets.asyncio.client import connect  # not above: --help must not need it
+    from websockets.asyncio.client import connect  # imported late: --help must not need it
 
     headers = {"Cookie": cookie}
     origin = address.replace("ws://", "http://").split("/ws/")[0]
-    told = {"additional_headers": headers, "origin": origin, "max_size": None}  # as large as browsers take
+    told = {"additional_headers": headers, "origin": origin, "max_size": None}  # no limit on size, as in browsers
     sockets = [await connect(address, **told) for _ in range(count)]
     for socket in sockets:
         await socket.send(json.dumps({"t": "follow"}))

@@ -1,10 +1,10 @@
-"""What many connections that do nothing useful cost everybody else, and how soon a right that was taken away ends one.
+"""Measure what many idle connections cost other clients, and how soon a revoked right ends a connection.
 
     ./drafthouse bench attack_connections [--count 500] [--json FILE]
 
-A service of its own is attacked from several addresses of this machine: idle long polls, headers and bodies that stop
-halfway, and pages asked for with `?wait=1`. Meanwhile one client reads the API, and its 95th percentile counts. Then
-rights are revoked under open sockets and long polls. Exit code 1 when a bar is broken.
+Several addresses of this machine attack a service that runs for this benchmark only: with idle long polls, with headers
+and bodies that stop halfway, and with pages requested with `?wait=1`. Meanwhile one client reads the API; its 95th
+percentile counts. Then rights are revoked under open sockets and long polls. Exit code 1 when a bar is missed.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from benchmarks._serving import load, place, serving, verdict
 from benchmarks.costs import seconds_of
 
 OTHERS_MS, GROWN_MIB, ENDED_S = 300.0, 100.0, 5.0
-THREADS = 40  # 16 at work, as many on their way out, and a few of the loop's own
+THREADS = 40  # 16 at work, as many ending, and a few of the event loop
 READINGS, PAUSE_S = 40, 0.05
 ACTORS = 10  # tokens that the long polls share
 _addresses = count()
 
 
 class Target:
-    """The web process, and the ways to it."""
+    """Web process, and ways to connect to it."""
 
     def __init__(self, up: Any) -> None:
         self.host, _, port = up.address.removeprefix("http://").partition(":")
         self.port, self.pid = int(port), up.pid_of("supervisor.web")
 
     async def line(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """From one of ten addresses, in turn."""
+        """Connect from one of ten addresses, in turn."""
         source = f"127.0.1.{1 + next(_addresses) % 10}"
         return await asyncio.open_connection("127.0.0.1", self.port, local_addr=(source, 0))
 
@@ -55,7 +55,7 @@ class Target:
 
 
 async def others(target: Target, token: str) -> list[float]:
-    """How long an ordinary request takes meanwhile, ms."""
+    """Times in ms of an ordinary client's requests meanwhile."""
     took = []
     for _ in range(READINGS):
         start = time.perf_counter()
@@ -70,7 +70,7 @@ async def others(target: Target, token: str) -> list[float]:
 
 
 async def attacked(target: Target, token: str, said: list[bytes]) -> dict[str, float]:
-    """Open a connection for each thing to say, say it, and hold them all."""
+    """Open a connection for each message, send it, and hold all of them open."""
     before = target.state()
     top: dict[str, float] = {}
     async with AsyncExitStack() as leaving:
@@ -100,7 +100,7 @@ async def attacked(target: Target, token: str, said: list[bytes]) -> dict[str, f
 
 
 async def settled(target: Target) -> None:
-    """Wait until the web process has little to do: what counts is what waiting costs, not that so many came at once."""
+    """Wait until the web process is nearly idle: the cost of waiting counts, not that of so many arrivals."""
     quiet = 0
     for _ in range(20):
         before = seconds_of(target.pid)
@@ -111,14 +111,14 @@ async def settled(target: Target) -> None:
 
 
 async def worst(target: Target, top: dict[str, float]) -> None:
-    """Remember the most that was seen of everything."""
+    """Keep the maximum of every figure."""
     while True:
         top |= {name: max(value, top.get(name, 0.0)) for name, value in target.state().items()}
         await asyncio.sleep(0.1)
 
 
 async def ended(reader: asyncio.StreamReader) -> bool:
-    """Whether the server ends it within the longest time that it gives anybody."""
+    """Whether the server closes the connection within its longest timeout."""
     try:
         async with asyncio.timeout(45):
             await reader.read(1)
@@ -130,12 +130,12 @@ async def ended(reader: asyncio.StreamReader) -> bool:
 
 
 async def revoked(target: Target, path: str, headers: dict[str, str], end: Callable[[], Any]) -> float:
-    """Seconds from the end of a right to the end of a socket that stood on it."""
+    """Seconds from the end of a right to the end of a socket that needed it."""
     from websockets.asyncio.client import connect
     from websockets.exceptions import ConnectionClosed
 
     origin = f"http://localhost:{target.port}"
-    is_program = not headers and "/shared/" not in path  # it has a ticket and no page
+    is_program = not headers and "/shared/" not in path  # it has a ticket, but no page
     told = {"additional_headers": headers, "origin": None if is_program else origin, "ping_interval": None}
     async with connect(f"ws://localhost:{target.port}{path}", **told) as socket:
         await socket.send('{"t": "follow"}')
@@ -167,7 +167,7 @@ def made(world: Any) -> dict[str, Any]:
 
 
 def attacks(target: Target, things: dict[str, Any], number: int) -> dict[str, list[bytes]]:
-    """What is said on each of the connections."""
+    """Messages to send, one per connection."""
     road = f"/api/v1/comparisons/{things['comparison'].pk}/events/?since=2035-01-01T00:00:00Z&wait=25"
     tokens = [spelled for _, spelled in things["tokens"][:ACTORS]]
     polls = [target.request(road, tokens[n % ACTORS]) for n in range(number)]
@@ -183,7 +183,7 @@ def attacks(target: Target, things: dict[str, Any], number: int) -> dict[str, li
 
 
 def rights(world: Any, things: dict[str, Any]) -> dict[str, tuple[str, dict[str, str], Callable[[], Any]]]:
-    """Ways to a socket, and what takes the right to it away."""
+    """Ways to open a socket, each with the call that takes the right to it away."""
     from benchmarks._sessions import session_of
     from webapp.accounts import people, services
     from webapp.accounts.models import Membership, User
@@ -208,7 +208,7 @@ def rights(world: Any, things: dict[str, Any]) -> dict[str, tuple[str, dict[str,
 
 
 async def warmed(target: Target, things: dict[str, Any]) -> None:
-    """Ask for everything a few times at once, so that all is loaded before it is weighed."""
+    """Request everything a few times, so that all code is loaded before memory is measured."""
     kinds = attacks(target, things, 40)
     said = [words.replace(b"wait=25", b"wait=1") for words in kinds["idle long polls"]]
     lines = [await target.line() for _ in said]
@@ -251,7 +251,7 @@ def judged(found: dict[str, Any]) -> bool:
         print(f"{name:24}" + "  ".join(f"{key} {value:.1f}" for key, value in figures.items()))
         is_good.append(verdict(f"{name}: threads", figures["threads"], THREADS))
         is_good.append(verdict(f"{name}: MiB that the web process has grown", figures["grown_mib"], GROWN_MIB))
-        if "?wait" not in name:  # that many pages at once are work; the others only wait
+        if "?wait" not in name:  # pages do work; the other attacks only wait
             is_good.append(verdict(f"{name}: ms of other requests, p95", figures["p95_ms"], OTHERS_MS))
             is_good.append(
                 verdict(f"{name}: share that was gone before that was known", 1 - figures["held_meanwhile"], 0.1)

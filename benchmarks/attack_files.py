@@ -1,11 +1,11 @@
-"""What hostile files do to whoever opens them: some 80 of them, each in a process of its own.
+"""Open some 80 hostile files, each in a process of its own, and measure time and memory.
 
     ./drafthouse bench attack_files [--only WORDS] [--json FILE]
 
-Each is given to the program that opens such files: a model to `compare` as the draft of the starter pair, a tokenizer
-to the engine's check as well, a prompt file to `compare` and to the parser of the web process, an archive or table to
-what unpacks it. The bar: no more than 1 GiB of memory above the models' own size, or a refusal within 5 s; and always
-an end, with a sentence where it is refused.
+Each file goes to the programs that open such files: a model to `compare` as the draft of the starter pair, a tokenizer
+to the engine's check too, a prompt file to `compare` and to the web process's parser, an archive or table to its
+unpacker. The bar: at most 1 GiB of memory above the models' own size, or a refusal within 5 s. Each program must end,
+and each refusal must be a sentence.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from worker.memory import GIB, run_size
 
 ROOT = Path(__file__).resolve().parents[1]
 PAIR, CODE = ROOT / "starter" / "pair", ROOT / "starter" / "prompts" / "code.jsonl"
-PATIENCE = 400.0  # s; nothing here may take so long
+PATIENCE = 400.0  # s; nothing may take longer
 QUICK = 5.0  # s
 NEW_TOKENS = 16
 MEASURE = """
@@ -122,7 +122,7 @@ class Attack:
 class Outcome:
     name: str
     way: str
-    outcome: str  # refused, accepted, or what is wrong
+    outcome: str  # refused, accepted, or the failure
     seconds: float
     peak_mib: int
     sentence: str
@@ -139,7 +139,7 @@ def python(*words: object) -> list[str]:
 
 
 def attacks(folder: Path, only: str) -> Iterator[Attack]:
-    """Each made when it is asked for, and its files removed once the next one is."""
+    """Make each attack on demand, and remove its files before the next."""
     for name, spoil in {**MODELS, **TOKENIZERS}.items():
         if only not in name:
             continue
@@ -187,8 +187,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="./drafthouse bench attack_files", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument("--only", default="", metavar="WORDS", help="only files whose name holds these words")
-    parser.add_argument("--way", choices=("compare", "check", "web", "unpack"), help="only what opens files this way")
+    parser.add_argument("--only", default="", metavar="WORDS", help="only files whose names contain these words")
+    parser.add_argument("--way", choices=("compare", "check", "web", "unpack"), help="only this way of opening files")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome")
     asked = parser.parse_args()
     found: list[Outcome] = []

@@ -1,10 +1,9 @@
-"""What one hostile request costs: bodies and queries made to be dear, sent to every REST address that takes one.
+"""Measure hostile requests: bodies and queries made to be expensive, sent to every REST address that takes one.
 
     ./drafthouse bench attack_requests [--tries 3] [--json FILE]
 
-Each must be refused within 100 ms by an answer of less than 10 kB. Of several tries the fastest counts. `cpu` is what
-the web process itself worked for it: other programs make a request slow, but hardly dear. Addresses that read no body
-may do what they are there for.
+The service must refuse each within 100 ms, by an answer of less than 10 kB. Of several tries the fastest counts. `cpu`
+is the web process's own time, which other programs hardly change. Addresses that read no body may do their normal work.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ class Outcome:
 
 
 class Stranger:
-    """Somebody with as many tokens as it takes not to be told that they ask too often."""
+    """Client with enough tokens to stay below the rate limit."""
 
     def __init__(self, address: str, web: Web, tokens: list[str], tries: int) -> None:
         self.where = urlsplit(address)
@@ -112,7 +111,7 @@ class Stranger:
 
     def ask(self, what: str, method: str, path: str, body: bytes = b"") -> Outcome:
         tries = [self._once(what, method, path, body) for _ in range(self.tries)]
-        first = tries[0]  # a second one may be refused for what the first has done
+        first = tries[0]  # a second try may be refused because of what the first did
         return Outcome(what, first.status, min(t.ms for t in tries), min(t.cpu_ms for t in tries), first.bytes)
 
     def _once(self, what: str, method: str, path: str, body: bytes) -> Outcome:
@@ -165,7 +164,7 @@ def measured(tries: int) -> list[Outcome]:
         with serving(folder) as up:
             stranger = Stranger(up.address, Web(up), tokens, tries)
             for _ in range(20):
-                stranger.ask("", "GET", "/api/v1/me/")  # so that all is loaded before it is measured
+                stranger.ask("", "GET", "/api/v1/me/")  # loads all code before the measurement
             return list(attack(stranger, things))
 
 

@@ -1,10 +1,10 @@
-"""Backup and restore of a busy year: are all rows and chunks the same, and how long does it take?
+"""Back up and restore a busy year: are all rows and chunks equal, and how long does it take?
 
     ./drafthouse bench backup [--comparisons 10000] [--chunks 20] [--postgres] [--data FOLDER] [--json FILE]
 
-The backup is made by one process and restored by another into a new data folder, with --postgres into another database
-of the same server. Each table is then compared, by row count and by the hash of its rows as Django writes them. With
-`--data` what was filled stays there for the next time.
+One process makes the backup, another restores it into a new data folder, with --postgres into another database of the
+same server. Then each table is compared, by row count and by a hash of its rows as Django writes them. `--data` keeps
+the filled folder for the next time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks._serving import load, place, verdict
 BAR_S = 120.0
 CHUNK = 8 * 1024**2
 LEFT_OUT = ("sessions.session", "jobs.worker")
-MOVED = ("jobs.job", "jobs.jobevent")  # what ran waits again, with a line that says so
+MOVED = ("jobs.job", "jobs.jobevent")  # jobs that ran wait again, with a line that says so
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ def measure(folder: Path, scratch: Path, comparison_count: int, chunk_count: int
 
 
 def _differing(before: dict[str, Any], after: dict[str, Any], of: int, allowed: dict[str, Any]) -> list[str]:
-    """Tables that are not the same. What is allowed to differ: counts by so many, hashes at all."""
+    """List tables that differ. `allowed` names the exceptions: counts that may differ by so many, and hashes."""
 
     def is_same(name: str) -> bool:
         if of == 0:
@@ -85,7 +85,7 @@ def _add_chunks(user: Any, count: int) -> None:
 
 
 def _another(database: str) -> str:
-    """An empty database beside this one; of SQLite there is one in each data folder."""
+    """Create an empty database beside this one. SQLite has one per data folder."""
     if not database:
         return ""
     import psycopg
@@ -105,9 +105,9 @@ def _timed(do: Callable[[], T]) -> tuple[float, T]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./drafthouse bench backup", description=__doc__)
     parser.add_argument("--comparisons", type=int, default=10_000)
-    parser.add_argument("--chunks", type=int, default=20, help="of 8 MiB each (%(default)s)")
+    parser.add_argument("--chunks", type=int, default=20, help="chunks of 8 MiB (%(default)s)")
     parser.add_argument("--postgres", action="store_true", help="on a PostgreSQL server of its own instead of SQLite")
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="fill this folder, or use what was filled there")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="fill this folder, or reuse it if it is filled")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     scratch = Path(mkdtemp(prefix="dh-backup-"))

@@ -1,11 +1,11 @@
-"""Kill processes of a running Drafthouse at random moments. Every comparison must end whole all the same.
+"""Kill processes of a running Drafthouse at random times. Every comparison must still end complete.
 
     ./drafthouse bench chaos [--kills 100] [--gap 0.2-8] [--crowd 0] [--postgres] [--seed 0] [--json FILE]
 
-It uses a data folder and a small random pair of its own, and keeps two comparisons under way. `--gap 3-5` kills every
-3 to 5 s, also while something is still starting; `--crowd 4` keeps the cores busy with four other programs;
-`--postgres` uses PostgreSQL, which is killed too. The exit code is 1 where a comparison failed, or where a sample was
-lost or is there twice (docs/decisions/0028-which-attempts-count.md).
+It uses its own data folder and a small random pair, and keeps two comparisons running. `--gap 3-5` kills every 3 to 5
+s, even while something is still starting; `--crowd 4` keeps the cores busy with four other programs; `--postgres` uses
+PostgreSQL and kills it too. The exit code is 1 if a comparison failed, or if a sample was lost or stored twice
+(docs/decisions/0028-which-attempts-count.md).
 """
 
 from __future__ import annotations
@@ -109,11 +109,11 @@ class Storm:
         elif pid := self.up.pid_of(VICTIMS[name]):
             os.kill(pid, signal.SIGKILL)
         else:
-            return  # it is just being started
+            return  # it is starting at this moment
         self.killed[name] += 1
 
     def _restart_what_nobody_else_does(self) -> None:
-        """As the system's service manager would."""
+        """Restart the processes that the system's service manager would."""
         if self.server is not None and not self.server.is_running:
             self.server.start()
         if self.up.process.poll() is not None:
@@ -122,7 +122,7 @@ class Storm:
 
     def _settle(self) -> None:
         def is_over() -> bool:
-            time.sleep(0.5)  # looking must not slow down what is looked at
+            time.sleep(0.5)  # polling must not slow the service down
             self._restart_what_nobody_else_does()
             try:
                 return not self._open()
@@ -136,7 +136,7 @@ class Storm:
             while len(self._open()) < UNDER_WAY:
                 self.made.append(self.up.call("comparisons/", self.token, self.body, within=5.0))
         except OSError:
-            pass  # the web server is being started again
+            pass  # the web server is starting again
 
     def _open(self) -> list[dict[str, Any]]:
         jobs = self.up.call("jobs/?kind=comparison&limit=500", self.token, within=5.0)["results"]

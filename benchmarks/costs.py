@@ -1,10 +1,10 @@
-"""What jobs cost the parts that all workers share: the database, the broker, the web, the store.
+"""Measure what jobs cost the parts that all workers share: the database, the broker, the web, the store.
 
     ./drafthouse bench costs [--json FILE]
 
-In a data folder and on a PostgreSQL of its own, with one worker and a small random pair. It counts transactions, log
-bytes, commands and processor time, which hold on a busy machine, and takes differences: idle, then a job of few
-samples, one of more, and one of longer. Processor time is this machine's. What watchers cost, `bench live` tells.
+Runs in its own data folder and PostgreSQL, with one worker and a small random pair. It counts transactions, log bytes,
+commands and processor time, which hold on a busy machine, and takes differences: idle, then a job of few samples, one
+of more, and one of longer samples. Processor time depends on the machine. `bench live` measures what watchers cost.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tests.launcher.up import Up, add_pair, until
 from tests.webapp.postgres import Server
 
 IDLE_S = 20.0
-FEW, MORE, SHORT, LONG = 2, 20, 16, 96  # prompts; new tokens a sample
-STRATEGIES = 2  # the baseline beside the one asked for
+FEW, MORE, SHORT, LONG = 2, 20, 16, 96  # prompts; new tokens per sample
+STRATEGIES = 2  # the baseline and the one asked for
 EVENTS = """SELECT coalesce(sum(last_seq), 0) FROM comparisons_sample s JOIN comparisons_run r ON r.id = s.run_id
     WHERE r.comparison_id = %s"""
 
@@ -35,11 +35,11 @@ STORED = """SELECT relname, pg_total_relation_size(oid) FROM pg_class
 
 @dataclass(frozen=True)
 class Spent:
-    """Counters at one moment, or what was added between two."""
+    """Counters at one time, or their increase between two."""
 
     transactions: float
-    log_bytes: float  # what the database writes ahead: what it would send to a replica
-    database_s: float  # processor time of all of the server's processes
+    log_bytes: float  # write-ahead log, which a replica would receive
+    database_s: float  # processor time of all server processes
     broker_commands: float
     broker_bytes: float
     web_s: float
@@ -58,7 +58,7 @@ class Spent:
 
 class Lab:
     def __init__(self, folder: Path, server: Server) -> None:
-        import psycopg  # not above: --help must not need them
+        import psycopg  # imported late: --help must not need them
         import redis
 
         self.server = server
@@ -84,7 +84,7 @@ class Lab:
                      scheduler, time.monotonic())  # fmt: skip
 
     def compared(self, prompts: int, tokens: int) -> tuple[Spent, int]:
-        """What it cost from its submission to its end, and how many events its traces have."""
+        """Return the cost of a comparison from submission to end, and the number of events in its traces."""
         (pair,) = (p for p in self.up.call("pairs/", self.token)["results"] if p["name"] == "small")
         (words,) = (d for d in self.up.call("datasets/", self.token)["results"] if d["name"] == "words")
         body = {"pair": pair["id"], "dataset": words["id"], "limit": prompts,
@@ -98,25 +98,25 @@ class Lab:
         return spent, int(self._ask(EVENTS, made["id"])[0])
 
     def _state(self, job: str) -> str:
-        """Asked of the database, for asking the web would be counted."""
+        """State of a job, read from the database: a request to the web would be counted."""
         return str(self._ask("SELECT state FROM jobs_job WHERE id = %s", job)[0])
 
     def _ask(self, question: str, *about: str) -> tuple[Any, ...]:
-        """Our own questions are not counted."""
+        """Run a query of our own, which is not counted."""
         self.asked += 1
         row = self.database.execute(question, about).fetchone()
         assert row is not None
         return row
 
     def _servers(self) -> list[int]:
-        """PostgreSQL's processes, those included that have come since, but for the one that serves us."""
+        """PostgreSQL's processes, new ones included, except the one that serves us."""
         first = int((self.server.home / "data" / "postmaster.pid").read_text().split()[0])
         children = map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())
         return [first, *(child for child in children if child != self.database.info.backend_pid)]
 
 
 def seconds_of(pid: int | None) -> float:
-    """Processor time so far of a process and of its children that have ended."""
+    """Processor seconds of a process and of its ended children."""
     try:
         cells = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     except OSError:
@@ -127,7 +127,7 @@ def seconds_of(pid: int | None) -> float:
 def measured(folder: Path, server: Server) -> dict[str, Any]:
     lab = Lab(folder, server)
     try:
-        lab.compared(FEW, SHORT)  # the models are resident from here on
+        lab.compared(FEW, SHORT)  # the models stay loaded from here on
         start = lab.now()
         time.sleep(IDLE_S)
         idle = (lab.now() - start) * (1 / IDLE_S)
@@ -139,7 +139,7 @@ def measured(folder: Path, server: Server) -> dict[str, Any]:
         lab.up.interrupt()
 
     def alone(one: Spent) -> Spent:
-        """Without what would have been spent anyway."""
+        """Subtract what an idle service costs."""
         return one - idle * one.wall_s
 
     sample = (alone(more) - alone(few)) * (1 / (STRATEGIES * (MORE - FEW)))

@@ -1,13 +1,13 @@
-"""How often the intervals of a comparison hold, and how often it claims a difference where there is none.
+"""Measure how often a comparison's intervals hold, and how often it claims a difference where there is none.
 
-    ./drafthouse bench coverage [--draws 400] [--json FILE]     simulated, exactly as a verdict is made
+    ./drafthouse bench coverage [--draws 400] [--json FILE]     simulated, with the code that makes verdicts
     ./drafthouse bench coverage --real [--comparisons 100]       the starter pair against itself
 
 Simulated: 8 strategies whose true speed-up is 1. "together": no interval misses. "faster": the verdict says that one is
-faster. "leader" and "held out": the median of both figures, where the truth is 1.
+faster. "leader" and "held out": the median of both figures, whose true value is 1.
 
-Real: autoregressive decodes every prompt nine times. Eight of the nine play strategies, the ninth the baseline, on 12
-prompts drawn anew for each comparison.
+Real: autoregressive decodes every prompt nine times. Eight of the nine stand for strategies, the ninth for the
+baseline, on 12 prompts drawn anew for each comparison.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BAR = (0.93, 0.97)
 MOST_FALSE = 0.05
 
 Draw = Callable[[random.Random], float]
-WORLDS: dict[str, Draw] = {  # logarithms of a prompt's ratio, their median 0
+WORLDS: dict[str, Draw] = {  # logarithms of a prompt's ratio, with median 0
     "normal": lambda dice: dice.gauss(0, 0.25),
     "heavy tails (t, 2 degrees)": lambda dice: 0.15 * dice.gauss(0, 1) / math.sqrt(dice.gammavariate(1, 1)),
     "skewed (exponential)": lambda dice: dice.expovariate(4) - math.log(2) / 4,
@@ -100,13 +100,14 @@ def line(name: str, alike: float, prompts: int, draws: int) -> dict[str, Any]:
 
 
 def drawn(draw: Draw, alike: float, prompts: int, dice: random.Random) -> list[list[float]]:
-    """Per strategy the ratios over prompts. With the chance `alike` a strategy has what all share on that prompt."""
+    """Draw each strategy's ratios over prompts. With probability `alike` a strategy takes the value that all share on
+    that prompt."""
     shared = [draw(dice) for _ in range(prompts)]
     return [[math.exp(common if dice.random() < alike else draw(dice)) for common in shared] for _ in range(STRATEGIES)]
 
 
 def outcome(columns: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """A comparison with these ratios, judged as every comparison is."""
+    """Judge a comparison with these ratios, by the code that judges every comparison."""
     samples = [sample(CHOICES[0], prompt, 1.0) for prompt in range(len(columns[0]))]
     for choice, column in zip(CHOICES[1:], columns, strict=True):
         samples += [sample(choice, prompt, ratio) for prompt, ratio in enumerate(column)]
@@ -150,7 +151,7 @@ def real(comparisons: int) -> dict[str, Any]:
 
 
 def decoded() -> list[list[Sample]]:
-    """Every prompt of the starter pair, decoded nine times in a row by autoregressive, 24 tokens each."""
+    """Decode every prompt of the starter pair nine times in a row by autoregressive, 24 tokens each."""
     import torch
 
     from decoding.checkpoints import load

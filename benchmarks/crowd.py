@@ -1,9 +1,9 @@
-"""So many requests at once, reading and submitting, for two minutes: not one may fail.
+"""Send many requests at once, reading and submitting, for two minutes: none may fail.
 
     ./drafthouse bench crowd [--at-once 200] [--seconds 120] [--comparisons 1000] [--postgres] [--json FILE]
 
-Each of the 200 is a program or a browser of its own: it keeps its connection, asks, reads the answer and asks again.
-One request in four submits a comparison or prompts; nobody decodes them. Clients and service share the machine.
+Each of the 200 clients is a program or a browser: it keeps its connection, asks, reads the answer and asks again. One
+request in four submits a comparison or prompts, which no worker decodes. Clients and service share the machine.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from uuid import uuid4
 
 from benchmarks._serving import LINE, Web, load, place, serving, verdict
 
-TOKENS = 40  # each may be used 1,200 times a minute
+TOKENS = 40  # each may be used 1,200 times per minute
 PATIENCE_S = 120
 
 
 @dataclass
 class Asked:
-    """What came of it: how often which answer, how long they took, and what went wrong in words."""
+    """Results: how often each status came, how long answers took, and what failed."""
 
     answers: Counter[str] = field(default_factory=Counter)
     took_s: list[float] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Asked:
 
 
 def client(number: int, address: str, work: list[Any], until: float, asked: Asked) -> None:
-    """One after another through the work, each client from another place in it."""
+    """Repeat the work, each client from another starting point."""
     where = urlsplit(address)
     line = http.client.HTTPConnection(where.hostname, where.port, timeout=PATIENCE_S)
     turn = number
@@ -72,7 +72,7 @@ def client(number: int, address: str, work: list[Any], until: float, asked: Aske
 
 
 def the_work(world: Any, things: dict[str, Any]) -> list[tuple[str, str, dict[str, str], Any]]:
-    """Three to read for one to submit, by programs and by browsers."""
+    """Requests, three to read for one to submit, by programs and by browsers."""
     from benchmarks._sessions import session_of
     from tests.webapp import make
     from webapp.accounts import services as accounts

@@ -1,10 +1,10 @@
-"""The engine's bars, side by side in one run: ours beside transformers on the same weights, prompts and threads.
+"""The engine's bars, side by side in one run: our engine and transformers on the same weights, prompts and threads.
 
     ./drafthouse bench engine [--target DIR --draft DIR] [--limit 12] [--repeats 3] [--threads 1] [--json FILE]
 
-Every prompt is decoded by every contestant before the next prompt, in rotated order. A figure is the median, over
-prompts and repeats, of ratios within one prompt; only such ratios mean anything on a shared machine. transformers runs
-in float32 and in bfloat16, and each ratio is against the faster of the two.
+Every contestant decodes a prompt before the next prompt, in rotated order. A figure is the median, over prompts and
+repeats, of ratios within one prompt; on a shared machine no other figure means anything. transformers runs in float32
+and in bfloat16, and each ratio is to the faster of the two.
 """
 
 from __future__ import annotations

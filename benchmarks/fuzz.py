@@ -1,8 +1,8 @@
-"""Whatever a stranger sends: schemathesis with all its checks, calls one by one and in sequences, for a while.
+"""Fuzz the service: schemathesis with all its checks, on single calls and sequences, for a set time.
 
     ./drafthouse bench fuzz [--minutes 20] [--seed 0] [--report FILE]
 
-Against a web server of its own with one of everything in it. Needs what `./drafthouse test` installs.
+Uses its own web server with one object of every kind. Needs what `./drafthouse test` installs.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from benchmarks._serving import LINE, load, place, verdict
 
 ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent
-DEPTHS = "FUZZ_DEPTHS"  # in the environment: the file that takes, for each answer in a sequence, how many led to it
+DEPTHS = "FUZZ_DEPTHS"  # environment variable: file for each answer's depth in its sequence
 OPERATION = re.compile(r"(GET|POST|PUT|PATCH|DELETE) /api/v1/")
-IN_SEQUENCES = 0.6  # of the time
-STORIES = (  # by operation: in one story of everything each thing would be begun and none gone on with
+IN_SEQUENCES = 0.6  # share of the time
+STORIES = (  # operations per story: a single story of all would begin everything and finish nothing
     "uploads_(create|chunks_update|complete_create)|models_create|pairs_create|datasets_create|comparisons_create"
     "|comparisons_(cancel|retry|clone|shares)_create|comparisons_(report|samples.csv|what_if)_retrieve",
     "(models|pairs|datasets|classifiers|views|uploads)_(?!list).*",
@@ -37,7 +37,7 @@ STORIES = (  # by operation: in one story of everything each thing would be begu
 
 @contextmanager
 def strangers(folder: Path) -> Iterator[str]:
-    """The pages and the API alone, with no broker."""
+    """Serve the pages and the API alone, without a broker."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(64)
@@ -47,7 +47,7 @@ def strangers(folder: Path) -> Iterator[str]:
         with (folder / "web.log").open("wb") as log:
             web = subprocess.Popen(command, cwd=ROOT, stderr=log, pass_fds=[listener.fileno()])
         try:
-            urllib.request.urlopen(f"{address}/healthz", timeout=60)  # the socket is open: this waits until it is read
+            urllib.request.urlopen(f"{address}/healthz", timeout=60)  # waits until the server reads the open socket
             yield address
         finally:
             web.terminate()
@@ -55,7 +55,7 @@ def strangers(folder: Path) -> Iterator[str]:
 
 
 def fuzz(address: str, minutes: float, seed: int, report: Path) -> int:
-    """Coverage of every operation and random calls, then sequences along the links, one story after another."""
+    """Cover every operation and make random calls, then run sequences along the links, one story after another."""
     alone = minutes * (1 - IN_SEQUENCES)
     found = run(address, alone, seed, report, "--phases", "examples,coverage,fuzzing")
     for story in STORIES:
@@ -82,7 +82,7 @@ def run(address: str, minutes: float, seed: int, report: Path, *asked: str) -> i
 
 
 def tell(log: str, depths: list[int]) -> None:
-    """What was asked, and how far it came."""
+    """Print what was requested, and how long the sequences became."""
     answers = [(match["what"], match["status"]) for match in LINE.finditer(log)]
     taken = {what for what, status in answers if OPERATION.match(what) and status < "300"}
     at_depth = Counter(depths)
@@ -97,7 +97,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="./drafthouse bench fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--report", type=Path, help="where the findings are to be written; printed unless given")
+    parser.add_argument("--report", type=Path, help="write the findings to this file instead of printing them")
     asked = parser.parse_args()
     with place() as folder:
         from tests.webapp.everything import one_of_everything

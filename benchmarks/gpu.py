@@ -1,15 +1,15 @@
-"""The bars of a GPU: tokens per second beside the memory bandwidth that limits them, us beside transformers, and SSD
-with its draft on host cores and on a second stream.
+"""The bars of a GPU: tokens per second relative to its memory bandwidth, our engine and transformers, and SSD with its
+draft on host cores and on a second stream.
 
     ./drafthouse bench gpu [--device cuda:0] [--pairs starter,1B,8B] [--minutes 12] [--json FILE]
 
-Weights are random, made on the device in bfloat16. The draft is the target's first layers; what the later layers add is
-scaled down until draft and target agree about as often as real pairs do. Speed does not depend on what the weights
-are, acceptance does: it is printed. The starter pair is real, and small for a card. One sequence, greedy. The time
-limit is for SSD, each pair an equal part of it; the rest takes some minutes.
+Weights are random, made on the device in bfloat16. The draft is the target's first layers; the later layers' output is
+scaled down until draft and target agree about as often as real pairs do. Speed does not depend on the weights;
+acceptance does, so it is printed. The starter pair is real, and small for a card. One sequence, greedy. The time limit
+is for SSD, divided equally among the pairs; the rest takes some minutes.
 
-At one sequence every weight is read once per pass, so the limit is bytes of weights over bandwidth; the bandwidth is
-measured here, by copying.
+With one sequence each pass reads every weight once, so the limit is bytes of weights divided by bandwidth, which is
+measured here by copying.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
     parser.add_argument("--prompts", type=int, default=4)
     parser.add_argument("--prompt-tokens", type=int, default=128)
     parser.add_argument("--new-tokens", type=int, default=256)
-    parser.add_argument("--minutes", type=float, default=12.0, help="the most that SSD's comparisons may take")
+    parser.add_argument("--minutes", type=float, default=12.0, help="time limit for SSD's comparisons")
     parser.add_argument("--json", type=Path, default=Path("benchmarks/results/gpu.json"))
     options = parser.parse_args()
     unknown = [name for name in options.pairs if name not in names]

@@ -1,16 +1,15 @@
-"""What the page of a comparison holds while it is watched for an hour, minute by minute.
+"""Measure the memory of a comparison's page that is watched for an hour, minute by minute.
 
     ./drafthouse bench hour [--minutes 60] [--events 400] [--trace FILE] [--json FILE]
 
-The starter pair is recorded first (or was, by `./drafthouse compare --trace FILE`), and told again and again, every
-round as long after the one before as it was, but that there are `--events` a second, as on a quiet machine. They go a
-worker's way, through database, web server and socket, to a Chromium whose window is moved on each minute: to the race,
-the text, the charts of its rounds, the evidence, and again. `samples` is how many it says are done.
+Records the starter pair first (or reads `./drafthouse compare --trace FILE`) and replays it again and again, with the
+recorded gaps between rounds, scaled to `--events` per second, as on a quiet machine. Events go through worker code,
+database, web server and socket to a Chromium, which scrolls on each minute: to the race, the text, the charts of
+rounds, the evidence, and again. `samples` is how many the page shows as done.
 
-What is counted is the memory of the page's process: everything it holds alone and its share of what it shares
-(proportional set size). Of that, `program` is what was mapped from Chromium's own files and never written to: code that
-every page has, an empty one too. `page` is the rest: scripts, elements, layout, pictures, whatever was not swept yet.
-The bar is held against both together.
+The figure is the page process's proportional set size: its own memory plus its share of shared memory. `program` is
+unmodified memory mapped from Chromium's own files, which even an empty page has. `page` is the rest: scripts, elements,
+layout, pictures, garbage. The bar applies to the sum of both.
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ ROOT = Path(__file__).parents[1]
 PROMPTS = ROOT / "starter" / "prompts" / "code.jsonl"
 STRATEGIES = "static:2,static:4,threshold,ssd:4"
 RECORDED = 16  # prompts
-REPEATS = 10  # of hundreds of prompts: more than an hour has time for
+REPEATS = 10  # of hundreds of prompts: more than fit in an hour
 MEMORY_MIB = 200.0
 LOOKED_AT = ("#race", "#strip", "#lines", "#forest")
 
-Recorded = dict[str, list[list[Event]]]  # label → of each prompt its events
+Recorded = dict[str, list[list[Event]]]  # label → each prompt's events
 
 
 def record(to: Path) -> None:
@@ -68,18 +67,18 @@ def read(path: Path) -> Recorded:
 
 
 def over_ns(event: Event) -> int:
-    """When it was, on its sample's clock."""
+    """Time of an event on its sample's clock."""
     return int(getattr(event, "end_ns", None) or event.prefill_ns)  # type: ignore[union-attr]
 
 
 def pace(recorded: Recorded, events_per_s: float) -> float:
-    """How much faster than it was recorded it has to be told."""
+    """Factor by which the replay must be faster than the recording."""
     samples = [events for texts in recorded.values() for events in texts]
     return events_per_s * sum(over_ns(events[-1]) for events in samples) / 1e9 / sum(map(len, samples))
 
 
 def tell(order: Any, recorded: Recorded, faster: float, until: float, say: Say) -> None:
-    """In the engine's place: the samples of that order, one after another, until the time is over."""
+    """Play the order's samples instead of the engine, one after another, until the time is over."""
     from tokenizers import Tokenizer
 
     from decoding.comparison import Key
@@ -112,7 +111,7 @@ def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
     faster = pace(recorded, asked.events)
     up = Up(folder / "data", "--workers", "0").wait()
     enter(up)
-    hands = ThreadPoolExecutor(1)  # Django must not meet Playwright's loop
+    hands = ThreadPoolExecutor(1)  # Django must not meet Playwright's event loop
     strategies = [{"strategy": choice.strategy, "params": choice.params}
                   for label in recorded for choice in parse_choices(label) if label != BASELINE]  # fmt: skip
     comparison = hands.submit(Played, strategies, REPEATS).result()
@@ -130,12 +129,12 @@ def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 def opened(browser: Unheard, up: Up, address: str) -> tuple[int, dict[str, float]]:
-    """The process of the page that stands there now, and what it held when it was empty."""
+    """Return the process of the page, once it is live, and its memory while empty."""
     with browser.attached() as page:
         page.goto("about:blank")
         floor = rounded(held_mib(renderer(page)))
         sign_in(page, up.said.split("half an hour: ")[-1].split()[0])
-        process = renderer(page)  # which is that of every page of this server
+        process = renderer(page)  # which serves every page of this server
     browser.ask("Page.navigate", url=address)
     wait(lambda: browser.value("document.querySelector('#mode[data-mode=live]') !== null"), "the page to be live")
     return process, floor
@@ -144,7 +143,7 @@ def opened(browser: Unheard, up: Up, address: str) -> tuple[int, dict[str, float
 def counted(
     browser: Unheard, process: int, web: int | None, until: float, is_over: Callable[[], bool]
 ) -> Iterator[dict[str, Any]]:
-    """A minute each, until all is told."""
+    """Yield one record per minute, until all is played."""
     begun, looked_at = time.monotonic(), cycle(LOOKED_AT)
     while not is_over():
         browser.value(f"document.querySelector('{(part := next(looked_at))}').scrollIntoView({{block: 'center'}})")
@@ -173,8 +172,8 @@ def main() -> int:
         prog="./drafthouse bench hour", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--events", type=float, default=400, help="a second, on average")
-    parser.add_argument("--trace", type=Path, help="as `./drafthouse compare --trace` wrote it")
+    parser.add_argument("--events", type=float, default=400, help="events per second, on average")
+    parser.add_argument("--trace", type=Path, help="written by `./drafthouse compare --trace`")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dh-hour-") as folder:

@@ -1,10 +1,10 @@
-"""How soon a round is seen by many: fifty who watch one comparison of which a thousand events a second are told.
+"""Measure how soon many watchers see a round: 50 watch one comparison with 1,000 events per second.
 
     ./drafthouse bench live [--watchers 50] [--events 1000] [--seconds 20] [--json FILE]
 
-The service is real: Valkey, web server, scheduler. What stands in for the model makes rounds up, on time; from there
-they go a worker's way: gathered, stored, nudged, read, sent. One watcher is a Chromium, which says when the numbers of
-a lane were on the screen; the others are sockets that remember every seq. All of it runs on this machine, watchers too.
+The service is real: Valkey, web server, scheduler. A player replaces the model and makes rounds on schedule; from there
+everything works as in a worker: collect, store, nudge, read, send. One watcher is a Chromium, which notes when a lane's
+numbers were on the screen; the others are sockets that note every seq. All of it runs on this machine, watchers too.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from decoding.events import Drafted, Event, Finished, Started, Verified
 from tests.launcher.up import Up
 
 LATE_MS = 250.0
-ROUNDS = 300  # of a sample; two events each
+ROUNDS = 300  # per sample; two events each
 STRATEGIES = [{"strategy": "static", "params": {"lookahead": 4}}, {"strategy": "threshold"}]
 Which = tuple[str, str, int]
 
 
 @dataclass
 class Emitted:
-    """Of each sample, when each event was finished, and how many tokens the text then had."""
+    """For each sample, when each event was finished, and how many tokens the text then had."""
 
     at_ns: dict[Which, list[int]] = field(default_factory=dict)
     tokens: dict[Which, list[int]] = field(default_factory=dict)
-    late_ms: float = 0.0  # how far it ever was behind its own pace
+    late_ms: float = 0.0  # most that the player was behind schedule
 
 
 def made_up(dice: random.Random) -> Iterator[Event]:
-    """A sample's events, as of a pair that agrees three times in four."""
+    """Make up a sample's events, as of a pair that agrees three times in four."""
     now, written = 900_000, 0
     yield Started(20, now)
     for number in range(1, ROUNDS + 1):
@@ -63,7 +63,7 @@ def made_up(dice: random.Random) -> Iterator[Event]:
 
 
 def decode(order: Any, events_per_s: float, seconds: float, say: Say, emitted: Emitted) -> None:
-    """In the engine's place: the samples of that order, one after another, until the time is over."""
+    """Play the order's samples instead of the engine, one after another, until the time is over."""
     from decoding.comparison import Key  # loads torch: --help must not need it
     from worker.comparison_messages import Began, Decoded
     from worker.engine.tracing import Tracing, which
@@ -91,7 +91,7 @@ def decode(order: Any, events_per_s: float, seconds: float, say: Say, emitted: E
 
 
 class Comparison(Played):
-    """One of which it is known when each event was finished."""
+    """Comparison that knows when each event was finished."""
 
     def __init__(self) -> None:
         super().__init__(STRATEGIES)
@@ -100,10 +100,10 @@ class Comparison(Played):
     def decode(self, events_per_s: float, seconds: float) -> None:
         self.run(lambda order, say: decode(order, events_per_s, seconds, say, self.emitted))
 
-    # ---- what became of it
+    # ---- results
 
     def heard(self, watcher: Any) -> tuple[int, int, list[float]]:
-        """Events missing and events doubled at a watcher, and how late each was, ms."""
+        """Count events missing and doubled at a watcher, and measure how late each was, in ms."""
         seqs, at_ns, *_ = watcher
         missing = doubled = 0
         late = []
@@ -115,7 +115,8 @@ class Comparison(Played):
         return missing, doubled, late
 
     def drawn(self, rows: list[list[float]], offset_ns: int) -> tuple[list[float], int]:
-        """How late each round was on the screen, ms; and how many never were, because the page had gone on."""
+        """Measure how late each round was on the screen, in ms, and count those that never were, because a later one
+        replaced them."""
         seen: dict[Which, list[tuple[int, float]]] = {}
         for heat, run, tokens, now in rows:
             which = (self.runs[int(run)], self.prompts[int(heat) - 1], 0)
@@ -140,7 +141,7 @@ class Comparison(Played):
 def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
     up = Up(folder / "data", "--workers", "0").wait(300)
     enter(up)
-    hands = ThreadPoolExecutor(1)  # Django must not meet Playwright's loop
+    hands = ThreadPoolExecutor(1)  # Django must not meet Playwright's event loop
     comparison = hands.submit(Comparison).result()
     try:
         with chromium() as browser:
@@ -156,7 +157,7 @@ def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
                 target=_watchers.watch, args=(address, cookie(context), asked.watchers - 1, end)
             )
             others.start()
-            end.close()  # so that nobody waits for a process that is gone
+            end.close()  # so that nobody waits for a dead process
             assert line.recv() == "ready"
             pids = up.pid_of("supervisor.web"), renderer(page)
             before = clocks(pids)
@@ -186,12 +187,12 @@ def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 def clocks(pids: Iterable[int | None]) -> list[float]:
-    """Processor time of each so far, and the time."""
+    """Processor time of each process so far, and the time."""
     return [*map(seconds_of, pids), time.perf_counter()]
 
 
 def seconds_of(pid: int | None) -> float:
-    """Processor time of a process so far."""
+    """Processor seconds of a process so far."""
     cells = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     return (int(cells[11]) + int(cells[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -207,7 +208,7 @@ def main() -> int:
         prog="./drafthouse bench live", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--watchers", type=int, default=50)
-    parser.add_argument("--events", type=float, default=1000, help="a second")
+    parser.add_argument("--events", type=float, default=1000, help="events per second")
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()

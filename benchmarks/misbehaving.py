@@ -1,10 +1,11 @@
-"""What thousands who misbehave do to a server: sockets that say what cannot be read, name what is not there, come
-without a session, with one that has ended, or with one of another team.
+"""Open thousands of misbehaving sockets: unreadable messages, unknown names, sessions that are missing, expired or of
+another team.
 
     ./drafthouse bench misbehaving [--count 10000] [--at-once 20] [--json FILE]
 
-Each must be closed with its code and a sentence and told nothing. In the end the server is the same process, holds the
-same sockets, no more memory to speak of, and whoever watched all the while is still told what is new.
+The server must close each with its code and a sentence, and send it nothing else. In the end the server must be the
+same process with the same sockets and hardly more memory, and a client that watched throughout must still receive what
+is new.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from benchmarks._serving import load, place, serving, verdict
 
 GROWN_MIB = 16.0
 FOLLOW = json.dumps({"t": "follow"})
-# What is said, by whom, and the code that answers it.
+# Message, sender, and the code that answers it.
 WAYS = (
     ("{", "bob", 4008),
     ('{"t": "launch"}', "bob", 4008),
@@ -38,8 +39,8 @@ WAYS = (
 
 
 async def misbehave(address: str, way: tuple[str, str, int], sessions: dict[str, str]) -> str:
-    """`as it should be`, or what was wrong with the answer."""
-    from websockets.asyncio.client import connect  # not above: --help must not need it
+    """Return `as it should be`, or the error in the answer."""
+    from websockets.asyncio.client import connect  # imported late: --help must not need it
     from websockets.exceptions import ConnectionClosed
 
     said, who, code = way
@@ -56,7 +57,7 @@ async def misbehave(address: str, way: tuple[str, str, int], sessions: dict[str,
 
 
 async def storm(address: str, sessions: dict[str, str], asked: argparse.Namespace, write: Any) -> dict[str, Any]:
-    """All of them, while one watches; then something new is written, and that one must hear it."""
+    """Open all of them while one client watches; then write something new, which that client must receive."""
     from websockets.asyncio.client import connect
 
     origin = address.replace("ws://", "http://").split("/ws/")[0]
@@ -109,7 +110,7 @@ def measured(asked: argparse.Namespace) -> dict[str, Any]:
         with serving(folder) as up:
             address = f"{up.address.replace('http', 'ws')}/ws/comparisons/{comparison.pk}/"
             small = argparse.Namespace(**{**vars(asked), "count": 20 * len(WAYS)})
-            asyncio.run(storm(address, sessions, small, write))  # so that all is loaded before it is weighed
+            asyncio.run(storm(address, sessions, small, write))  # loads all code before the measurement
             before = state(up.pid_of("supervisor.web"))
             found = asyncio.run(storm(address, sessions, asked, write))
             after = state(up.pid_of("supervisor.web"))

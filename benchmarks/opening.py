@@ -1,10 +1,10 @@
-"""What the page of a comparison weighs, how soon it stands, and how smoothly it is scrubbed.
+"""Measure the size of a comparison's page, how soon it is drawn, and how smoothly its slider moves.
 
     ./drafthouse bench opening [--times 9] [--seconds 5] [--json FILE]
 
-The finished comparison has 100 prompts and 8 strategies, 100,000 rounds. Chromium opens it, each time with no caches,
-until race, text and evidence are on the screen; then its slider is moved at every frame. What a page holds after an
-hour of watching is told by `./drafthouse bench hour`, in an hour.
+The finished comparison has 100 prompts and 8 strategies, 100,000 rounds. Chromium opens it, each time with empty
+caches, until race, text and evidence are on the screen; then its slider moves at every frame. `./drafthouse bench hour`
+measures the page's memory over an hour.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OPEN_MS, FRAME_MS, WEIGHT_KB = 1500.0, 17.0, 250.0
 
 
 class Visitor:
-    """Who is signed in and comes with empty caches, each time anew."""
+    """Signed-in browser with empty caches on each visit."""
 
     def __init__(self, browser: Any, address: str, session: str) -> None:
         self.browser, self.address = browser, address
@@ -38,7 +38,7 @@ class Visitor:
         return context.new_page()
 
     def weight(self, path: str) -> dict[str, float]:
-        """Of every file of a page, kB that travel, by kind. ECharts, where it is loaded, counts apart."""
+        """Transferred kB of a page by kind of file, with ECharts separate."""
         page, sizes = self.come(), Counter()
         finished: list[Any] = []
         page.on("requestfinished", lambda request: finished.append(request))
@@ -52,7 +52,7 @@ class Visitor:
         return {kind: round(size / 1000, 1) for kind, size in sorted(sizes.items())}
 
     def opens(self, path: str) -> float:
-        """From asking for it until it stands there, ms."""
+        """Ms from the request until the page is drawn."""
         page = self.come(in_page("stands"))
         page.goto(self.address + path)
         page.wait_for_function("() => window.stands")
@@ -82,7 +82,7 @@ def measured(asked: argparse.Namespace) -> dict[str, Any]:
         with serving(folder) as up, chromium() as browser:
             visitor = Visitor(browser, up.address, session)
             at, at_live = (f"/comparisons/{each.pk}/" for each in (done, live))
-            visitor.opens(at)  # the first after a start makes the report
+            visitor.opens(at)  # the first visit after a start makes the report
             opened = [visitor.opens(at) for _ in range(asked.times)]
             scrubbed = visitor.scrubs(at, asked.seconds)
             return {
@@ -94,7 +94,7 @@ def measured(asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def launch_another(world: Any, like: Any) -> Any:
-    """The same, not yet begun."""
+    """Launch the same comparison, to open while it waits."""
     from webapp.comparisons import services
 
     strategies = [{"strategy": run.strategy, "params": run.params} for run in like.runs.all()]
@@ -113,7 +113,7 @@ def main() -> int:
         prog="./drafthouse bench opening", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--times", type=int, default=9)
-    parser.add_argument("--seconds", type=float, default=5, help="of scrubbing")
+    parser.add_argument("--seconds", type=float, default=5, help="seconds of scrubbing")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     found = measured(asked)

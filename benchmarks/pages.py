@@ -1,13 +1,13 @@
-"""Every list, page and answer there is to read, in the service's own time, with a busy year in the database.
+"""Measure the server time of every list, page and answer that can be read, with a busy year in the database.
 
     ./drafthouse bench pages [--comparisons 10000] [--times 20] [--postgres] [--data FOLDER] [--json FILE]
 
 10,000 comparisons are 20,000 runs (twice what the bar asks) and 1,100,000 rounds, with 200 models in a team that is one
-of 50; the comparison that is opened has 100 prompts and 8 strategies. A member of the team asks, one address after
-another, in turn; times are from the request log, in which a CSV ends when its sending begins. Processor time is that of
-the web process, and of PostgreSQL's, until the answer was read whole; other programs disturb it less than the times.
-Queries are counted in a visit of their own. With `--data` what was filled stays there, and the next time nothing is
-filled: its dates are those of the day it was filled, and what visits leave behind (sessions) adds up.
+of 50; the opened comparison has 100 prompts and 8 strategies. A member of the team requests one address after another,
+in turns. Times come from the request log, where a CSV ends when its sending begins. Processor time is that of the web
+process and PostgreSQL until the whole answer is read; other programs disturb it less than the times. Queries are
+counted in a separate visit. `--data` keeps the filled folder, and the next time nothing is filled: its dates stay those
+of that day, and what visits leave behind (sessions) adds up.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from typing import Any
 from benchmarks._serving import LINE, Web, load, place, serving, verdict
 
 BAR_MS = 300.0
-MOST_QUERIES = 28  # as tests/webapp/test_query_counts.py has it
-WIDE = {  # lists, asked for as people do who look for something
+MOST_QUERIES = 28  # as in tests/webapp/test_query_counts.py
+WIDE = {  # lists, searched as people search
     "/comparisons/?q=70&ordering=name",
     "/comparisons/?state=succeeded&page=100",
     "/jobs/?state=succeeded&page=100",
@@ -44,7 +44,7 @@ WIDE = {  # lists, asked for as people do who look for something
 
 
 def addresses(things: dict[str, Any], usual: Any) -> list[str]:
-    """Each that takes GET, with the things there are; comparisons twice, the large one and one as most are."""
+    """Addresses of everything that takes GET; comparisons twice, the large one and a usual one."""
     from tests.webapp.addresses import address, routes
 
     readable = [pattern for method, pattern in routes() if method == "GET"]
@@ -54,7 +54,8 @@ def addresses(things: dict[str, Any], usual: Any) -> list[str]:
 
 
 def visit(web: Web, base: str, addresses: list[str], session: str, times: int) -> dict[str, tuple[int, list[float]]]:
-    """Who asks signs each request, so that the log can be read by it. Answers: address → status, processor ms."""
+    """Visit each address. Each request carries its own id, to find it in the log. Returns address → status, processor
+    ms."""
     answered: dict[str, tuple[int, list[float]]] = {}
     for turn in range(times + 1):
         for number, address in enumerate(addresses):
@@ -72,7 +73,7 @@ def visit(web: Web, base: str, addresses: list[str], session: str, times: int) -
 
 
 def server_times(log: str, addresses: list[str]) -> dict[str, list[int]]:
-    """Milliseconds, but for the first turn, when everything is read for the first time."""
+    """Milliseconds from the log without the first turn, which loads everything."""
     found = defaultdict(list)
     for line in LINE.finditer(log):
         name, _, rest = line["id"].partition("-")
@@ -94,7 +95,7 @@ def query_counts(addresses: list[str], user: Any) -> dict[str, int]:
     counts = {}
     for address in addresses:
         with CaptureQueriesContext(connection) as asked:
-            b"".join(client.get(address))  # the whole of what is streamed, too
+            b"".join(client.get(address))  # reads streamed answers to the end
         counts[address] = len(asked)
     return counts
 
@@ -140,7 +141,7 @@ def main() -> int:
     parser.add_argument("--comparisons", type=int, default=10_000)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--postgres", action="store_true", help="on a PostgreSQL server of its own instead of SQLite")
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="fill this folder, or use what was filled there")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="fill this folder, or reuse it if it is filled")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     with place(postgres=asked.postgres, kept=asked.data) as folder:
@@ -152,7 +153,7 @@ def main() -> int:
         asked.json.write_text(json.dumps(outcome, indent=1) + "\n")
     print(f"{outcome['database']}, {outcome['machine']}")
     slowest = outcome["addresses"][0]
-    pages = [row for row in outcome["addresses"] if not row["address"].endswith(".csv")]  # which ask once per 500 rows
+    pages = [row for row in outcome["addresses"] if not row["address"].endswith(".csv")]  # CSV asks once per 500 rows
     most = max(pages, key=lambda row: row["queries"])
     count = len(outcome["addresses"])
     quick = verdict(f"p95 ms of the slowest of {count}: {slowest['address']}", slowest["p95_ms"], BAR_MS)

@@ -1,8 +1,8 @@
-"""The queue's own bars: claimers who race for three thousand jobs, and how long a running comparison takes to stop.
+"""The queue's bars: workers that race for 3,000 jobs, and how long a running comparison takes to stop.
 
     ./drafthouse bench queue [--jobs 3000] [--racers 4] [--cancels 10] [--json FILE]
 
-In a data folder of its own, on SQLite; with DATABASE_URL set, the race is run in that database, which should be empty.
+Uses its own data folder, on SQLite; with DATABASE_URL set, the race runs in that database, which should be empty.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def race(job_count: int, racer_count: int) -> dict[str, Any]:
 
 
 def cancels(folder: Path, count: int) -> dict[str, float]:
-    """From the request to the state `cancelled`, in the middle of decoding."""
+    """Measure from the request to the state `cancelled`, in the middle of decoding."""
     up = Up(folder / "data").wait()
     try:
         add_pair(up, folder)

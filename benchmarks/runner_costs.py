@@ -1,9 +1,9 @@
-"""What one forward pass costs, by the number of rows: our runner beside plain transformers, interleaved in one run.
+"""Time one forward pass by its number of rows: our runner and plain transformers, interleaved in one run.
 
     .venv/bin/python -m benchmarks.runner_costs MODEL_FOLDER [--threads 1] [--text 128] [--json FILE]
 
-The verification of k drafted tokens is a pass of k + 1 rows. Minimum and median are printed; on a shared machine only
-ratios within one run mean anything.
+The verification of k drafted tokens is a pass of k + 1 rows. Prints minimum and median; on a shared machine only ratios
+within one run mean anything.
 """
 
 from __future__ import annotations

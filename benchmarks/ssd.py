@@ -1,13 +1,13 @@
-"""SSD's bars: against static lookaheads swept as hard, on one core and on both, with the simulator beside it.
+"""SSD's bars: against static lookaheads tuned as thoroughly, on one core and on both, with simulated figures.
 
     ./drafthouse bench ssd [--quick] [--limit 12] [--repeats 2] [--minutes 30] [--classifier DIR] [--json FILE]
 
-All settings of SSD and of static are tried on validation prompts; the fastest of each kind run again on test prompts,
-which alone decides bars and accountings. Every prompt is decoded by every contestant before the next, in rotated order.
-A figure is the median, over prompts and repeats, of ratios within one prompt, with a 95 % bootstrap interval; only such
-ratios mean anything on a shared machine. SSD has one core for the target and one for the draft, so it stands beside
-static lookaheads on one core (the other idle: the paper's accounting), on both, and per core. Simulated figures say so
-and decide no bar.
+All settings of SSD and of static run on validation prompts; the fastest of each kind run again on test prompts, which
+alone decide bars and tables. Every contestant decodes a prompt before the next prompt, in rotated order. A figure is
+the median, over prompts and repeats, of ratios within one prompt, with a 95 % bootstrap interval; on a shared machine
+no other figure means anything. SSD has one core for the target and one for the draft, so it is compared with static
+lookaheads on one core (the other idle, as the paper counts), on both, and per core. Simulated figures are labelled and
+decide no bar.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
     parser.add_argument("--target", type=Path, default=STARTER / "pair" / "target")
     parser.add_argument("--draft", type=Path, default=STARTER / "pair" / "draft")
     parser.add_argument("--prompts", type=Path, default=STARTER / "prompts" / "code.jsonl")
-    parser.add_argument("--classifier", type=Path, help="a folder that train-disco wrote; else one is trained here")
-    parser.add_argument("--train", type=int, help="prompts to train one on; 0 leaves ssd-disco out")
+    parser.add_argument(
+        "--classifier", type=Path, help="folder that train-disco wrote; without it, the bench trains one"
+    )
+    parser.add_argument("--train", type=int, help="prompts for training; 0 leaves ssd-disco out")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--repeats", type=int)
     parser.add_argument("--max-new-tokens", type=int)
-    parser.add_argument(
-        "--minutes", type=float, help="fewer prompts are run where it would take longer; 30 unless told"
-    )
-    parser.add_argument("--quick", action="store_true", help="some settings on some prompts: a look, not a figure")
+    parser.add_argument("--minutes", type=float, help="time limit, kept by running fewer prompts; 30 by default")
+    parser.add_argument("--quick", action="store_true", help="few settings on few prompts, for a first look")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     usual = {"train": 0, "limit": 3, "repeats": 1, "max_new_tokens": 64, "minutes": 2.0}

@@ -1,8 +1,8 @@
-"""What it takes to begin: the service from nothing and again, its memory while it idles, and a job on loaded models.
+"""Measure starts: the service from nothing and again, its idle memory, and a job with loaded models.
 
     ./drafthouse bench starting [--jobs 10] [--json FILE]
 
-In a data folder of its own. To be run on a quiet machine.
+Uses its own data folder. Run it on a quiet machine.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ BODY = {
 
 
 def started(data: Path) -> tuple[Up, float]:
-    """From the command to pages that answer."""
+    """Start the service. Returns it, and the seconds until its pages answer."""
     start = time.perf_counter_ns()
     up = Up(data).wait()
     return up, (time.perf_counter_ns() - start) / 1e9
 
 
 def idle_mib(up: Up) -> float:
-    """Of all its processes; what they share is shared out among them."""
+    """Proportional set size of all its processes."""
     total = 0
     for pid in up.family():
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
@@ -44,7 +44,7 @@ def idle_mib(up: Up) -> float:
 
 
 def beginnings(up: Up, folder: Path, count: int) -> list[float]:
-    """From submitting a comparison to its first sample being decoded. The first of them loads the models."""
+    """Seconds from submitting a comparison to decoding its first sample. The first of them loads the models."""
     add_pair(up, folder)
     token = up.token()
     (pair,) = (p for p in up.call("pairs/", token)["results"] if p["name"] == "small")

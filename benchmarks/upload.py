@@ -1,9 +1,11 @@
-"""A large file through `./drafthouse send`, the web server killed half-way: what memory it takes, what is sent again.
+"""Send a large file with `./drafthouse send`, with the web server killed halfway: how much memory, how much is sent
+again?
 
     ./drafthouse bench upload [--gib 2] [--json FILE]
 
-Needs twice that much disk for a while. The sender is killed with its server, as when a machine goes down: between two
-pieces it would not even notice, because the supervisor keeps the port open. Then it is started again, as a user would.
+Needs disk space for twice the file. The sender is killed together with its server, as when a machine goes down: between
+two pieces it would not notice, because the supervisor keeps the port open. Then the sender starts again, as a user
+would start it.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ MEMORY_MIB = 64.0
 
 
 def write(path: Path, gib: float) -> int:
-    """No two chunks alike. How many there are."""
+    """Write a file without two equal chunks. Returns their number."""
     count = max(2, int(gib * 1024**3) // CHUNK)
     with path.open("wb") as file:
         for number in range(count):
@@ -48,7 +50,7 @@ def taken(up: Up) -> int:
 
 
 def told(sender: subprocess.Popen[str]) -> tuple[int, int]:
-    """What the sender says at its end: pieces sent, of how many it had to."""
+    """Pieces that the sender sent, and how many it had to send, by its last output."""
     _, words = sender.communicate()
     found = re.findall(r"(\d+) of (\d+) pieces sent", words)
     if not found:
@@ -62,7 +64,7 @@ def measure(folder: Path, gib: float) -> dict[str, Any]:
     with serving(folder) as up:
         token = up.token("--scope", "submit")
         web = Web(up)
-        up.call("uploads/", token)  # so that what is loaded with the first request is loaded
+        up.call("uploads/", token)  # loads what the first request loads
         before = web.memory_mib()
         start = time.monotonic()
         first = send(file, up, token)

@@ -1,11 +1,11 @@
-"""How long the what-if sliders of a finished comparison wait for an answer, at places where nobody has asked before.
+"""Measure how long the what-if sliders of a finished comparison wait for an answer at new positions.
 
     ./drafthouse bench what_if [--prompts 100] [--places 40] [--seed 0] [--json FILE]
 
-The starter pair decodes its prompts with eight strategies first, in a data folder of its own, which takes minutes. Then
-each strategy's sliders are put to random places, each asked for once, as a page asks: over HTTP, one after another. The
-very first question reads the traces; a page asks it before the sliders are in sight, so it is told apart. Processor
-time is the web process's, which other programs disturb less.
+First the starter pair decodes its prompts with eight strategies, in a separate data folder, which takes minutes. Then
+each strategy's sliders move to random positions, each requested once, as a page does: over HTTP, one after another. The
+very first request reads the traces; a page sends it before the sliders are in sight, so its time is reported
+separately. Processor time is the web process's, which other programs disturb less.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ STRATEGIES = [
     {"strategy": "oracle"},
     {"strategy": "ssd", "params": {"lookahead": 4, "branches": 8}},
 ]
-KNOBS: dict[str, dict[str, list[Any]]] = {  # as the page's sliders have them
+KNOBS: dict[str, dict[str, list[Any]]] = {  # positions of the page's sliders
     "static": {"lookahead": [*range(1, 21)]},
     "threshold": {"threshold": [step / 20 for step in range(1, 20)], "cap": [*range(1, 21)]},
     "heuristic": {"initial": [*range(1, 13)]},
@@ -48,7 +48,7 @@ KNOBS: dict[str, dict[str, list[Any]]] = {  # as the page's sliders have them
 
 
 def decoded(up: Up, token: str, prompts: int) -> str:
-    """The id of a comparison, once it is done."""
+    """Return the id of a comparison, once it is done."""
     pair, dataset = (
         next(row["id"] for row in up.call(path, token)["results"] if row["name"] == name)
         for path, name in (("pairs/", "Starter"), ("datasets/", "Starter code"))
@@ -62,7 +62,7 @@ def decoded(up: Up, token: str, prompts: int) -> str:
 
 
 def places(strategy: str, count: int, dice: random.Random) -> list[dict[str, Any]]:
-    """Different ones, in any order."""
+    """Random positions without a repeat."""
     found: list[dict[str, Any]] = [{}]
     for name, values in KNOBS[strategy].items():
         found = [{**place, name: value} for place in found for value in values]
@@ -75,13 +75,13 @@ class Asker:
         self.web: Any = up.pid_of("supervisor.web")
 
     def ms(self, **place: Any) -> tuple[float, float]:
-        """Until the answer is there, and of that on a processor."""
+        """Ms until the answer is there, and the processor ms within that."""
         start, before = time.perf_counter(), self._cpu_s()
         self.up.call(f"comparisons/{self.comparison}/what-if/?{urlencode(place)}", self.token)
         return (time.perf_counter() - start) * 1000, (self._cpu_s() - before) * 1000
 
     def _cpu_s(self) -> float:
-        return time.clock_gettime(~self.web << 3 | 2)  # as clock_getcpuclockid names a process's clock
+        return time.clock_gettime(~self.web << 3 | 2)  # the process's clock id, as from clock_getcpuclockid
 
 
 def measured(asker: Asker, count: int, dice: random.Random) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def main() -> int:
         prog="./drafthouse bench what_if", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--prompts", type=int, default=100)
-    parser.add_argument("--places", type=int, default=40, help="of each strategy's sliders")
+    parser.add_argument("--places", type=int, default=40, help="positions of each strategy's sliders")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()

@@ -1,1 +1,1 @@
-"""The engine: models, strategies and the one decode loop. It knows no web, no queue and no files but checkpoints."""
+"""Engine: models, strategies and the one decode loop. It knows no web and no queue, no files but checkpoints."""

@@ -1,4 +1,4 @@
-"""Is the text still the target's? Where it first differs, was that rounding or a real difference?"""
+"""Audit of a text against the target's. Where the two first differ, is that rounding or a real difference?"""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from decoding.runner import ModelRunner
 from decoding.spec import Sampling
 from decoding.summary import Audit
 
-# How far apart two scores may be, in units of the number format's rounding at the size of the row's largest logit,
-# for their order to be a matter of rounding. A pass over several rows adds products up in another order than a pass
-# over one; float32 keeps that error in all its sums, the short formats only where they round.
+# Largest distance between two scores for which their order may be due to rounding, in units of the number format's
+# rounding at the size of the row's largest logit. A pass over several rows adds products in another order than a pass
+# over one row; float32 keeps that error in all its sums, the short formats only where they round.
 TIE_UNITS = {torch.float64: 64.0, torch.float32: 64.0, torch.bfloat16: 8.0, torch.float16: 8.0}
 
 
@@ -51,7 +51,7 @@ def _gap(
     seed: int,
     vocab: int,
 ) -> float:
-    """The distance between two tokens' scores after a text, in units of rounding."""
+    """Distance between two tokens' scores after a text, in units of rounding."""
     target.rewind(0)
     logits = target.extend(text)
     dice = dice_for(sampling, vocab, seed)

@@ -1,6 +1,6 @@
-"""JSON from strangers, parsed within bounds. Standard library only: the web parses prompt files with it too.
+"""JSON from strangers, parsed within bounds. Standard library only: the web also parses prompt files with this module.
 
-A parser may turn one byte into 30 bytes of objects, so objects, lists and values are counted before anything is parsed.
+A parser can turn 1 byte into 30 bytes of objects, so this module counts objects, lists and values before it parses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def parse(text: str, **hooks: Any) -> Any:
 
 
 def check_counts(text: str) -> None:
-    """Refuse text that holds more lists or values than any honest file. Brackets inside strings count too."""
+    """Refuse text with more lists or values than any honest file has. Brackets inside strings count too."""
     containers = text.count("[") + text.count("{")
     if containers > MOST_CONTAINERS:
         raise ValueError(f"it has {containers:,} lists and objects, more than {MOST_CONTAINERS:,}")

@@ -1,4 +1,4 @@
-"""What every runner refuses, in the same words."""
+"""Refusals that all runners share, with one wording."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check_open(is_open: bool) -> None:
 
 
 def check_branches(is_open: bool, branches: Sequence[int], new: int, context: int) -> None:
-    """`branches` are the lengths they have reached."""
+    """Check one new token per branch. `branches` are their lengths so far."""
     check_open(is_open)
     if new != len(branches):
         raise ValueError(f"{len(branches)} branches take one token each, and {new} were given")

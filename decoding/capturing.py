@@ -1,4 +1,4 @@
-"""CUDA graphs: launches that are recorded once and replayed as one."""
+"""CUDA graphs: launches that are recorded once and replayed together."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ T = TypeVar("T")
 
 
 class Capturing:
-    """Where one owner's graphs are recorded. Replaying one of them may overwrite what another has put out."""
+    """CUDA graphs of one owner. They share a memory pool, so replaying one graph may overwrite the outputs of
+    another."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        # A pool of its own: a draft's and a target's graphs may replay at the same time.
+        # Each owner has its own pool: the draft's and the target's graphs may replay at the same time.
         self._pool = torch.cuda.graph_pool_handle()
-        # And a stream of its own to capture on: torch's is on the device that captured first.
+        # Each owner has its own capture stream: torch's shared stream is on the device that captured first.
         new_stream: Any = torch.cuda.Stream
         self._stream = new_stream(device)
 
     def record(self, launch: Callable[[], T]) -> tuple[torch.cuda.CUDAGraph, T]:
-        """A graph of these launches, and what they will have put out whenever it has been replayed. Run them `aside`
-        first."""
+        """Return a graph of these launches, and the outputs that each replay fills. Run the launches `aside` first."""
         graph = torch.cuda.CUDAGraph()
         with (
             torch.cuda.device(self._device),
@@ -34,7 +34,7 @@ class Capturing:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """On another stream, as whatever runs before a capture has to: by then every library has made its buffers."""
+        """Run launches on another stream, as CUDA demands before a capture: libraries allocate their buffers then."""
         new_stream: Any = torch.cuda.Stream
         with torch.cuda.device(self._device):
             stream = new_stream()

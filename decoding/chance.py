@@ -1,8 +1,8 @@
 """All chance in the engine. Every number is a hash of what it belongs to; nothing is drawn from a stream.
 
-The same place in the same text gives the same number, whoever asks and however often, so strategies that cut a text
-into other rounds still meet the same luck. Integer arithmetic throughout: a CPU and a GPU agree to the last bit
-before the logarithm.
+The same position in the same text gives the same number, whoever asks and however often. So strategies that split a
+text into different rounds still draw the same numbers. The arithmetic is on integers, so CPU and GPU agree to the last
+bit before the logarithm.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROLES: dict[Role, int] = {"draft": 0xD1B54A32D192ED03, "accept": 0xABC98388FB8F
 
 
 def mix(value: int) -> int:
-    """The finaliser of splitmix64: every input bit reaches every output bit."""
+    """Finalise a splitmix64 state: every input bit affects every output bit."""
     value &= _WORD
     value = ((value ^ (value >> 30)) * _FIRST) & _WORD
     value = ((value ^ (value >> 27)) * _SECOND) & _WORD
@@ -33,26 +33,27 @@ def mix(value: int) -> int:
 
 
 def digest(tokens: Iterable[int], start: int = 0) -> int:
-    """A running hash of a text: `digest(a + b) == digest(b, digest(a))`."""
+    """Running hash of a text: `digest(a + b) == digest(b, digest(a))`."""
     for token in tokens:
         start = mix(start * 3 + (token + 1) * _GOLDEN)
     return start
 
 
 def uniform(seed: int, role: Role, context: int) -> float:
-    """A number in [0, 1) for what one role does after one text (given by its digest)."""
+    """Number in [0, 1) for one role after one text; `context` is the text's digest."""
     return (mix(mix(seed ^ _ROLES[role]) ^ context) >> 11) * 2.0**-53
 
 
 def seed_for(seed: int, prompt: str, repeat: int) -> int:
-    """Every sample of a comparison has its own dice, the same under each strategy."""
+    """Seed of one sample. Each sample has its own, the same under each strategy."""
     return digest(prompt.encode(), mix(seed * _GOLDEN + repeat)) >> 1
 
 
 def gumbel(seed: int, positions: Sequence[int], vocab: int, device: torch.device) -> Tensor:
     """Standard Gumbel noise for every token at each position of a text: float32 [positions, vocab].
 
-    In place throughout: on a CPU the time goes into memory, not into arithmetic."""
+    All steps work in place: on a CPU memory takes the time, not arithmetic.
+    """
     starts = [_signed(mix(mix(seed) ^ (position * _GOLDEN))) for position in positions]
     steps = torch.arange(1, vocab + 1, dtype=torch.int64, device=device).mul_(_signed(_GOLDEN))
     state = torch.tensor(starts, dtype=torch.int64, device=device)[:, None] + steps
@@ -66,7 +67,7 @@ def gumbel(seed: int, positions: Sequence[int], vocab: int, device: torch.device
 
 
 def _shifted(state: Tensor, bits: int, out: Tensor) -> Tensor:
-    """A logical right shift: torch's own copies the sign."""
+    """Shift right logically: torch's own shift copies the sign."""
     return torch.bitwise_right_shift(state, bits, out=out).bitwise_and_((1 << (64 - bits)) - 1)
 
 

@@ -1,4 +1,4 @@
-"""A model folder becomes a runner and a tokenizer. Code that comes with a model is never run."""
+"""Loading: a model folder becomes a runner and a tokenizer. Code that comes with a model is never run."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from decoding.tokenizer_files import read_tokenizer_json
 from decoding.transformers_runner import TransformersRunner
 
 GIB = 1024**3
-MOST_PER_PARAMETER = 2  # parameters that a config describes for each that is stored: tied ones are stored once
-MOST_PER_BYTE = 8  # parameters in a byte of quantized weights
-LEAST_CONTEXT = 512  # with less room than this a model is no use, and out of memory is the honest answer
+MOST_PER_PARAMETER = 2  # parameters described by a config for each stored one: tied parameters are stored once
+MOST_PER_BYTE = 8  # parameters per byte of quantized weights
+LEAST_CONTEXT = 512  # with a shorter context a model is of no use, so loading reports that memory is short
 
 
 class Tokenizer:
-    """Text to ids and back, adding and hiding nothing: what is decoded is what the ids say."""
+    """Text to ids and back. It adds and hides nothing: decoding returns exactly what the ids say."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
@@ -62,8 +62,9 @@ def load(
     context: int | None = None,
     runner: str = "auto",
 ) -> Loaded:
-    """`dtype` is auto, float32 or bfloat16. `context` caps the text; without it, as much as the model was made for and
-    memory holds. `runner` is auto, or transformers for a model that the fast decoder would run."""
+    """Load a model folder. `dtype` is auto, float32 or bfloat16. `context` limits the text; without it, the limit is
+    what the model was made for and memory holds. `runner` is auto, or transformers for a model that the fast decoder
+    could run."""
     facts = inspect(folder)
     device = device or torch.device("cpu")
     context = context_that_fits(facts, dtype, device, context)
@@ -85,7 +86,7 @@ def load(
 
 
 def tokenizer_of(facts: ModelFolder) -> Tokenizer:
-    read_tokenizer_json(facts.path)  # within bounds, which the library does not have
+    read_tokenizer_json(facts.path)  # checked within bounds, which the library does not do
     with _told_in_words(BadCheckpoint, f"The tokenizer of {facts.path} cannot be loaded"):
         return Tokenizer(
             transformers.AutoTokenizer.from_pretrained(facts.path, trust_remote_code=False, local_files_only=True)
@@ -94,15 +95,13 @@ def tokenizer_of(facts: ModelFolder) -> Tokenizer:
 
 @contextmanager
 def _told_in_words(refusal: type[DrafthouseError], what: str) -> Iterator[None]:
-    """Turn whatever the tokenizers library raises into a refusal. Its panics are no Exception."""
+    """Turn every exception of the tokenizers library into a refusal. Its panics do not derive from Exception."""
     try:
         yield
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise refusal(
-            f"{what}: {_first_line(error)} A tokenizer.json beside the weights is what works everywhere."
-        ) from None
+        raise refusal(f"{what}: {_first_line(error)} Put a tokenizer.json beside the weights.") from None
 
 
 def _model(facts: ModelFolder, dtype: str, device: torch.device) -> Any:
@@ -133,7 +132,7 @@ def _model(facts: ModelFolder, dtype: str, device: torch.device) -> Any:
 
 
 def _check_size(facts: ModelFolder) -> None:
-    """Refuse a config that describes a much larger model than the weights hold, before any memory is taken for it."""
+    """Refuse a config that describes a much larger model than the weights hold, before memory is allocated for it."""
     config = transformers.AutoConfig.from_pretrained(facts.path, trust_remote_code=False, local_files_only=True)
     with torch.device("meta"):
         described = transformers.AutoModelForCausalLM.from_config(config, trust_remote_code=False).num_parameters()
@@ -154,7 +153,8 @@ def _dtype(facts: ModelFolder, asked: str, device: torch.device) -> torch.dtype:
 def context_that_fits(
     facts: ModelFolder, dtype: str, device: torch.device, asked: int | None, free: int | None = None
 ) -> int | None:
-    """The longest text that the model reads exactly and whose cache fits, with the weights, into what is free now."""
+    """Longest text that the model reads exactly and whose cache fits, with the weights, into the memory that is free
+    now."""
     free = free_bytes(device) if free is None else free
     weights = facts.parameters * _bytes_per_weight(facts, dtype, device)
     width = 4 if device.type == "cpu" or dtype == "float32" else 2
@@ -168,7 +168,7 @@ def context_that_fits(
         )
     if asked or not per_token or not made_for:
         return min((length for length in (asked, made_for) if length), default=None)
-    half_of_the_rest = (free - weights) // 2  # the other half is for a second model, and for the work itself
+    half_of_the_rest = (free - weights) // 2  # the other half is for a second model and for activations
     return max(min(made_for, half_of_the_rest // per_token), wanted)
 
 
@@ -186,7 +186,7 @@ def _first_line(error: BaseException) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without transformers' progress bars: who loads a model draws its own."""
+    """Switch transformers' progress bars off: the caller draws its own."""
     logging = transformers.utils.logging
     was_shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()

@@ -1,5 +1,5 @@
-"""How a draft's tokens are chosen where that means launching: penalty, noise, choice, and what a stop rule wants to see
-of the token are one graph, and whoever waits for the token has waited for all of it."""
+"""Choice of a draft's tokens on a GPU. Penalty, noise, choice and the stop rule's look at the token are one CUDA graph,
+so one wait covers all of them."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from decoding.capturing import Capturing
 from decoding.dice import Dice, Shared, best, penalised, tempered
 from decoding.spec import Sampling
 
-# scores [1, V], what the choice went by [1, V], the token [1], how many the draft has with it [1] -> [n]
+# scores [1, V], preferences (what the choice maximises) [1, V], token [1], number of drafted tokens with it [1] -> [n]
 Look = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class Launched:
-    """One token that nobody has waited for yet."""
+    """One drafted token whose launches may still be running."""
 
     scores: Tensor  # [1, V]
-    preferences: Tensor  # [1, V], until the next one is launched
-    told: Tensor  # the token, below zero where the model is broken, and what the look saw: [1 + n], float64
+    preferences: Tensor  # [1, V], valid until the next token is launched
+    told: Tensor  # token (negative if the model is broken), then the values that the look returned: [1 + n], float64
 
 
 class Choosing:
-    """Of one way to sample and one look, on one device. Samples take turns: each draft begins with its own dice, which
-    have to be greedy or shared."""
+    """Token choice for one sampling and one look on one device. Samples use it in turn: each draft begins with the dice
+    of its own sample, which must be greedy or shared."""
 
     def __init__(self, sampling: Sampling, vocab: int, device: torch.device, look: Look | None) -> None:
         self._sampling = sampling
         self._look = look
         self._logits = torch.zeros(1, vocab, device=device)
-        self._penalties = torch.ones(1, vocab, device=device)  # of the text, and of what the draft has so far
+        self._penalties = torch.ones(1, vocab, device=device)  # for the text and the draft so far
         self._noise = torch.zeros(1, vocab, device=device)
-        self._number = torch.zeros(1, device=device)  # of tokens in the draft
+        self._number = torch.zeros(1, device=device)  # of drafted tokens
         self._device = device
         self._capturing = Capturing(device) if device.type == "cuda" else None
         self._graph: torch.cuda.CUDAGraph | None = None
 
     @torch.inference_mode()
     def begin(self, dice: Dice) -> None:
-        """A draft."""
+        """Begin a draft."""
         if self._capturing and not self._graph:
             self._capture(self._capturing)
         self._number.zero_()
@@ -52,7 +52,7 @@ class Choosing:
 
     @torch.inference_mode()
     def launch(self, logits: Tensor, dice: Dice, ahead: int) -> Launched:
-        """The token after so many of the draft, from its logits [1, V]."""
+        """Launch the choice of the token after `ahead` drafted ones, from its logits [1, V]."""
         self._logits.copy_(logits[:, : self._logits.shape[1]])
         if isinstance(dice, Shared):
             self._noise.copy_(dice.noise([dice.length + ahead], self._device))
@@ -77,7 +77,7 @@ class Choosing:
         return scores, preferences, torch.cat([told.double(), *seen])
 
     def _capture(self, capturing: Capturing) -> None:
-        """Before anything of a draft is in the buffers, which every run changes."""
+        """Record the graph. Call it before a draft fills the buffers: every run changes them."""
         with capturing.aside():
             for _ in range(3):
                 self._launches()
@@ -85,7 +85,7 @@ class Choosing:
 
 
 class Choosings:
-    """A device's: what was captured for one sample serves all that sample alike and look at the same."""
+    """All `Choosing` of one device. Samples with the same sampling and look share one graph."""
 
     def __init__(self, vocab: int, device: torch.device) -> None:
         self._vocab = vocab
@@ -93,8 +93,8 @@ class Choosings:
         self._made: dict[object, Choosing] = {}
 
     def of(self, sampling: Sampling, look: Look | None) -> Choosing | None:
-        """None where tokens are read one by one anyway: on a CPU, which reads for nothing, and under dice that need
-        the values of the tokens ahead."""
+        """Return the shared `Choosing`, or None where the drafter reads tokens one by one anyway: on a CPU, where
+        reading is free, and under dice that need the values of earlier drafted tokens."""
         if self._device.type == "cpu" or not sampling.fixes_the_text:
             return None
         alike = (sampling.temperature, sampling.top_k, sampling.top_p, sampling.repetition_penalty, look)

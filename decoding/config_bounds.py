@@ -1,6 +1,6 @@
 """Bounds on the numbers of a config.json, checked before anything is built from them. Standard library only.
 
-The largest models there are lie far within the bounds. A number beyond them is a damaged file or an attack.
+The largest existing models lie far within the bounds. A number beyond them means a damaged file or an attack.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ REAL: dict[str, Bounds] = {
     "partial_rotary_factor": (1e-3, 1),
     **dict.fromkeys(("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"), (0, 1)),
 }
-LONGEST_LIST = 1 << 16  # a number may differ from layer to layer, a rope factor from pair to pair
+LONGEST_LIST = 1 << 16  # some numbers differ by layer, and a rope factor by pair of dimensions
 
 
 def check_numbers(config: Mapping[str, Any], where: str) -> None:
-    """Refuse the first number that makes no sense, by its name. `where` names the file in the sentence."""
+    """Refuse the first number out of bounds, by its name. `where` names the file in the sentence."""
     for part in parts(config):
         for name, value in part.items():
             bounds, is_whole = WHOLE.get(name) or REAL.get(name), name in WHOLE
@@ -51,7 +51,7 @@ def check_numbers(config: Mapping[str, Any], where: str) -> None:
 
 
 def check_against_tensors(config: Mapping[str, Any], shapes: list[tuple[int, ...]], where: str) -> None:
-    """Refuse a config of more layers than there are tensors, or wider than the widest tensor."""
+    """Refuse a config with more layers than there are tensors, or wider than the widest tensor."""
     widest = max((size for shape in shapes for size in shape), default=0)
     for part in (config, text_part(config)):
         for names, most, what in (
@@ -68,13 +68,13 @@ def check_against_tensors(config: Mapping[str, Any], shapes: list[tuple[int, ...
 
 
 def text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The text model of a config with several parts; empty where there is none."""
+    """Text model of a config with several parts; empty where there is none."""
     part = config.get("text_config")
     return part if isinstance(part, dict) else {}
 
 
 def parts(value: Any) -> Iterator[Mapping[str, Any]]:
-    """The config and every object in it."""
+    """Yield the config and every object in it."""
     waiting = [value]
     while waiting:
         part = waiting.pop()
@@ -96,7 +96,7 @@ def _numbers(value: Any) -> list[Any]:
 
 def _lies_within(number: Any, bounds: Bounds, is_whole: bool) -> bool:
     if isinstance(number, bool):
-        return number is False and bounds[0] == 0  # some switch a window off like this
+        return number is False and bounds[0] == 0  # some configs switch a window off with false
     kinds = int if is_whole else (int, float)
     return isinstance(number, kinds) and bounds[0] <= number <= bounds[1]
 

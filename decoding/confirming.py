@@ -1,4 +1,4 @@
-"""Do the settings that replay names keep their promise? Each is run, side by side, on the same prompts."""
+"""Confirmation: run the settings that replay recommends, side by side on the same prompts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from decoding.summary import Sample, report
 
 
 def best_of_each(predictions: Sequence[Prediction]) -> list[Prediction]:
-    """The best setting of each strategy, fastest first."""
+    """Return the best setting of each strategy, fastest first."""
     strategies = {prediction.choice.strategy for prediction in predictions}
     return sorted((best(predictions, strategy) for strategy in strategies), key=lambda p: -p.tokens_per_s)
 
 
 def to_run(predictions: Sequence[Prediction]) -> list[Choice]:
-    """The baseline, and whatever could be deployed: a bound is not run."""
+    """Choices to run: the baseline and every setting that can be deployed. A bound cannot."""
     return [choose(BASELINE), *(p.choice for p in predictions if p.choice.spec.role == "ranked")]
 
 
@@ -34,7 +34,7 @@ def confirm(
     told: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Run them, and give each one's row of the report by its label. `told` hears of every finished sample."""
+    """Run the settings and return each one's row of the report by its label. `told` is called after every sample."""
     choices = to_run(predictions)
     comparison = Comparison(pair, prompts, choices, sampling, cancelled=cancelled)
     comparison.warm_up()

@@ -1,5 +1,7 @@
-"""What passes cost, read off traces of live runs: the prices that replay and the priced rule go by. Standard library
-only. Taken from the real loop, so that all a round does besides its passes is in them."""
+"""Costs of passes, read from traces of live runs. Replay and the priced rule use them. Standard library only.
+
+Live traces include everything else that a round does, so the costs include it too.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,14 @@ from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.replay import Counts
 from decoding.strategies.base import Sight
 
-Durations = dict[tuple[int, bool], list[float]]  # drafted tokens, and whether the first pass has to catch up
+Durations = dict[tuple[int, bool], list[float]]  # by drafted tokens and whether the first pass has to catch up
 
 
 @dataclass(frozen=True)
 class Rest:
-    """What is left of rounds besides drafting and verifying: a draft is also announced, cut and committed."""
+    """Seconds of rounds besides drafting and verifying: a draft is also announced, cut and committed."""
 
-    alone: list[float]  # of rounds without a draft
+    alone: list[float]  # in rounds without a draft
     drafting: list[float]
 
 
@@ -29,17 +31,17 @@ class Rest:
 class Costs:
     """Seconds on one machine for one pair."""
 
-    target: tuple[float, ...]  # entry n: a verification of n rows, choosing included; entry 0 is not used
-    draft: float  # one drafted token, choosing included
-    draft_round: float  # what a draft costs besides its tokens, in the rest of its round too
-    catch_up: float  # more for a draft that begins with two rows
-    round: float  # the rest of a round without one
+    target: tuple[float, ...]  # entry n: a verification of n rows with its choice; entry 0 is not used
+    draft: float  # per drafted token, with its choice
+    draft_round: float  # per draft besides its tokens, with the rest of its round
+    catch_up: float  # extra for a draft whose first pass has two rows
+    round: float  # the rest of a round without a draft
     decision: float = 0.0  # a classifier's, per drafted token
-    reading: float = 0.0  # the same where the draft's own probability decides
-    token: float = 0.0  # what a token of the text costs besides all this: noise made in blocks, a sample's cold start
+    reading: float = 0.0  # of the draft's own probability, per drafted token
+    token: float = 0.0  # other costs per generated token: noise that is made in blocks, a sample's cold start
 
     def verify(self, rows: int) -> float:
-        """More rows than were measured cost what the last measured ones suggest."""
+        """Seconds to verify so many rows. Beyond the measured rows the last slope continues."""
         last = len(self.target) - 1
         if rows <= last:
             return self.target[rows]
@@ -47,11 +49,11 @@ class Costs:
         return self.target[last] + (rows - last) * slope
 
     def row(self, upto: int = 8) -> float:
-        """What one more row adds to a verification, on the whole."""
+        """Mean seconds that one more row adds to a verification."""
         return max(0.0, (self.verify(upto) - self.verify(1)) / (upto - 1))
 
     def seconds(self, counts: Counts, sees: Sight = "nothing") -> float:
-        """`sees`: what decides after each drafted token whether to go on."""
+        """Predicted seconds. `sees` is what the stop rule looks at after each drafted token."""
         per_token = self.draft + {"confidence": self.reading, "estimate": self.decision}.get(sees, 0.0)
         starts = counts.target_passes - counts.rounds[0]
         return (
@@ -67,7 +69,8 @@ class Costs:
         return counts.tokens / self.seconds(counts, sees)
 
     def speedup(self, counts: Counts, baseline: Counts, sees: Sight = "nothing") -> float:
-        """As a comparison says it: the median over samples, each against the baseline on the same prompt."""
+        """Predicted speed-up, computed as in a comparison: the median over samples of the ratio to the baseline on the
+        same prompt."""
         return statistics.median(
             self.seconds(before) / self.seconds(after, sees)
             for before, after in zip(baseline.parts, counts.parts, strict=True)
@@ -75,7 +78,7 @@ class Costs:
 
 
 def costs_from(traces: Iterable[Sequence[Event]]) -> Costs:
-    """From samples of autoregressive and of static lookaheads, the more different ones the better."""
+    """Fit costs to samples of autoregressive and of static lookaheads. More different lookaheads give a better fit."""
     verified: dict[int, list[float]] = defaultdict(list)
     drafted: Durations = defaultdict(list)
     rest = Rest([], [])
@@ -92,20 +95,20 @@ def costs_from(traces: Iterable[Sequence[Event]]) -> Costs:
         catch_up=max(0.0, statistics.median(late)) if late else 0.0,
         round=alone,
     )
-    # Medians do not see what comes now and then. What whole samples took beyond them is spread over their tokens.
+    # Medians miss rare delays. The time that whole samples took beyond them is spread over their tokens.
     left = [_unexplained(trace, costs) for trace in traces if any(isinstance(event, Finished) for event in trace)]
     return dataclasses.replace(costs, token=statistics.median(left)) if left else costs
 
 
 def drafting_is_clear(traces: Iterable[Sequence[Event]]) -> bool:
-    """Whether they show what one more drafted token costs: longer drafts took longer, whatever else the machine did."""
+    """Whether the traces show what one more drafted token costs: longer drafts took longer despite other load."""
     return _fitted(_caught_up(_drafts(traces)))[0] > 0
 
 
 def decision_cost(deciding: Iterable[Sequence[Event]], queued: Iterable[Sequence[Event]]) -> float:
-    """What deciding costs per drafted token: how much longer drafts take with it than drafts of as many tokens
-    without. An oracle that peeks with the clock stopped decides for nothing, but leaves cold caches: that is its price.
-    """
+    """Seconds of deciding per drafted token: how much longer drafts take with decisions than drafts of equal length
+    without. An oracle that peeks with the clock stopped decides for free, but leaves cold caches: their cost is
+    counted."""
     with_it, without = _drafts(deciding), _drafts(queued)
     dearer, tokens = 0.0, 0
     for (count, behind), durations in with_it.items():
@@ -117,7 +120,7 @@ def decision_cost(deciding: Iterable[Sequence[Event]], queued: Iterable[Sequence
 
 
 def counted(trace: Iterable[Event]) -> Counts:
-    """The passes that one sample took."""
+    """Count the passes that one sample took."""
     counts, drafts, behind = Counts(), dict[int, Drafted](), False
     for event in trace:
         if isinstance(event, Drafted):
@@ -134,7 +137,7 @@ def counted(trace: Iterable[Event]) -> Counts:
 
 
 def _unexplained(trace: Sequence[Event], costs: Costs) -> float:
-    """Seconds per token of a sample that its passes do not account for."""
+    """Seconds per token of a sample that its passes do not explain."""
     counts = counted(trace)
     start = next((event.prefill_ns for event in trace if isinstance(event, Started)), 0)
     end = max((event.end_ns for event in trace if isinstance(event, Verified)), default=start)
@@ -158,7 +161,7 @@ def _read(
     drafted: Durations,
     rest: Rest,
 ) -> None:
-    """Sort one trace's times by what was done in them. The first round is left out: it finds cold caches."""
+    """Sort one trace's times by what each was spent on. The first round is left out: its caches are cold."""
     drafts = {event.round: event for event in trace if isinstance(event, Drafted)}
     verdicts = [event for event in trace if isinstance(event, Verified)]
     for before, verdict in itertools.pairwise(verdicts):
@@ -173,8 +176,8 @@ def _read(
 
 
 def _line(measured: Mapping[int, Sequence[float]]) -> tuple[float, float]:
-    """Slope and intercept, neither of them negative: where noise makes one so, all time is shared out by count, because
-    nothing is drafted for nothing."""
+    """Slope and intercept, neither negative. Where noise makes one negative, the slope takes all time: each
+    drafted token costs something."""
     if not measured:
         return 0.0, 0.0
     slope, intercept = _fitted(measured)
@@ -182,7 +185,7 @@ def _line(measured: Mapping[int, Sequence[float]]) -> tuple[float, float]:
 
 
 def _fitted(measured: Mapping[int, Sequence[float]]) -> tuple[float, float]:
-    """The line that lies best, whatever it says; one count alone is all slope."""
+    """Line of best fit, with any sign; with a single count, all time is slope."""
     counts, medians = _points(measured)
     if len(measured) == 1:
         return _each(counts, medians), 0.0
@@ -191,7 +194,8 @@ def _fitted(measured: Mapping[int, Sequence[float]]) -> tuple[float, float]:
 
 
 def _points(measured: Mapping[int, Sequence[float]]) -> tuple[list[int], list[float]]:
-    """Each count's median weighs as much as it was measured often, so that a line is best where drafts are."""
+    """Points for the fit: each count's median, as often as the count was measured, so that frequent draft lengths fit
+    best."""
     counts = [count for count, values in measured.items() for _ in values]
     medians = [median for values in measured.values() for median in [statistics.median(values)] * len(values)]
     return counts, medians
@@ -202,8 +206,8 @@ def _each(counts: Sequence[int], seconds: Sequence[float]) -> float:
 
 
 def _rising(measured: Mapping[int, tuple[float, int]]) -> dict[int, float]:
-    """More rows never cost less: where a busy moment makes it look so, neighbours share their mean, weighed by how
-    often each was measured."""
+    """Make times rise with rows, as they must. Where load makes more rows look cheaper, neighbours share their weighted
+    mean."""
     pools: list[tuple[list[int], float, int]] = []
     for rows, (seconds, weight) in sorted(measured.items()):
         members = [rows]
@@ -216,7 +220,7 @@ def _rising(measured: Mapping[int, tuple[float, int]]) -> dict[int, float]:
 
 
 def _filled(measured: Mapping[int, float]) -> tuple[float, ...]:
-    """Row counts that were not seen lie on the line between those that were."""
+    """Interpolate row counts that were not measured between those that were."""
     known = sorted(measured)
     values = [0.0]
     for rows in range(1, known[-1] + 1):

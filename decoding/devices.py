@@ -1,4 +1,4 @@
-"""The one module that knows devices: what is there, what it is called, how much it holds, how many threads work."""
+"""Devices: which exist, their names, free memory and threads."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from decoding.errors import BadDevice
 
 @dataclass(frozen=True)
 class Facts:
-    """What a runner runs on, for people and for results."""
+    """Hardware and number format of a runner, for display and for results."""
 
     runner: str  # fast | transformers | table
     device: str
     device_name: str
-    dtype: str  # of the rows between the layers
-    weights: str  # how the matrices lie: half | packed | plain (decoding.fast.linear)
+    dtype: str  # of activations
+    weights: str  # layout of the matrices: half | packed | plain (decoding.fast.linear)
     threads: int
     context: int
 
@@ -39,7 +39,7 @@ def facts_of(runner: str, device: torch.device, dtype: torch.dtype, weights: str
 
 
 def device_called(name: str) -> torch.device:
-    """`cpu`, `cuda`, `cuda:1`, or `auto`: a GPU if there is one."""
+    """Return the device called `cpu`, `cuda`, `cuda:1`, or `auto`: a GPU if there is one."""
     gpus = torch.cuda.device_count()
     if name == "auto":
         return torch.device("cuda:0" if gpus else "cpu")
@@ -68,7 +68,7 @@ def name_of(device: torch.device) -> str:
 
 
 def free_bytes(device: torch.device) -> int:
-    """What could be allocated now, as far as the system says."""
+    """Bytes that can be allocated now, according to the system."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
     free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -79,17 +79,17 @@ def free_bytes(device: torch.device) -> int:
     return min(free, _left_in_container(free))
 
 
-CORES_AT_FIRST = torch.get_num_threads()  # that torch would use, before anyone said how many
+CORES_AT_FIRST = torch.get_num_threads()  # torch's own choice, before anyone sets a number
 
 
 def usual_threads() -> int:
-    """All cores but one. Threads wait for their slowest member in every product, so with one core taken by others a
-    team on all cores was sixty times slower than a team of one fewer (docs/scaling.md)."""
+    """Default number of threads: all cores but one. In every product all threads wait for the slowest, so with one core
+    taken by other programs, all cores were 60 times slower than all but one (docs/scaling.md)."""
     return max(1, CORES_AT_FIRST - 1)
 
 
 def set_threads(count: int) -> None:
-    """How many cores one matrix product may use, in the whole process."""
+    """Set how many cores one matrix product may use, in the whole process."""
     cores = os.cpu_count() or 1
     if not 1 <= count <= cores:
         raise BadDevice(f"{count} threads were asked for, but this machine has {cores} cores. Choose 1 to {cores}.")
@@ -97,13 +97,13 @@ def set_threads(count: int) -> None:
 
 
 def wait_for(device: torch.device) -> None:
-    """Until everything launched on the device is done. Never inside a round."""
+    """Wait until the device has done all launches. Never call it inside a round."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
 class Launched:
-    """What was launched on a device's current stream until now. A processor has done it by then."""
+    """Marker of what has been launched on a device's current stream so far. On a CPU everything is already done."""
 
     def __init__(self, device: torch.device) -> None:
         self._event: Any = None
@@ -114,18 +114,18 @@ class Launched:
 
     @property
     def is_done(self) -> bool:
-        """Without waiting."""
+        """Whether the launches are done. Does not wait."""
         return self._event is None or bool(self._event.query())
 
     def wait(self) -> None:
-        """For this and nothing else: other streams of the device go on."""
+        """Wait for these launches alone: other streams of the device go on."""
         if self._event is not None:
             self._event.synchronize()
 
 
 def on_its_way(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy where this side can read it, once what was launched until now is done. Into pinned memory: any other
-    would be waited for here."""
+    """Copy a tensor to where the CPU can read it once earlier launches are done. The copy is in pinned memory: any
+    other copy would wait here."""
     if tensor.device.type == "cpu":
         return tensor
     return torch.empty_like(tensor, device="cpu", pin_memory=True).copy_(tensor, non_blocking=True)

@@ -1,4 +1,4 @@
-"""What can go wrong, each as a sentence that says what happened, why, and what to do.
+"""Errors, each a sentence that says what happened, why, and what to do.
 
 DrafthouseError
 ├── BadPrompt            one prompt cannot be decoded
@@ -10,8 +10,8 @@ DrafthouseError
 ├── BadSampling          sampling settings out of bounds
 ├── BadDevice            a device or placement that this machine does not have
 ├── DraftLost            the draft's process died or fell silent
-├── BrokenModel          the model answered with something that is no distribution
-└── OutOfMemory          the device could not hold what was asked of it
+├── BrokenModel          the model's output is no distribution
+└── OutOfMemory          the device has too little memory for what was asked
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from difflib import get_close_matches
 
 
 def meant(given: str, known: Iterable[str]) -> str:
-    """A question to end such a sentence with, where what was given is nearly one of what is known."""
+    """Ask "Did you mean …?" if `given` is nearly one of `known`; else return an empty text."""
     near = get_close_matches(given[:40], list(known), n=1)
     return f" Did you mean {near[0]}?" if near else ""
 
 
 class DrafthouseError(Exception):
-    """Something a user can mend. `code` is its stable name for machines; the message is for people."""
+    """Error that a user can fix. `code` is its stable name for programs; the message is for people."""
 
     code = "error"
 

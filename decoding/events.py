@@ -1,7 +1,7 @@
-"""What a run says about itself: one immutable event per phase of a round, in the past tense. Standard library only.
+"""Events of a run: one immutable event per phase of a round, in the past tense. Standard library only.
 
-Times are nanoseconds on one monotonic clock that starts with the sample. The sink numbers events: `seq` is dense and
-starts at 1, so a reader can tell a hole from the end.
+Times are nanoseconds on one monotonic clock that starts with the sample. The sink numbers events: `seq` starts at 1 and
+has no gaps, so a reader can tell a missing event from the end.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ TRACE_VERSION = 1
 
 StopReason = Literal[
     "limit",  # the lookahead was used up
-    "rule",  # the stop rule said so
+    "rule",  # the stop rule stopped
     "eos",  # an end token was drafted
     "length",  # no room was left
     "early",  # the verdict that it was prepared for came first
 ]
-Source = Literal["none", "fresh", "hit", "miss"]  # no draft | drafted now | prepared ahead | prepared, but not this
-Backup = Literal["", "neural", "ngram", "random"]  # what drafted after a miss; nothing after a hit
+Source = Literal["none", "fresh", "hit", "miss"]  # no draft | drafted now | prepared | prepared for others
+Backup = Literal["", "neural", "ngram", "random"]  # drafter after a miss; "" after a hit
 Outcome = Literal["bonus", "correction"]
 FinishReason = Literal["eos", "stop", "length", "context", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Both models have read the prompt; rounds begin now."""
+    """Both models have read the prompt; rounds begin."""
 
     kind: ClassVar[str] = "started"
     prompt_tokens: int
@@ -42,14 +42,14 @@ class Drafted:
 
     kind: ClassVar[str] = "drafted"
     round: int
-    position: int  # how many tokens the text had before this round
-    lookahead: int  # how many tokens were asked for
+    position: int  # tokens in the text before this round
+    lookahead: int  # tokens asked for
     tokens: tuple[int, ...]
     confidence: tuple[float, ...]  # the draft's own probability of each token
-    estimate: tuple[float, ...]  # the stop rule's estimate that each is accepted; empty where it makes none
+    estimate: tuple[float, ...]  # the stop rule's estimate that each is accepted; empty if it makes none
     stop: StopReason
     source: Source
-    passes: int  # how often the draft model ran for it
+    passes: int  # of the draft model for it
     start_ns: int
     end_ns: int
     backup: Backup = ""
@@ -57,35 +57,36 @@ class Drafted:
 
 @dataclass(frozen=True, slots=True)
 class Anticipated:
-    """While the target verified, drafts for its likely outcomes were prepared. It is told once the next draft has been
-    asked for, so it comes after this round's `verified`. The branch that won is the one that holds what that said."""
+    """While the target verified, the draft's side prepared drafts for its likely outcomes. Sent once the next draft has
+    been asked for, so it comes after this round's `verified`. The branch that won is the one that matches that
+    verdict."""
 
     kind: ClassVar[str] = "anticipated"
     round: int
     branches: tuple[tuple[int, int, int], ...]  # (accepted count, the target's token, depth reached)
-    predicted_hit: float  # the probability given to all of them together
+    predicted_hit: float  # probability that one of them matches
     start_ns: int
     end_ns: int
     fanout: tuple[int, ...] = ()  # entry k: branches for the case that k drafted tokens are accepted
-    passes: int = 0  # opening them, whether or not the draft model had to run for it, and steps of all
-    busy_ns: int = 0  # of the time from start to end, what the draft worked
-    idle_ns: int = 0  # how long it then stood still until the verdict came
-    opening_ns: int = 0  # of the busy time, what passed before all branches took their first step
+    passes: int = 0  # to open the branches (even if the draft model need not run) and for all their steps
+    busy_ns: int = 0  # time from start to end in which the draft worked
+    idle_ns: int = 0  # time after its work until the verdict came
+    opening_ns: int = 0  # part of the busy time before all branches took their first step
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The target has judged the draft and added a token of its own."""
+    """The target has judged the draft and added its own token."""
 
     kind: ClassVar[str] = "verified"
     round: int
     accepted: int
     token: int
     outcome: Outcome
-    wait_ns: int  # how long the target stood still before this verification
+    wait_ns: int  # time that the target waited before this verification
     start_ns: int
     end_ns: int
-    lost: str = ""  # why the target goes on alone, where the draft was lost before this round
+    lost: str = ""  # why the target goes on alone, if the draft was lost before this round
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +104,13 @@ _KINDS: dict[str, type[Any]] = {t.kind: t for t in (Started, Drafted, Anticipate
 
 
 class EventSink(Protocol):
-    """Takes events from the loop. It must be cheap, and it must not raise."""
+    """Receiver of the loop's events. It must be cheap, and it must not raise."""
 
     def emit(self, event: Event) -> None: ...
 
 
 class Recorder:
-    """A sink that keeps everything in memory."""
+    """Sink that keeps all events in memory."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -119,7 +120,7 @@ class Recorder:
 
 
 class Silence:
-    """A sink that keeps nothing: what tracing costs is measured against it."""
+    """Sink that keeps nothing, to measure what tracing costs."""
 
     def emit(self, event: Event) -> None:
         pass
@@ -130,7 +131,7 @@ def to_dict(event: Event, seq: int) -> dict[str, Any]:
 
 
 def from_dict(record: dict[str, Any]) -> Event:
-    """Read one event back. An unknown kind or field raises ValueError: a trace of another version must not pass."""
+    """Read one event. An unknown kind or field raises ValueError: a trace of another version must not pass."""
     kind = _KINDS.get(record.get("event", ""))
     if kind is None:
         raise ValueError(f"unknown event {record.get('event')!r}")
@@ -148,7 +149,7 @@ def write_jsonl(events: Iterable[Event], file: TextIO) -> None:
 
 
 def read_jsonl(lines: Iterable[str]) -> Iterator[Event]:
-    """Events in order. A hole, a repeat or a torn line raises ValueError with the line's number."""
+    """Read events in order. A gap, a repeat or an incomplete line raises ValueError with the line's number."""
     for number, line in enumerate(lines, start=1):
         try:
             record = json.loads(line)

@@ -1,4 +1,4 @@
-"""The files of a model folder, opened only where they are files, and read within bounds. Standard library only."""
+"""Files of a model folder, opened only if they are regular files and read within bounds. Standard library only."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from decoding import bounded_json
 from decoding.errors import BadCheckpoint
 
 LARGEST_CONFIG = 1 << 20  # bytes
-LARGEST_JSON = 64 << 20  # bytes; a tokenizer of 262,000 tokens has some 35 million
+LARGEST_JSON = 64 << 20  # bytes; the tokenizer.json of 262,000 tokens has some 35 million
 READ_BY_LIBRARIES = (".json", ".safetensors", ".txt", ".model", ".jinja")
 
 
 def check_files(folder: Path) -> None:
-    """Refuse what a library would wait for or fall over: every file that one may open is a regular file."""
+    """Refuse files that a library would hang on or fail with: each file that it may open must be a regular file."""
     for file in sorted(folder.iterdir()):
         if not file.name.endswith(READ_BY_LIBRARIES):
             continue
@@ -37,7 +37,7 @@ def _check_counts(file: Path) -> None:
 
 
 def read_json(file: Path, largest: int = LARGEST_JSON) -> dict[str, Any] | None:
-    """The object in a JSON file, or None where there is no file."""
+    """Return the object in a JSON file, or None if there is no file."""
     if not file.is_file():
         return None
     if file.stat().st_size > largest:

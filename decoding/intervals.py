@@ -1,9 +1,9 @@
 """Confidence intervals for the medians of several columns, all true at once. Standard library only.
 
 An interval runs from the r-th smallest value to the r-th largest. It misses the true median only if fewer than r values
-lie on one side of it. Each value lies above the true median like a fair coin, whatever the distribution: heavy tails,
-skew and two humps change nothing. The interval of every column is as narrow as it can be while all of them hold
-together in some 95 % of cases (docs/decisions/0033-intervals-hold-together.md).
+lie on one side. Each value lies above the true median like a fair coin, for every distribution: heavy tails, skew and
+two modes change nothing. Each interval is as narrow as possible while all of them hold together in some 95 % of cases
+(docs/decisions/0033-intervals-hold-together.md).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-MISSES = 1 / 16  # the share of cases in which one of the intervals may miss: ranks are whole, so most stay near 5 %
-FEWEST_ROWS = 6  # of five, even the whole range misses once in 16 cases
-ALL_TOSSES = 12  # with up to so many rows every toss is tried
-TOSSES = 4000  # of more rows
+MISSES = 1 / 16  # share of cases in which an interval may miss: ranks are whole, so most cases stay near 5 %
+FEWEST_ROWS = 6  # with 5 rows even the whole range misses in 1 of 16 cases
+ALL_TOSSES = 12  # up to this many rows, try every toss
+TOSSES = 4000  # with more rows
 
 Column = Mapping[Any, float]  # row -> value
 Interval = tuple[float, float] | tuple[None, None]
 
 
 def median_intervals(columns: Sequence[Column]) -> list[Interval]:
-    """One interval per column; none where its rows are too few for so many columns."""
+    """One interval per column; none if it has too few rows for so many columns."""
     enough = fewest_rows(sum(bool(column) for column in columns))
     filled = [column for column in columns if len(column) >= enough]
     level = _level(filled) if filled else 0.0
@@ -35,25 +35,25 @@ def median_intervals(columns: Sequence[Column]) -> list[Interval]:
 
 
 def median_interval(values: Iterable[float]) -> Interval:
-    """The interval of a single column."""
+    """Interval of a single column."""
     return median_intervals([dict(enumerate(values))])[0]
 
 
 def fewest_rows(columns: int) -> int:
-    """How many rows give every one of so many columns an interval."""
+    """How many rows give each of so many columns an interval."""
     return max(FEWEST_ROWS, 5 + math.ceil(math.log2(max(1, columns))))
 
 
 def _level(columns: Sequence[Column]) -> float:
-    """How often each interval alone may miss, so that all of them together hold often enough."""
+    """How often each interval alone may miss, so that all together hold often enough."""
     found = sorted(_least_tails(columns))
     levels = {tail for column in columns for tail in _tails(len(column))}
     return max((level for level in levels if bisect_right(found, level) <= MISSES * len(found)), default=0.0)
 
 
 def _least_tails(columns: Sequence[Column]) -> Iterator[float]:
-    """The tail probability of the column that each toss hits worst. One coin is tossed per row, for all columns: so
-    columns that resemble each other miss together, and together miss less often."""
+    """Tail probability of the column that each toss hits worst. All columns share one coin per row, so similar columns
+    miss together, and fewer tosses have a miss."""
     bits = {row: 1 << place for place, row in enumerate(dict.fromkeys(row for column in columns for row in column))}
     marked = {(_above_median(column, bits), sum(bits[row] for row in column)) for column in columns}
     tabled = [(above, rows, _tails(rows.bit_count())) for above, rows in marked]
@@ -62,13 +62,13 @@ def _least_tails(columns: Sequence[Column]) -> Iterator[float]:
 
 
 def _above_median(column: Column, bits: Mapping[Any, int]) -> int:
-    """The rows whose value is at least the median, as bits."""
+    """Rows whose value is at least the median, as bits."""
     middle = statistics.median(column.values())
     return sum(bits[row] for row, value in column.items() if value >= middle)
 
 
 def _tosses(rows: int) -> Iterable[int]:
-    """One coin per row, as bits. A toss and its mirror image hit alike, so half of them will do."""
+    """One coin per row, as bits. A toss and its mirror image hit alike, so half of them suffice."""
     if rows <= ALL_TOSSES:
         return range(1 << (rows - 1))
     dice = random.Random(0)
@@ -77,7 +77,7 @@ def _tosses(rows: int) -> Iterable[int]:
 
 @lru_cache(maxsize=256)
 def _tails(rows: int) -> tuple[float, ...]:
-    """Entry c: how often so many fair coins show one side c times or less, or the other side."""
+    """Entry c: probability that so many fair coins show either side c times or less."""
     below = itertools.accumulate(math.comb(rows, c) for c in range(rows // 2 + 1))
     half = [min(1.0, count / 2 ** (rows - 1)) for count in below]
     return tuple(half[min(c, rows - c)] for c in range(rows + 1))

@@ -1,4 +1,4 @@
-"""Classifiers that are used under another sampling than they were trained for. Standard library only."""
+"""Classifiers used with another sampling than they were trained for. Standard library only."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ WORDS = {
     "repetition_penalty": "repetition penalty",
     "dice": "dice",
 }
-DRAWN = ("top_k", "top_p", "dice")  # settings without effect where nothing is drawn
+DRAWN = ("top_k", "top_p", "dice")  # without effect under greedy decoding
 
 
 def misfit(label: str, card: Mapping[str, Any], sampling: Sampling) -> str:
-    """A warning where the card names another sampling than this one; empty where both agree or it names none."""
+    """Return a warning if the card names another sampling than this one; empty if both agree or it names none."""
     trained = card.get("sampling")
     if not isinstance(trained, Mapping):
         return ""

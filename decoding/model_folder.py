@@ -1,6 +1,6 @@
-"""What a model folder holds, judged without loading anything. Standard library only: the web asks when a pair is made.
+"""Facts about a model folder, read without loading the model. Standard library only: the web checks new pairs with it.
 
-Every size is checked against the file it claims to describe before it is believed.
+Each size in a file is checked against the file itself before it is used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from decoding.tensor_headers import BYTES, TensorHeader, header_length, read_hea
 
 MOST_TENSORS = 200_000
 MOST_SHARDS = 2_000
-LONGEST_NAME = 255  # characters, the most that file systems take
+LONGEST_NAME = 255  # characters; file systems allow no more
 GROWING_ROPES = ("longrope", "su", "dynamic", "dynamic_ntk")  # their factors change with the length of the text
 DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt", "consolidated.00.pth")
@@ -38,7 +38,7 @@ class ModelFolder:
     config: Mapping[str, Any]
     files: tuple[Path, ...]
     tensors: Mapping[str, TensorHeader]
-    shape: Shape | None  # None: no family that the fast decoder runs
+    shape: Shape | None  # None: not a family that the fast decoder runs
 
     @property
     def runner(self) -> str:
@@ -62,7 +62,7 @@ class ModelFolder:
 
     @property
     def dtype(self) -> str:
-        """The dtype of most of the weights, in torch's words."""
+        """Number format of most of the weights, by torch's name."""
         share: dict[str, int] = {}
         for tensor in self.tensors.values():
             share[tensor.dtype] = share.get(tensor.dtype, 0) + tensor.count
@@ -75,19 +75,19 @@ class ModelFolder:
 
     @property
     def context(self) -> int | None:
-        """How many tokens a text may have, where the config says so."""
+        """Most tokens that a text may have, if the config says so."""
         lengths = [length for length in (self.made_for, self.rope_is_fixed_until) if length]
         return min(lengths, default=None)
 
     @property
     def made_for(self) -> int | None:
-        """How many tokens the model was made for, where the config says so."""
+        """Tokens that the model was made for, if the config says so."""
         return self._count(*CONTEXTS)
 
     @property
     def rope_is_fixed_until(self) -> int | None:
-        """The text length from which the rope's factors change. Keys that are cached by then keep the old factors, so
-        drafting would change the text."""
+        """Text length from which the rope's factors change. Keys cached before that keep the old factors, so drafting
+        would change the text."""
         config = text_part(self.config) or self.config
         lengths = [
             rope.get("original_max_position_embeddings", config.get("original_max_position_embeddings"))
@@ -98,7 +98,7 @@ class ModelFolder:
 
     @property
     def kv_values_per_token(self) -> int | None:
-        """Numbers that one token's keys and values take, as far as the config tells."""
+        """Numbers per token in the cache of keys and values, as far as the config says."""
         if self.shape is not None:
             return self.shape.kv_values_per_token
         layers, hidden = self._count(*LAYERS), self._count(*WIDTHS)
@@ -110,12 +110,12 @@ class ModelFolder:
 
     @property
     def end_tokens(self) -> frozenset[int]:
-        """The ids that end a text, of those in the vocabulary."""
+        """Ids that end a text, of those in the vocabulary."""
         return frozenset(id for id in self.named_end_tokens if 0 <= id < (self.vocab_size or math.inf))
 
     @cached_property
     def named_end_tokens(self) -> frozenset[int]:
-        """The end tokens as the files name them: generation_config.json knows best, then config.json."""
+        """End tokens by generation_config.json, else by config.json."""
         generation = read_json(self.path / "generation_config.json", LARGEST_CONFIG) or {}
         found = generation.get("eos_token_id", self._of_text("eos_token_id"))
         ids = [] if found is None else found if isinstance(found, list) else [found]
@@ -129,9 +129,9 @@ class ModelFolder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Tells checkpoints apart without reading all of them: a sha256 over config.json without its remarks, every
-        safetensors header, and sixteen 4,096-byte samples spread over each file. A change of a few single weights
-        between the samples goes unseen; training does not."""
+        """Identify a checkpoint without reading all of it: sha256 over config.json without its remarks, every
+        safetensors header, and 16 samples of 4,096 bytes spread over each file. It misses a change of a few single
+        weights between the samples, but not training."""
         digest = hashlib.sha256()
         said = {
             key: value for key, value in self.config.items() if key not in ("_name_or_path", "transformers_version")
@@ -147,16 +147,16 @@ class ModelFolder:
         return digest.hexdigest()
 
     def _count(self, *names: str) -> int | None:
-        """The first of these that the config gives as one whole number."""
+        """First of these fields that the config gives as one whole number."""
         return next((found for name in names if isinstance(found := self._of_text(name), int)), None)
 
     def _of_text(self, name: str) -> Any:
-        """A value of the config, or of the text part of a config with several parts."""
+        """Value from the config, or from the text part of a config with several parts."""
         return self.config.get(name, text_part(self.config).get(name))
 
 
 def inspect(folder: Path | str) -> ModelFolder:
-    """Read a folder's facts, or refuse it: a BadCheckpoint says what is wrong and what to do."""
+    """Read a folder's facts. Raises BadCheckpoint, which says what is wrong and what to do."""
     folder = Path(folder)
     try:
         return _inspected(folder)
@@ -191,7 +191,7 @@ def _inspected(folder: Path) -> ModelFolder:
 
 
 def _tensors(files: Iterable[Path]) -> dict[str, TensorHeader]:
-    """The tensors of all files, each in one file alone."""
+    """Tensors of all files. No two files may hold the same one."""
     found: dict[str, TensorHeader] = {}
     for file in files:
         more = read_header(file)

@@ -1,8 +1,8 @@
-"""How long drafts ought to be: the oracle's lookahead, round by round, as the DISCO paper draws it. Standard library
-only; works on the records of `decoding.replay`.
+"""Ideal draft lengths: the oracle's lookahead per round, as the DISCO paper draws it. Standard library only.
 
-An oracle's round drafts until the target would refuse. The published counts do not say whether the refused token is
-among the draft's passes, so both counts are given: what was accepted, and what an oracle that drafts must draft.
+Works on the records of `decoding.replay`. An oracle's round drafts until the target would refuse. The published counts
+do not say whether the refused token is among the draft's passes, so this module gives both counts: what was accepted,
+and what an oracle that drafts must draft.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from decoding.replay import Counts, Record, replay
 from decoding.strategies.oracle import UntilRefused
 from decoding.strategies.static import SameLength
 
-BINS = 20  # of a sample's rounds, first to last
+BINS = 20  # equal parts of a sample's rounds, first to last
 UNLIMITED = 1 << 30
 
 
@@ -47,15 +47,15 @@ class Analysis:
     samples: int
     mean: float
     deviation: float
-    by_progress: Sequence[float | None]  # figures 3 and 5: the mean over rounds at each twentieth of a sample
-    histogram: Sequence[int]  # figure 4: entry n, rounds with a lookahead of n
+    by_progress: Sequence[float | None]  # figures 3 and 5: mean over the rounds in each twentieth of a sample
+    histogram: Sequence[int]  # figure 4: entry n counts rounds with a lookahead of n
     oracle: Passes
-    static: Passes  # at the lookahead that the one sample is drawn with
+    static: Passes  # at the lookahead of figure 2
     one: OneSample
 
 
 def lookaheads(record: Record) -> list[int]:
-    """What each round ought to have drafted: the tokens that the target will accept in a row."""
+    """Ideal draft length of each round: the tokens that the target accepts in a row."""
     found, at = [], 0
     while at < len(record.runs):
         found.append(record.runs[at])
@@ -64,7 +64,7 @@ def lookaheads(record: Record) -> list[int]:
 
 
 def analyse(prompts: Sequence[str], records: Sequence[Record], lookahead: int) -> Analysis:
-    """The figures of one prompt set; the single sample is the one of middling variety."""
+    """Compute the figures of one prompt set. Figure 2 shows the sample with the median variation."""
     rounds = [lookaheads(record) for record in records]
     flat = [n for one in rounds for n in one]
     counted = Counter(flat)

@@ -1,6 +1,6 @@
-"""Whether a draft fits a target, said in words when the pair is made. Standard library only: the web asks.
+"""Check whether a draft fits a target, when the pair is made. Standard library only: the web uses it.
 
-Exactness never depends on the draft: what must fit is that both mean the same by an id. Everything else is a remark.
+Exactness never depends on the draft. An id must mean the same to both models; everything else is a remark.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from decoding.model_folder import ModelFolder, inspect
 from decoding.tokenizer_files import TokenizerFacts, read_tokenizer
 
 GIB = 1024**3
-KV_BYTES = 4  # on a CPU keys and values are float32; on a GPU they take half of it
+KV_BYTES = 4  # on a CPU, in float32; on a GPU half of it
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Finding:
 class PairReport:
     target: ModelFolder
     draft: ModelFolder
-    context: int  # the text length that the memory is counted for
+    context: int  # text length that the memory is counted for
     findings: tuple[Finding, ...]
 
     @property
@@ -38,7 +38,7 @@ class PairReport:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Worst first."""
+        """All remarks, worst first."""
         order = ("misfit", "remark", "fits")
         return tuple(found.sentence for found in sorted(self.findings, key=lambda found: order.index(found.level)))
 
@@ -55,7 +55,7 @@ class PairReport:
         )
 
     def require(self) -> None:
-        """Raise what is wrong, if anything is."""
+        """Raise BadPair if anything is wrong."""
         if not self.fits:
             raise BadPair(" ".join(found.sentence for found in self.findings if found.level == "misfit"))
 
@@ -124,7 +124,7 @@ def _vocabularies(theirs: TokenizerFacts, ours: TokenizerFacts) -> Iterator[Find
 
 def _merges(theirs: TokenizerFacts, ours: TokenizerFacts) -> str:
     if theirs.ids == ours.ids:
-        return "The tokenizers have the same tokens but put them together differently (merges)."
+        return "The tokenizers have the same tokens but merge them differently."
     return (
         f"The tokenizers differ: the target's has {len(theirs.ids):,} tokens and {len(theirs.merges):,} merges, "
         f"the draft's {len(ours.ids):,} and {len(ours.merges):,}."
@@ -202,7 +202,9 @@ def _contexts(target: ModelFolder, draft: ModelFolder, longest: int, asked: int 
 
 def _sizes(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
     if target.fingerprint == draft.fingerprint:
-        yield Finding("remark", "size", "Target and draft are the same model: every draft is accepted, and none pays.")
+        yield Finding(
+            "remark", "size", "Target and draft are the same model: every draft is accepted, but none saves time."
+        )
         return
     ratio = target.parameters / draft.parameters
     sizes = f"{_millions(target.parameters)} against {_millions(draft.parameters)} parameters"

@@ -1,4 +1,4 @@
-"""A setting as data: its name, kind and bounds, and how a value is read from a form, JSON or the command line."""
+"""Setting as data: its name, kind and bounds, and how to read a value from a form, JSON or the command line."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ class Param:
     low: float = -math.inf
     high: float = math.inf
     choices: tuple[str, ...] = ()
-    short: str = ""  # how the command line may spell the name too
+    short: str = ""  # another spelling on the command line
 
     def read(self, value: object) -> Value:
-        """Turn what a form, JSON or the command line gave into a value within bounds, or say what is wrong."""
+        """Read a value from a form, JSON or the command line. Raises BadStrategy with the reason if it does not
+        fit."""
         try:
             parsed = self._parse(value)
         except ValueError:
@@ -75,7 +76,7 @@ def _number(value: object) -> float:
 
 
 def _whole(number: float) -> int:
-    if not number.is_integer():  # neither are infinities and NaN
+    if not number.is_integer():  # false for infinities and NaN too
         raise ValueError
     return int(number)
 

@@ -1,4 +1,5 @@
-"""From a pair and prompts to the settings that suit them: record once, price every setting by replay, name the best."""
+"""Planning: find the best settings for a pair and prompts. Record once, predict every setting by replay, name the
+best."""
 
 from __future__ import annotations
 
@@ -28,13 +29,13 @@ from decoding.strategies import static as static_strategy
 from decoding.strategies.base import LONGEST, WORDS, Policy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
 
-CAP = LONGEST  # the longest draft that is considered
-Rows = Sequence[Sequence[Sequence[float]]]  # by recording, by the round's first place, by its tokens
+CAP = LONGEST  # longest draft that is considered
+Rows = Sequence[Sequence[Sequence[float]]]  # by recording, first position of the round, token
 
 
 @dataclass(frozen=True)
 class Study:
-    """Recordings of one prompt set, with everything that replays need made once."""
+    """Recordings of one prompt set, and what replays compute from them once."""
 
     recordings: Sequence[Recording]
     words: Words = no_words
@@ -45,7 +46,7 @@ class Study:
 
     @cached_property
     def follows(self) -> float:
-        """How likely a token is accepted whose predecessor was."""
+        """Probability that a token is accepted after an accepted one."""
         after = [accepted for r in self.recordings for accepted in r.accepted[1:][r.matches[:-1]].tolist()]
         return statistics.mean(after) if after else 1.0
 
@@ -61,7 +62,7 @@ class Study:
         return [rules.estimates(classifier, rounds).tolist() for rounds in self.rounds]
 
     def count(self, policy: Callable[[], Policy], estimates: Rows = ()) -> Counts:
-        """The passes that a policy takes; one that sees estimates needs those of a classifier."""
+        """Count the passes of a policy. A policy that sees estimates needs those of a classifier."""
         rows = {"confidence": self.confidences, "estimate": estimates}.get(policy().sees, ())
         return replay(self.records, policy, lambda i: self._seen(i, rows[i] if rows else ()))
 
@@ -80,7 +81,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a setting would give, by replay and measured costs."""
+    """Predicted speed of a setting, by replay and measured costs."""
 
     choice: Choice
     tokens_per_s: float
@@ -98,10 +99,9 @@ def study(
     scribes: Scribes | None = None,
     texts: Texts = MappingProxyType({}),
 ) -> Study:
-    """Write every prompt's text once and record the draft along it. `tails` are wanted for replays of rules that look
-    at tokens, not for training. Under ratio dice each strategy has a text of its own; the recorded one is as likely as
-    any, so replays count what a run costs on the average. Who has `scribes` already, or `texts`,
-    lends them."""
+    """Write every prompt's text once and record the draft along it. `tails` are for replays of rules that look at
+    tokens; training does not need them. Under ratio dice each strategy has its own text; the recorded one is as likely
+    as any, so replays count what a run costs on average. `scribes` and `texts` are used if the caller has them."""
     depth = CAP if tails else 0
     with nullcontext(scribes) if scribes else Scribes(pair, copies_for(pair, len(prompts))) as who:
         recordings = who.record(prompts, sampling, depth, texts=texts, told=told, cancelled=cancelled)
@@ -119,7 +119,7 @@ ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
 
 
 def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:
-    """Every setting of every strategy that replay knows."""
+    """Predict every setting of every strategy that replay knows."""
     baseline = study.play(ALONE)
     estimates = study.estimates(classifier) if classifier else ()
 
@@ -138,7 +138,7 @@ def _settings(has_classifier: bool) -> Iterator[Choice]:
 
 
 def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:
-    """The same settings in other engines' words. Passes cost differently there: these are where to start searching."""
+    """Export the same settings to other engines. Passes cost differently there, so use them as starting points."""
     return [
         {"engine": export.engine, "setting": export.setting, "of": prediction.choice.label}
         for prediction in predictions
@@ -147,7 +147,7 @@ def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:
 
 
 def sweep(study: Study, costs: Costs, classifier: Classifier) -> dict[str, list[dict[str, float]]]:
-    """Each of DISCO's rules over its threshold: what moving the threshold would do."""
+    """Speed-up of each of DISCO's rules over its threshold."""
     baseline, estimates = study.play(ALONE), study.estimates(classifier)
 
     def at(rule: Callable[[float, int], Policy], threshold: float) -> dict[str, float]:
@@ -164,7 +164,7 @@ def sweep(study: Study, costs: Costs, classifier: Classifier) -> dict[str, list[
 
 
 def tuned(study: Study, estimates: Rows, thresholds: Mapping[str, float]) -> dict[str, Counts]:
-    """Each of DISCO's rules at its own threshold."""
+    """Counts of each of DISCO's rules at its own threshold."""
 
     def count(name: str) -> Counts:
         return study.count(lambda: RULES[name](thresholds[name], CAP), estimates)
@@ -173,7 +173,7 @@ def tuned(study: Study, estimates: Rows, thresholds: Mapping[str, float]) -> dic
 
 
 def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> Prediction:
-    """The fastest setting of one strategy, among those with these parameters."""
+    """Return the fastest setting of one strategy among those with these parameters."""
     return max(
         (
             p
@@ -185,7 +185,7 @@ def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> 
 
 
 def price_of_a_token(study: Study, costs: Costs, classifier: Classifier) -> float:
-    """The priced rule's own price: what a second brings depends on the rule, so it is found by going round."""
+    """Price of the priced rule. Tokens per second and price depend on each other, so iterate."""
     estimates = study.estimates(classifier)
     price = rules.price(costs, costs.tokens_per_s(study.play(static(3))), study.follows)
     for _ in range(8):

@@ -1,4 +1,5 @@
-"""What passes cost on this machine: a few prompts, decoded in the real loop with drafts of every length, in seconds."""
+"""Probe: measure what passes cost on this machine, within seconds. A few prompts are decoded in the real loop with
+drafts of every length."""
 
 from __future__ import annotations
 
@@ -31,28 +32,28 @@ from decoding.verify import Verdict
 
 PROMPTS = 4
 VARIED = 5  # samples of each prompt with drafts of every length
-UNAIDED = (0, 2, 4)  # after which of them the target goes alone: every speed-up stands or falls with what that takes
-LENGTHS = (*range(1, 9), *range(1, 9), *range(1, 24))  # so that 1 to 24 rows are verified, and few rows often
-STRIDE = 7  # from one length to the next: short and long ones follow each other in any order
-KEPT = 3  # rounds of one length: a form of pass that was run just before finds warmer caches, as most do in earnest
-EVEN_ODDS = 0.5  # below which the rules stop whose answers are timed
+UNAIDED = (0, 2, 4)  # after these the target decodes alone: every speed-up depends on that cost
+LENGTHS = (*range(1, 9), *range(1, 9), *range(1, 24))  # verifies 1 to 24 rows, and few rows often
+STRIDE = 7  # step through LENGTHS: short and long drafts follow each other
+KEPT = 3  # rounds per length: a pass of the same shape as the last finds warmer caches, as in most real runs
+EVEN_ODDS = 0.5  # threshold of the timed rules
 
 
 def samples(prompt_count: int, *, classifiers: int) -> int:
-    """How many a probe decodes."""
+    """How many samples a probe decodes."""
     return min(PROMPTS, prompt_count) * (len(UNAIDED) + VARIED + 1 + classifiers)
 
 
 def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:
-    """What a verification of each number of rows costs, a drafted token, a look at the draft's own probability of it,
-    and a classifier's decision, side by side."""
+    """Costs of a verification by rows, a drafted token, a look at the draft's own probability, and a classifier's
+    decision."""
     if classifier is not None:
         return probe_each(pair, prompts, sampling, [classifier])[0]
     return _probed(pair, prompts, sampling, [])[0]
 
 
 def probe_each(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifiers: Sequence[str]) -> list[Costs]:
-    """The same for several classifiers: of one moment, and different in the decision alone."""
+    """Probe several classifiers at once. The costs differ only in the decision."""
     rules = [partial(estimating, Below(EVEN_ODDS, CAP), pair.classifier(name), no_words) for name in classifiers]
     costs, decisions = _probed(pair, prompts, sampling, rules)
     return [dataclasses.replace(costs, decision=decision) for decision in decisions]
@@ -61,7 +62,7 @@ def probe_each(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classi
 def _probed(
     pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, deciding: Sequence[Callable[[], StopRule]]
 ) -> tuple[Costs, list[float]]:
-    """The prices of what all drafts are made of, and of one decision by each of these rules."""
+    """Costs of drafting and verifying, and of one decision by each of these rules."""
     comparison = Comparison(pair, typical(prompts), [ALONE], sampling)
     comparison.warm_up()
     traces = list[list[Event]]()
@@ -79,14 +80,14 @@ def _probed(
 
 
 def typical(prompts: Sequence[Prompt]) -> list[Prompt]:
-    """One from the middle of each quarter by length: a verification after a long prompt costs more, so prompts as they
-    come would price a set of others too dear or too cheap."""
+    """Pick the middle prompt of each quarter by length: a verification after a long prompt costs more, so the first
+    prompts might not represent the set."""
     by_length, count = sorted(prompts, key=lambda prompt: len(prompt.text)), min(PROMPTS, len(prompts))
     return [by_length[(2 * quarter + 1) * len(prompts) // (2 * count)] for quarter in range(count)]
 
 
 class EveryLength(StopRule):
-    """A lookahead that changes after every few rounds."""
+    """Lookahead that changes after every few rounds."""
 
     def __init__(self, turn: int) -> None:
         changes = islice(cycle(LENGTHS), turn, None, STRIDE)
@@ -99,21 +100,20 @@ class EveryLength(StopRule):
 
 @dataclass
 class Answers:
-    """How long a rule took to say whether to stop, ns: after a draft's first token, which finds cold caches, and after
-    its later ones."""
+    """Times in ns that a rule took to answer: after a draft's first token, with cold caches, and after later ones."""
 
     first: list[int] = field(default_factory=list)
     later: list[int] = field(default_factory=list)
 
     @property
     def price(self) -> float:
-        """Seconds a token. Medians, which no busy moment moves far."""
+        """Seconds per token, from medians, which a busy moment hardly moves."""
         parts = [part for part in (self.first, self.later) if part]
         return sum(len(part) * statistics.median(part) for part in parts) * 1e-9 / max(1, sum(map(len, parts)))
 
 
 class Timed(StopRule):
-    """Times a rule while it answers: one answer takes too little beside a pass to be read off whole drafts."""
+    """Times each answer of a rule: an answer takes too little beside a pass to be measured on whole drafts."""
 
     reads = True
 
@@ -142,7 +142,7 @@ def _traced(comparison: Comparison, prompt: Prompt) -> list[Event]:
 
 
 def ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]:
-    """A sample with drafts that this rule stops."""
+    """Decode a sample whose drafts this rule stops, and return its events."""
     pair, sampling, recorder = comparison.pair, comparison.sampling, Recorder()
     dice = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0))
     ends = frozenset[int]() if sampling.ignore_eos else pair.end_tokens

@@ -1,4 +1,4 @@
-"""The containers that prompt files come in (JSON lines, a JSON array, CSV, TSV, plain text), taken apart into rows."""
+"""Containers of prompt files (JSON lines, a JSON array, CSV, TSV, plain text), parsed into rows."""
 
 import csv
 import re
@@ -8,18 +8,18 @@ from decoding import bounded_json
 from decoding.errors import BadPrompts
 from decoding.prompt_forms import BrokenRow, Row
 
-LONGEST = 1_000_000  # characters of one prompt, some 250,000 tokens; a longer one is a wrong file, not a prompt
+LONGEST = 1_000_000  # characters of one prompt, some 250,000 tokens; a longer one means a wrong file
 MOST_LINES = 2_000_000
-MOST_CELLS = 100_000  # of one row of a table
+MOST_CELLS = 100_000  # in one row of a table
 SEPARATOR = "---"
 LONE_RETURN = re.compile(r"(?<=\r)(?!\n)(?!\Z)")
 
-Placed = tuple[str, Row | BrokenRow]  # where in the file, and what is there
+Placed = tuple[str, Row | BrokenRow]  # position in the file, and the row or why it is broken
 
 
 def lines(text: str) -> Iterator[str]:
-    """Lines with their ends, one at a time: a list of 64 million empty ones would take half a GiB. splitlines() would
-    also split at what JSON allows in strings."""
+    """Yield lines with their ends, one at a time: a list of 64 million empty lines would take 0.5 GiB. splitlines()
+    would also split at characters that JSON allows in strings."""
     if (count := text.count("\n")) > MOST_LINES:
         raise BadPrompts(f"The file has {count:,} lines, more than {MOST_LINES:,}. Split it, or remove empty lines.")
     start = 0
@@ -48,7 +48,7 @@ def _json_object(line: str) -> Row | BrokenRow:
 
 
 def _json(text: str) -> Iterator[Placed]:
-    """A JSON array of objects; published `.json` files are often JSON lines by another name."""
+    """Parse a JSON array of objects. Published `.json` files are often JSON lines instead."""
     if not is_json_array(text):
         yield from _json_lines(text)
         return
@@ -62,23 +62,23 @@ def _json(text: str) -> Iterator[Placed]:
 
 
 class TableLines:
-    """Lines for a csv reader, which would make a list of 64 million cells of 64 million commas."""
+    """Lines for a csv reader, with few enough cells: 64 million commas would become a list of 64 million cells."""
 
     def __init__(self, text: str, delimiter: str) -> None:
         self._lines = lines(text)
         self._delimiter = delimiter
-        self.cells = 0  # of the row that is being read, at most; the reader of rows sets it back
+        self.cells = 0  # upper bound for the current row; `table_rows` sets it back
 
     def __iter__(self) -> Iterator[str]:
         for line in self._lines:
             self.cells += line.count(self._delimiter)
             if self.cells > MOST_CELLS:
                 raise csv.Error(f"a row has more than {MOST_CELLS:,} cells")
-            yield from LONE_RETURN.split(line)  # ends a line too, in old files
+            yield from LONE_RETURN.split(line)  # old files end lines with a lone carriage return
 
 
 def table_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The number of the line after each row, and its cells. Raises csv.Error."""
+    """Yield the line number after each row, and its cells. Raises csv.Error."""
     csv.field_size_limit(LONGEST)
     source = TableLines(text, delimiter)
     reader = csv.reader(source, delimiter=delimiter, strict=True)
@@ -88,7 +88,7 @@ def table_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _separated(delimiter: str) -> Callable[[str], Iterator[Placed]]:
-    """A table whose first line names the columns."""
+    """Parse a table whose first line names the columns."""
 
     def rows(text: str) -> Iterator[Placed]:
         columns: list[str] = []
@@ -109,7 +109,7 @@ def _separated(delimiter: str) -> Callable[[str], Iterator[Placed]]:
 
 
 def _text(text: str) -> Iterator[Placed]:
-    """One prompt a line; or, where a line says `---`, what lies between such lines."""
+    """Parse one prompt per line; if a line says `---`, one prompt between such lines."""
     if any(line.strip("\r\n") == SEPARATOR for line in lines(text)):
         yield from _pieces(text)
         return

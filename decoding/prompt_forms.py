@@ -1,4 +1,4 @@
-"""How the rows of known data sets look, and what text is made of one for the target to continue.
+"""Forms of known data sets' rows, and the text that each row becomes for the target to continue.
 
 All are raw text: no chat template and no beginning-of-text token, as in the published experiments.
 """
@@ -15,24 +15,24 @@ MOST_NAMED = 20  # columns in a sentence
 
 
 class BrokenRow(Exception):
-    """Why one row is no prompt."""
+    """Reason why one row is no prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How the rows of one data set look, and what is made of them. `template` is for people; `text` does it."""
+    """Rows of one data set, and how one becomes a text. `template` describes it for people; `text` does it."""
 
     slug: str
     title: str
-    columns: tuple[frozenset[str], ...]  # a row has this form when it has all columns of one of these sets
+    columns: tuple[frozenset[str], ...]  # a row has this form if it has all columns of one of these sets
     template: str
-    origin: str  # where the template comes from
+    origin: str  # source of the template
     text: Callable[[Row], str]
     reference: Callable[[Row], str]
 
 
 def _word(row: Row, *names: str) -> str:
-    """The first of these columns that the row has, as text."""
+    """First of these columns that the row has, as text."""
     for name in names:
         value = row.get(name)
         if isinstance(value, str):
@@ -43,7 +43,7 @@ def _word(row: Row, *names: str) -> str:
 
 
 def _words(row: Row, name: str) -> list[str]:
-    """A column that holds a list of texts, whatever container it came in."""
+    """Column that holds a list of texts, in any container."""
     value = row.get(name)
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise BrokenRow(f"its {name!r} is not a list")
@@ -149,7 +149,7 @@ FORMS = {
             "Prompts",
             _columns("text", "prompt"),
             "{text}, or {prompt}",
-            "columns of our own: text, and if you like id, category, split, reference",
+            "our own columns: text, and optionally id, category, split, reference",
             lambda row: _word(row, "text", "prompt"),
             optional("reference"),
         ),

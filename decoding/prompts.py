@@ -1,7 +1,7 @@
-"""Prompt files of the usual forms, read into prompts. It parses what it is given; it opens no file and no connection.
+"""Prompt files of the usual forms, read into prompts. The caller passes text; nothing here opens a file or connection.
 
-A file is a container (`prompt_containers`) of rows, and rows have a form (`prompt_forms`): our own columns, or those
-of a published data set, which is recognised by them. A form's template makes the text the target continues.
+A file is a container (`prompt_containers`) of rows, and rows have a form (`prompt_forms`): our own columns, or those of
+a published data set, which the columns identify. A form's template makes the text that the target continues.
 """
 
 import re
@@ -25,7 +25,7 @@ HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One text to continue. `reference` is what the data set's authors would have answered, if they say so."""
+    """One text to continue. `reference` is the answer of the data set's authors, if there is one."""
 
     id: str
     text: str
@@ -35,7 +35,8 @@ class Prompt:
 
 
 def read_prompts(text: str, name: str, *, form: str | None = None) -> list[Prompt]:
-    """Read a prompt file's text; its name's ending tells the container, its columns the form unless one is named."""
+    """Read a prompt file. The ending of `name` gives the container, and the columns give the form unless `form` names
+    one."""
     text = text.removeprefix("\ufeff")
     if not text or text.isspace():
         raise BadPrompts(f"{name} is empty. Write at least one prompt into it.")
@@ -49,12 +50,12 @@ def read_prompts(text: str, name: str, *, form: str | None = None) -> list[Promp
 
 
 def from_rows(rows: Iterable[Row], name: str, *, form: str | None = None) -> list[Prompt]:
-    """Read rows that the caller took out of a container of another kind, such as Parquet."""
+    """Read rows that the caller took from another kind of container, such as Parquet."""
     return _prompts(((f"row {number}", row) for number, row in enumerate(rows, 1)), name, form)
 
 
 def decode(data: bytes, name: str) -> str:
-    """Turn a file's bytes into text: UTF-8, or UTF-16 where a byte-order mark says so."""
+    """Decode a file's bytes: UTF-8, or UTF-16 if a byte-order mark says so."""
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         return data.decode(encoding)
@@ -65,7 +66,7 @@ def decode(data: bytes, name: str) -> str:
 
 
 def _prompts(rows: Iterable[Placed], name: str, form: str | None) -> list[Prompt]:
-    """Make prompts of rows, or say where the first broken one is, why, and how many good ones there were."""
+    """Turn rows into prompts. An error says where the first broken row is, why, and how many rows are good."""
     chosen = named(form) if form else None
     prompts: list[Prompt] = []
     first_at: dict[str, str] = {}
@@ -101,7 +102,7 @@ def _counted(rows: Iterable[Placed], name: str) -> Iterator[tuple[int, Placed]]:
 def _told(name: str, place: str, reason: str, broken_count: int, good_count: int) -> str:
     more = f", as are {broken_count - 1} more" if broken_count > 1 else ""
     good = "1 prompt is good" if good_count == 1 else f"{good_count} prompts are good"
-    return f"{name}, {place} is broken{more}: {reason}. {good}. Mend or remove what is broken and load the file again."
+    return f"{name}, {place} is broken{more}: {reason}. {good}. Fix or remove it and load the file again."
 
 
 def _prompt(row: Row, form: Form, number: str) -> Prompt:

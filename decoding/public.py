@@ -1,7 +1,7 @@
-"""The one door: every name that the web process may use of `decoding`. Everything behind it is standard library only.
+"""Every name of `decoding` that the web process may use. Everything imported here needs the standard library only.
 
-Import from here in `webapp`; modules behind the door may then move without the service knowing. To let the service see
-something new, add its name here; an import contract refuses any other way, and anything that would load torch.
+In `webapp`, import from here: then other modules can move without changing the service. To let the service see
+something new, add its name here. An import contract refuses any other import, and anything that would load torch.
 """
 
 from decoding import bounded_json, prompt_containers, prompts, summary

@@ -1,6 +1,6 @@
-"""How far the order of a comparison's strategies is settled, and how many more prompts would settle the rest.
+"""Ranking: how far the order of a comparison's strategies is settled, and how many more prompts would settle the rest.
 
-Standard library only. The fastest strategy is chosen after looking, so its own figure flatters it. Two answers: the
+Standard library only. The fastest strategy is chosen after looking, so its own figure is too high. Two remedies: the
 intervals hold for all strategies at once (decoding.intervals), and `held_out` is the speed-up of the strategy that the
 other prompts choose.
 """
@@ -19,35 +19,35 @@ from decoding.strategies import BASELINE
 from decoding.summary import Ratios, Sample, ratios
 
 FOLDS = 16
-MOST_PROMPTS = 5000  # a difference that takes more is too small to look for
-WORTH_TELLING = 0.01  # the least difference between `held_out` and the leader's own figure
+MOST_PROMPTS = 5000  # a difference that takes more prompts does not matter
+WORTH_TELLING = 0.01  # least difference between `held_out` and the leader's figure to report
 
 Row = Mapping[str, Any]  # one strategy of a report
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    leader: str | None = None  # the label of the strategy that the verdict names
-    as_fast: tuple[str, ...] = ()  # labels that are not shown to be slower than the leader, the fastest first
-    held_out: float | None = None  # the speed-up of what the other prompts choose, where there are enough
-    more_prompts: int | None = None  # settle the next open question; None: nothing is open, or they would be too many
-    sentence: str = ""  # all of that in words; empty where there is nothing to add to the verdict
+    leader: str | None = None  # label of the strategy that the verdict names
+    as_fast: tuple[str, ...] = ()  # labels not shown to be slower than the leader, fastest first
+    held_out: float | None = None  # speed-up of the strategy that other prompts choose, if there are enough
+    more_prompts: int | None = None  # to settle the next open question; None if nothing is open or it takes too many
+    sentence: str = ""  # all of this in words; empty if it adds nothing to the verdict
 
 
 def ranked(rows: Sequence[Row], baseline: str = BASELINE) -> list[Row]:
-    """The strategies that could be deployed, beside the baseline: first those that are shown to be faster than it, and
-    among them the fastest. The intervals hold together, so a sure gain comes before a larger one that may be none."""
+    """Order the strategies that could be deployed, without the baseline: first those shown to be faster than it, then
+    by speed. The intervals hold together, so a certain gain goes before a larger uncertain one."""
     found = [row for row in rows if row["role"] == "ranked" and row["speedup"] and row["label"] != baseline]
     return sorted(found, key=lambda row: order(row["speedup"]["median"], row["speedup"]["low"]))
 
 
 def order(median: float, low: float | None) -> tuple[bool, float]:
-    """Sorts speed-ups as `ranked` does."""
+    """Sort key for speed-ups, as in `ranked`."""
     return (low is None or low <= 1, -median)
 
 
 def ranking(rows: Sequence[Row], samples: Sequence[Sample], baseline: str = BASELINE) -> Ranking:
-    """Rank the rows of a report that was made of these samples. Rows may bring a `name` for people."""
+    """Rank the rows of a report made from these samples. Rows may have a `name` for people."""
     best = ranked(rows, baseline)
     if not best:
         return Ranking()
@@ -81,7 +81,8 @@ def _settled(leader: Row, columns: Mapping[str, Ratios], names: Mapping[str, str
 
 
 def _beside_leader(columns: Mapping[str, Ratios], leader: str) -> dict[str, tuple[Ratios, Interval]]:
-    """The leader's speed / every other's, and its interval. All pairs share the risk, since any could have led."""
+    """Speed of the leader relative to every other strategy, with its interval. All pairs share the risk, since each
+    could have led."""
     pairs = [tuple(sorted(pair, key=lambda label: label != leader)) for pair in combinations(columns, 2)]
     beside = [
         {p: value / columns[other][p] for p, value in columns[one].items() if p in columns[other]}
@@ -92,7 +93,7 @@ def _beside_leader(columns: Mapping[str, Ratios], leader: str) -> dict[str, tupl
 
 
 def speed_held_out(columns: Mapping[str, Ratios]) -> float | None:
-    """The median speed-up of the strategy that the other prompts choose, over all prompts."""
+    """Median over all prompts of the speed-up of the strategy that the other prompts choose."""
     prompts = sorted(set.intersection(*(set(column) for column in columns.values())))
     return statistics.median(_judged(columns, prompts)) if len(prompts) >= FEWEST_ROWS else None
 
@@ -106,7 +107,8 @@ def _judged(columns: Mapping[str, Ratios], prompts: Sequence[str]) -> Iterator[f
 
 
 def _more(middle: float, interval: Interval, prompts: int, intervals: int) -> int | None:
-    """How many more prompts would bring the interval off 1, if the median stays: its width falls with their root."""
+    """How many more prompts move the interval off 1, if the median stays: its width falls with the square root of their
+    number."""
     low, high = interval
     if low is None or high is None:
         return max(1, fewest_rows(intervals) - prompts)
@@ -132,7 +134,7 @@ def _asked(more: int | None, question: str) -> str:
 
 
 def _rounded(count: int) -> str:
-    """Two digits say as much as is known."""
+    """Round to two digits: no more is known."""
     step = 10 ** max(0, len(str(count)) - 2)
     return f"{math.ceil(count / step) * step:,}"
 
@@ -147,4 +149,4 @@ def _may_be_as_fast(names: Sequence[str]) -> str:
 def _flattered(held_out: float | None, median: float) -> str:
     if held_out is None or median - held_out < WORTH_TELLING * median:
         return ""
-    return f"Chosen by other prompts than it is judged on, the fastest runs at {held_out:.2f} times."
+    return f"If other prompts choose the fastest strategy, it runs at {held_out:.2f} times."

@@ -1,4 +1,4 @@
-"""A choice becomes a drafter: what the builders of strategies may use."""
+"""Turn a choice into a drafter, with the parts that builders of strategies may use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from decoding.timing import Clock
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of one sample. Everything belongs to that sample except the runners."""
+    """Parts of one sample. Everything but the runners belongs to that sample alone."""
 
     target: ModelRunner
     draft: ModelRunner
@@ -35,15 +35,16 @@ class Parts:
     end_tokens: Collection[int]
     classifier: Callable[[str], Classifier]
     choosings: Choosings
-    draft_process: DraftProcess | None = None  # where the draft can run beside the target
-    lanes: Lanes | None = None  # where this thread drives both at once
-    words: Words = no_words  # the tokenizer's
+    draft_process: DraftProcess | None = None  # if the draft can run beside the target
+    lanes: Lanes | None = None  # if this thread drives both at once
+    words: Words = no_words  # the tokenizer's decode
 
     def no_draft(self) -> Drafter:
         return NoDraft()
 
     def drafter(self, policy: Policy, classifier: Classifier | None = None) -> Drafter:
-        """The draft model drafts until the policy says stop. A policy that sees estimates needs a classifier."""
+        """Return a drafter whose draft model goes on until the policy stops it. A policy that sees estimates needs a
+        classifier."""
         return self.ruled(self._stop(policy, classifier))
 
     def ruled(self, rule: StopRule) -> Drafter:
@@ -51,7 +52,7 @@ class Parts:
         return ModelDrafter(self.draft, rule, self.dice, self.end_tokens, choosing)
 
     def speculating(self, placement: str, settings: Settings, classifier: Classifier | None = None) -> Drafter:
-        """The draft prepares ahead, at the placement asked for."""
+        """Return a drafter that prepares drafts ahead, at the given placement."""
         dice = self.dice
         recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier)
         process = None if self.lanes else placed(placement, self.draft_process)

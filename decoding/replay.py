@@ -1,9 +1,9 @@
-"""Replay: any policy on texts that were recorded once, counted exactly. No model runs; `decoding.costs` prices the
-counts. Standard library only.
+"""Replay: any policy on texts that were recorded once, counted exactly. Standard library only.
 
-A record knows, for every place of the target's text, whether the draft would have said the same. A round that starts
-at some place is then decided by one number: how many tokens the policy drafts there. Under greedy or shared dice the
-counts are those of a live run; the price is an estimate as good as the measured costs.
+No model runs; `decoding.costs` turns the counts into seconds. A record says, for every position of the target's text,
+whether the draft would propose the same token. So one number decides a round that starts at some position: how many
+tokens the policy drafts there. Under greedy or shared dice the counts are those of a live run; the seconds are as good
+as the measured costs.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from decoding.strategies.base import Policy
 
 @dataclass(frozen=True)
 class Record:
-    """One prompt's text, seen by the draft. `runs[i]` is how many tokens in a row, from token i on, the draft would
-    have said as the target did."""
+    """One prompt's text as the draft sees it. `runs[i]` is how many tokens in a row, from token i on, the draft would
+    propose as the target did."""
 
     runs: tuple[int, ...]
-    limits: tuple[int, ...]  # the most tokens a round may draft there: room, and the draft's own end of text
+    limits: tuple[int, ...]  # most tokens that a round may draft there: the room, or up to the draft's own end token
 
     @classmethod
     def of(
@@ -31,8 +31,8 @@ class Record:
         tails: Mapping[int, int] | None = None,
         ended: bool = False,
     ) -> Record:
-        """`tails` says, for places without a match, how many tokens the draft would go on to say before it ended the
-        text itself, where it would; `ended` that the text's last token is an end token."""
+        """Make a record from `matches`. `tails` gives, for positions without a match, how many tokens the draft would
+        add before its own end token, if it would end. `ended` says that the text's last token is an end token."""
         room, tails = max_new_tokens or len(matches), tails or {}
         if room < len(matches):
             raise ValueError(f"a text of {len(matches)} tokens where at most {room} were asked for")
@@ -53,10 +53,10 @@ class Counts:
     """How often each kind of pass would run."""
 
     tokens: int = 0
-    rounds: Counter[int] = field(default_factory=Counter)  # drafted tokens -> rounds with that many
+    rounds: Counter[int] = field(default_factory=Counter)  # drafted tokens -> number of rounds
     accepted: int = 0
-    catch_ups: int = 0  # first draft passes of two rows: the draft had not seen the last token it got accepted
-    parts: list[Counts] = field(default_factory=list, compare=False, repr=False)  # of each record, where it is a sum
+    catch_ups: int = 0  # first draft passes with two rows: the draft had not seen the last accepted token
+    parts: list[Counts] = field(default_factory=list, compare=False, repr=False)  # of each record
 
     @property
     def target_passes(self) -> int:
@@ -76,11 +76,11 @@ class Counts:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a policy may see of one text."""
+    """Numbers and words that a policy may see of one text."""
 
-    row: Callable[[int], Sequence[float]] = lambda start: ()  # of a round's tokens, one by one, where it starts there
-    words: Callable[[int], str] = lambda start: ""  # the last words before that place
-    is_whole: bool = True  # False: a row ends where nobody drafted any further, and so does the draft
+    row: Callable[[int], Sequence[float]] = lambda start: ()  # per token of a round that starts here
+    words: Callable[[int], str] = lambda start: ""  # last words before this position
+    is_whole: bool = True  # False: a row ends where nobody drafted further, and the draft ends there too
 
 
 NOTHING_SEEN = Seen()
@@ -88,7 +88,7 @@ NOTHING_SEEN = Seen()
 
 @dataclass
 class Draft:
-    """A round's draft as a policy learns of it."""
+    """Draft of a round, as a policy sees it."""
 
     tokens: Sequence[int]
     confidence: Sequence[float] = ()
@@ -97,8 +97,8 @@ class Draft:
 def replay(
     records: Iterable[Record], policy: Callable[[], Policy], seen: Callable[[int], Seen] = lambda i: NOTHING_SEEN
 ) -> Counts:
-    """Count every pass. Each record gets a policy of its own, so that nothing is carried between prompts; `seen(i)` is
-    what it may see of record i."""
+    """Count every pass. Each record gets its own policy, so nothing carries over between prompts; `seen(i)` is what it
+    may see of record i."""
     total = Counts()
     for index, record in enumerate(records):
         total.add(_play(record, policy(), seen(index)))
@@ -124,7 +124,7 @@ def _play(record: Record, policy: Policy, seen: Seen) -> Counts:
 
 
 def _row(record: Record, policy: Policy, seen: Seen, start: int) -> Sequence[float]:
-    """The policy is shown these numbers, one for each token that it drafts from there."""
+    """Numbers that the policy sees, one per token that it drafts from `start`."""
     if policy.sees == "fate":
         return [*[1.0] * min(record.runs[start], policy.lookahead), 0.0]
     return seen.row(start) if policy.sees != "nothing" else ()

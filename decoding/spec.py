@@ -1,5 +1,5 @@
-"""A choice as data: a strategy with its parameters, and how tokens are sampled. Forms, REST and the command line read
-their input here.
+"""Choices and sampling as data: a strategy with its parameters, and how tokens are sampled. Forms, REST and the command
+line read their input here.
 
 Standard library only, so the web process can use it. The strategies themselves are in `decoding/strategies`.
 """
@@ -32,13 +32,13 @@ class Choice:
         return STRATEGIES[self.strategy]
 
     def policy(self) -> Policy:
-        """A fresh policy, for one text."""
+        """Make a new policy, for one text."""
         assert self.spec.policy, f"{self.strategy} has no policy"
         return self.spec.policy(**self.params)
 
     @property
     def label(self) -> str:
-        """The shortest command-line spelling: `static:4`, `threshold:0.4,cap=10`."""
+        """Shortest command-line spelling: `static:4`, `threshold:0.4,cap=10`."""
         words = [_word(self.params[param.name]) for param in self.spec.params]
         if not words:
             return self.strategy
@@ -51,14 +51,14 @@ class Choice:
 
 
 def _word(value: Value) -> str:
-    """An id is long and says nothing: its first part tells it from the others."""
+    """Shorten an id to its first part, which is enough to recognise it."""
     if isinstance(value, float):
         return f"{value:g}"
     return str(value).lower() if isinstance(value, bool) else ID.sub(r"\1", str(value))
 
 
 def choose(strategy: str, params: Mapping[str, object] | None = None) -> Choice:
-    """The one door through which a strategy enters, whoever asks."""
+    """Make a choice. Every caller's strategies are checked here."""
     spec = STRATEGIES.get(strategy)
     if spec is None:
         told = f"There is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}."
@@ -111,7 +111,7 @@ class Sampling:
     """How tokens are chosen from logits, and when a text ends. The same for every strategy of a comparison."""
 
     temperature: float = 0.0
-    top_k: int = 0  # 0: all
+    top_k: int = 0  # 0: no limit
     top_p: float = 1.0
     repetition_penalty: float = 1.0
     dice: Literal["ratio", "shared"] = "shared"
@@ -138,7 +138,7 @@ class Sampling:
 
     @property
     def fixes_the_text(self) -> bool:
-        """Whether every strategy must give the very same tokens, so that texts can be compared."""
+        """Whether all strategies must produce the very same tokens, so that texts can be compared."""
         return self.is_greedy or self.dice == "shared"
 
     def to_dict(self) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class Sampling:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Sampling:
-        """The settings as JSON has them; defaults where none are given."""
+        """Read settings from JSON, with defaults for missing ones."""
         return cls(**{**given, "stop": tuple(given.get("stop", ()))})
 
 

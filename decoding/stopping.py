@@ -1,4 +1,4 @@
-"""Policies beside the models: show each drafted token to a policy, as far as the policy asks to see it."""
+"""Stop rules that show each drafted token to a policy, as far as the policy asks to see it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from decoding.strategies.base import WORDS, Policy
 from decoding.timing import Clock
 from decoding.verify import Verdict
 
-Words = Callable[[Sequence[int]], str]  # a tokenizer's decode
+Words = Callable[[Sequence[int]], str]  # the tokenizer's decode
 
 
 def no_words(tokens: Sequence[int]) -> str:
-    """For whoever has no tokenizer."""
+    """Stand in for a missing tokenizer."""
     return ""
 
 
@@ -43,12 +43,12 @@ def _last_words(words: Words, text: Sequence[int]) -> str:
 
 
 def own_probability(scores: Tensor, preferences: Tensor, token: Tensor, number: Tensor) -> Tensor:
-    """The draft's own probability of its token: a look."""
+    """The draft's probability of its token: a look."""
     return torch.softmax(scores.float(), -1).gather(1, token[:, None])[0]
 
 
 class Reading(Driven):
-    """Shows a policy the draft's own probability of each token."""
+    """Shows a policy the draft's probability of each token."""
 
     reads = True
     look = staticmethod(own_probability)
@@ -58,10 +58,9 @@ class Reading(Driven):
 
 
 class Foreseeing(Driven):
-    """Shows a bound what the target will do: asks the target about each token.
+    """Tells a policy whether the target will accept each token, by asking the target. For bounds only.
 
-    The clock stands still meanwhile. The verification that follows feeds every drafted token again, as it would have
-    without peeking.
+    The clock is stopped meanwhile. The verification that follows feeds every drafted token again, as without peeking.
     """
 
     reads = True

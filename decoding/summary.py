@@ -1,4 +1,4 @@
-"""Sums over runs: one sample's numbers, paired speed-ups with their intervals. Standard library only.
+"""Summaries of runs: one sample's figures, and paired speed-ups with their intervals. Standard library only.
 
 Names follow vLLM's per-request metrics. DEFINITIONS says what each means; a change of meaning changes
 DEFINITIONS_VERSION, which every result carries.
@@ -60,7 +60,7 @@ AUDIT_OUTCOMES: tuple[Outcome, ...] = ("identical", "tie", "divergent", "not_com
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """How one sample's tokens compare with autoregressive's."""
+    """Comparison of one sample's tokens with autoregressive's."""
 
     outcome: Outcome
     position: int | None = None  # of the first difference, in generated tokens
@@ -83,7 +83,7 @@ class Sample:
     reason: str
     prefill_ns: int
     decode_ns: int
-    timed_tokens: int  # how many tokens `decode_ns` bought: all, except for a peer whose first round hides the prefill
+    timed_tokens: int  # tokens generated in `decode_ns`: all, but for a peer whose first round includes the prefill
     draft_ns: int
     verify_ns: int
     num_target_passes: int
@@ -93,7 +93,7 @@ class Sample:
     num_accepted_draft_tokens: int
     acceptance_histogram: tuple[int, ...]
     drafts_by_position: tuple[int, ...]  # entry i: drafts with more than i tokens
-    accepted_by_position: tuple[int, ...]  # entry i: of those, the ones whose token i was accepted
+    accepted_by_position: tuple[int, ...]  # entry i: of those, how many had token i accepted
     audit: Audit | None = None
     hits: accounting.Counted | None = None  # decoding.ssd.accounting; None where nothing was prepared ahead
     lost: str = ""  # why the target went on alone, where it did
@@ -174,7 +174,7 @@ def sample_from_events(
 
 
 def repeated_8grams(tokens: Sequence[int]) -> float:
-    """How much of a text repeats itself. Loops flatter every strategy, so figures say how loopy their texts were."""
+    """How repetitive a text is. Loops make every strategy look faster, so each figure comes with this number."""
     grams = [tuple(tokens[i : i + 8]) for i in range(len(tokens) - 7)]
     return 1.0 - len(set(grams)) / len(grams) if grams else 0.0
 
@@ -182,12 +182,12 @@ def repeated_8grams(tokens: Sequence[int]) -> float:
 @dataclass(frozen=True, slots=True)
 class Speedup:
     median: float
-    low: float | None  # None where the prompts are too few for so many strategies
+    low: float | None  # None if there are too few prompts for so many strategies
     high: float | None
     prompts: int
 
 
-Ratios = Mapping[str, float]  # prompt -> the strategy's speed on it / the baseline's
+Ratios = Mapping[str, float]  # prompt -> the strategy's speed on it relative to the baseline's
 Speed = Callable[[Sample], float]
 
 
@@ -211,7 +211,7 @@ def ratios(samples: Iterable[Sample], baseline: Iterable[Sample], speed: Speed =
 
 
 def speedups(columns: Sequence[Ratios]) -> list[Speedup | None]:
-    """One speed-up per strategy, with intervals that hold together. None where nothing could be paired."""
+    """One speed-up per strategy, with intervals that hold together. None if no prompt has samples of both."""
     found = zip(columns, intervals.median_intervals(columns), strict=True)
     return [
         Speedup(statistics.median(column.values()), low, high, len(column)) if column else None
@@ -220,12 +220,12 @@ def speedups(columns: Sequence[Ratios]) -> list[Speedup | None]:
 
 
 def speedup(samples: Sequence[Sample], baseline: Sequence[Sample]) -> Speedup | None:
-    """The speed-up of a strategy that is judged alone."""
+    """Speed-up of a single strategy, judged alone."""
     return speedups([ratios(samples, baseline)])[0]
 
 
 def break_even_tokens(samples: Iterable[Sample], baseline: Iterable[Sample]) -> float | None:
-    """From how many output tokens on the strategy is faster end to end; None if it never is, or nobody can tell."""
+    """Number of output tokens from which the strategy is faster end to end; None if it never is or that is unknown."""
     base = {(s.prompt, s.repeat): s for s in baseline if s.tokens_per_s}
     found = [
         _break_even(sample, base[sample.prompt, sample.repeat])
@@ -244,7 +244,7 @@ def _break_even(sample: Sample, baseline: Sample) -> float:
 def _row(
     choice: Choice, runner: str, samples: Sequence[Sample], gain: Speedup | None, end_to_end: Speedup | None
 ) -> dict[str, Any]:
-    """One row of a comparison, as it stands in the JSON document."""
+    """One row of a comparison, as in the JSON document."""
     decode_ns = sum(s.decode_ns for s in samples)
     spec_steps = sum(s.num_spec_steps for s in samples)
     drafted = sum(s.num_draft_tokens for s in samples)
@@ -287,8 +287,8 @@ def _row(
 def report(
     choices: Sequence[Choice], runners: Mapping[str, str], samples: Sequence[Sample], baseline: str = BASELINE
 ) -> list[dict[str, Any]]:
-    """Every strategy's row, in the order of `choices`. `runners` names what ran each, by label; `baseline` is the label
-    of the one that speed-ups are relative to."""
+    """Every strategy's row, in the order of `choices`. `runners` names the runner of each label; speed-ups are relative
+    to the strategy that `baseline` labels."""
     by_label: dict[str, list[Sample]] = {choice.label: [] for choice in choices}
     for sample in samples:
         if sample.strategy in by_label:
@@ -307,7 +307,7 @@ def report(
 def _gains(
     by_label: Mapping[str, Sequence[Sample]], base: Sequence[Sample], speed: Speed, baseline: str
 ) -> dict[str, Speedup | None]:
-    """Every strategy's speed-up. The baseline's own is 1 for certain and makes no other interval wider."""
+    """Every strategy's speed-up. The baseline's own is exactly 1 and makes no other interval wider."""
     columns = {label: ratios(samples, base, speed) for label, samples in by_label.items()}
     others = [label for label in columns if label != baseline]
     found = dict(zip(others, speedups([columns[label] for label in others]), strict=True))
@@ -315,7 +315,7 @@ def _gains(
 
 
 def so_few(prompts: int) -> str:
-    """What stands where an interval would, if there were more of them."""
+    """Text in place of an interval that needs more prompts."""
     return "a single prompt" if prompts == 1 else f"{prompts} prompts"
 
 

@@ -1,4 +1,4 @@
-"""The header of a safetensors file: which tensors it holds, checked against its size. Standard library only."""
+"""Header of a safetensors file: the tensors that it lists, checked against the file's size. Standard library only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TensorHeader:
 
 
 def read_header(file: Path) -> dict[str, TensorHeader]:
-    """The tensors a safetensors file says it holds, checked against its size."""
+    """Tensors that a safetensors file lists, checked against its size."""
     size = file.stat().st_size
     length = header_length(file)
     with file.open("rb") as opened:
@@ -52,7 +52,7 @@ def read_header(file: Path) -> dict[str, TensorHeader]:
 
 
 def _end_of(places: list[list[int]]) -> int:
-    """Where the last tensor ends. Each must begin where the one before it ends."""
+    """End of the last tensor. Each tensor must begin at the end of the one before."""
     end = 0
     for start, after in sorted(places):
         if start != end:
@@ -66,7 +66,7 @@ def _tensor(entry: Mapping[str, Any]) -> TensorHeader:
     start, end = entry["data_offsets"]
     if not all(type(number) is int for number in (*header.shape, start, end)) or len(header.shape) > MOST_DIMENSIONS:
         raise ValueError("no whole numbers")
-    # Formats of several values per byte are not among BYTES; their sizes are left to the library that reads them.
+    # BYTES has no formats with several values per byte; the library that reads them checks their sizes.
     width = BYTES.get(header.dtype)
     if min(header.shape, default=0) < 0 or not 0 <= start <= end or (width and header.count * width != end - start):
         raise ValueError("offsets and shape disagree")
@@ -74,7 +74,7 @@ def _tensor(entry: Mapping[str, Any]) -> TensorHeader:
 
 
 def header_length(file: Path) -> int:
-    """Bytes of the header, or a refusal where they make no sense."""
+    """Length of the header in bytes. Refuses a length that makes no sense."""
     size = file.stat().st_size
     with file.open("rb") as opened:
         first = opened.read(8)

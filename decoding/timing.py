@@ -1,4 +1,4 @@
-"""One clock per sample. Every time in a trace is read from it."""
+"""Clock of a sample. Every time in a trace is read from it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class Clock:
-    """Nanoseconds since the sample began, not counting what happened while it was stopped."""
+    """Nanoseconds since the sample began, without the time in which the clock was stopped."""
 
     def __init__(self) -> None:
         self._zero = time.perf_counter_ns()
@@ -17,12 +17,12 @@ class Clock:
         return self.at(time.perf_counter_ns())
 
     def at(self, counter: int) -> int:
-        """A `time.perf_counter_ns()` that was read elsewhere, by this clock: all processes of a machine count alike."""
+        """Convert a `time.perf_counter_ns()` from another process: all processes of a machine share that counter."""
         return counter - self._zero
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """For work that is not the strategy's own: an oracle's peeking."""
+        """Stop the clock during work that is not the strategy's own, such as an oracle's peeking."""
         start = time.perf_counter_ns()
         try:
             yield

@@ -1,7 +1,7 @@
 """Bounds on a tokenizer.json, checked before a library builds it. Standard library only.
 
-Three things in it can be made to hurt: how many tokens it lists, how deep its steps are nested, and how much longer
-each step makes the text. What the bounds let through still runs under a memory limit (worker/memory.py).
+Three things can do harm: how many tokens it lists, how deep its steps are nested, and how much longer each step makes
+the text. Files within the bounds still load under a memory limit (worker/memory.py).
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 MOST_TOKENS = 1 << 20
 MOST_MERGES = 1 << 21
 MOST_ADDED = 50_000
-MOST_STEPS = 64  # of normalizer, pre-tokenizer, post-processor and decoder each
-MOST_GROWTH = 32.0  # times that the normalizer may lengthen a text; " " to "▁" is once
+MOST_STEPS = 64  # in normalizer, pre-tokenizer, post-processor and decoder each
+MOST_GROWTH = 32.0  # most that the normalizer may lengthen a text; " " to "▁" is 1
 LONGEST_PATTERN = 4_000  # characters
 STEPS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 INSIDE = ("normalizers", "pretokenizers", "processors", "decoders")
 
 
 def check_tokenizer(whole: dict[str, Any]) -> None:
-    """Raise ValueError with what is too much."""
+    """Raise ValueError that says what exceeds a bound."""
     model = whole.get("model")
     if not isinstance(model, dict):
         raise ValueError("it has no model")
@@ -44,7 +44,7 @@ def _check_count(what: str, found: Any, most: int) -> None:
 
 
 def _steps(value: Any) -> Iterator[dict[str, Any]]:
-    """A step and those inside it."""
+    """Yield a step and those inside it."""
     waiting, count = [value], 0
     while waiting:
         step = waiting.pop()
@@ -69,15 +69,15 @@ def _check_step(part: str, step: dict[str, Any]) -> None:
 
 
 def _growth(step: dict[str, Any]) -> float:
-    """How many times as long a text can get in this step."""
+    """Factor by which this step may lengthen a text."""
     match step.get("type"):
         case "Replace":
             is_regex = isinstance(step.get("pattern"), dict) and "Regex" in step["pattern"]
             shortest = 1 if is_regex else max(1, len(_pattern(step)))
-            matches_nothing = 1 if is_regex else 0  # a pattern that may be empty matches between any two characters
+            matches_nothing = 1 if is_regex else 0  # a regex may match the empty text between any two characters
             return max(1.0, _length(step.get("content")) / shortest + matches_nothing)
         case "Prepend":
-            return 1.0 + _length(step.get("prepend"))  # added tokens cut a text, and each piece is prepended to
+            return 1.0 + _length(step.get("prepend"))  # added tokens split a text, and each piece gets the prefix
     return 1.0
 
 

@@ -1,7 +1,7 @@
-"""What a folder's tokenizer does, read from its files so that two can be compared. Standard library only.
+"""Tokenizers read from their files, so that two can be compared. Standard library only.
 
-Two folders rarely hold the same bytes: one was saved by an older library, the other names the author's folder. Compared
-is what decides ids: vocabulary, merges, added tokens, and how text is cut beforehand.
+Two folders rarely hold the same bytes: one was saved by an older library, another names the author's folder. The
+comparison covers what decides ids: vocabulary, merges, added tokens, and how text is split beforehand.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from decoding.errors import BadCheckpoint
 from decoding.folder_files import read_json
 from decoding.tokenizer_bounds import check_tokenizer
 
-LONGEST_TEMPLATE = 1 << 20  # characters; it is compared and never rendered
+LONGEST_TEMPLATE = 1 << 20  # characters; templates are compared, never rendered
 
 
 @dataclass(frozen=True)
 class TokenizerFacts:
-    ids: dict[str, int]  # token -> id; empty where the file is binary
+    ids: dict[str, int]  # token -> id; empty for a binary file
     merges: tuple[str, ...]
     specials: frozenset[str]
-    cutting: Any  # normalizer and pre-tokenizer; None where no file tells
-    binary: str  # digest of a tokenizer.model that stands alone
+    cutting: Any  # normalizer and pre-tokenizer; None if no file has them
+    binary: str  # digest of a tokenizer.model without a tokenizer.json
     chat_template: str
 
 
@@ -44,7 +44,7 @@ def read_tokenizer(folder: Path) -> TokenizerFacts:
 
 
 def read_tokenizer_json(folder: Path) -> dict[str, Any] | None:
-    """The whole tokenizer.json, within bounds; None where there is none."""
+    """Read tokenizer.json within bounds; None if there is none."""
     whole = read_json(folder / "tokenizer.json")
     try:
         if whole is not None:
@@ -60,7 +60,7 @@ def _from_tokenizer_json(folder: Path, whole: dict[str, Any], template: str) -> 
     try:
         model = whole["model"]
         vocab = model["vocab"]
-        # A unigram model lists its tokens with their scores, in the order of their ids.
+        # A unigram model lists tokens with scores, in the order of their ids.
         ids = vocab if isinstance(vocab, dict) else {str(entry[0]): number for number, entry in enumerate(vocab)}
         added = whole.get("added_tokens") or []
         ids = {**ids, **{token["content"]: int(token["id"]) for token in added}}
@@ -89,7 +89,7 @@ def _lines(file: Path) -> tuple[str, ...]:
 
 
 def _without_defaults(value: Any) -> Any:
-    """Without what newer libraries write out and older ones leave away."""
+    """Drop values that newer libraries write out and older ones omit."""
     if isinstance(value, dict):
         return {key: _without_defaults(item) for key, item in value.items() if item not in (None, False, [], {})}
     return [_without_defaults(item) for item in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""A comparison in one sentence. Standard library only; works on the rows of `decoding.summary.report`."""
+"""Verdict: a comparison in one sentence. Standard library only; works on the rows of `decoding.summary.report`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from decoding.summary import so_few
 def verdict(
     strategies: Sequence[Row], baseline: str = BASELINE, *, is_noisy: bool = False, is_over: bool = True
 ) -> str:
-    """The comparison in one sentence: how much faster than the baseline, how sure, and whether the text is still the
-    target's. A machine that others used is told first. `is_over` is false while more prompts are on their way."""
+    """State how much faster than the baseline the best strategy is, how certain that is, and whether the text is still
+    the target's. A busy machine is mentioned first. `is_over` is false while more prompts are to come."""
     found = ranked(strategies, baseline)
     if not found:
         return f"Nothing to rank yet: no strategy has a finished sample beside {baseline}'s."

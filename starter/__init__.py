@@ -1,1 +1,1 @@
-"""The starter pair and its prompts, and the recipe that made them."""
+"""Starter pair, its prompts, and the recipe that makes them."""

@@ -1,4 +1,4 @@
-"""The model card: what the pair was made of, how, and what was measured, in words and tables."""
+"""Model card: what the pair is made of, how, and its measurements, in words and tables."""
 
 import json
 import os
@@ -13,7 +13,7 @@ TEMPLATE = Path(__file__).with_name("card.md")
 
 
 def write_card(path: Path, facts: dict) -> None:
-    """Write the card from what the work folder and the measurements hold."""
+    """Write the card from the work folder and the measurements."""
     cost = facts["measured"]["costs"]
     path.write_text(
         TEMPLATE.read_text("utf-8").format(
@@ -52,7 +52,7 @@ def source_line(source: dict) -> str:
 
 
 def machine() -> str:
-    """Say what kind of machine this is, and nothing that would tell which."""
+    """Describe the kind of machine, without anything that identifies it."""
     if torch.cuda.is_available():
         return torch.cuda.get_device_name()
     model = platform.processor() or platform.machine()

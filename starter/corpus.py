@@ -1,8 +1,8 @@
-"""What the pair is trained on: permissively licensed Python sources that lie on every machine that installs Drafthouse.
+"""Training corpus: permissively licensed Python sources that exist on every machine with Drafthouse.
 
-The corpus is the interpreter's own standard library and the sources of the packages in SOURCES that are installed.
-Each source file is one `Source`: its code, and the prose in it (docstrings; documentation files are all prose). A file
-belongs to exactly one split, by a hash of its name: only `corpus` is trained on, the other splits make the prompts.
+It has the interpreter's standard library and the sources of those packages in SOURCES that are installed. Each source
+file is one `Source`: its code, and its prose (docstrings; documentation files are all prose). A file belongs to exactly
+one split, by a hash of its name: training uses only `corpus`, and the other splits give the prompts.
 """
 
 import ast
@@ -18,7 +18,7 @@ from pathlib import Path
 from decoding.errors import DrafthouseError
 
 PYTHON_LICENCE = "PSF-2.0"
-SOURCES = {  # distribution: licence; all permissive, so that the weights may be used by anyone for anything
+SOURCES = {  # distribution: licence; all permissive, so that anyone may use the weights for anything
     "anyio": "MIT",
     "asgiref": "BSD-3-Clause",
     "attrs": "MIT",
@@ -58,9 +58,9 @@ SOURCES = {  # distribution: licence; all permissive, so that the weights may be
     "vine": "BSD-3-Clause",
     "whitenoise": "MIT",
 }
-BYTES_PER_PACKAGE = 3_000_000  # no package outweighs the standard library
-LONGEST_FILE = 200_000  # longer ones are tables
-SHARES = {"test": 0.015, "validation": 0.03, "train": 0.06}  # upper ends on the line of hashes; above is corpus
+BYTES_PER_PACKAGE = 3_000_000  # so that no package outweighs the standard library
+LONGEST_FILE = 200_000  # longer files are tables
+SHARES = {"test": 0.015, "validation": 0.03, "train": 0.06}  # upper limits of the hash; anything above is corpus
 LEFT_OUT = {
     "test",
     "tests",
@@ -78,7 +78,7 @@ DOCUMENTS = {".md", ".rst", ".txt"}
 
 @dataclass(frozen=True)
 class Source:
-    """One source file. `name` starts with its package, so that it means the same on every machine."""
+    """One source file. `name` starts with its package, so that it is the same on every machine."""
 
     name: str
     code: str
@@ -86,13 +86,13 @@ class Source:
 
     @property
     def split(self) -> str:
-        """`corpus` is trained on; `train`, `validation` and `test` are prompts that neither model saw."""
+        """`corpus` is for training; `train`, `validation` and `test` give prompts that neither model saw."""
         place = int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8]) / 2**64
         return next((split for split, end in SHARES.items() if place < end), "corpus")
 
     @property
     def documents(self) -> list[str]:
-        """What the tokenizer and the models read: the code as it is, and its prose once more by itself."""
+        """Texts for the tokenizer and the models: the code as it is, and its prose again on its own."""
         return [text for text in (self.code, "\n\n".join(self.prose)) if text]
 
 
@@ -121,7 +121,7 @@ def folder_sources(folder: Path, package: str) -> Iterator[Source]:
 
 
 def read_source(name: str, place: Path) -> Source | None:
-    """Read one file; None when it is no Python or documentation, a test, a table, or not readable as text."""
+    """Read one file. None if it is neither Python nor documentation, or is a test, a table or not readable as text."""
     if place.suffix not in {".py", *DOCUMENTS} or LEFT_OUT & set(Path(name).parts) or ".dist-info" in name:
         return None
     try:
@@ -139,13 +139,13 @@ def read_source(name: str, place: Path) -> Source | None:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return None
-    if "pydoc_data" in name:  # the language reference, held in one dictionary of texts
+    if "pydoc_data" in name:  # the language reference as a dictionary of texts
         return Source(name, "", tuple(t for t in string_constants(tree) if len(t) > 200))
     return Source(name, without_header(text), tuple(docstrings(tree)))
 
 
 def looks_like_a_table(text: str) -> bool:
-    """Tell data from language: mostly digits, or lines that no person wrote."""
+    """Tell data from language: most characters are digits, or no person wrote such lines."""
     digits = sum(map(str.isdigit, text))
     foreign = sum(not character.isascii() for character in text)
     lines = text.count("\n") + 1
@@ -153,12 +153,12 @@ def looks_like_a_table(text: str) -> bool:
 
 
 def without_header(text: str) -> str:
-    """Drop the licence comment that opens a file: five thousand copies of it would teach the models nothing else."""
+    """Drop the licence comment at the top of a file: models would learn little else from 5,000 copies."""
     return re.sub(r"\A(?:#[^\n]*\n|\s*\n)+", "", text)
 
 
 def docstrings(tree: ast.AST) -> Iterator[str]:
-    """Yield the docstrings that hold at least a few sentences."""
+    """Yield docstrings of at least a few sentences."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(node)
@@ -173,7 +173,7 @@ def string_constants(tree: ast.AST) -> Iterator[str]:
 
 
 def capped(package: list[Source]) -> list[Source]:
-    """Keep a package's share: files in the order of their hash, until the cap is reached."""
+    """Keep a package's share: files in the order of their hash, up to the limit."""
     kept, size = [], 0
     for source in sorted(package, key=lambda source: hashlib.sha256(source.name.encode()).digest()):
         size += sum(map(len, source.documents))
@@ -184,7 +184,7 @@ def capped(package: list[Source]) -> list[Source]:
 
 
 def without_copies(sources: list[Source]) -> list[Source]:
-    """Keep the first of files that are the same but for white space."""
+    """Keep the first of files that differ only in white space."""
     seen: set[str] = set()
     kept = []
     for source in sources:
@@ -196,7 +196,7 @@ def without_copies(sources: list[Source]) -> list[Source]:
 
 
 def read_corpus(folder: Path | None) -> list[Source]:
-    """Read the given folder, or what is installed; a corpus too small to train on is refused."""
+    """Read the given folder, or the installed packages. Refuses a corpus that is too small."""
     if folder is None:
         return installed_sources()
     if not folder.is_dir():

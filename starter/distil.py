@@ -1,6 +1,6 @@
-"""The draft learns the target's distributions, on the corpus and on what the target itself writes.
+"""Distillation: the draft learns the target's distributions, on the corpus and on text that the target writes.
 
-A draft is asked to continue the target's text, not the corpus's, so it must have seen such text.
+In use a draft continues the target's text, not the corpus's, so it must have seen such text.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from transformers import LlamaForCausalLM
 from starter.loop import Batches, Windows
 from starter.text import sampler, write
 
-# Temperature and repetition penalty, in turn: how people sample. Greedy texts without a penalty would be loops.
+# Temperature and repetition penalty, in turn: usual settings. Greedy texts without a penalty would be loops.
 SAMPLINGS = ((0.6, 1.1), (0.8, 1.0), (1.0, 1.0), (0.0, 1.1))
-OPENING = 32  # tokens of corpus that the target continues
-LENGTH = 256  # tokens of a text, its opening included
+OPENING = 32  # tokens of corpus before the target's own
+LENGTH = 256  # tokens of a text, with its opening
 ROWS = 96
 
 

@@ -1,8 +1,8 @@
-"""The training loop: batches, schedule, checkpoints. It knows no corpus and no loss.
+"""Training loop: batches, schedule, checkpoints. It knows no corpus and no loss.
 
-Everything a step does follows from the seed and the step's number, so a training that was stopped and resumed ends in
-the same weights as one that was not. The learning rate warms up, stays, and falls linearly to zero over the last part;
-the fall can begin at any step, so a budget in minutes still ends in a properly annealed model.
+The seed and the step's number decide everything in a step, so a training that was stopped and resumed gives the same
+weights as one that was not. The learning rate warms up, stays, and falls linearly to zero over the last part. The fall
+can begin at any step, so a time limit also gives a fully annealed model.
 """
 
 import signal
@@ -34,21 +34,21 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Plan:
-    """How long to train and on what batches. Without `steps`, `minutes` decides when the fall begins."""
+    """Number of steps and their batches. Without `steps`, `minutes` decides when the fall begins."""
 
     steps: int | None
     minutes: float
-    fall: float  # the share of the steps in which the learning rate falls, on sequences of the full context
+    fall: float  # share of the steps with a falling learning rate and sequences of the full context
     tokens_per_step: int = 4096
-    short: int = 256  # tokens of a sequence until the fall: attention over few tokens is cheap
-    long: int = 1024  # tokens of a sequence during the fall: what the checkpoint declares, it has seen
+    short: int = 256  # tokens of a sequence before the fall: attention over few tokens is cheap
+    long: int = 1024  # tokens of a sequence during the fall: the checkpoint's context, so the model has seen it
     matrix_lr: float = 0.02
     other_lr: float = 0.004
 
 
 @dataclass
 class Progress:
-    """Where a training stands. Saved with the weights."""
+    """Progress of a training. Saved with the weights."""
 
     step: int = 0
     seconds: float = 0.0
@@ -63,14 +63,14 @@ class Batches(Protocol):
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows of one row of tokens, each epoch in a new order that the seed gives."""
+    """Windows of one row of tokens, in a new order per epoch that the seed decides."""
 
     tokens: np.ndarray
     seed: int
-    first: int = 0  # the step to begin at: whoever goes on with another's work reads on where that one stopped
+    first: int = 0  # first step, to continue another training's order
 
     def batch(self, step: int, rows: int, length: int) -> Tensor:
-        """Return [rows, length + 1] tokens: the inputs, and shifted by one the answers."""
+        """Return [rows, length + 1] tokens: the inputs and, shifted by one, the answers."""
         count = (len(self.tokens) - 1) // length
         begin = (self.first + step) * rows
         chosen = []
@@ -82,7 +82,7 @@ class Windows:
 
 
 class Training:
-    """One model on its way: weights, optimizers and progress, and the file that holds all three."""
+    """One model in training: weights, optimizers and progress, and the file that holds all three."""
 
     def __init__(self, model: LlamaForCausalLM, plan: Plan, state_file: Path):
         self.model = model
@@ -102,12 +102,12 @@ class Training:
         return self.progress.step == self.progress.last_step
 
     def resume(self) -> bool:
-        """Take up the saved state, if there is one."""
+        """Load the saved state, if there is one."""
         if not self.state_file.exists():
             return False
         try:
             saved = torch.load(self.state_file, weights_only=True, map_location=self.model.device)
-        except Exception as error:  # torch raises whatever its reader stumbles over
+        except Exception as error:  # torch raises whatever its reader meets
             raise BadCheckpoint(
                 f"{self.state_file} cannot be read, so the training cannot go on from it. Delete it to train from "
                 "the start, or put back a whole copy."
@@ -120,7 +120,7 @@ class Training:
         return True
 
     def _check(self, weights: dict[str, Tensor]) -> None:
-        """Refuse weights of another tokenizer or shape, before they are loaded."""
+        """Refuse weights of another tokenizer or shape before loading them."""
         wanted = self.model.state_dict()
         saved_tokens, tokens = (part["model.embed_tokens.weight"].size(0) for part in (weights, wanted))
         if saved_tokens != tokens:
@@ -135,7 +135,7 @@ class Training:
             )
 
     def save(self) -> None:
-        """Write the state so that a kill at any moment leaves the old or the new file, whole."""
+        """Write the state so that after a kill at any moment the file is whole: either the old one or the new one."""
         state = {
             "model": self.model.state_dict(),
             "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
@@ -194,7 +194,8 @@ class Training:
         return warm * (p.last_step - p.step) / (p.last_step - p.fall_from)
 
     def plan_the_fall(self) -> None:
-        """Set where the learning rate begins to fall: by the step budget, or once the minutes have come that far."""
+        """Set where the learning rate begins to fall: by the number of steps, or when enough of the minutes have
+        passed."""
         p, plan = self.progress, self.plan
         if p.fall_from is not None:
             return
@@ -205,7 +206,7 @@ class Training:
 
 
 class _Meter:
-    """Counts seconds, tokens and losses between two lines of progress."""
+    """Counts seconds, tokens and losses between two progress lines."""
 
     def __init__(self, progress: Progress):
         self.progress = progress
@@ -241,7 +242,7 @@ class _Meter:
 
 @contextmanager
 def _signals() -> Iterator[SimpleNamespace]:
-    """Turn SIGINT and SIGTERM into a wish that the loop grants between two steps."""
+    """Turn SIGINT and SIGTERM into a flag that the loop reads between two steps."""
     asked = SimpleNamespace(to_stop=False)
 
     def ask(*_: object) -> None:

@@ -1,6 +1,6 @@
-"""What the pair is like: how often the draft agrees, in what runs, how much the text repeats itself, what a step costs.
+"""Measurements of the pair: how often the draft agrees, in what runs, how repetitive the text is, what a step costs.
 
-The numbers come from the shipped checkpoints and the test prompts: `python -m starter.measure` prints them.
+They use the shipped checkpoints and the test prompts: `python -m starter.measure` prints them.
 """
 
 import json
@@ -49,7 +49,7 @@ def test_prompts(path: Path) -> list[str]:
 
 
 def agreement(target: LlamaForCausalLM, draft: LlamaForCausalLM, prompts: list[list[int]], choose: Choose) -> dict:
-    """Let the target write, then ask the draft at every position what it would have said there."""
+    """Let the target write, then ask the draft at every position for its own choice."""
     texts = write(target, prompts, NEW_TOKENS, choose)
     said = said_by(draft, prompts, texts, choose)
     matches = [[a == b for a, b in zip(*rows, strict=True)] for rows in zip(said, texts, strict=True)]
@@ -68,10 +68,10 @@ def agreement(target: LlamaForCausalLM, draft: LlamaForCausalLM, prompts: list[l
 def said_by(
     draft: LlamaForCausalLM, prompts: list[list[int]], texts: list[list[int]], choose: Choose
 ) -> list[list[int]]:
-    """Return what the draft chooses at each position of the texts, with the same noise as the target had."""
+    """Return the draft's choice at each position of the texts, with the target's noise."""
     full = [prompt + text for prompt, text in zip(prompts, texts, strict=True)]
     width = max(map(len, full))
-    padded = torch.tensor([row + [0] * (width - len(row)) for row in full])  # at the end, so no position looks at it
+    padded = torch.tensor([row + [0] * (width - len(row)) for row in full])  # at the end, where no position sees it
     logits = draft(input_ids=padded).logits
     first = min(map(len, prompts))
     said = [choose(i, logits[:, i - 1].float(), padded[:, :i]) for i in range(first, width)]
@@ -80,7 +80,7 @@ def said_by(
 
 
 def oracle_lookaheads(record: Record) -> list[int]:
-    """Return how many tokens of each round are accepted when every round ends at the first refusal."""
+    """Return how many tokens each round accepts if every round ends at the first refusal."""
     lookaheads, at = [], 0
     while at < len(record.runs):
         lookaheads.append(record.runs[at])
@@ -95,7 +95,7 @@ def passes_per_token(records: list[Record], lookahead: int) -> float:
 
 
 def costs(pair: Path) -> dict:
-    """Time passes of the target over one row and more, and of the draft over one, in the project's own runner."""
+    """Time passes of the target over one row and more, and of the draft over one, in our own runner."""
     target, draft = (load(pair / name).runner for name in ("target", "draft"))
     calls: list[tuple[ModelRunner, int]] = [(target, rows) for rows in range(1, max(LOOKAHEADS) + 2)]
     *target_ms, draft_ms = median_ms([*calls, (draft, 1)])
@@ -103,7 +103,7 @@ def costs(pair: Path) -> dict:
 
 
 def median_ms(calls: list[tuple[ModelRunner, int]], repeats: int = 100) -> list[float]:
-    """Time passes over so many rows after a text of 128 tokens, in turn, so that a busy moment strikes all of them."""
+    """Time passes over so many rows after a text of 128 tokens, in turn, so that load affects all of them."""
     times: list[list[float]] = [[] for _ in calls]
     for runner in {id(runner): runner for runner, _ in calls}.values():
         runner.extend(list(range(1, 129)))
@@ -117,7 +117,7 @@ def median_ms(calls: list[tuple[ModelRunner, int]], repeats: int = 100) -> list[
 
 
 def best_static(row: dict, cost: dict) -> tuple[int, float]:
-    """Return the lookahead that matches and costs promise to be the fastest, and its expected speed-up."""
+    """Return the lookahead with the highest expected speed-up, by matches and costs, and that speed-up."""
     target_ms = cost["target_ms"]
     speed_up = {
         int(k): target_ms[0] / (passes * (target_ms[int(k)] + int(k) * cost["draft_ms"]))

@@ -1,4 +1,4 @@
-"""The starter's two models before and while they are trained: how they begin, how one grows, and what is lost."""
+"""The starter's two models in training: initial weights, growth and losses."""
 
 import numpy as np
 import torch
@@ -50,9 +50,9 @@ def build_model(shape: Shape, vocabulary: int, seed: int) -> LlamaForCausalLM:
 
 @torch.no_grad()
 def grown(young: LlamaForCausalLM, grown_up: LlamaForCausalLM) -> LlamaForCausalLM:
-    """Carry a model over into one of more layers that says the same: what is added begins as the identity.
+    """Copy a model into one with more layers that gives the same output: added layers begin as the identity.
 
-    The new layers stand between the old ones, away from both ends, and look at what the layer below looks at.
+    The new layers stand between the old ones, away from both ends, and start with the weights of the layer below.
     """
     old = young.model.layers
     extra = len(grown_up.model.layers) - len(old)
@@ -75,9 +75,9 @@ def without_layers(model: LlamaForCausalLM) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def adopting_embeddings(draft: LlamaForCausalLM, target: LlamaForCausalLM) -> LlamaForCausalLM:
-    """Begin the draft's embeddings as the best approximation of the target's that its width allows.
+    """Set the draft's embeddings to the best approximation of the target's that its width allows.
 
-    Small, since the embeddings also make the logits, and a fresh model should not be sure of anything.
+    They are scaled down: embeddings also make the logits, and an untrained model should not be sure of anything.
     """
     u, s, _ = torch.linalg.svd(target.model.embed_tokens.weight.float(), full_matrices=False)
     embeddings = (u * s)[:, : draft.config.hidden_size]
@@ -86,7 +86,7 @@ def adopting_embeddings(draft: LlamaForCausalLM, target: LlamaForCausalLM) -> Ll
 
 
 def next_token_loss(model: LlamaForCausalLM, batch: Tensor) -> Tensor:
-    """Cross entropy of every next token, in bf16 where it costs no precision that matters."""
+    """Cross entropy of every next token, in bf16 where precision does not matter."""
     with torch.autocast(batch.device.type, torch.bfloat16):
         logits = model(input_ids=batch[:, :-1], use_cache=False).logits
     return F.cross_entropy(logits.flatten(0, 1).float(), batch[:, 1:].flatten())
@@ -94,7 +94,7 @@ def next_token_loss(model: LlamaForCausalLM, batch: Tensor) -> Tensor:
 
 @torch.no_grad()
 def held_out_loss(model: LlamaForCausalLM, tokens: np.ndarray) -> float:
-    """Return the mean loss per token on 64 held-out windows, always the same ones."""
+    """Return the mean loss per token on 64 held-out windows, always the same."""
     length = min(512, len(tokens) - 1)
     windows = Windows(tokens, seed=0)
     losses = [next_token_loss(model, windows.batch(i, 8, length).to(model.device)) for i in range(8)]

@@ -1,7 +1,7 @@
-"""Muon: momentum whose update is made orthogonal, so that every direction of a matrix learns at the same pace.
+"""Muon: momentum with an orthogonal update, so that every direction of a matrix learns at the same pace.
 
-Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/. At equal steps it reached far lower loss here than
-AdamW did, which is why the matrices use it; embeddings and norms, which are no maps between spaces, stay with AdamW.
+Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/. At equal steps it reached a far lower loss here than
+AdamW, so the matrices use it. Embeddings and norms, which are no maps between spaces, use AdamW.
 """
 
 from collections import defaultdict

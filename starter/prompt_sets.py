@@ -1,7 +1,7 @@
 """Prompts from the source files that neither model saw: code to complete and prose to continue.
 
-A held-out file may still quote a file of the corpus (a licence, a copied method), so a prompt that shares too many of
-its lines with the corpus is left out as well.
+A held-out file may still quote a file of the corpus (a licence, a copied method), so prompts that share too many lines
+with the corpus are left out too.
 """
 
 import ast
@@ -16,9 +16,9 @@ from tokenizers import Tokenizer
 from starter.corpus import Source
 
 SHORTEST, LONGEST = 32, 200  # tokens of a prompt
-PER_FILE = 4  # so that no file makes half a set
+PER_FILE = 4  # so that no file fills half a set
 SIZES = {"train": 400, "validation": 120, "test": 120}
-TELLING = 20  # characters from which on a line is worth comparing
+TELLING = 20  # shorter lines are not compared with the corpus
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class StarterPrompt:
 
 
 def prompt_sets(sources: list[Source], tokenizer: Tokenizer) -> dict[str, list[StarterPrompt]]:
-    """Make both sets; the files are taken in the order of their hash, so that every package gets its turn."""
+    """Make both sets. Files come in the order of their hash, so that every package gets its turn."""
     known = {line for source in sources if source.split == "corpus" for line in telling_lines(source)}
     held_out = sorted(
         (source for source in sources if source.split != "corpus"),
@@ -74,17 +74,17 @@ def _chosen(
 
 
 def is_fit(text: str, known: set[str], tokenizer: Tokenizer) -> bool:
-    """Neither too short nor too long, and not in the corpus by another way."""
+    """Whether the text has a fitting length and is not in the corpus in another way."""
     lines = [line.strip() for line in text.splitlines() if len(line.strip()) >= TELLING]
     copied = sum(line in known for line in lines)
     return copied <= len(lines) / 3 and SHORTEST <= len(tokenizer.encode(text).ids) <= LONGEST
 
 
 def code_pieces(source: Source) -> Iterator[tuple[str, str]]:
-    """Yield functions and methods from their first line to the end of their docstring, where a body follows.
+    """Yield functions and methods from their first line to the end of their docstring, if a body follows.
 
     No line end after it: the tokenizer joins a line end with the next line's indentation, and a prompt that ends in
-    half of such a token asks for what the models never saw.
+    half such a token asks for something that the models never saw.
     """
     if not source.code:
         return
@@ -111,7 +111,7 @@ def functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFun
 
 
 def prose_pieces(source: Source) -> Iterator[tuple[str, str]]:
-    """Yield the first halves of passages of docstrings and documentation."""
+    """Yield the first halves of passages from docstrings and documentation."""
     for category, text in texts(source):
         for passage in passages(text):
             words = passage.split(" ")
@@ -119,7 +119,7 @@ def prose_pieces(source: Source) -> Iterator[tuple[str, str]]:
 
 
 def texts(source: Source) -> Iterator[tuple[str, str]]:
-    """Yield a source's prose with its kind: what a whole module says of itself reads like documentation."""
+    """Yield a source's prose with its kind: a module's docstring reads like documentation."""
     if not source.code:
         yield from (("documentation", text) for text in source.prose)
         return
@@ -130,7 +130,7 @@ def texts(source: Source) -> Iterator[tuple[str, str]]:
 
 
 def passages(text: str) -> Iterator[str]:
-    """Cut a text between paragraphs into passages of 400 to 1,200 characters; tables and bare code are passed over."""
+    """Cut a text between paragraphs into passages of 400 to 1,200 characters, without tables and bare code."""
     passage = ""
     for paragraph in text.split("\n\n"):
         passage = f"{passage}\n\n{paragraph}" if passage else paragraph

@@ -1,4 +1,4 @@
-"""Texts that a model writes, whole batches of them side by side."""
+"""Texts that a model writes, a whole batch side by side."""
 
 from collections.abc import Callable
 
@@ -11,9 +11,9 @@ Choose = Callable[[int, Tensor, Tensor], Tensor]  # (position, logits [rows, V],
 
 @torch.no_grad()
 def write(model: LlamaForCausalLM, prompts: list[list[int]], new_tokens: int, choose: Choose) -> list[list[int]]:
-    """Continue all prompts side by side, each by `new_tokens`; the ends of longer prompts are fed as if chosen.
+    """Continue all prompts side by side, each by `new_tokens`. The ends of longer prompts are fed as if chosen.
 
-    That needs no padding, which the models never saw.
+    So there is no padding, which the models never saw.
     """
     lengths = [len(prompt) for prompt in prompts]
     width = max(lengths) + new_tokens
@@ -37,7 +37,8 @@ def write(model: LlamaForCausalLM, prompts: list[list[int]], new_tokens: int, ch
 
 
 def sampler(temperature: float, seed: int, penalty: float = 1.0) -> Choose:
-    """Choose as the engine's `shared` dice do: scores plus Gumbel noise that seed and position give; 0 is greedy."""
+    """Choose as the engine's `shared` dice do: scores plus Gumbel noise from seed and position; temperature 0 is
+    greedy."""
 
     def choose(position: int, logits: Tensor, text: Tensor) -> Tensor:
         scores = penalised(logits, text, penalty)
@@ -49,7 +50,7 @@ def sampler(temperature: float, seed: int, penalty: float = 1.0) -> Choose:
 
 
 def penalised(logits: Tensor, text: Tensor, penalty: float) -> Tensor:
-    """Make every token that the text already holds less likely, as `repetition_penalty` does everywhere."""
+    """Make every token that is already in the text less likely, as `repetition_penalty` does in other libraries."""
     if penalty == 1.0:
         return logits
     held = logits.gather(1, text)

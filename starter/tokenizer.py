@@ -29,13 +29,13 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int = VOCABULARY) -> Token
 
 def encode(tokenizer: Tokenizer, texts: list[str]) -> np.ndarray:
     """Turn documents into one row of tokens, END before each."""
-    tokenizer.encode_special_tokens = True  # a source file that spells END out means the letters, not the token
+    tokenizer.encode_special_tokens = True  # END spelled out in a source file means the letters, not the token
     rows = [np.array([0, *tokenizer.encode(text).ids], dtype=np.uint16) for text in texts]
     return np.concatenate(rows) if rows else np.zeros(0, dtype=np.uint16)
 
 
 def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
-    """Write it as AutoTokenizer reads it."""
+    """Write the tokenizer as AutoTokenizer reads it."""
     tokenizer.encode_special_tokens = False
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,

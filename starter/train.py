@@ -1,7 +1,7 @@
-"""From nothing to the starter pair, in one command: `python -m starter.train`.
+"""Make the starter pair from nothing in one command: `python -m starter.train`.
 
-Corpus, tokenizer, prompts, target, the target's own text, draft, measurements, model card. Each part is kept in the
-work folder as soon as it is done, so the same command goes on where it was stopped.
+Corpus, tokenizer, prompts, target, the target's own text, draft, measurements, model card. Each finished part is kept
+in the work folder, so the same command continues where it was stopped.
 """
 
 import argparse
@@ -44,7 +44,7 @@ from starter.tokenizer import CONTEXT, VOCABULARY, encode, save_tokenizer, train
 COMMAND = "python -m starter.train"
 DEFAULTS = Path(__file__).with_name("defaults.json")
 
-MODELS = ("young", "target", "reader", "draft")  # in the order in which they are trained
+MODELS = ("young", "target", "reader", "draft")  # in training order
 
 Say = Callable[[str], None]
 Loss = Callable[[LlamaForCausalLM, Tensor], Tensor]
@@ -52,11 +52,11 @@ Loss = Callable[[LlamaForCausalLM, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that decides what comes out, but for the corpus.
+    """Everything that decides the result, except the corpus.
 
-    The target begins `young`, with fewer layers, because the first tokens teach a small model as much as a large one
-    and cost half; then it grows to its full depth. The draft begins as a `reader` of the corpus, at three times the
-    speed of following the target through it.
+    The target begins as `young`, with fewer layers, because the first tokens teach a small model as much as a large one
+    at half the cost; then it grows to its full depth. The draft begins as a `reader` of the corpus, three times as fast
+    as learning from the target.
     """
 
     young: Shape
@@ -72,7 +72,7 @@ class Recipe:
 
 
 def starter_recipe(minutes: float, steps: int | None, seed: int) -> Recipe:
-    """Most of the time for the target: its text is what people read, and the draft only follows it."""
+    """Recipe with most of the time for the target: people read its text, and the draft only follows it."""
 
     def plan(share: float, fall: float) -> Plan:
         return Plan(steps=steps and round(steps * share), minutes=minutes * share, fall=fall)
@@ -90,18 +90,18 @@ def starter_recipe(minutes: float, steps: int | None, seed: int) -> Recipe:
 
 
 class Workshop:
-    """The work folder of one recipe, and its parts in the order in which they are made."""
+    """Work folder of one recipe, and its parts in the order in which they are made."""
 
     def __init__(self, recipe: Recipe, folder: Path, say: Say):
         self.recipe = recipe
         self.folder = folder
         self.say = say
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        # Compiled, a step takes three quarters of the time here; tiny models would only wait for the compiler.
+        # A compiled step takes 3/4 of the time here; for tiny models compiling takes longer than it saves.
         self.is_compiling = shutil.which("c++") is not None and recipe.target["hidden_size"] >= 256
 
     def make_corpus(self, corpus_folder: Path | None, prompts_folder: Path) -> None:
-        """Read the sources; leave their tokens, the tokenizer and the prompts."""
+        """Read the sources; write their tokens, the tokenizer and the prompts."""
         if (self.folder / "corpus.npz").exists():
             return
         self.say("reading the sources")
@@ -165,14 +165,14 @@ class Workshop:
         return build_model(its_shape, self.tokenizer().get_vocab_size(), self.recipe.seed).to(self.device)
 
     def records(self) -> dict[str, Any]:
-        """Return what was written down on the way: the sources and the held-out losses."""
+        """Return the records of the training: the sources and the held-out losses."""
         return {
             "sources": json.loads((self.folder / "sources.json").read_text("utf-8")),
             "losses": {name: self._progress(name).losses for name in MODELS},
         }
 
     def facts(self, pair: Path) -> dict[str, Any]:
-        """Return the single facts of the model card."""
+        """Return the facts that the model card states."""
         recipe, held_out = self.recipe, self.tokens("held_out")
         facts: dict[str, Any] = {
             "command": COMMAND,
@@ -218,7 +218,7 @@ class Workshop:
         )
 
     def _keep(self, model: LlamaForCausalLM, folder: Path) -> None:
-        """Write an ordinary checkpoint, with the tokenizer in it."""
+        """Write an ordinary checkpoint with its tokenizer."""
         plain = LlamaForCausalLM(model.config)
         plain.load_state_dict(model.state_dict())
         plain.to(torch.bfloat16).save_pretrained(folder)
@@ -229,7 +229,7 @@ class Workshop:
 
 
 def told_sources(sources: list[Source]) -> list[dict[str, str | int]]:
-    """Say what the corpus is made of: one row per package."""
+    """List the packages in the corpus, one row each."""
     rows: dict[str, dict[str, str | int]] = {}
     for source in sources:
         package = source.name.split("/")[0]
@@ -254,7 +254,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def make_pair(recipe: Recipe, out: Path, work: Path, corpus: Path | None, say: Say) -> None:
-    """Make whatever is not made yet."""
+    """Make all parts that are missing."""
     work.mkdir(parents=True, exist_ok=True)
     begun_with(work, recipe, corpus)
     workshop = Workshop(recipe, work, say)
@@ -264,7 +264,7 @@ def make_pair(recipe: Recipe, out: Path, work: Path, corpus: Path | None, say: S
     workshop.write_own_texts(pair / "target")
     workshop.train_draft(pair / "target", pair / "draft")
     sampling = json.loads(DEFAULTS.read_text("utf-8"))["sampling"]
-    torch.set_num_threads(1)  # a pair of models shares a machine: the card tells what one core does
+    torch.set_num_threads(1)  # a pair of models shares a machine: the card states the speed of one core
     measured = measure(pair, out / "prompts", sampling, say)
     facts = {"made": workshop.facts(pair), "measured": measured, "sampling": sampling}
     facts |= workshop.records()
@@ -273,7 +273,7 @@ def make_pair(recipe: Recipe, out: Path, work: Path, corpus: Path | None, say: S
 
 
 def begun_with(work: Path, recipe: Recipe, corpus: Path | None) -> None:
-    """A work folder belongs to one seed and one corpus; go on in it only with the same."""
+    """Refuse a work folder that was begun with another seed or corpus."""
     mine = {"seed": recipe.seed, "corpus": str(corpus or "installed packages")}
     path = work / "begun.json"
     if not path.exists():
@@ -304,7 +304,7 @@ def say(line: str) -> None:
 
 
 def told(work: Callable[[], None]) -> int:
-    """Do it, and turn what a person can mend into a sentence and an exit code."""
+    """Run the work. Turn errors that a user can fix into a sentence and an exit code."""
     try:
         work()
     except Stopped as stopped:

@@ -1,4 +1,4 @@
-// Notes when a lane's count of tokens was on the screen: rows of heat, run, tokens, time.
+// Note when a lane's token count was on the screen: rows of heat, run, tokens, time.
 () => {
   window.drawn = [];
   const waiting = [], painted = new MessageChannel(); // a task that is posted in a frame runs once it is painted

@@ -1,5 +1,5 @@
-// The slider to and fro, a step before every frame. Answers how long frames were apart, and from the beginning of each
-// until it was painted, in ms.
+// Move the slider to and fro, one step per frame. Returns the ms between frames, and from each frame's start until it
+// was painted.
 (seconds) => new Promise((resolve) => {
   const slider = document.querySelector("#scrub"), steps = 120, begun = performance.now();
   const apart = [], work = [], painted = new MessageChannel();

@@ -1,4 +1,4 @@
-// Before anything else of the page: note when race, text and evidence were first on the screen, since it was asked for.
+// Run before the page's own scripts: note when race, text and evidence were first on the screen, in ms since the request.
 addEventListener("DOMContentLoaded", () => {
   const wanted = ["#race .tokens[d^=M]", "#strip .round", "#rounds [data-round]", "#forest .interval", "#positions .line"];
   const painted = new MessageChannel();

@@ -1,2 +1,2 @@
-"""DISCO: a small classifier reads the draft's own distribution and decides, after each drafted token, whether to go
-on. What it learns from, how it is trained, and the stop rules that ask it."""
+"""DISCO: a small classifier reads the draft's distribution and decides after each drafted token whether to go on. This
+package has its features, training and stop rules."""

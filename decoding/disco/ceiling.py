@@ -1,5 +1,7 @@
-"""What there is to win by stopping at the right token, and what that depends on. Replays of recorded texts, at the
-prices that were measured and at others: nothing here was run."""
+"""Upper bounds for stop rules: the speed-up of an ideal rule, and what it depends on.
+
+Replays recorded texts at measured and at assumed costs. Nothing here was run.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,13 @@ from decoding.replay import Counts
 from decoding.strategies.base import Sight
 from decoding.strategies.disco import Priced
 
-DRAFT_SHARES = (0.02, 0.05, 0.10, 0.15, 0.20, 0.30)  # a drafted token, in verifications of one row
+DRAFT_SHARES = (0.02, 0.05, 0.10, 0.15, 0.20, 0.30)  # cost of a drafted token, as a share of a one-row verification
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Speed-ups over autoregressive on test prompts, of settings that validation prompts chose at the same prices. The
-    oracle's is a bound: it drafts until a token will be refused, and knows that for nothing."""
+    """Speed-ups over autoregressive on test prompts, at settings chosen on validation prompts for the same costs. The
+    oracle's is a bound: it drafts until a token would be refused, and knows that at no cost."""
 
     name: str
     lookahead: int
@@ -43,7 +45,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Third:
-    """Test prompts that are alike in how much their oracle's lookahead varies."""
+    """Test prompts whose oracle's lookaheads vary about equally."""
 
     deviation: float
     mean: float
@@ -55,7 +57,7 @@ class Ceiling:
     measured: Standing
     free_decision: Standing
     by_draft_cost: Sequence[Standing]
-    by_draft_cost_free_rows: Sequence[Standing]  # as where a verification costs the same however long
+    by_draft_cost_free_rows: Sequence[Standing]  # where a verification costs the same for any number of rows
     by_variance: Sequence[Third]
 
 
@@ -77,14 +79,14 @@ def ceiling(validation: Study, test: Study, costs: Costs, classifier: Classifier
 
 
 def drafting_at(share: float, costs: Costs) -> Costs:
-    """Everything that drafting costs, the decisions too, made dearer or cheaper alike."""
+    """Costs with all drafting and deciding scaled so that a drafted token takes this share of a verification."""
     by = share * costs.verify(1) / costs.draft
     scaled = {name: by * getattr(costs, name) for name in ("draft", "draft_round", "catch_up", "decision")}
     return dataclasses.replace(costs, **scaled)
 
 
 def thirds(test: Study) -> list[Study]:
-    """From the prompts where the oracle's lookahead varies least to those where it varies most."""
+    """Split the prompts into thirds, from the least to the most variation in the oracle's lookahead."""
     order = sorted(range(len(test.records)), key=lambda i: statistics.pstdev(lookaheads(test.records[i])))
     cuts = [round(len(order) * third / 3) for third in range(4)]
     parts = [[test.recordings[i] for i in order[low:high]] for low, high in itertools.pairwise(cuts)]
@@ -92,13 +94,13 @@ def thirds(test: Study) -> list[Study]:
 
 
 def _spread(study: Study) -> tuple[float, float]:
-    """Within a text, on the average over texts: deviation and mean of the oracle's lookahead."""
+    """Deviation and mean of the oracle's lookahead within a text, averaged over texts."""
     found = [lookaheads(record) for record in study.records]
     return statistics.mean(map(statistics.pstdev, found)), statistics.mean(map(statistics.mean, found))
 
 
 def _standings(validation: Study, test: Study, classifier: Classifier) -> Callable[[str, Costs], Standing]:
-    """What does not depend on prices is replayed once."""
+    """Return a function from costs to a standing. Everything that costs do not affect is replayed once."""
     chosen_among = {n: validation.play(static(n)) for n in range(1, CAP + 1)}
     statics = {n: test.play(static(n)) for n in chosen_among}
     baseline, heuristic, oracle = map(test.play, (ALONE, HEURISTIC, ORACLE))

@@ -1,4 +1,4 @@
-"""The stop/continue classifier: two layers, stored as safetensors beside a card in JSON."""
+"""Stop/continue classifier: two layers, stored as safetensors beside a card in JSON."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ TENSORS = ("hidden.weight", "hidden.bias", "out.weight", "out.bias")
 
 @dataclass
 class Classifier:
-    """The probability that a drafted token is accepted, provided that everything before it is. Standardisation and
-    calibration are folded into the weights; a column that it may not look at has weights of zero."""
+    """Probability that a drafted token is accepted, if all before it are. The weights include standardisation and
+    calibration; columns that the classifier does not use have weights of zero."""
 
     hidden: Tensor  # [H, F]
     hidden_bias: Tensor  # [H]
@@ -38,12 +38,12 @@ class Classifier:
 
     @torch.inference_mode()
     def __call__(self, rows: Tensor) -> Tensor:
-        """[n, F] -> [n]"""
+        """Estimate many tokens: [n, F] -> [n]."""
         hidden = torch.addmm(self.hidden_bias, rows, self.hidden.T).relu_()
         return torch.addmm(self.out_bias, hidden, self.out.T).sigmoid_()[:, 0]
 
     def one(self, row: Sequence[float]) -> float:
-        """The same for a single token. In plain Python: for so few numbers a call of torch costs more than they do."""
+        """Estimate one token in plain Python: for so few numbers a call of torch costs more than the arithmetic."""
         columns, units, logit = self._unrolled
         seen = [row[column] for column in columns]
         for weights, bias, out in units:
@@ -53,8 +53,8 @@ class Classifier:
         return 1.0 / (1.0 + math.exp(-max(logit, -700.0)))
 
     def unrolled(self, ahead: float, *echoes: float) -> list[Unit]:
-        """Hidden units of a classifier that looks at QUICK features alone, with the position after so many tokens and
-        the echoes added to the biases. There are few such cases, so each is made once and kept in `units`."""
+        """Hidden units of a classifier that uses QUICK features alone, with the position and the echoes added to the
+        biases. `units` caches them, since few combinations occur."""
         weights, says = self.hidden.double(), self.out[0].tolist()
 
         def of(name: str) -> Tensor:
@@ -68,8 +68,8 @@ class Classifier:
         return made
 
     def glance(self, scores: Tensor, preferences: Tensor, token: Tensor, number: Tensor) -> Tensor:
-        """The same [1] for the token [1] that scores and preferences [1, V] gave, the draft's `number`th [1], if a
-        glance is all that it needs. Launched where those lie, and not waited for."""
+        """Estimate [1] for the token [1] that scores and preferences [1, V] gave, the draft's `number`th [1], by GLANCE
+        features alone. Launches on their device and does not wait."""
         if scores.device not in self._glances_on:
             columns = self.hidden[:, [features.NAMES.index(name) for name in features.GLANCE]]
             parts = (columns.T, self.hidden_bias, self.out, self.out_bias)
@@ -77,17 +77,17 @@ class Classifier:
         weights, bias, says, last = self._glances_on[scores.device]
         margin, score = features.margin_and_score(scores, preferences, token)
         seen = torch.cat((margin, score, number[:, None] / features.POSITION_SCALE), -1)
-        hidden = (seen.T * weights).sum(0) + bias  # three numbers: products of matrices have more to set up
+        hidden = (seen.T * weights).sum(0) + bias  # only three numbers, so a matrix product would cost more to set up
         return ((hidden.relu() * says).sum(-1) + last).sigmoid()
 
     @cached_property
     def quick(self) -> bool:
-        """Whether it looks at nothing but the features that cost next to nothing."""
+        """Whether the classifier uses QUICK features alone, which cost next to nothing."""
         return self._looks_at <= set(features.QUICK)
 
     @cached_property
     def glances(self) -> bool:
-        """Whether a glance at the token is all that it needs."""
+        """Whether the classifier uses GLANCE features alone."""
         return self._looks_at <= set(features.GLANCE)
 
     @cached_property
@@ -96,17 +96,17 @@ class Classifier:
 
     @cached_property
     def _unrolled(self) -> tuple[list[int], list[tuple[list[float], float, float]], float]:
-        """The columns that it looks at; each hidden unit's weights for them, bias and say; the last bias."""
+        """Columns in use; each hidden unit's weights for them, its bias and its output weight; the output bias."""
         columns = sorted(map(features.NAMES.index, self._looks_at))
         rows, biases, says = self.hidden[:, columns].tolist(), self.hidden_bias.tolist(), self.out[0].tolist()
         return columns, list(zip(rows, biases, says, strict=True)), float(self.out_bias)
 
     def tuned(self, rule: str) -> float:
-        """The threshold that replay found best for a rule when this classifier was made."""
+        """Threshold that replay found best for a rule when this classifier was made."""
         return float(self.card["thresholds"][rule])
 
     def save(self, folder: Path) -> None:
-        """Write both files under other names first: a torn classifier must never be found."""
+        """Write both files under temporary names first, so that no reader finds half a classifier."""
         folder.mkdir(parents=True, exist_ok=True)
         weights, card = folder / "classifier.safetensors", folder / "card.json"
         tensors = (self.hidden, self.hidden_bias, self.out, self.out_bias)
@@ -117,7 +117,7 @@ class Classifier:
 
 
 def load_classifier(folder: Path, pair: Sequence[str] | None = None) -> Classifier:
-    """Read a classifier back. `pair` are the fingerprints of the target and draft it is wanted for."""
+    """Load a classifier. `pair` are the fingerprints of the target and draft that will use it."""
     if not folder.is_dir():
         raise BadStrategy(
             f"The classifier {folder} is not there: no such folder. Name one that train-disco has stored."

@@ -1,28 +1,31 @@
-"""Where a text has been before. A large model takes more from its context than a small one, so what followed the same
-tokens earlier in the text tells much about whether the target will agree with the draft. Standard library only."""
+"""Echoes: whether the text had the same tokens before, and what followed them. Standard library only.
+
+A large model uses more of its context than a small one, so a repetition tells much about whether the target will agree
+with the draft.
+"""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
 
-LONGEST = 3  # contexts of one, two and three tokens
+LONGEST = 3  # contexts of 1, 2 and 3 tokens
 
 Followers = dict[tuple[int, ...], int]
 
 
 class Echoes:
-    """After the text's last one, two, three tokens: what came next, the last time they stood there."""
+    """Which token last followed the text's last one, two and three tokens."""
 
     def __init__(self) -> None:
         self._committed: Followers = {}
-        self._drafted: Followers = {}  # the same for the round's own tokens, which may not stay
+        self._drafted: Followers = {}  # the same for the round's own tokens, which may be refused
         self._read = 0
         self._last: list[int] = []
-        self._here: list[tuple[int, ...]] = []  # the contexts that the last tokens make
+        self._here: list[tuple[int, ...]] = []  # contexts that end with the last token
 
     def follow(self, text: Sequence[int]) -> None:
-        """A round begins after `text`, which is what it was, or longer."""
+        """Begin a round after `text`, which may have grown since the last round."""
         for end in range(self._read, len(text)):
             for context in _contexts(text[max(0, end - LONGEST) : end]):
                 self._committed[context] = text[end]
@@ -31,13 +34,13 @@ class Echoes:
         self._stand(list(text[-LONGEST:]))
 
     def fork(self) -> Echoes:
-        """Another that has drafted the same, and goes on by itself. Both share the text."""
+        """Copy the echoes, so that a branch can draft on alone. Both copies share the text."""
         other = copy.copy(self)
         other._drafted = dict(self._drafted)
         return other
 
     def next(self) -> int | None:
-        """What came next then, after the longest context that is known."""
+        """Return the token that followed the longest known context, or None."""
         for context in reversed(self._here):
             before = self._before(context)
             if before is not None:
@@ -45,7 +48,8 @@ class Echoes:
         return None
 
     def of(self, token: int) -> list[float]:
-        """By length of the context: 1 if this token came next then, -1 if another did, 0 if nothing is known."""
+        """Echoes of a token, by length of the context: 1 if it followed last time, -1 if another did, 0 if neither is
+        known."""
         echoes = [0.0] * LONGEST
         for length, context in enumerate(self._here):
             before = self._before(context)
@@ -54,7 +58,7 @@ class Echoes:
         return echoes
 
     def take(self, token: int) -> None:
-        """The draft goes on with this token."""
+        """Add a drafted token."""
         for context in self._here:
             self._drafted[context] = token
         self._stand([*self._last[1 - LONGEST :], token])
@@ -67,5 +71,5 @@ class Echoes:
 
 
 def _contexts(last: Sequence[int]) -> list[tuple[int, ...]]:
-    """The last token, the last two, the last three; as many as there are."""
+    """Contexts of one, two and three tokens, as far as there are tokens."""
     return [tuple(last[-length:]) for length in range(1, len(last) + 1)]

@@ -1,4 +1,5 @@
-"""What the classifier sees of one drafted token. Draft side only, so that stopping can never bias the output."""
+"""Features that the classifier sees of one drafted token. All come from the draft, so stopping never biases the
+output."""
 
 from __future__ import annotations
 
@@ -13,13 +14,13 @@ from decoding.dice import Row
 from decoding.disco.echoes import LONGEST
 
 TOP = 10  # as published
-LEAST_SCORE = -1e4  # stands for the minus infinity of a token that truncation rules out
-POSITION_SCALE = 20.0  # positions are given in units of the published cap
+LEAST_SCORE = -1e4  # replaces minus infinity, the score of a token that truncation rules out
+POSITION_SCALE = 20.0  # the published cap; positions are divided by it
 
-# The published inputs are the ten likeliest probabilities, the entropy and the position. Ours beside them: the
-# probability of the token itself (another than the likeliest under sampling), by how much it won (under shared dice
-# that tells much, since the target adds the same noise), its bare score, whether the text has gone on like this before
-# (decoding.disco.echoes), and the probability of the round's token before it.
+# The published inputs are the ten highest probabilities, the entropy and the position. Ours add: the probability of the
+# token itself (under sampling another than the highest), its margin (under shared dice it tells much, since the target
+# adds the same noise), its raw score, whether the text has gone on like this before (decoding.disco.echoes), and the
+# probability of the round's previous token.
 NAMES = (
     *(f"top_{i + 1}" for i in range(TOP)),
     "entropy",
@@ -30,24 +31,24 @@ NAMES = (
     "previous",
     "position",
 )
-STATIC = NAMES.index("previous")  # the columns before it belong to a token whatever round it is drafted in
+STATIC = NAMES.index("previous")  # columns before it do not depend on the round that the token is drafted in
 OWN = NAMES.index("own")
 PUBLISHED = (*NAMES[:TOP], "entropy", "position")
-# What costs next to nothing to know: no sum over the vocabulary, no ordering of it. The rest adds little to these.
+# Features that cost next to nothing: no sum over the vocabulary, no sorting. The others add little to these.
 QUICK = ("margin", "score", *(name for name in NAMES if name.startswith("echo_")), "position")
-# And of these what a glance tells, without knowing what the text has said before.
+# Features among these that need no earlier text.
 GLANCE = ("margin", "score", "position")
-UNHEARD = (0.0,) * LONGEST  # where nobody keeps the text's echoes
+UNHEARD = (0.0,) * LONGEST  # without echoes
 
 
 def describe(scores: Tensor, preferences: Tensor, ids: Tensor, echoes: Tensor | None = None) -> Tensor:
-    """The static columns for rows of scores [n, V] from which `ids` [n] were chosen by `preferences` [n, V]."""
+    """Static columns for rows of scores [n, V] from which `ids` [n] were chosen by `preferences` [n, V]."""
     scores = scores.float().clamp(min=LEAST_SCORE)
     probabilities = torch.softmax(scores, -1)
     top = probabilities.topk(min(TOP, scores.shape[-1]), -1).values
     if top.shape[-1] < TOP:
         top = F.pad(top, (0, TOP - top.shape[-1]))
-    # The entropy without a logarithm per token: log p is the score less what normalises it.
+    # Entropy without a logarithm per token: log p is the score less its normaliser.
     normaliser = scores.amax(-1, keepdim=True) - top[:, :1].log()
     entropy = normaliser - (probabilities * scores).sum(-1, keepdim=True)
     own = probabilities.gather(1, ids[:, None])
@@ -57,17 +58,17 @@ def describe(scores: Tensor, preferences: Tensor, ids: Tensor, echoes: Tensor | 
 
 
 def margin_and_score(scores: Tensor, preferences: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """[n, 1] each."""
+    """Margin and score of each token, [n, 1] each."""
     best = preferences.float().topk(2, -1).values.clamp(min=LEAST_SCORE)
-    margin = torch.log1p(best[:, :1] - best[:, 1:])  # where truncation left no second, the first won by all there is
+    margin = torch.log1p(best[:, :1] - best[:, 1:])  # truncation may leave no second candidate
     return margin, scores.gather(1, ids[:, None])
 
 
 def describe_one(
     scores: Tensor, preferences: Tensor, token: int, echoes: Sequence[float] = UNHEARD, *, quick: bool = False
 ) -> list[float]:
-    """The same for one token [1, V]. `quick` leaves out what QUICK does: it is asked after every drafted token, and on
-    small models each call of torch counts."""
+    """Describe one token [1, V]. `quick` leaves out all but QUICK: the classifier asks after every drafted token, and
+    on small models each call of torch counts."""
     if not quick:
         rows = describe(scores, preferences, torch.tensor([token], device=scores.device))
         return [*rows[0, :-LONGEST].tolist(), *echoes]
@@ -76,19 +77,18 @@ def describe_one(
 
 
 def quick_one(first: float, second: float, score: float, echoes: Sequence[float]) -> list[float]:
-    """The same for one token of which only that is known: the two best preferences, its score, its echoes."""
+    """Describe one token from its two best preferences, its score and its echoes."""
     return [*[0.0] * (TOP + 2), log1p(first - max(second, LEAST_SCORE)), score, *echoes]
 
 
 def glance(scores: Tensor, preferences: Tensor, token: int, row: Row | None = None) -> tuple[float, float]:
-    """The margin and the score of one token [1, V]; `row` are the preferences, where numpy has looked at them before.
-    On a CPU the runner-up is sought with the winner out of the way for a moment, by the argmax that the choice has just
-    used: topk takes twenty times as long, max three times."""
+    """Margin and score of one token [1, V]. `row` are the preferences as a numpy array, if there is one already. On a
+    CPU, find the runner-up by argmax with the winner masked: topk takes 20 times as long, max 3 times."""
     try:
         if row is None:
             row = preferences.numpy()[0]
         score = row.item(token) if preferences is scores else scores.numpy().item(token)
-    except TypeError:  # on a GPU, or in a format that numpy does not have: one wait for all three
+    except TypeError:  # on a GPU, or in a format that numpy lacks: read all three with one wait
         best, second, score = torch.cat((preferences[0].topk(2).values, scores[0, token, None])).tolist()
     else:
         best = row.item(token)
@@ -101,11 +101,11 @@ def glance(scores: Tensor, preferences: Tensor, token: int, row: Row | None = No
 
 
 def in_round(static: Tensor, previous: Tensor, position: Tensor) -> Tensor:
-    """All columns: rows [n, STATIC] with the probability of the token before [n] (1 for a round's first) and the
+    """All columns: rows [n, STATIC], the probability of the previous token [n] (1 for a round's first), and the
     position in the round [n], from 1."""
     return torch.cat((static, previous[:, None], position[:, None] / POSITION_SCALE), -1)
 
 
 def own(static: Tensor) -> Tensor:
-    """The draft's probability of each token itself."""
+    """The draft's probability of each token."""
     return static[..., OWN]

@@ -1,4 +1,4 @@
-"""A classifier from prompts: record, train, tune by replay, measure, and write all of it on the card."""
+"""Making a classifier from prompts: record, train, tune by replay, measure, and write the results on its card."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from decoding.spec import Sampling
 from decoding.strategies.disco import Priced
 from decoding.summary import DEFINITIONS_VERSION
 
-# What the pair calls those in the making. One that hears echoes knows more and takes longer to say so, which is worth
-# it where a drafted token is dear: replay says which of the two is kept (docs/decisions/0029).
+# The names by which the pair holds the two candidates. The one with echoes knows more and takes longer, which pays
+# where a drafted token is expensive: replay decides which one to keep (docs/decisions/0029).
 CANDIDATES = ("one that hears echoes", "one that takes a glance")
 
-# What else it might look at. If one number does as well as the network, the card says so.
+# Other sets of features. If a single number does as well as the network, the card shows it.
 ABLATIONS: dict[str, Sequence[str]] = {
     "all features": features.NAMES,
     "as published": features.PUBLISHED,
@@ -45,19 +45,19 @@ ABLATIONS: dict[str, Sequence[str]] = {
     "no position": [name for name in features.QUICK if name != "position"],
 }
 PARTS = ("training", "validation", "test")  # of the material
-GLANCING = 3  # hidden units enough for a glance
-ABLATION_HIDDEN = 32  # wide enough for all of them; nobody waits for these
+GLANCING = 3  # hidden units, enough for GLANCE features
+ABLATION_HIDDEN = 32  # enough for all features; only measured, never used live
 
 
 @dataclass(frozen=True)
 class Step:
-    """How far the making is: so many of so many in this phase."""
+    """Progress: `done` of `due` in this phase."""
 
     phase: str
     done: int
     due: int
     detail: str = ""
-    numbers: Mapping[str, float] = field(default_factory=dict)  # for pages that draw how it goes
+    numbers: Mapping[str, float] = field(default_factory=dict)  # for pages that draw the progress
 
 
 Told = Callable[[Step], None]
@@ -65,15 +65,15 @@ Told = Callable[[Step], None]
 
 @dataclass(frozen=True)
 class Material:
-    """Prompts by what they are for. No prompt may be in two of them."""
+    """Prompts by purpose. No prompt may have two."""
 
     training: Sequence[Prompt]
     validation: Sequence[Prompt]  # stops the training, calibrates, tunes the thresholds
-    test: Sequence[Prompt]  # only looked at
+    test: Sequence[Prompt]  # measured only
 
     @classmethod
     def of(cls, prompts: Sequence[Prompt]) -> Material:
-        """By their splits; prompts that name none are dealt out six, two, two."""
+        """Split prompts by their `split`; prompts without one are dealt 6 : 2 : 2."""
         splits = {name: [p for p in prompts if p.split == name] for name in ("train", "validation", "test")}
         if not any(splits.values()):
             dealt = [prompts[i::10] for i in range(10)]
@@ -106,8 +106,8 @@ def make_classifier(
     told: Told = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> Classifier:
-    """The classifier with its card filled in; storing it is the caller's. `others` are prompt sets, by name, that it
-    is also tried on: what it is worth where it was not trained. `texts` are those that runs have written already."""
+    """Make the classifier and fill in its card; the caller stores it. `others` are further prompt sets, by name, to
+    test it on. `texts` are texts that earlier runs have written."""
     recorded = record(pair, material, sampling, others=others, texts=texts, told=told, cancelled=cancelled)
     return learn(pair, recorded, material, sampling, told)
 
@@ -122,7 +122,7 @@ def record(
     told: Told = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> Recorded:
-    """All prompts in one go, before anything is timed: copies of the pair would share the machine with what is."""
+    """Record all prompts before anything is timed: copies of the pair would disturb the timing."""
     parts = [material.training, material.validation, material.test, *others.values()]
     with Scribes(pair, copies_for(pair, sum(map(len, parts)))) as scribes:
 
@@ -179,7 +179,7 @@ def learn(
 
 
 def fastest(study: Study, candidates: Sequence[tuple[Classifier, Costs]]) -> tuple[Classifier, Costs]:
-    """The one whose words are worth most for what they cost, stopping by price."""
+    """Return the candidate whose stopping by price is fastest in replay, its own cost included."""
 
     def speed(candidate: tuple[Classifier, Costs]) -> float:
         classifier, costs = candidate
@@ -201,7 +201,7 @@ def _elsewhere(study: Study, costs: Costs, classifier: Classifier, thresholds: d
 
 
 def _digest(prompts: Sequence[Prompt]) -> str:
-    """Which prompts they were, to the letter."""
+    """Hash of the prompts' ids and texts."""
     return hashlib.sha256(json.dumps([[prompt.id, prompt.text] for prompt in prompts]).encode()).hexdigest()
 
 
@@ -220,7 +220,7 @@ def _epoch(progress: training.Progress) -> Step:
 
 
 def _tuned(study: Study, costs: Costs, classifier: Classifier) -> dict[str, float]:
-    """The published rule's threshold by search; the priced rule's by its price."""
+    """Thresholds: the published rule's by search, the priced rule's from its price."""
     predictions = planning.predict(study, costs, classifier)
     searched = planning.best(predictions, "disco", rule="threshold").choice.params["threshold"]
     return {"threshold": float(searched), "priced": planning.price_of_a_token(study, costs, classifier)}
@@ -242,8 +242,8 @@ def _ablations(labelled: Sequence[Labelled], told: Told) -> dict[str, Any]:
 
 
 def _predicted(study: Study, costs: Costs, classifier: Classifier, thresholds: dict[str, float]) -> dict[str, float]:
-    """Speed-ups over autoregressive at settings that were tuned on other prompts; the best static lookahead is the best
-    on these."""
+    """Speed-ups over autoregressive at thresholds that were tuned on other prompts; the best static lookahead is chosen
+    on these prompts."""
     baseline, play = study.play(planning.ALONE), study.play
     by_rule = planning.tuned(study, study.estimates(classifier), thresholds)
     return {

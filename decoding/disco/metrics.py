@@ -1,4 +1,4 @@
-"""How good a set of probabilities is: numbers and the points of the curves one looks at."""
+"""Quality of a set of probabilities: figures, and points of the usual curves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Metrics:
 
 
 def measure(probabilities: Tensor, labels: Tensor, threshold: float = 0.5, points: int = 101) -> Metrics:
-    """Of probabilities [n] against labels [n] in [0, 1]; a soft label counts for both classes by its weight."""
+    """Compare probabilities [n] with labels [n] in [0, 1]. A soft label counts for both classes by its weight."""
     p, y = probabilities.double(), labels.double()
     chosen = p >= threshold
     true = float(y[chosen].sum())
@@ -52,7 +52,7 @@ def measure(probabilities: Tensor, labels: Tensor, threshold: float = 0.5, point
 
 
 def area_under_roc(p: Tensor, y: Tensor) -> float:
-    """The probability that a random accepted token scores above a random refused one; ties count half."""
+    """Probability that a random accepted token scores above a random refused one; ties count half."""
     values, inverse = torch.unique(p, return_inverse=True)
     positive = torch.zeros(len(values), dtype=torch.float64).scatter_add_(0, inverse, y.double())
     negative = torch.zeros(len(values), dtype=torch.float64).scatter_add_(0, inverse, 1 - y.double())

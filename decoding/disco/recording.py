@@ -1,8 +1,9 @@
-"""What a draft would have said along a target's text: the matter that classifiers are trained on and replays run on.
+"""Recording: what the draft proposes at each position of the target's text. Classifiers learn from it, replays run on
+it.
 
-One teacher-forced pass gives it for the whole text. It is also what live runs show round by round: the tests hold
-the two together. `tails` are what the draft would have gone on to say after each token that the target refuses; no
-label comes from them, but a replay needs to know when a rule would have stopped there.
+One teacher-forced pass gives the draft's proposals for the whole text. Live runs show the same, round by round: tests
+compare the two. `tails` are the tokens that the draft would add after each refused one. They give no labels, but a
+replay needs them to know when a rule would have stopped.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from decoding.drafting import read_prompt
 from decoding.replay import Record
 from decoding.runner import ModelRunner
 
-BRANCHES = 32  # tails drafted side by side
+BRANCHES = 32  # tails that are drafted side by side
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,13 @@ class Recording:
     """One prompt: N tokens of the target's text."""
 
     prompt: str
-    tokens: Sequence[int]  # the prompt's and the text's
+    tokens: Sequence[int]  # prompt and text
     prompt_tokens: int  # how many of them are the prompt's
     matches: Tensor  # bool [N]
-    accepted: Tensor  # [N], the chance that each was accepted: 1 or 0 where the dice fix the text
-    static: Tensor  # [N, STATIC], of the draft's own token at each place
-    tails: Tensor  # [M, depth, STATIC], one row per place without a match, in order
-    tail_room: Mapping[int, int]  # place -> how many of those tokens come before the draft's own end, where it ends
+    accepted: Tensor  # [N], the probability that each was accepted: 1 or 0 where the dice fix the text
+    static: Tensor  # [N, STATIC], of the draft's own token at each position
+    tails: Tensor  # [M, depth, STATIC], one row per position without a match, in order
+    tail_room: Mapping[int, int]  # position -> tokens of its tail before the draft's own end token, where there is one
     max_new_tokens: int
     ended: bool  # the text's last token is an end token
 
@@ -56,9 +57,9 @@ def record(
     tail_depth: int = 0,
     judge: ModelRunner | None = None,
 ) -> Recording:
-    """Run the draft once along `text`, which the target has written after `tokens`. `dice` is new, with the sample's
-    seed. Under greedy and shared dice the text is the same however it was drafted. Under ratio dice it must be one all
-    of whose tokens were drafted; `judge` is then the target, which says by what chance it accepted each."""
+    """Run the draft once along `text`, which the target wrote after `tokens`. `dice` must be new, with the sample's
+    seed. Under greedy and shared dice every draft gives this text. Under ratio dice all of its tokens must have been
+    drafted; `judge` is then the target, which gives the probability that it accepts each."""
     dice.commit(tokens)
     read_prompt(draft, tokens)
     logits = draft.extend([*tokens[-1:], *text[:-1]], need=len(text))
@@ -101,7 +102,7 @@ def _chances(
     said: Tensor,
     scores: Tensor,
 ) -> Tensor:
-    """min(1, p/q) of the draft's token at each place: what the ratio rule accepts it by."""
+    """Acceptance probability min(1, p/q) of the draft's token at each position, by the ratio rule."""
     read_prompt(target, tokens)
     judged = dice.scores(target.extend([*tokens[-1:], *text[:-1]], need=len(text)), aheads)
     p, q = (
@@ -121,8 +122,8 @@ def _tails(
     end_tokens: Collection[int],
     depth: int,
 ) -> tuple[Tensor, dict[int, list[int]], dict[int, int]]:
-    """What follows each refused token, if the draft is let go on: described, but for its echoes; the tokens, by place
-    and from the refused one on; and where they would end the text."""
+    """Continue the draft after each refused token. Returns the tails' features without echoes, the tokens by position
+    from the refused one on, and the positions where they end the text."""
     parts: list[Tensor] = []
     continued: dict[int, list[int]] = {}
     room: dict[int, int] = {}
@@ -151,7 +152,7 @@ def _tails(
 def _echoes(
     tokens: Sequence[int], text: Sequence[int], said: Sequence[int], chains: Mapping[int, Sequence[int]]
 ) -> tuple[Tensor, Tensor]:
-    """Of the draft's own token at each place [N, LONGEST], and of what would follow the refused ones, in order."""
+    """Echoes of the draft's own token at each position [N, LONGEST], and of the tails' tokens, in order."""
     whole, echoes = [*tokens, *text], Echoes()
     here: list[list[float]] = []
     after: list[list[list[float]]] = []

@@ -1,4 +1,4 @@
-"""What a classifier's stop rules come to in replay, and the price that one of them goes by."""
+"""Classifier estimates for replay, and the price that the priced rule uses."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from decoding.disco.recording import Recording
 
 
 def price(costs: Costs, tokens_per_s: float, follows: float) -> float:
-    """What one more drafted token costs, in tokens (drafting it, deciding on it, one more row to verify), by the chance
-    that a token is accepted whose predecessors were. Where none ever was, the first token is all that is worth it."""
+    """Cost of one more drafted token (drafting, deciding, one more row to verify) in tokens, divided by the chance
+    `follows` that a token is accepted after an accepted one. If no token ever was, 1: only the first token is worth
+    it."""
     if not follows:
         return 1.0
     return tokens_per_s * (costs.draft + costs.decision + costs.row()) / follows
 
 
 def rounds_from_everywhere(recording: Recording, cap: int) -> Tensor:
-    """The static columns of every token of a round that starts at each place: [N, cap, STATIC]. Past the first
-    refusal these are of what the draft would have gone on to say."""
+    """Static columns of every token of the rounds that start at each position: [N, cap, STATIC]. After the first
+    refusal they describe the tail."""
     count = len(recording.matches)
     runs = torch.tensor(recording.record.runs)
     starts, steps = torch.arange(count)[:, None], torch.arange(cap)[None]
@@ -35,7 +36,7 @@ def rounds_from_everywhere(recording: Recording, cap: int) -> Tensor:
 
 @torch.inference_mode()
 def estimates(classifier: Classifier, rounds: Tensor) -> Tensor:
-    """What the classifier says of each token of such rounds: [N, cap]."""
+    """The classifier's estimate for each token of such rounds: [N, cap]."""
     count, cap, _ = rounds.shape
     own = features.own(rounds)
     previous = torch.cat((torch.ones(count, 1), own[:, :-1]), 1)

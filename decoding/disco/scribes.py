@@ -1,5 +1,5 @@
-"""Who writes texts and records them: the pair here, prompt by prompt, and copies of it in processes of their own where
-cores are left. A copy that dies costs time only: what it had in hand is written here."""
+"""Writing and recording texts: by the pair here, prompt by prompt, and by copies of it in other processes where cores
+are free. If a copy dies, this process writes the texts that the copy had not finished."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from decoding.prompts import Prompt
 from decoding.spec import Sampling, choose
 from decoding.strategies import static
 
-LEAST_AGREED = 0.95  # a text of other settings parts from this one's within a few tokens
-LEAST_PROMPTS = 16  # fewer are written before a copy is loaded
-ROOM = 4  # a copy wants this many times the pair's weights free
-PATIENCE = 0.2  # s between looks at whether all is cancelled, where there is nothing to do but wait
-# Any strategy writes the same text; this one is quick. Under ratio dice nearly every token must be drafted and judged.
+LEAST_AGREED = 0.95  # a text from other settings differs after a few tokens
+LEAST_PROMPTS = 16  # fewer prompts are written here before a copy has loaded
+ROOM = 4  # a copy needs this many times the pair's weights in free memory
+PATIENCE = 0.2  # s between checks for cancellation while only copies work
+# Any strategy writes the same text; this one is fast. Under ratio dice nearly every token must be drafted and judged.
 WRITER, DEEP_WRITER = (choose(static.STRATEGY.slug, {"lookahead": lookahead}) for lookahead in (3, 20))
 
 Told = Callable[[int], None]
@@ -42,12 +42,12 @@ Told = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Work:
-    """One prompt's text and what the draft says along it. Tails of no depth are none."""
+    """One prompt to write and record. A `tail_depth` of 0 records no tails."""
 
     prompt: Prompt
     sampling: Sampling
     tail_depth: int
-    text: Sequence[int] = ()  # where a run has written it already
+    text: Sequence[int] = ()  # if an earlier run has written it
 
 
 @torch.inference_mode()
@@ -72,7 +72,7 @@ def write(pair: Pair, work: Work, cancelled: Callable[[], bool] = never) -> Reco
 
 
 def _check(comparison: Comparison, prompt: Prompt, text: Sequence[int]) -> None:
-    """That the target would say this text, token for token but for ties: one pass, where writing takes a hundred."""
+    """Refuse a text that the target would not write, apart from ties. Needs one pass; writing needs about a hundred."""
     pair, tokens = comparison.pair, comparison.tokens(prompt)
     dice = dice_for(comparison.sampling, pair.vocab, comparison.seed(prompt, 0))
     dice.commit(tokens)
@@ -90,7 +90,7 @@ def _check(comparison: Comparison, prompt: Prompt, text: Sequence[int]) -> None:
 
 
 class Scribes:
-    """Close them, or use them as a context: copies hold memory."""
+    """Pair and its copies. Close it or use it as a context: copies hold memory."""
 
     def __init__(self, pair: Pair, copies: int = 0) -> None:
         self.pair = pair
@@ -117,8 +117,8 @@ class Scribes:
         told: Told = lambda done: None,
         cancelled: Callable[[], bool] = never,
     ) -> list[Recording]:
-        """In the order of the prompts, whoever wrote them; fewer where it was cancelled. A prompt that cannot be
-        continued is refused before the first is written. `texts` need no writing."""
+        """Record the prompts in their order; fewer after a cancellation. An unusable prompt is refused before the first
+        is written. `texts` are written already."""
         reading = Comparison(self.pair, prompts, [WRITER], sampling)
         for prompt in prompts:
             reading.tokens(prompt)
@@ -131,7 +131,7 @@ class Scribes:
         return [found[number] for number in sorted(found)]
 
     def _written(self, works: Sequence[Work], cancelled: Callable[[], bool]) -> Iterator[tuple[int, Recording]]:
-        """Here from the front, in copies from the back, until they meet."""
+        """Yield recordings: this process takes prompts from the front, copies from the back, until they meet."""
         waiting = deque(range(len(works)))
         try:
             while waiting or any(copy.has is not None for copy in self._copies):
@@ -144,12 +144,12 @@ class Scribes:
                     number = waiting.popleft()
                     recording = write(self.pair, works[number], cancelled)
                     if cancelled():
-                        return  # in the middle of this one
+                        return  # this recording is incomplete
                     yield number, recording
                 yield from self._from_copies(waiting, 0.0 if waiting else PATIENCE)
         finally:
             if any(copy.has is not None for copy in self._copies):
-                self.close()  # nobody would collect what they still have in hand
+                self.close()  # nobody would read the recordings that copies still make
 
     def _from_copies(self, waiting: deque[int], patience: float) -> Iterator[tuple[int, Recording]]:
         busy = {copy.connection: copy for copy in self._copies if copy.has is not None}
@@ -166,7 +166,7 @@ class Scribes:
 
 
 class _Copy:
-    """The pair once more, in a process that ends when nobody listens to it."""
+    """The pair in another process, which ends when its connection closes."""
 
     def __init__(self, again: Callable[[], Pair]) -> None:
         context = multiprocessing.get_context("spawn")
@@ -174,11 +174,11 @@ class _Copy:
         self.process: BaseProcess = context.Process(target=serve, args=(again, far), daemon=True)
         self.process.start()
         far.close()
-        self.has: int | None = None  # the number of the work in its hands
+        self.has: int | None = None  # number of the work that it is doing
 
     def give(self, number: int, work: Work) -> None:
         self.has = number
-        with contextlib.suppress(OSError):  # it is gone, which its answer will tell
+        with contextlib.suppress(OSError):  # the copy has died; `answer` will raise
             self.connection.send_bytes(pickle.dumps(work))
 
     def answer(self) -> Recording:
@@ -195,9 +195,9 @@ class _Copy:
 
 
 def serve(again: Callable[[], Pair], connection: Connection) -> None:
-    """In the other process: write what comes, until nobody asks any more. Plain pickles: torch's own way of sending a
-    tensor keeps a file open for each."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who asked
+    """Run in the other process: write each work that arrives until the connection closes. Plain pickles, because
+    torch's own way to send a tensor keeps a file open for each."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     torch.set_num_threads(1)
     pair = again()
     with contextlib.suppress(EOFError, OSError):
@@ -211,8 +211,8 @@ def serve(again: Callable[[], Pair], connection: Connection) -> None:
 
 
 def copies_for(pair: Pair, prompt_count: int) -> int:
-    """How many more processes are worth their while: one a thread, as far as memory goes. On one core each, texts are
-    written faster than by all cores in one product."""
+    """How many copies pay: one per thread beside this one, as far as memory allows. Single-threaded processes together
+    write faster than one with all threads."""
     device = pair.target.device
     folders = [folder for folder in (pair.target_folder, pair.draft_folder) if folder is not None]
     if not pair.again or not folders or device.type != "cpu" or prompt_count < LEAST_PROMPTS:

@@ -1,5 +1,5 @@
-"""A classifier beside the draft: it estimates after each drafted token whether the target will accept it, and a policy
-decides. It is asked between two passes of a model that leave nothing of this in the caches: each call counts."""
+"""Classifier as a stop rule: it estimates after each drafted token whether the target will accept it, and a policy
+decides. It runs between two passes that leave the caches cold, so each call counts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Estimating(Driven):
 
 
 class Glance(Estimating):
-    """For a classifier that looks at nothing but features.GLANCE."""
+    """Stop rule for a classifier that uses GLANCE features alone."""
 
     def __init__(self, policy: Policy, classifier: Classifier, words: Words) -> None:
         super().__init__(policy, classifier, words)
@@ -49,7 +49,8 @@ class Glance(Estimating):
         return self._judge(step, (len(step.ahead),))
 
     def _judge(self, step: DraftStep, known: tuple[float, ...]) -> bool:
-        """`known` is what few values are possible for: the number of tokens ahead, and the echoes if any are heard."""
+        """Judge one token. `known` are the features with few possible values: the number of drafted tokens, and the
+        echoes if used."""
         units = self._units.get(known)
         if units is None:
             ahead, *echoes = known
@@ -64,7 +65,7 @@ class Glance(Estimating):
 
 
 class Quick(Glance):
-    """For one that looks at features.QUICK: also at what the text has said before."""
+    """Stop rule for a classifier that uses QUICK features: echoes too."""
 
     def __init__(self, policy: Policy, classifier: Classifier, words: Words) -> None:
         super().__init__(policy, classifier, words)
@@ -80,12 +81,12 @@ class Quick(Glance):
 
 
 class Full(Estimating):
-    """For one that looks at every feature."""
+    """Stop rule for a classifier that uses every feature."""
 
     def __init__(self, policy: Policy, classifier: Classifier, words: Words) -> None:
         super().__init__(policy, classifier, words)
         self._echoes = Echoes()
-        self._previous = 1.0  # the draft's probability of the token before, where there is one
+        self._previous = 1.0  # the draft's probability of the round's previous token
 
     def should_stop(self, step: DraftStep) -> bool:
         if not step.ahead:
@@ -100,6 +101,6 @@ class Full(Estimating):
 
 
 def estimating(policy: Policy, classifier: Classifier, words: Words) -> Estimating:
-    """The cheapest way to ask this classifier."""
+    """Return the cheapest stop rule for this classifier."""
     kind = Glance if classifier.glances else Quick if classifier.quick else Full
     return kind(policy, classifier, words)

@@ -1,5 +1,5 @@
-"""Texts that runs have written already, read back from their traces: `compare --trace FILE` keeps every round. Standard
-library only."""
+"""Texts that earlier runs wrote, read from their traces: `compare --trace FILE` keeps every round. Standard library
+only."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from decoding.errors import BadPrompts
 from decoding.events import Drafted, Event, Finished, Verified, from_dict
 
-Texts = Mapping[str, Sequence[int]]  # by the prompt's id, without the prompt
+Texts = Mapping[str, Sequence[int]]  # by the prompt's id; without the prompt
 
 WHOSE = ("strategy", "prompt", "repeat")
 
 
 def texts_of(lines: Iterable[str], name: str) -> Texts:
-    """One text a prompt: its first repeat's, which has the dice that a recording has. `name` is the file's."""
+    """Return one text per prompt: its first repeat, whose seed a recording uses too. `name` is the file's."""
     samples: dict[tuple[Any, ...], list[Event]] = {}
     for number, line in enumerate(lines, start=1):
         try:
@@ -35,7 +35,7 @@ def texts_of(lines: Iterable[str], name: str) -> Texts:
 
 
 def text_of(events: Iterable[Event]) -> list[int]:
-    """What a sample's rounds have added, as long as its end said."""
+    """Collect the tokens that a sample's rounds added, up to the length that its last event gives."""
     text: list[int] = []
     drafted: Sequence[int] = ()
     for event in events:

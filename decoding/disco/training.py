@@ -1,4 +1,5 @@
-"""From recordings to a calibrated classifier: minutes of nothing but matrix products of a few hundred kilobytes."""
+"""Training: from recordings to a calibrated classifier. It takes minutes, all in matrix products of a few hundred
+kB."""
 
 from __future__ import annotations
 
@@ -14,23 +15,24 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.recording import Recording
 from decoding.errors import BadStrategy
 
-HIDDEN = 8  # enough for what is quick to know; it answers after every drafted token
+HIDDEN = 8  # enough for QUICK features; the classifier answers after every drafted token
 EPOCHS = 60
 BATCH = 1024
-STEPS = 16  # of a pass over the tokens, at least: few of them come in smaller batches, or it ends before it has learnt
+STEPS = 16  # least steps per epoch: few tokens get smaller batches, or training would end too early
 PATIENCE = 8
 LEARNING_RATE = 3e-3
 LEAST_SPREAD = 1e-6
-LEAST_TOKENS = 200  # fewer labelled tokens than this teach nothing that lasts
+LEAST_TOKENS = 200  # fewer labelled tokens do not suffice
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Drafted tokens with what became of them: up to each round's first refusal, which is the last that was judged."""
+    """Drafted tokens and whether each was accepted: up to each round's first refusal, the last token that was
+    judged."""
 
     rows: Tensor  # [n, F]
     accepted: Tensor  # [n], in [0, 1]
-    prompts: Tensor  # [n], number of the recording
+    prompts: Tensor  # [n], index of the recording
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Progress:
 
 
 def label(recordings: Sequence[Recording], lookahead: int | None = None) -> Labelled:
-    """Rounds as a static lookahead would cut them; without one, as an unlimited draft would."""
+    """Label tokens in rounds as a static lookahead makes them, or an unlimited draft without one."""
     parts = [_label_one(number, recording, lookahead) for number, recording in enumerate(recordings)]
     if not parts:
         raise BadStrategy("There is no recording to learn from; give prompts that fit the models' context.")
@@ -61,8 +63,8 @@ def _label_one(number: int, recording: Recording, lookahead: int | None) -> tupl
 
 
 def _places(matches: Sequence[bool], lookahead: int | None) -> tuple[Tensor, Tensor]:
-    """Which tokens of the text are drafted and judged, and at which position of their round. The token after a fully
-    accepted draft is the target's own: nobody drafts it."""
+    """Positions of the tokens that are drafted and judged, and their positions within the round. The target itself adds
+    the token after a fully accepted draft."""
     places, positions, at, position = [], [], 0, 1
     while at < len(matches):
         if lookahead is not None and position > lookahead:
@@ -84,12 +86,12 @@ def train(
     hidden: int = HIDDEN,
     told: Callable[[Progress], None] = lambda progress: None,
 ) -> Classifier:
-    """Fit on one set of prompts, stop when another set no longer gains, calibrate on that other set. `columns` are
-    the features it may look at."""
+    """Fit on one set of prompts, stop when another no longer improves, calibrate on that other set. `columns` are the
+    features to use."""
     _check(training, held_out)
     allowed = torch.tensor([name in columns for name in features.NAMES], dtype=torch.float32)
     mean, spread = training.rows.mean(0), training.rows.std(0)
-    scale = torch.where(spread > LEAST_SPREAD, allowed / spread, 0.0)  # a column that never changed teaches nothing
+    scale = torch.where(spread > LEAST_SPREAD, allowed / spread, 0.0)  # a column that never changes teaches nothing
     dice = torch.Generator().manual_seed(seed)
     weights = [
         torch.randn(hidden, len(features.NAMES), generator=dice) * (2 / len(columns)) ** 0.5,
@@ -118,8 +120,8 @@ def _check(training: Labelled, held_out: Labelled) -> None:
             )
         if not bool(torch.isfinite(part.rows).all()):
             raise BadStrategy(
-                f"Some features of the {name} prompts are no numbers, so the draft's logits are broken there; check "
-                "the draft's checkpoint."
+                f"Some features of the {name} prompts are NaN or infinite, so the draft's logits are broken there; "
+                "check the draft's checkpoint."
             )
 
 
@@ -129,7 +131,7 @@ def _logits(weights: Sequence[Tensor], rows: Tensor) -> Tensor:
 
 
 def _f1(logits: Tensor, accepted: Tensor) -> float:
-    """Of "accepted" said at even odds."""
+    """F1 of "accepted" at a probability of 0.5."""
     said = logits > 0
     right = float(accepted[said].sum())
     return 2 * right / max(1e-12, float(said.sum()) + float(accepted.sum()))
@@ -172,7 +174,7 @@ def _fit(
 
 
 def _calibrated(classifier: Classifier, held_out: Labelled) -> Classifier:
-    """Scale and shift the logit so that the held-out probabilities mean what they say."""
+    """Scale and shift the logit so that held-out probabilities match frequencies."""
     logits = torch.logit(classifier(held_out.rows), eps=1e-6)
     scale, shift = torch.ones(1, requires_grad=True), torch.zeros(1, requires_grad=True)
     optimiser = torch.optim.LBFGS([scale, shift], max_iter=50)

@@ -1,1 +1,1 @@
-"""Other settings, played on what a comparison recorded. Standard library only; nothing here was measured."""
+"""Settings replayed on what a comparison recorded. Standard library only; nothing here was measured."""

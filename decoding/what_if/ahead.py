@@ -1,8 +1,8 @@
-"""SSD under other settings: target and draft played out in time, along the texts that were recorded. No model runs.
+"""SSD under other settings, simulated along the recorded texts. No model runs.
 
-Where the draft is wrong a round ends, whatever the settings, and a run of SSD then tells on which of its branches the
-target's token stood: so branches can be placed anew. Where it stood on none, it may stand just behind them or nowhere;
-the simulation is made twice, once for each. What branches cost is read off the same run.
+A round ends at the draft's first wrong token, whatever the settings, and a run of SSD shows which of its branches there
+held the target's token. So branches can be placed anew. If no branch held it, it may rank just behind them or nowhere:
+the simulation runs once for each case. The costs of branches come from the same run.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ from decoding.ssd.simulation.track import Track
 from decoding.what_if.places import Places
 from decoding.what_if.possible import Possible
 
-MOST_BRANCHES = 32  # that are asked about
-LONGEST = 96  # tokens of a text that are played,
-MOST_TOKENS = 960  # and of all of them: an answer must not keep a slider waiting
-_ELSE = tuple(range(-10, -10 - RANKS - MOST_BRANCHES - 2, -1))  # tokens that cannot be the target's
+MOST_BRANCHES = 32  # most that a setting may ask for
+LONGEST = 96  # tokens of each text that are simulated
+MOST_TOKENS = 960  # tokens of all texts: an answer must not keep a slider waiting
+_ELSE = tuple(range(-10, -10 - RANKS - MOST_BRANCHES - 2, -1))  # tokens that differ from all of the target's
 
 
 @dataclass(frozen=True)
 class Stood:
-    """Where the target's token stood on the draft's list, behind its favourite. Not found: at least so low."""
+    """Rank of the target's token among the draft's preferences, after the first. If not found, its rank is at least
+    this."""
 
     rank: int
     was_found: bool
 
 
 def stood(events: Iterable[Event]) -> dict[int, Stood]:
-    """By place of the text, what one sample's branches tell of it."""
+    """Ranks by position of the text, as far as one sample's branches show."""
     drafts: dict[int, int] = {}
     verdicts: dict[int, tuple[int, Verified]] = {}
     found, at = {}, 0
@@ -52,7 +53,7 @@ def stood(events: Iterable[Event]) -> dict[int, Stood]:
         elif isinstance(event, Anticipated) and event.round in verdicts and event.round in drafts:
             place, verdict = verdicts[event.round]
             listed = [token for count, token, _ in event.branches if count == verdict.accepted]
-            if verdict.accepted == drafts[event.round]:  # then its favourite stands on the list too, first
+            if verdict.accepted == drafts[event.round]:  # then the draft's first preference is listed too, as the first
                 listed = listed[1:] if listed[:1] != [verdict.token] else []
             was_found = verdict.token in listed
             found[place] = Stood(listed.index(verdict.token) if was_found else len(listed), was_found)
@@ -60,7 +61,7 @@ def stood(events: Iterable[Event]) -> dict[int, Stood]:
 
 
 def surer(one: Mapping[int, Stood], other: Mapping[int, Stood]) -> dict[int, Stood]:
-    """What two samples of the same text tell together."""
+    """Combine two samples of the same text."""
     return {
         place: max(
             (known[place] for known in (one, other) if place in known), key=lambda stood: (stood.was_found, stood.rank)
@@ -70,7 +71,7 @@ def surer(one: Mapping[int, Stood], other: Mapping[int, Stood]) -> dict[int, Sto
 
 
 def track(text: Sequence[int], places: Places, where: Mapping[int, Stood], hopes: bool) -> Track:
-    """`hopes`: whether what nobody knows would have been to the draft's favour."""
+    """Build a track. `hopes`: assume that everything unknown favours the draft."""
     said = [hopes if known is None else known for known in places.said]
     preferred = [
         (token, *_ELSE) if is_right else _listed(token, where.get(place), hopes)
@@ -91,13 +92,13 @@ def _listed(token: int, stood: Stood | None, hopes: bool) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Ahead:
-    """The tracks of every prompt, told both ways, and what was measured of SSD on this machine."""
+    """Tracks of every prompt in both cases, and SSD's costs on this machine."""
 
     refused: Sequence[Track]
     accepted: Sequence[Track]
     alone: Sequence[float]  # seconds that autoregressive takes for each text
     prices: Prices
-    is_beside: bool  # the draft had a place of its own
+    is_beside: bool  # the draft ran beside the target
 
     def play(self, choice: Choice) -> Played:
         params = choice.params
@@ -116,7 +117,7 @@ def ahead_of(
     *,
     is_beside: bool,
 ) -> Ahead | None:
-    """None where no SSD ran long enough to read prices off."""
+    """Return None if no SSD ran long enough to measure its costs."""
     if not any(isinstance(event, Anticipated) and event.round > 1 and event.passes > 1 for t in ahead for event in t):
         return None
     heads = [(text[:LONGEST], places.head(LONGEST), where) for text, places, where in texts]
@@ -128,7 +129,7 @@ def ahead_of(
 
 @dataclass(frozen=True)
 class Played(Possible):
-    """As `simulation.Simulation`, of SSD."""
+    """Result like `simulation.Simulation`, for SSD."""
 
     found: Ahead
     refused: Simulated

@@ -1,4 +1,4 @@
-"""One prompt's text, place by place: would the draft have said there what the target says, and how sure was it."""
+"""Positions of one prompt's text: would the draft propose the target's token there, and with what probability?"""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Any
 from decoding.replay import Record, Seen
 from decoding.strategies.base import WORDS, Policy
 
-BY_NO_MODEL = ("ngram", "random")  # backups that say nothing of the draft
+BY_NO_MODEL = ("ngram", "random")  # backups that show nothing about the draft
 
 
 @dataclass
 class Places:
-    """One prompt's text, and what was seen of the draft along it."""
+    """One prompt's text, and what the runs showed of the draft along it."""
 
-    room: int  # the most tokens the text might have had
-    has_ended: bool  # its last token is an end token
-    said: list[bool | None]  # at each token: did the draft say the same; None where none was asked
-    confidence: list[float]  # its own probability of what it said
-    tails: dict[int, Sequence[float]] = field(default_factory=dict)  # how sure it was after a token that was refused
+    room: int  # most tokens that the text could have had
+    has_ended: bool  # the last token is an end token
+    said: list[bool | None]  # per token: whether the draft proposed it; None if nobody drafted there
+    confidence: list[float]  # the draft's probability of its own token
+    tails: dict[int, Sequence[float]] = field(default_factory=dict)  # probabilities after a token that was refused
     prompt: str = ""  # its end
-    pieces: Sequence[str] = ()  # the text's tokens as words, where they are known
-    ends: set[int] = field(default_factory=set)  # refused tokens after which it came to an end of its own
+    pieces: Sequence[str] = ()  # the text's tokens as words, if known
+    ends: set[int] = field(default_factory=set)  # refused tokens after which the draft ended the text
 
     @classmethod
     def of(cls, length: int, room: int, has_ended: bool, prompt: str = "") -> Places:
         return cls(room, has_ended, [None] * length, [1.0] * length, prompt=prompt)
 
     def head(self, length: int) -> Places:
-        """As if there had been room for no more than that."""
+        """Cut the text to this length, as if there had been no more room."""
         if length >= len(self.said):
             return self
         said, confidence = self.said[:length], self.confidence[:length]
@@ -38,7 +38,7 @@ class Places:
 
     @property
     def draftable(self) -> list[bool | None]:
-        """The last token of a full text is the target's: there is no room for a draft and it."""
+        """Positions that a draft can reach. The last token of a full text has no room for a draft."""
         return self.said[: self.room - 1]
 
     def learn(self, events: Iterable[Mapping[str, Any]]) -> None:
@@ -61,18 +61,18 @@ class Places:
                 self.ends.add(miss)
 
     def record(self, hopes: bool) -> Record:
-        """`hopes`: whether a token that nobody drafted would have been accepted."""
+        """Make a record. `hopes`: assume that tokens that nobody drafted would have been accepted."""
         matches = [hopes if said is None else said for said in self.said]
         tails = {miss: len(self.tails[miss]) for miss in self.ends}
         return Record.of(matches, self.room, tails, self.has_ended)
 
     def words(self, place: int) -> str:
-        """The last words before a place."""
+        """Last words before a position."""
         return self.prompt * (place < WORDS) + "".join(self.pieces[max(0, place - WORDS) : place])
 
     def seen(self, record: Record, policy: Policy, hopes: bool) -> Seen:
-        """What a policy may see of the text. Where nobody drafted any further it is taken to stop at once, or never:
-        whichever is wanted."""
+        """Show what a policy may see of the text. Beyond what was drafted, the policy stops at once or, with `hopes`,
+        never."""
 
         def row(start: int) -> Sequence[float]:
             miss = start + record.runs[start]

@@ -1,4 +1,4 @@
-"""What a setting's speed-up may be, where it is not known whether what nobody drafted would have been accepted."""
+"""Range of a setting's possible speed-up. It is unknown whether tokens that nobody drafted would have been accepted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import statistics
 class Possible:
     @property
     def ratios(self) -> list[tuple[float, float]]:
-        """Per prompt, the speed-up over autoregressive in either case, the smaller first."""
+        """Per prompt, the speed-up over autoregressive in both cases, the smaller first."""
         raise NotImplementedError
 
     @property

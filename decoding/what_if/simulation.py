@@ -1,4 +1,4 @@
-"""A setting played on every recorded prompt, and what that would have cost. Pure: no database, no models."""
+"""Simulation of a setting on every recorded prompt, with its cost. Pure: no database, no models."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from decoding.what_if.recorded import Recorded
 
 @dataclass(frozen=True)
 class Simulation(Possible):
-    """Counted twice: as if whatever nobody drafted were refused, and as if it were accepted."""
+    """Counts in two cases: all tokens that nobody drafted are refused, or all are accepted."""
 
     found: Recorded
     refused: Sequence[Counts]
     accepted: Sequence[Counts]
-    hit_rate: ClassVar[None] = None  # nothing is prepared
+    hit_rate: ClassVar[None] = None  # nothing is prepared ahead
 
     @cached_property
     def ratios(self) -> list[tuple[float, float]]:
@@ -36,7 +36,7 @@ class Simulation(Possible):
 
     @property
     def unmeasured(self) -> float:
-        """The share of verifications wider than any whose price was measured."""
+        """Share of verifications wider than any that was measured."""
         return self.over(lambda counts: _wider(counts, self.found.widest) / counts.target_passes)
 
     @property
@@ -52,7 +52,7 @@ class Simulation(Possible):
         return round(self.over(lambda counts: counts.draft_passes))
 
     def over(self, number: Callable[[Counts], float]) -> float:
-        """A number of all prompts together, half-way between the two cases."""
+        """Mean of the two cases of a figure over all prompts."""
         return (number(_added(self.refused)) + number(_added(self.accepted))) / 2
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Use a Drafthouse that compose.sh runs as its people would, and break what may break.
+"""Use a Drafthouse that compose.sh runs as its users would, and break what may break.
 
     docker/try/inside.sh offline docker/try/smoke.py [--without STEP]...
 
-Each step prints one line. The first thing that does not hold ends the program with exit status 1.
+Each step prints one line. The first failure ends the program with exit status 1.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def is_healthy(service: str) -> bool:
 
 
 def restored(kept: bytes) -> bool:
-    """Whether restore took the file. It refuses for 20 s after a worker was last heard of."""
+    """Whether restore accepted the file. It refuses for 20 s after a worker's last report."""
     try:
         compose("exec", "web", "python", "manage.py", "restore", "-", "--replace", stdin=kept)
     except AssertionError as refusal:
@@ -85,10 +85,10 @@ def restored(kept: bytes) -> bool:
 
 
 class Smoke:
-    """The steps, in order. Later ones use what earlier ones made."""
+    """The steps in order. Later ones use the results of earlier ones."""
 
     def images(self) -> str:
-        """Nothing of the checkout but the program is in an image, and no password."""
+        """Check that images hold the program, nothing else of the checkout, and no password."""
         passwords = [path.read_text() for path in (ROOT / "secrets").iterdir() if path.suffix == ""]
         for service in ("web", "worker"):
             held = compose("exec", service, "sh", "-c", f"ls -d {' '.join(FOREIGN)} 2>/dev/null || true")
@@ -99,7 +99,7 @@ class Smoke:
         return "hold the program and no secret"
 
     def locks(self) -> str:
-        """No container can write its own files or gain rights."""
+        """Check that no container can write its own files or gain privileges."""
         for service in SERVICES:
             compose("exec", service, "sh", "-c", LOCKED)
         return f"hold in {len(SERVICES)} containers: read-only, no capabilities, no new privileges"
@@ -118,7 +118,7 @@ class Smoke:
         return "works through the proxy with a one-time link; a wrong host gets 400"
 
     def comparison(self) -> str:
-        """Submit the demo over REST, kill the database in the middle, and see every sample arrive."""
+        """Submit the demo over REST, kill the database halfway, and see every sample arrive."""
         self.token = manage("api_token")
         self.made = visitor().call("comparisons/", self.token, self.demo())
         until(lambda: self.job()["done_count"] > 2, "the first samples")
@@ -165,7 +165,7 @@ class Smoke:
         return "kept the comparison and the token"
 
     def backup(self) -> str:
-        """Into a file, then from that file into empty volumes."""
+        """Back up to a file, then restore it into empty volumes."""
         kept = compose("exec", "web", "python", "manage.py", "backup", "-")
         compose("down", "-v")
         compose("up")
