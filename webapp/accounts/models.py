@@ -1,4 +1,4 @@
-"""Who may do what: users, teams, memberships, and the links and tokens that stand for them."""
+"""Users, teams, memberships, and the links and tokens that stand for them."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class User(AbstractBaseUser, Noun):
 
     @cached_property
     def places(self) -> list[Membership]:
-        """Where they are a member, for menus: each with its team."""
+        """List the user's memberships with their teams, for menus."""
         return list(self.memberships.select_related("team").order_by("created"))
 
 
 class TeamQuerySet(models.QuerySet["Team"]):
     def visible_to(self, actor: Actor) -> TeamQuerySet:
-        """A token sees its own team; a person sees every team of theirs."""
+        """Keep the teams that the actor may see: a token sees its own, a person all of theirs."""
         if actor.token is not None:
             return self.filter(pk=actor.home.pk)
         return self.filter(memberships__user=actor.user)
@@ -124,7 +124,7 @@ class Invitation(Noun):
 
 
 class SignInLink(Noun):
-    """A way in without a password, once: how the first owner enters."""
+    """A link that signs a user in once, without a password. The first owner signs in with one."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     digest = models.CharField(max_length=64, unique=True)
@@ -165,7 +165,7 @@ class ApiToken(Noun):
 
 
 class AuditEntry(Noun):
-    """Who did what. Written in the same transaction as the deed, and never changed."""
+    """An entry of the audit log, written in the same transaction as the change and never altered."""
 
     team = models.ForeignKey(Team, null=True, on_delete=models.SET_NULL, related_name="+")
     user = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")

@@ -1,4 +1,4 @@
-"""The one ladder of rights. Roles and token scopes are rungs on it, and whoever stands higher may do all below."""
+"""Rights in ascending order, for roles and token scopes. Each includes those below it."""
 
 from enum import IntEnum
 

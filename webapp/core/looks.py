@@ -14,8 +14,9 @@ from decoding.public import STRATEGIES, Strategy
 
 
 def style_sheet() -> str:
-    """Colours as `--SLUG`; `.s-SLUG` sets `--c` to one. `--bound` and `--classifier` are the colours of the bound and
-    of the strategy that asks a classifier; `--if-ahead` hides what only strategies that prepare ahead have."""
+    """Return the style sheet: colours as `--SLUG`; `.s-SLUG` sets `--c` to one. `--bound` and `--classifier` are the
+    colours of the bound and of the strategy that asks a classifier; `--if-ahead` hides what only strategies that
+    prepare ahead have."""
     light = "".join(f" --{slug}: {strategy.looks.light};" for slug, strategy in STRATEGIES.items())
     dark = "".join(f" --{slug}: {s.looks.dark};" for slug, s in STRATEGIES.items() if s.looks.dark)
     bound = next(slug for slug, strategy in STRATEGIES.items() if strategy.role == "bound")
@@ -38,7 +39,7 @@ def _rule(slug: str, strategy: Strategy) -> str:
 
 
 def marks() -> str:
-    """One symbol for each strategy, so that colour is never the only difference."""
+    """Return one symbol for each strategy, so that colour is never the only difference."""
     symbols = (
         f'  <symbol id="{slug}" viewBox="-10 -10 20 20"><path d="{strategy.looks.path}"/></symbol>\n'
         for slug, strategy in STRATEGIES.items()
@@ -50,7 +51,7 @@ FILES = {"css/strategies.css": style_sheet, "marks.svg": marks}
 
 
 class LooksFinder(BaseFinder):
-    """Finds both among the static files. They are written anew where a strategy has changed."""
+    """Finds both among the static files, and writes them anew if a strategy has changed."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.storage = FileSystemStorage(location=settings.DATA_DIR / "looks")

@@ -1,4 +1,4 @@
-"""What page views share: the guard at the door, and lists that are filtered, sorted and paged by the server."""
+"""Helpers of page views: a guard, and lists that the server filters, sorts and pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Page = Callable[..., HttpResponse]
 
 
 def page(right: int, methods: Sequence[str] = ("GET",)) -> Callable[[Page], Page]:
-    """Only for the signed in who have this right; every Problem becomes a page."""
+    """Let in only people who are signed in and have this right; show every Problem as a page."""
 
     def decorate(view: Page) -> Page:
         @functools.wraps(view)
@@ -57,7 +57,7 @@ class Listing:
     rows: Any
     total: int
     asked: str
-    choices: dict[str, tuple[str, list[str]]]  # filter → (chosen, what can be chosen)
+    choices: dict[str, tuple[str, list[str]]]  # filter → (chosen value, possible values)
     previous: int | None
     following: int | None
     first: int
@@ -73,7 +73,7 @@ def listing(
     through: dict[str, str] | None = None,
     usual: str = "-created",
 ) -> Listing:
-    """One page of rows; what is asked for stands in the URL, and nonsense there is ignored rather than an error."""
+    """Return one page of rows. The URL says which; nonsense in it is ignored."""
     asked = request.GET.get("q", "").replace("\0", "")[:100]
     if asked and search:
         queryset = queryset.filter(functools.reduce(Q.__or__, (Q(**{f"{name}__icontains": asked}) for name in search)))

@@ -8,13 +8,13 @@ import re
 from typing import Any
 
 DEEPEST = 32
-LONGEST_NUMBER = 40  # characters; a float that names itself exactly has at most 24
+LONGEST_NUMBER = 40  # characters; 24 are enough to write any float exactly
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def loads(text: str | bytes, *, deepest: int = DEEPEST, most: int | None = None) -> Any:
-    """Parse, or raise ValueError with a sentence. NaN, infinities, NUL and lone surrogates are refused, and with `most`
-    whatever holds more values or names than that: they are counted before anything is made of them."""
+    """Parse JSON, or raise ValueError with a sentence. NaN, infinities, NUL and lone surrogates are refused, and so are
+    more values and names than `most`, which are counted before anything is made of them."""
     try:
         text = text if isinstance(text, str) else text.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -28,13 +28,14 @@ def loads(text: str | bytes, *, deepest: int = DEEPEST, most: int | None = None)
     except json.JSONDecodeError as error:
         raise ValueError(f"This is no JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
     _check_depth(value, deepest)
-    if "\\u" in text or _has_half_a_pair(text):  # else no text in it can hold what is looked for
+    if "\\u" in text or _has_half_a_pair(text):  # no other text can hold NUL or half a pair
         _check_texts(value)
     return value
 
 
 def _count(text: str, most: int) -> None:
-    """Every value but the first follows a comma, a bracket or a brace, and every name stands in quotes."""
+    """Count values and names: every value but the first follows a comma, a bracket or a brace, and every name is in
+    quotes."""
     bare = text.replace("\\\\", "").replace('\\"', "") if "\\" in text else text
     if bare.count('"') <= 2 * most:
         outside = "".join(bare.split('"')[::2])

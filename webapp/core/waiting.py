@@ -1,4 +1,4 @@
-"""How requests wait: for their turn when many come at once, for news that is not there yet, for who reads slowly."""
+"""Waiting requests: for a turn when many come at once, for news, for clients that read slowly."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ from webapp.core.holding import Held, hold
 from webapp.core.problems import Problem
 
 AT_WORK = 16  # requests that are answered at the same time; a few less than there are connections to PostgreSQL
-PIECE = 64 * 1024  # of an answer that is made as it is sent
+PIECE = 64 * 1024  # bytes of a streamed answer that are made at once
 
 
 class Revoked(ConnectionAbortedError):
-    """The right to an answer ended while it was sent. The connection is cut, so that nobody takes it for whole."""
+    """The right to an answer ended while it was sent. The connection is cut, so that nobody takes the answer for
+    whole."""
 
 
 class InTurns(ASGIHandler):
-    """Each request at work has a thread, and a connection to the database. Two hundred of them would only be in each
-    other's way, so the rest waits here, in order and with neither; and so does who waits for news.
+    """Gives requests turns. Each request at work has a thread and a database connection, and 200 of them would only be
+    in each other's way. The others wait here in order, with neither; so do those that wait for news.
 
-    No middleware, because Django makes one that could be either kind a synchronous one, beside others that are."""
+    This is no middleware: among mixed middleware, Django makes one that could be either kind synchronous.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,18 +67,18 @@ class InTurns(ASGIHandler):
 
 
 class _Doorman(ThreadPoolExecutor):
-    """One thread for all requests that have no turn: what Django does before and after an answer needs one, shortly.
-    asgiref gives each request a thread of its own otherwise, until it is answered."""
+    """One thread for all requests that have no turn. Django's work before and after an answer needs one, shortly.
+    Otherwise asgiref would give each request its own thread until it is answered."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Requests come and go; it stays."""
+        """Stay: requests come and go."""
 
 
 _doorman = _Doorman(1, "doorman")
 
 
 def _take_thread() -> None:
-    """From now on this request has a thread of its own, made when it is needed."""
+    """Give this request a thread of its own from now on, made when it is needed."""
     if context := SyncToAsync.thread_sensitive_context.get(None):
         SyncToAsync.context_to_thread_executor.pop(context, None)
 
@@ -88,8 +90,8 @@ def _leave_thread() -> None:
 
 
 async def _by_turns(parts: Iterator[bytes], places: asyncio.Semaphore, conditions: Conditions) -> AsyncIterator[bytes]:
-    """Each piece is made once the one before was taken, and in a turn of its own: a long answer is never held whole,
-    and who reads it slowly keeps neither a turn nor a connection from others."""
+    """Make each piece when the one before was taken, and in a turn of its own. So a long answer is never held whole,
+    and a slow reader keeps neither a turn nor a connection from others."""
     problems: list[Problem] = []
     with guarded(conditions, problems.append):
         while True:
