@@ -1,4 +1,4 @@
-"""What a comparison will cost, said before it starts."""
+"""The estimated cost of a comparison, before it starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webapp.comparisons.models import Sample
 from webapp.comparisons.services import Spec
 from webapp.registry.models import Readiness
 
-TRACE_BYTES_PER_TOKEN = 40  # 32 were measured, packed, with rounds of one to two tokens (docs/log/2026-11.md)
+TRACE_BYTES_PER_TOKEN = 40  # measured 32, packed, with rounds of one to two tokens (docs/log/2026-11.md)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Plan:
     prompt_count: int
     sample_count: int
     most_tokens: int
-    minutes: float | None  # None: nothing was ever measured with this pair
+    minutes: float | None  # None if nothing was ever measured with this pair
     disk_bytes: int
     labels: list[str]
     notes: list[str]
@@ -48,7 +48,7 @@ def plan(*, spec: Spec) -> Plan:
 
 
 def _seconds(spec: Spec) -> tuple[float | None, list[str]]:
-    """From speeds measured with this pair before; a strategy never measured is guessed to be as fast as the others."""
+    """Estimate from speeds measured with this pair. A strategy without any is guessed to be as fast as the others."""
     labels = [choice.label for choice in spec.choices]
     measured = dict(
         Sample.objects.filter(run__comparison__pair=spec.pair, run__label__in=labels, tokens_per_s__gt=0)

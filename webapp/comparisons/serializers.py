@@ -1,4 +1,4 @@
-"""What comparisons take and show. Strategies and their parameters are those of decoding.spec, whatever it holds."""
+"""Input and output of comparisons. Strategies and their parameters come from decoding.spec, whatever it holds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_PARAMS = max(len(spec.params) for spec in STRATEGIES.values())
 
 
 class ParamsField(Table):
-    """Parameters by name; which there are, and their bounds, is what /strategies/ says."""
+    """Parameters by name. /strategies/ lists them with their bounds."""
 
     child = Plain(max_length=LONGEST_TEXT)
 
@@ -43,7 +43,7 @@ class Strategy(Input):
 
 
 class SamplingInput(SamplingFields):
-    """The same for every strategy of a comparison."""
+    """Sampling, the same for every strategy of a comparison."""
 
     ignore_eos = serializers.BooleanField(required=False, default=False, help_text="go on past the end token")
     stop = Several(
@@ -72,7 +72,7 @@ class NewComparison(Input):
 
 
 class Changes(NewComparison):
-    """A clone: what is not given stays as it was."""
+    """The changes of a clone. Fields that are not given stay as they were."""
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         fields = super().get_fields()
@@ -132,7 +132,7 @@ class PlanOut(serializers.Serializer[Any]):
 
 
 class StrategyReport(serializers.Serializer[Any]):
-    """The names are vLLM's; /definitions of the report says what each means."""
+    """The report of one strategy. The names are vLLM's; /definitions of the report says what each means."""
 
     strategy = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes

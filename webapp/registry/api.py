@@ -33,7 +33,7 @@ class ModelFilter(EntryFilter):
 
 
 class Entries(Nouns):
-    """What all registered things can do: be renamed until they are used, go to the bin, and come back."""
+    """All registered things can be renamed until they are used, binned and restored."""
 
     filterset_class = EntryFilter
     ordering_fields = ("created", "name")
@@ -50,7 +50,7 @@ class Entries(Nouns):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: UUID) -> Response:
-        """Into the bin; `restore` brings it back."""
+        """Move it to the bin; `restore` brings it back."""
         services.bin(entry=self.get_object(), by=self.actor)
         return Response(status=204)
 
@@ -69,7 +69,7 @@ class Models(Entries):
     @extend_schema(request=serializers.NewModel, responses={202: serializers.ModelOut})
     @once
     def create(self, request: Request) -> Response:
-        """Registered at once; ready when a worker has looked at it."""
+        """Register a model at once. It is ready when a worker has looked at it."""
         asked = self.read(serializers.NewModel)
         return self.shown(add_model(asked, self.actor), 202)
 
@@ -86,7 +86,7 @@ class Pairs(Entries):
 
     @extend_schema(request=serializers.PairQuestion, responses=serializers.PairAnswer)
     def check(self, request: Request) -> Response:
-        """Whether two models fit together, without making a pair of them."""
+        """Check whether two models fit together, without making a pair of them."""
         return Response({"findings": services.check_pair(**self.read(serializers.PairQuestion))})
 
 
@@ -103,7 +103,7 @@ class Datasets(Entries):
 
     @extend_schema(request=serializers.PromptFile, responses=serializers.PreviewOut)
     def preview(self, request: Request) -> Response:
-        """What would become of a prompt file: columns, counts, the first prompts."""
+        """Preview a prompt file: columns, counts, the first prompts."""
         found = prompt_sets.preview(**serializers.read_prompt_file(self.read(serializers.PromptFile)))
         return Response(serializers.PreviewOut(found).data)
 
@@ -160,7 +160,7 @@ class TokenCounts(Nouns):
     )
     @once
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """Have a worker count. What was counted before is not counted again."""
+        """Have a worker count the tokens, unless they were counted before."""
         dataset = self._dataset()
         return self.shown(lengths.count(dataset=dataset, by=self.actor, **self.read(serializers.PairChoice)), 202)
 
@@ -189,7 +189,7 @@ class Classifiers(Entries):
         parameters=[OpenApiParameter("name", {"type": "string", "maxLength": 255}, OpenApiParameter.PATH)],
     )
     def file(self, request: Request, pk: UUID, name: str) -> HttpResponse:
-        """One of its files, to keep: weights or card. Always to be saved, never to be shown."""
+        """Download one file of a classifier: weights or card. Browsers always save it and never show it."""
         content = classifying.classifier_file(classifier=self.get_object(), name=name)
         response = HttpResponse(content, content_type="application/octet-stream")
         response["Content-Disposition"] = content_disposition_header(True, name)
@@ -198,13 +198,14 @@ class Classifiers(Entries):
     @extend_schema(request=serializers.NewTraining, responses={202: JobOut})
     @once
     def train(self, request: Request) -> Response:
-        """Train one on a pair and a prompt set. The answer is the job; the classifier is there when it succeeds."""
+        """Train a classifier on a pair and a prompt set. The answer is the job; the classifier is there when it
+        succeeds."""
         training = classifying.train_classifier(by=self.actor, **self.read(serializers.NewTraining))
         return Response(JobOut(training.job).data, status=202)
 
 
 def add_model(asked: dict[str, Any], by: Any) -> LanguageModel:
-    """The one of three services that the body means; the page's form means the same."""
+    """Call the service for an upload, a hub id or a path. The API and the page's form share this."""
     if upload := asked.get("upload"):
         return services.add_uploaded_model(name=asked["name"], upload=upload, by=by)
     if hub_id := asked.get("hub_id"):

@@ -1,5 +1,5 @@
-"""The JSON card beside a classifier's weights: read when it comes, so that pages need no file. It may come from
-strangers, so nothing in it is taken for granted."""
+"""The JSON card beside a classifier's weights, read once on arrival, so that pages need no file. It may come from
+strangers, so nothing in it is trusted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Sound = Callable[[Any], bool]
 
 
 def of_upload(upload: Upload) -> dict[str, Any]:
-    """The card among its files; empty where there is none. A measure that is no number counts as not measured."""
+    """Read the card among an upload's files; empty if there is none. A measure that is no number counts as not
+    measured."""
     file = next((file for file in upload.files.all() if file.path.endswith("card.json")), None)
     if file is None:
         return {}
@@ -32,12 +33,13 @@ def of_upload(upload: Upload) -> dict[str, Any]:
 
 
 def readable(card: Mapping[str, Any]) -> dict[str, Any]:
-    """What of it is shaped as training writes it, so that a page can draw it; the file keeps the rest."""
+    """Keep the parts of a card that have the shape that training writes, so that pages can draw them. The file keeps
+    the rest."""
     return {name: card[name] for name, is_sound in SHAPES.items() if name in card and is_sound(card[name])}
 
 
 def metrics_of(card: Mapping[str, Any]) -> dict[str, float]:
-    """Its plain numbers, for lists; the curves stay on the card."""
+    """Return the card's plain numbers, for lists. The curves stay on the card."""
     found = card.get("metrics")
     return {name: value for name, value in found.items() if _is_number(value)} if isinstance(found, dict) else {}
 
@@ -63,7 +65,7 @@ def _row(length: int) -> Sound:
 
 
 def _with(**parts: Sound) -> Sound:
-    """An object whose named parts are sound where it has them."""
+    """Make a check for objects whose named parts, where present, are sound."""
     return lambda value: (
         isinstance(value, dict) and all(is_sound(value[n]) for n, is_sound in parts.items() if n in value)
     )

@@ -1,4 +1,4 @@
-"""Registering classifiers: those that somebody sends, and those that a worker is to train."""
+"""Register classifiers: those that somebody uploads, and those that a worker trains."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LARGEST_CLASSIFIER = 64 * 1024 * 1024
 
 @transaction.atomic
 def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Classifier:
-    """One safetensors file beside a JSON card: what training leaves, and what export gave."""
+    """Register one safetensors file with a JSON card, as training and export write them."""
     by.require(Right.SUBMIT)
     uploads.require_complete(upload)
     names = sorted(file.name for file in upload.files.all())
@@ -52,12 +52,12 @@ def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Class
 
 
 def files(upload: Upload) -> dict[str, UploadedFile]:
-    """By their names alone: they lie in one folder, however they were sent."""
+    """Return the files by name without folder: they lie in one folder, however they were sent."""
     return {file.name: file for file in upload.files.all()}
 
 
 def classifier_file(*, classifier: Classifier, name: str) -> bytes:
-    """One of its files, as it came: weights or card."""
+    """Return one of a classifier's files unchanged: weights or card."""
     if file := files(classifier.upload).get(name):
         return whole(file, classifier.upload.team_id, longest=LARGEST_CLASSIFIER)
     raise NotFound(f"{classifier.name} has no file {name[:80]!r}.")
@@ -75,8 +75,9 @@ def train_classifier(
     priority: int = USUAL_PRIORITY,
     **how: Any,
 ) -> Training:
-    """Queue it. The prompts' splits say what they are for; those of a set that has none are dealt out. `how` tokens are
-    chosen: the fields of Sampling. Under ratio dice it learns from chances of being accepted, not from yes and no."""
+    """Queue a training. The prompts' splits say what each prompt is for; a set without splits is dealt out. `how`
+    tokens are chosen: the fields of Sampling. Under ratio dice it learns from probabilities of acceptance, not from yes
+    and no."""
     by.require(Right.SUBMIT)
     try:
         sampling = Sampling(**how)
@@ -92,7 +93,7 @@ def train_classifier(
 
 
 def finish_training(*, job: Job, files: Iterable[tuple[str, bytes]]) -> None:
-    """The worker has made the classifier: it is there and its job is done in one transaction, so never twice."""
+    """Register the trained classifier and end its job in one transaction, so never twice."""
     training = Training.objects.select_related("pair").get(job=job)
     if job.created_by is None:
         raise Conflict("Whoever asked for this classifier is gone, so it would belong to nobody.")

@@ -1,4 +1,4 @@
-"""What comparisons are made of: models, pairs, prompt sets, classifiers. Content never changes once it is here."""
+"""Parts of comparisons: models, pairs, prompt sets, classifiers. Their content never changes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from webapp.uploads.models import Upload
 
 class Kept(Owned):
     def kept(self) -> Kept:
-        """Not in the bin."""
+        """Leave out what is in the bin."""
         return self.filter(binned=None)
 
 
 class Entry(Noun):
-    """A named thing of a team. `frozen` since a comparison points at it; `binned` while it is in the bin."""
+    """A named thing of a team. `frozen` since a comparison uses it; `binned` while it is in the bin."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="%(class)ss")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -38,12 +38,12 @@ class Entry(Noun):
         return self.name
 
     def discard(self) -> None:
-        """For good; what is most of a thing may go first."""
+        """Delete it for good. Subclasses may delete their bulk first."""
         self.delete()
 
 
 class Readiness(models.TextChoices):
-    CHECKING = "checking"  # a worker has yet to look at it
+    CHECKING = "checking"  # no worker has looked at it yet
     READY = "ready"
     REFUSED = "refused"
 
@@ -82,7 +82,7 @@ class LanguageModel(Entry):
 class Pair(Entry):
     target = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pairs_as_target")
     draft = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pairs_as_draft")
-    findings = models.JSONField(default=list)  # what was found when the two were put together, as sentences
+    findings = models.JSONField(default=list)  # findings about the two models together, as sentences
 
     class Meta:
         indexes = [models.Index(fields=["team", "-created"], name="pairs_by_team")]
@@ -139,14 +139,14 @@ class Classifier(Entry):
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="classifiers")
     upload = models.ForeignKey(Upload, on_delete=models.PROTECT, related_name="+")
     metrics = models.JSONField(default=dict)
-    card = models.JSONField(default=dict)  # what training wrote beside the weights: data, curves, costs, thresholds
+    card = models.JSONField(default=dict)  # written by training beside the weights: data, curves, costs, thresholds
 
     class Meta:
         indexes = [models.Index(fields=["team", "-created"], name="classifiers_by_team")]
 
 
 class Training(Noun):
-    """What a training job is to make a classifier of, and the classifier once it is made."""
+    """The order of a training job, and the classifier once it is made."""
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="training")
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="+")
@@ -158,7 +158,7 @@ class Training(Noun):
 
     @property
     def prompts(self) -> list[Prompt]:
-        """The first of each split, so that none is lost: training needs them all."""
+        """The first prompts of each split, so that no split is lost: training needs them all."""
         return [
             prompt for split in self.dataset.splits for prompt in self.dataset.prompts.filter(split=split)[: self.limit]
         ]

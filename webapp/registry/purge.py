@@ -1,4 +1,4 @@
-"""The bin is emptied: what has lain in it for a month goes for good, unless something that stays points at it."""
+"""Empty the bin: entries that were in it for a month are deleted, unless something that stays points at them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEPT = timedelta(days=30)
 
 
 def purge() -> int:
-    """How many things are gone. What was only held by a thing that went now goes in the same purge."""
+    """Delete due entries and return how many. Entries that only a deleted one held go in the same purge."""
     count, gone = 0, 1
     while gone:
         gone = sum(_discard(entry) for kind in _kinds() for entry in _due(kind))
@@ -25,7 +25,7 @@ def purge() -> int:
 
 
 def _kinds() -> list[type[Entry]]:
-    """The apps of today and those to come; what depends on others first, so that one round is mostly enough."""
+    """List the entries of all apps, dependent ones first, so that one round is mostly enough."""
     return [kind for kind in reversed(apps.get_models()) if issubclass(kind, Entry)]
 
 

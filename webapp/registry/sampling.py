@@ -1,4 +1,4 @@
-"""How tokens are chosen, as a body says it: the same fields wherever texts are made."""
+"""Fields of a body that say how tokens are chosen, the same wherever texts are made."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from webapp.core.api import Input
 
 
 class SamplingFields(Input):
-    """The bounds are those of decoding.spec.Sampling."""
+    """Sampling as a body states it. The bounds are those of decoding.spec.Sampling."""
 
     temperature = serializers.FloatField(
         min_value=0.0, max_value=10.0, required=False, default=0.0,

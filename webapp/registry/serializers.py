@@ -1,4 +1,4 @@
-"""What the registry takes and shows."""
+"""Input and output of the registry."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Uploaded(Visible):
 
 
 class NewModel(Input):
-    """One of the three: an upload, an id of the hub with its revision, or a path on the worker."""
+    """A model from one of three sources: an upload, an id of the hub with its revision, or a path on the worker."""
 
     name = Name(max_length=200)
     upload = Uploaded(queryset=Upload.objects.all(), required=False)
@@ -130,7 +130,7 @@ class ToBeTrained(Input):
 
 
 class NewTraining(ToBeTrained, SamplingFields):
-    """A classifier is for texts that are chosen as those it learnt from."""
+    """A training. The classifier will be for texts that are sampled like those that it learnt from."""
 
     limit = serializers.IntegerField(
         min_value=1, max_value=100_000, required=False, allow_null=True, default=None,
@@ -273,7 +273,7 @@ class ClassifierWithCard(ClassifierOut):
 
 
 def read_prompt_file(asked: dict[str, Any]) -> dict[str, Any]:
-    """The validated body as what `prompt_sets.preview` takes."""
+    """Convert the validated body into the arguments of `prompt_sets.preview`."""
     if upload := asked.pop("upload", None):
         asked["file_name"], asked["text"] = prompt_sets.text_of(upload)
     return asked

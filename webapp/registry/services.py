@@ -1,4 +1,4 @@
-"""Registering models and pairs; and what is done alike to all that comparisons are made of."""
+"""Register models and pairs, and change any entry: rename, bin, restore, freeze."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from webapp.uploads.models import Upload
 
 @transaction.atomic
 def add_uploaded_model(*, name: str, upload: Upload, by: Actor) -> LanguageModel:
-    """Look at the files at once; a worker then loads the tokenizer and says whether it can run."""
+    """Register a model from an upload. Its files are checked at once; a worker then loads the tokenizer and says
+    whether the model can run."""
     by.require(Right.SUBMIT)
     uploads.require_complete(upload)
     facts = checkpoints.examine(upload.files.all(), upload.team_id)
@@ -39,7 +40,7 @@ def add_uploaded_model(*, name: str, upload: Upload, by: Actor) -> LanguageModel
 
 @transaction.atomic
 def add_hub_model(*, name: str, hub_id: str, revision: str, by: Actor) -> LanguageModel:
-    """A worker fetches it; nothing is fetched here."""
+    """Register a model of the hub. A worker fetches it; nothing is fetched here."""
     by.require(Right.SUBMIT)
     return _add_model(
         by, Kind.FETCH_MODEL, name=name, source=LanguageModel.Source.HUB, location=hub_id, revision=revision
@@ -48,7 +49,7 @@ def add_hub_model(*, name: str, hub_id: str, revision: str, by: Actor) -> Langua
 
 @transaction.atomic
 def add_path_model(*, name: str, path: str, by: Actor) -> LanguageModel:
-    """A folder on the worker, below one of those that the operator allows."""
+    """Register a folder on the worker, below one of those that the operator allows."""
     by.require(Right.SUBMIT)
     pure = PurePosixPath(path)
     allowed = any(pure.is_relative_to(root) and pure != PurePosixPath(root) for root in settings.MODEL_ROOTS)
@@ -72,7 +73,7 @@ def _add_model(by: Actor, kind: Kind, **columns: Any) -> LanguageModel:
 
 @transaction.atomic
 def model_is_ready(*, model: LanguageModel, facts: Mapping[str, Any]) -> None:
-    """The worker has loaded its tokenizer and found it sound."""
+    """Mark a model as ready: a worker has loaded its tokenizer and found it sound."""
     model.state, model.facts, model.reason = Readiness.READY, {**model.facts, **facts}, ""
     model.save(update_fields=["state", "facts", "reason"])
 
@@ -109,7 +110,7 @@ def add_pair(*, name: str, target: LanguageModel, draft: LanguageModel, by: Acto
     return pair
 
 
-# All of them ----------------------------------------------------------------------------------------------------------
+# All entries ----------------------------------------------------------------------------------------------------------
 
 
 @transaction.atomic
@@ -127,7 +128,7 @@ def rename(*, entry: Entry, name: str, by: Actor) -> None:
 
 @transaction.atomic
 def bin(*, entry: Entry, by: Actor) -> None:
-    """Out of sight, and back with one click. What points at it goes on working."""
+    """Move an entry to the bin. Users of it go on working, and one click restores it."""
     by.require(Right.SUBMIT)
     if not type(entry).objects.filter(pk=entry.pk, binned=None).update(binned=timezone.now()):
         raise Conflict(f"{entry.name} is in the bin already.")
@@ -145,6 +146,6 @@ def restore(*, entry: Entry, by: Actor) -> None:
 
 @transaction.atomic
 def freeze(*entries: Entry) -> None:
-    """A comparison points at them from now on."""
+    """Freeze entries, because a comparison uses them from now on."""
     for entry in entries:
         type(entry).objects.filter(pk=entry.pk, frozen=None).update(frozen=timezone.now())

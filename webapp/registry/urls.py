@@ -14,7 +14,7 @@ class KindConverter:
 
 
 class NamedConverter(KindConverter):
-    regex = "models|pairs|datasets"  # those with a page that shows their name
+    regex = "models|pairs|datasets"  # kinds with a page that shows their name
 
 
 register_converter(KindConverter, "kind")

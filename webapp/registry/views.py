@@ -19,16 +19,16 @@ from webapp.registry import api, classifying, lengths, prompt_sets, serializers,
 from webapp.registry.facts import in_words
 from webapp.registry.models import Classifier, Dataset, Entry, LanguageModel, Pair, Readiness, TokenLengths, Training
 
-MOST_PAIRS = 200  # to choose from
+MOST_PAIRS = 200  # offered in a form
 
-# address → what lives there
+# address → model
 KINDS: dict[str, type[Entry]] = {
     "models": LanguageModel,
     "pairs": Pair,
     "datasets": Dataset,
     "classifiers": Classifier,
 }
-PLACES = {"models": "model", "pairs": "pair", "datasets": "dataset"}  # where one of them is looked at
+PLACES = {"models": "model", "pairs": "pair", "datasets": "dataset"}  # address → route of its detail page
 
 
 @page(Right.READ)
@@ -97,7 +97,7 @@ def count_tokens(request: Asked, id: UUID) -> HttpResponse:
 
 
 def _counted(dataset: Dataset, pair: str) -> TokenLengths | None:
-    """For the pair that is asked for, or for the one that was counted for last."""
+    """Return the count for this pair, or the latest count if no pair is named."""
     rows = dataset.token_lengths.select_related("pair", "job").order_by("-created")
     try:
         return (rows.filter(pair=UUID(pair)) if pair else rows).first()
@@ -125,7 +125,7 @@ def new_pair(request: Asked) -> HttpResponse:
 
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_dataset(request: Asked) -> HttpResponse:
-    """`preview` shows what would become of the file; `add` keeps it."""
+    """Add a prompt set. `preview` shows what the file would become; `add` keeps it."""
     form = Form(serializers.NewDataset, request, nested={"mapping": serializers.Mapping}, actor=request.actor)
     if "preview" in request.POST:
         shown = form.submit(lambda name, **asked: prompt_sets.preview(**serializers.read_prompt_file(asked)))

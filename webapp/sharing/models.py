@@ -1,4 +1,4 @@
-"""Links that show one comparison to whoever has them: deliberate, read-only, revocable."""
+"""Links that show one comparison to anybody who has them: deliberate, read-only, revocable."""
 
 from __future__ import annotations
 

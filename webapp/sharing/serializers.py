@@ -1,4 +1,4 @@
-"""What sharing takes and shows."""
+"""Input and output of sharing."""
 
 from __future__ import annotations
 

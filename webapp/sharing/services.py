@@ -1,4 +1,4 @@
-"""Giving a comparison away to look at, and taking that back."""
+"""Share a comparison by link, read-only, and revoke that."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_OPEN = 100
 
 @transaction.atomic
 def share(*, comparison: Comparison, days: int | None, hides_texts: bool, by: Actor) -> tuple[Share, str]:
-    """A share and the secret of its link, which is not kept."""
+    """Return a share and the secret of its link, which is not stored."""
     by.require(Right.SUBMIT)
     if comparison.shares.open().count() >= MOST_OPEN:
         raise Conflict(f"{MOST_OPEN} links to this comparison are open; revoke some first.")
@@ -49,7 +49,7 @@ def revoke(*, share: Share, by: Actor) -> None:
 
 
 def find(secret: str) -> Share:
-    """The open share behind a link. Unknown, revoked and expired look the same to a stranger."""
+    """Return the open share behind a link. Unknown, revoked and expired look the same to a stranger."""
     found = _shown().filter(digest=secrets.digest(secret)).first()
     if found is None:
         raise _gone()
@@ -57,7 +57,7 @@ def find(secret: str) -> Share:
 
 
 def conditions_of(share: Share) -> Conditions:
-    """What keeps open a connection that this link has opened."""
+    """Return the conditions of a connection that this link opened."""
     return (Condition(_holding, share.pk, _gone()),)
 
 

@@ -1,5 +1,5 @@
-"""A classifier is trained on one prompt set and used on others. What is known of that, for all classifiers of a pair:
-its own set from its card, others from plans that judged it there."""
+"""Results of a pair's classifiers on prompt sets that they were not trained on: their own set from the card, others
+from plans that judged them there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Cell:
 
     @property
     def gain(self) -> float | None:
-        """Over the best static lookahead on the same prompts."""
+        """Speed-up over the best static lookahead on the same prompts."""
         return self.speedup / self.best_static if self.speedup and self.best_static else None
 
     @property
@@ -68,8 +68,8 @@ def _trained_on(classifier: Classifier) -> str:
 
 
 def _cells(classifier: Classifier, plans: Iterable[Study]) -> dict[str, Cell]:
-    """By prompt set; of several plans the newest counts. Its own set is known from its test prompts, which it has not
-    seen, and a plan on that set could be on those it has."""
+    """Return a classifier's results by prompt set; of several plans the newest counts. Its own set comes from the card,
+    whose test prompts it has not seen: a plan on that set could use prompts that it has seen."""
     cells: dict[str, Cell] = {}
     own = _trained_on(classifier)
     if own:
@@ -84,7 +84,7 @@ def _cells(classifier: Classifier, plans: Iterable[Study]) -> dict[str, Cell]:
 
 
 def _own_cell(classifier: Classifier) -> Cell:
-    """From the card: on test prompts of its own set, which it has not seen."""
+    """Read from the card the result on its own set's test prompts, which it has not seen."""
     predicted: dict[str, Any] = classifier.card.get("predicted") or {}
     rules = [value for name, value in predicted.items() if name.startswith("disco:")]
     return Cell(classifier.metrics.get("auc"), max(rules, default=None), predicted.get("best static"))

@@ -1,4 +1,4 @@
-"""Studies as data: what a pair's draft would have done along the target's text, worked out by a job."""
+"""Studies as data: what drafts would have done along the target's text, computed by a job."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ KINDS = (Kind.ORACLE, Kind.PLAN)
 
 
 class Study(Entry):
-    """Its job's kind says what is asked: how long drafts ought to be (oracle), or which settings suit (plan)."""
+    """One study. Its job's kind is the question: how long should drafts be (oracle), or which settings suit (plan)."""
 
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="studies")
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="studies")
     split = models.CharField(max_length=20, blank=True)
     sampling = models.JSONField()
-    limit = models.PositiveIntegerField()  # how many prompts, after the split was taken
-    lookahead = models.PositiveSmallIntegerField(default=5)  # the static one that an oracle is drawn beside
+    limit = models.PositiveIntegerField()  # number of prompts, after the split was taken
+    lookahead = models.PositiveSmallIntegerField(default=5)  # the static one that an oracle is compared with
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="study")
-    document = models.JSONField(null=True)  # what was found; its `format` names what is in it, with a version
+    document = models.JSONField(null=True)  # the result; its `format` names content and version
 
     class Meta:
         verbose_name = "study"

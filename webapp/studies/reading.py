@@ -1,4 +1,4 @@
-"""What a study's document, or a classifier's card, says in words; and the comparison that would put it to the test."""
+"""The result of a study or a classifier's card in words, and the comparison that would test it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from decoding.public import BASELINE, STRATEGIES, Choice, so_few
 from webapp.registry.models import Classifier
 from webapp.studies.models import Study
 
-Boxes = list[tuple[str, Any]]  # what the form of a new comparison is filled with
+Boxes = list[tuple[str, Any]]  # initial values of the form of a new comparison
 
 
 def spread(histogram: Sequence[int]) -> tuple[int, int]:
-    """Between which lookaheads four of five rounds lie."""
+    """Return the lookaheads between which four of five rounds lie."""
     reached, total = list(itertools.accumulate(histogram)), sum(histogram)
     low = next(n for n, count in enumerate(reached) if count >= 0.1 * total)
     return low, next(n for n, count in enumerate(reached) if count >= 0.9 * total)
@@ -44,7 +44,7 @@ def verdict_of_plan(document: Mapping[str, Any]) -> str:
 
 
 def setting(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the table: its label without the classifier's long name, and by how much the prediction was off."""
+    """Return a row of the table: the label without the classifier's long name, and the error of the prediction."""
     params = {name: "" if name == "classifier" else value for name, value in row["params"].items()}
     measured = row["measured"]
     off = f"{100 * (row['speedup'] / measured['median'] - 1):+.1f} %".replace("-", "−") if measured else None
@@ -65,7 +65,7 @@ def verdict_of_classifier(classifier: Classifier) -> str:
 
 
 def ablations(card: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The whole classifier first, then what is left when it sees less, best first."""
+    """List the whole classifier first, then the ones that see less, best first."""
     parts = [{"name": name, **found} for name, found in card.get("ablations", {}).items()]
     if not parts:
         return []
@@ -73,7 +73,7 @@ def ablations(card: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def comparison_of(plan: Study) -> Boxes:
-    """All settings of a plan that could be deployed, on the prompts that it was made on."""
+    """Fill the form with all settings of a plan that could be deployed, on the plan's prompts."""
     assert plan.document is not None
     sampling = {name: value for name, value in plan.sampling.items() if name not in ("stop", "ignore_eos")}
     boxes: Boxes = [("name", f"Plan of {plan.name}"[:200]), ("pair", plan.pair_id), ("dataset", plan.dataset_id)]
@@ -92,7 +92,7 @@ def comparison_of(plan: Study) -> Boxes:
 
 
 def comparison_with(classifier: Classifier) -> Boxes:
-    """The classifier against the baseline and plain settings; the page puts rule and threshold in."""
+    """Fill the form with the classifier, the baseline and plain settings; the page adds rule and threshold."""
     sampling = classifier.card.get("sampling", {})
     boxes: Boxes = []
     for strategy in STRATEGIES.values():
@@ -106,7 +106,7 @@ def comparison_with(classifier: Classifier) -> Boxes:
 
 
 def _together(settings: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Several settings of one parameter, as the form takes them."""
+    """Join several settings of one parameter, as the form takes them."""
     return {name: ", ".join(str(each[name]) for each in settings) for name in settings[0]}
 
 

@@ -1,4 +1,4 @@
-"""What happens to studies: launched by people, given their document by a worker."""
+"""Actions on studies: people launch them, a worker stores their result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from webapp.registry.models import Dataset, Pair, Readiness
 from webapp.studies.models import Study
 
 MOST_PROMPTS = 5000
-MOST_CLASSIFIERS = 20  # of a pair, judged by one plan
+MOST_CLASSIFIERS = 20  # of one pair, in one plan
 
 
 # What people do ------------------------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def launch(
     queue: Queue = Queue.CPU,
     priority: int = USUAL_PRIORITY,
 ) -> Study:
-    """Put it in the queue. Nothing is decoded here."""
+    """Queue a study. Nothing is decoded here."""
     by.require(Right.SUBMIT)
     _require_usable(pair)
     count = _prompt_count(dataset, split, limit)
@@ -65,7 +65,7 @@ def launch(
 
 
 def document_of(study: Study) -> dict[str, Any]:
-    """What was found, with what it was found on: fit to be kept as a file."""
+    """Return the result with the pair, prompts and sampling that it holds for, fit to be kept as a file."""
     if study.document is None:
         raise Conflict(
             f"There is nothing to give yet: this study is {study.job.state}.",
@@ -116,7 +116,7 @@ def _sampling(asked: Mapping[str, Any]) -> Sampling:
 
 @transaction.atomic
 def finish(*, job: Job, document: Mapping[str, Any]) -> None:
-    """The document is there and its job is done in one transaction, so never one without the other."""
+    """Store the result and end the job in one transaction, so never one without the other."""
     jobs.require_lease(job)
     Study.objects.filter(job=job).update(document=dict(document))
     jobs.succeed(job=job)

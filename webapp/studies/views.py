@@ -1,4 +1,4 @@
-"""Pages of what is learnt of a pair: oracle analyses, plans, classifiers and their training."""
+"""Pages of studies of a pair: oracle analyses, plans, classifiers and their training."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def train_classifier(request: Asked) -> HttpResponse:
 
 @page(Right.READ)
 def training(request: Asked, id: UUID) -> HttpResponse:
-    """While it trains; afterwards the classifier's own page has all of it."""
+    """Show a training while it runs; afterwards the classifier's own page has all of it."""
     mine = Job.objects.visible_to(request.actor)
     rows = Training.objects.filter(job__in=mine).select_related("pair", "dataset", "job", "classifier")
     found = one(rows, id)
@@ -141,7 +141,8 @@ def classifier(request: Asked, id: UUID) -> HttpResponse:
 
 
 def _work(job: Job) -> dict[str, Any]:
-    """What a page needs that shows a job going on. The status is read first: what happens between, the socket tells."""
+    """Return what a page of a running job needs. The status is read first, so the socket tells all that happens
+    later."""
     status = log.status_of(job, done=job.done_count, total=job.total_count)
     roads = {"job": str(job.pk), "socket": f"/ws/jobs/{job.pk}/", "poll": reverse("jobs-news", args=[job.pk])}
     return {"job": job, "status": status, "work": {**roads, "status": status, "lines": _lines(job)}}
@@ -165,7 +166,7 @@ def _judged(plan: Study) -> list[dict[str, Any]]:
 
 
 def _sets(request: Asked, shown: Study) -> list[dict[str, Any]]:
-    """What is known of other prompt sets under the same pair, to be drawn beside: the newest study of each."""
+    """Return the newest study of each other prompt set under the same pair, to draw beside this one."""
     others = Study.objects.visible_to(request.actor).kept().filter(pair=shown.pair, job__kind=Kind.ORACLE)
     found: dict[UUID, Study] = {shown.dataset_id: shown}
     for other in others.filter(document__isnull=False).select_related("dataset").order_by("-created")[:100]:

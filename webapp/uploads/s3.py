@@ -1,7 +1,7 @@
 """Chunks in a bucket that speaks S3. Browsers may send them there straight, by addresses signed for one chunk each.
 
-A client's chunk arrives under `incoming/` and is copied to its place once it was read and is what its name says: what a
-signed address lets a client write is never what anybody reads.
+A client's chunk arrives under `incoming/`. It is checked there and then copied to its place, so nobody ever reads what
+a signed address lets a client write.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from django.utils import timezone
 from webapp.core.problems import Invalid
 from webapp.uploads.store import PIECE, UNSETTLED, StoreAway, copy, require_same
 
-SIGNED_FOR = 3600  # s; a client whose address has run out asks for another
+SIGNED_FOR = 3600  # s; after that a client asks for another address
 TRIES = 3
 NOT_THERE = ("404", "NoSuchKey", "NotFound")
 
 
 class Bucket:
     def __init__(self, name: str, endpoint: str, public_endpoint: str, region: str) -> None:
-        """`public_endpoint` is what clients can reach, where that is not the address that we use."""
+        """Connect to a bucket. `public_endpoint` is the address for clients, if it is not the one that we use."""
         self.name = name
         self.endpoint = endpoint or f"https://s3.{region}.amazonaws.com"
         self._client = _client(self.endpoint, region)
         self._signer = _client(public_endpoint or self.endpoint, region)
 
     def put(self, team_id: UUID, sha256: str, size: int, stream: IO[bytes]) -> None:
-        with tempfile.TemporaryFile() as file:  # checked before the store sees a byte
+        with tempfile.TemporaryFile() as file:  # checked before the bucket gets a byte
             copy(stream, file, sha256, size)
             file.seek(0)
             with _told():
@@ -46,7 +46,7 @@ class Bucket:
             return b""
         asked = f"bytes={start}-{start + count - 1}"
         with _told():
-            for _ in range(TRIES):  # a request is tried again by the library, but not the reading of its answer
+            for _ in range(TRIES):  # the library repeats requests, but not the reading of an answer
                 body = self._get(_key(team_id, sha256), Range=asked)
                 try:
                     return bytes(body.read())
@@ -77,7 +77,7 @@ class Bucket:
                     Bucket=self.name,
                     Key=_key(team_id, sha256),
                     CopySource={"Bucket": self.name, "Key": came},
-                    CopySourceIfMatch=about["ETag"],  # what was read, not what somebody has put there since
+                    CopySourceIfMatch=about["ETag"],  # copy the version that was checked, not a later one
                 )
             finally:
                 self._client.delete_object(Bucket=self.name, Key=came)
@@ -95,7 +95,7 @@ class Bucket:
         return {"kind": "s3", "bucket": self.name, "endpoint": self.endpoint}
 
     def _check(self, key: str, about: Any, sha256: str, size: int) -> None:
-        """The store's own checksum would do, but not every store that speaks S3 looks at it."""
+        """Check size and hash. The bucket's own checksum would do, but not every store that speaks S3 verifies it."""
         digest = hashlib.sha256()
         if about["ContentLength"] == size:
             body = self._get(key)
@@ -108,7 +108,7 @@ class Bucket:
 
 
 def _client(endpoint: str, region: str) -> Any:
-    """Keys come from where boto3 finds them: the environment, a file, or the machine's role."""
+    """Make a client. boto3 finds the keys: in the environment, a file, or the machine's role."""
     is_amazons = endpoint.endswith(".amazonaws.com")
     return boto3.client(
         "s3",
@@ -120,7 +120,7 @@ def _client(endpoint: str, region: str) -> Any:
             connect_timeout=5,
             read_timeout=60,
             retries={"max_attempts": TRIES, "mode": "standard"},
-            request_checksum_calculation="when_required",  # other stores do not know the newer kinds
+            request_checksum_calculation="when_required",  # other stores do not know the newer checksums
             response_checksum_validation="when_required",
         ),
     )

@@ -1,4 +1,4 @@
-"""Where chunks lie: a folder, or a bucket that speaks S3. The name of a chunk is the SHA-256 of what is in it."""
+"""The store of chunks: a folder, or a bucket that speaks S3. The name of a chunk is the SHA-256 of its content."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from webapp.core.disk import is_disk_full
 from webapp.core.problems import Invalid, Problem
 
 PIECE = 256 * 1024
-UNSETTLED = timedelta(days=1)  # what came and never became a chunk is kept this long, then swept
+UNSETTLED = timedelta(days=1)  # anything that never became a chunk is deleted after this time
 
 
 class StoreTrouble(Problem):
-    """The store's fault, not that of what was sent: the same may succeed later."""
+    """An error of the store, not of the content: the same may succeed later."""
 
 
 class StoreFull(StoreTrouble):
@@ -36,24 +36,24 @@ class StoreAway(StoreTrouble):
 
 class Store(Protocol):
     def put(self, team_id: UUID, sha256: str, size: int, stream: IO[bytes]) -> None:
-        """Take a chunk; nothing stays unless it is exactly what its name says."""
+        """Store a chunk. Nothing stays unless its content matches its name."""
 
     def read(self, team_id: UUID, sha256: str, start: int, count: int) -> bytes:
-        """Part of a chunk that is here; less only where it ends."""
+        """Read part of a chunk that is here. Less than `count` comes only at its end."""
 
     def delete(self, team_id: UUID, sha256: str) -> None: ...
 
     def offer(self, team_id: UUID, sha256: str, size: int) -> str:
-        """Where a client may PUT this chunk without going through us; empty where there is no such way."""
+        """Return the address where a client may PUT this chunk without going through us; empty if there is none."""
 
     def settle(self, team_id: UUID, sha256: str, size: int) -> bool:
-        """Take what a client has PUT there. False: nothing has come."""
+        """Take the chunk that a client has PUT there. False if nothing came."""
 
     def sweep(self) -> None:
-        """Delete what has come and was not taken for a day."""
+        """Delete what arrived and was not taken for a day."""
 
     def told(self) -> dict[str, str]:
-        """What an operator wants to know of it."""
+        """Describe the store for an operator."""
 
 
 def current() -> Store:
@@ -64,7 +64,7 @@ def current() -> Store:
 
 @functools.cache
 def _s3(bucket: str, endpoint: str, public_endpoint: str, region: str) -> Store:
-    from webapp.uploads.s3 import Bucket  # its library takes a second to import, and most never need it
+    from webapp.uploads.s3 import Bucket  # imported late: it takes a second, and most installations never need it
 
     return Bucket(bucket, endpoint, public_endpoint, region)
 
@@ -123,7 +123,7 @@ class Folder:
 
 
 def copy(stream: IO[bytes], file: IO[bytes], sha256: str, size: int) -> None:
-    """Piece by piece; raises Invalid unless it was exactly what its name says."""
+    """Copy piece by piece. Raise Invalid unless size and hash match."""
     digest, count = hashlib.sha256(), 0
     while count <= size and (piece := stream.read(PIECE)):
         count += len(piece)

@@ -124,7 +124,7 @@ def _cell(column: columns.Column, run: Run) -> dict[str, Any]:
 
 
 def _choices(known: Sequence[Conditions]) -> dict[str, list[tuple[str, str]]]:
-    """What can be chosen: what runs of this team come from."""
+    """Return the pairs, prompt sets and devices that a filter offers."""
     found: dict[str, dict[str, str]] = {"pair": {}, "dataset": {}, "device": {}}
     for conditions in known:
         found["pair"][str(conditions.pair_id)] = conditions.pair.name
@@ -156,7 +156,7 @@ def _chart(request: Asked, asked: Mapping[str, Any], rows: Any, found: Sequence[
 
 
 def _addresses(request: Asked, asked: Mapping[str, Any]) -> dict[str, str]:
-    """Where a script finds the same."""
+    """Return the addresses of the same runs for scripts."""
     ordering = request.GET.get("ordering", "")
     kept = {**asked, **({"ordering": ordering} if ordering in filters.ORDERINGS else {})}
     query = f"?{urlencode(kept)}" if kept else ""

@@ -1,4 +1,4 @@
-"""Views of the runs that a team keeps under a name."""
+"""Views of the runs that a team saves under a name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_VIEWS = 200
 
 @transaction.atomic
 def save(*, name: str, query: str, by: Actor) -> SavedView:
-    """Under a name that is there already, the view becomes this one."""
+    """Save a view. If the name exists already, that view is replaced."""
     by.require(Right.SUBMIT)
     query = normalised(query)
     there = SavedView.objects.visible_to(by).kept()
@@ -52,7 +52,7 @@ def restore(*, view: SavedView, by: Actor) -> None:
 
 
 def _named(name: str, act: Callable[[], T]) -> T:
-    """What gives a view a name: of two with the same, the second is refused."""
+    """Save under a name; refuse a name that another view has."""
     try:
         with transaction.atomic():
             return act()
