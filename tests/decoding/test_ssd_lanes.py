@@ -43,8 +43,8 @@ SAMPLINGS = {
 
 
 class Late(Alongside):
-    """As if the target's device were done when somebody has looked so many times, or when the draft has nothing left
-    to do; a processor is done at once."""
+    """A target's device that is done after so many looks, or when the draft has nothing left to do; a processor is done
+    at once."""
 
     def __init__(self, speculator: Speculator, lanes: Lanes, sends_scores: bool, looks: int | None) -> None:
         super().__init__(speculator, lanes, sends_scores)
