@@ -1,4 +1,4 @@
-"""What every test stands on. It must not import torch: tests of the web never need it."""
+"""Fixtures and settings of every test. It must not import torch: tests of the web never need it."""
 
 import os
 import sys

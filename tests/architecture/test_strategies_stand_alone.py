@@ -1,4 +1,4 @@
-"""Nobody names a strategy but its own module: what is particular to one stands there, and the rest is derived."""
+"""Only a strategy's own module names it; everything else is derived."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def slugs_in(node: ast.AST) -> set[str]:
 
 
 def named(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Slugs that can mean nothing else, anywhere; the others where they are chosen or compared with a strategy."""
+    """Find slugs: those without another meaning anywhere, the others where they are chosen or compared with a
+    strategy."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and node.value in STRATEGIES.keys() - WORDS_OF_OTHERS:
             yield node.lineno, node.value

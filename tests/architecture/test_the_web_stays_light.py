@@ -1,4 +1,4 @@
-"""What import-linter cannot see: a package's own __init__, and imports that happen by name while a program runs."""
+"""Imports that import-linter cannot see: a package's own __init__, and imports by name while a program runs."""
 
 import json
 import os
@@ -28,6 +28,6 @@ def test_the_door_into_decoding_loads_nothing_heavy(tmp_path: Path) -> None:
 
 
 def test_the_web_process_loads_no_model_code(tmp_path: Path) -> None:
-    entry = ["webapp.config.asgi", "webapp.config.urls"]  # Django itself reads the addresses with the first request
-    slow = "boto3"  # whoever has no bucket does not wait for it
+    entry = ["webapp.config.asgi", "webapp.config.urls"]  # Django itself reads the URLs with the first request
+    slow = "boto3"  # processes without a bucket do not wait for it
     assert not loaded_after_importing(entry, tmp_path) & {*HEAVY, slow, "worker"}

@@ -37,8 +37,8 @@ def save(
     shard: str = "1GB",
     **config: Any,
 ) -> Path:
-    """A random model and a tokenizer in `folder`. Weights are spread enough that logits differ and attention is not
-    flat."""
+    """Save a random model and a tokenizer in `folder`. Weights are spread enough that logits differ and attention is
+    not flat."""
     torch.manual_seed(seed)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(model_type, **config)).to(dtype)
     with torch.no_grad():
@@ -53,7 +53,7 @@ def save(
 
 
 def save_tokenizer(folder: Path, size: int) -> None:
-    """Words w0 … and an end token, as a tokenizer.json."""
+    """Save a tokenizer.json with words w0 … and an end token."""
     words = Tokenizer(WordLevel({"<end>": 0} | {f"w{i}": i for i in range(1, size)}, unk_token="<end>"))
     words.pre_tokenizer = WhitespaceSplit()
     PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<end>").save_pretrained(folder)

@@ -14,8 +14,8 @@ from tests.decoding.test_ssd_process import DEADLINE, state
 
 
 class Patient:
-    """A target that verifies only once the draft has prepared all it can, and sleeps: then no outcome depends on which
-    of the two is faster."""
+    """A target that verifies only once the draft has prepared all it can and sleeps, so that no outcome depends on
+    which of the two is faster."""
 
     def __init__(self, target: ModelRunner, process: DraftProcess) -> None:
         self._target, self._process = target, process
@@ -30,7 +30,8 @@ class Patient:
 
 
 class Striking:
-    """A target that does something to its draft's process before certain of its passes; the prompt's is the first."""
+    """A target that does something to its draft's process before certain of its passes. The prompt's pass is the
+    first."""
 
     def __init__(
         self, target: ModelRunner, process: DraftProcess, moments: Container[int], deed: Callable[[int], None]

@@ -1,4 +1,4 @@
-"""Where choosing means launching, drafts are what they are call by call; with a GPU, captured and replayed."""
+"""If choosing means launching, drafts are the same as call by call; with a GPU, launches are captured and replayed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SETTINGS = [
 
 
 class Launching(Choosings):
-    """As on a GPU; what would be captured there runs call by call."""
+    """A device like a GPU, where everything that would be captured runs call by call."""
 
     def of(self, sampling: Sampling, look: Look | None) -> Choosing | None:
         return Choosing(sampling, self._vocab, self._device, look) if sampling.fixes_the_text else None
@@ -72,7 +72,7 @@ def test_a_launched_draft_is_the_one_that_is_chosen_call_by_call(
 
 
 def test_a_choice_may_serve_one_sample_after_another() -> None:
-    """Nothing of a text's penalties, noise or drafts is left for the next."""
+    """Nothing of one text's penalties, noise or drafts is left for the next."""
     sampling = Sampling(temperature=0.9, repetition_penalty=1.4)
     choosing = Choosing(sampling, 12, torch.device("cpu"), None)
     logits = torch.randn(6, 12, generator=torch.Generator().manual_seed(1))

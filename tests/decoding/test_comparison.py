@@ -1,4 +1,4 @@
-"""One fair run over small exact worlds: order, pairing, audit, and what it says when something is wrong."""
+"""One fair run over small exact worlds: order, pairing, audit, and the sentences when something is wrong."""
 
 from __future__ import annotations
 

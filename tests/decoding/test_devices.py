@@ -1,4 +1,4 @@
-"""Which devices there are, and what is said of one that is not."""
+"""The devices of a machine, and the sentence about one that is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `./drafthouse bench disco` measures, small: its figures are of the run, and every bar gets one."""
+"""`./drafthouse bench disco` in small: its figures are of the run, and every bar gets one."""
 
 from __future__ import annotations
 

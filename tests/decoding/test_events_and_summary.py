@@ -99,7 +99,7 @@ def test_a_trace_folds_into_vllms_numbers() -> None:
 
 
 def test_a_round_that_ended_within_the_prefill_is_not_timed() -> None:
-    """A peer reads the prompt in its first round: its tokens are real, its time is not comparable."""
+    """A peer reads the prompt in its first round: its tokens count, but its time is not comparable."""
     events = [Started(5, 6_000), *TWO_ROUNDS[1:]]
     sample = sample_from_events(
         events, choice=choose("assisted"), prompt="p", category="c", repeat=0, tokens=[7, 6, 4, 2, 0], text=""
@@ -177,7 +177,8 @@ def prefilled(one: Sample, milliseconds: float) -> Sample:
 
 
 def test_end_to_end_counts_the_drafts_reading_of_the_prompt_too() -> None:
-    """100 and 200 tokens per second: 5 ms saved a token. The draft reads 40 ms longer: a gain from 8 tokens on."""
+    """100 and 200 tokens per second save 5 ms a token. The draft takes 40 ms longer to read the prompt: a gain from 8
+    tokens on."""
     base, fast = pairs([200.0])
     row = rows(prefilled(base, 100), prefilled(fast, 140))[1]
     assert row["speedup"]["median"] == pytest.approx(2.0)  # type: ignore[index]

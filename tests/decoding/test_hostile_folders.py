@@ -1,4 +1,4 @@
-"""A model folder that was made to hurt is refused in a sentence, before anything is built from it."""
+"""A malicious model folder is refused in a sentence, before anything is built from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fits is told when a pair is made, in words; only what would change the target's text is refused."""
+"""Remarks on a pair come as sentences when it is made; only a pair that would change the target's text is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole way: prompts to recordings, to a classifier with its card, to settings, to a run that uses them."""
+"""The whole way from prompts to recordings, to a classifier with its card, to settings, to a run that uses them."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_the_price_of_a_token_needs_no_search(made) -> None:  # type: ignore[no-
 
 
 def test_the_classifier_is_kept_whose_words_are_worth_their_time(made) -> None:  # type: ignore[no-untyped-def]
-    """What knows more is kept where knowing costs little beside a drafted token, and not where it costs as much."""
+    """A classifier that knows more is kept if it costs little beside a drafted token, and not if it costs as much."""
     ready, _, _ = made
     training, validation = (study(ready, part, SHARED, tails=True) for part in (ALL[:40], ALL[40:60]))
     labelled = [label(part.recordings) for part in (training, validation)]

@@ -1,4 +1,4 @@
-"""Prompt files of every form are read, and a broken one is told by line, reason and the number of good ones."""
+"""Prompt files of every form are read. A broken one is refused with line, reason and the number of good prompts."""
 
 import json
 import sys

@@ -108,7 +108,7 @@ def test_a_room_that_the_text_left_is_known_to_the_replay() -> None:
 
 
 class Watching(StopRule):
-    """A static lookahead that keeps what a classifier would be shown, with what became of it."""
+    """A static lookahead that stores what a classifier would be shown, with the verdict on it."""
 
     reads = True
 
@@ -180,7 +180,7 @@ def test_under_ratio_dice_a_recording_is_of_what_the_draft_drew_there() -> None:
 
 
 def test_under_ratio_dice_a_label_is_the_chance_of_being_accepted() -> None:
-    """min(1, p/q), which the draws come out as on the average."""
+    """The label is min(1, p/q), which the draws give on average."""
     drawn, chances = [], []
     for seed in range(60):
         _, _, recording = along_ratio_dice(seed)
@@ -206,7 +206,8 @@ def test_the_classifiers_word_is_in_the_trace() -> None:
 
 @pytest.mark.parametrize("name", CLASSIFIED)
 def test_the_words_in_a_trace_are_of_the_drafts_own_tokens(name: str) -> None:
-    """An end token ends its draft unasked, a round's first one too: the words of the round before are not its own."""
+    """An end token ends its draft without an estimate, even as a round's first token: the estimates of the round before
+    are not its own."""
     for seed in range(6):
         _, live = world(seed, ends=[5, 9]).run(ruled(name), [3, 1], SAMPLINGS[1], seed)
         for draft in live.events:
@@ -425,7 +426,7 @@ def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
 
 
 def test_the_rest_of_a_round_costs_more_where_there_is_a_draft_to_tell_of() -> None:
-    """A round without one is nearly all verification: the median of both would make the target alone look slow."""
+    """A round without a draft is nearly all verification: the median of both would make the target alone look slow."""
     made, sampling = world(), SAMPLINGS[0]
     runs = [made.run(choose("static", {"lookahead": n}), [3, 1], sampling)[1].events for n in (1, 2, 4)]
     alone = timed(made.run(choose("autoregressive"), [3, 1], sampling)[1].events)
@@ -442,7 +443,7 @@ def test_the_drafts_own_probability_is_looked_at_for_a_price() -> None:
 
 
 def test_what_comes_now_and_then_is_spread_over_the_tokens() -> None:
-    """Noise is made for 32 positions in one go: no median sees it, every sample pays for it."""
+    """Noise is made for 32 positions in one go: no median sees it, and every sample pays for it."""
     made, sampling = world(), SAMPLINGS[0]
     traces = []
     for lookahead in (0, 2, 5):

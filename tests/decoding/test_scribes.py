@@ -1,4 +1,4 @@
-"""Texts are written and recorded the same whoever does it: here, or a copy of the pair in a process of its own."""
+"""Texts are written and recorded alike in this process and in a copy of the pair in a process of its own."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_copy_writes_what_we_would_and_refuses_in_words() -> None:
 
 @pytest.mark.parametrize("again", [pair, partial(os._exit, 1)], ids=["works", "dies"])
 def test_every_prompt_is_recorded_once_and_in_order_whoever_writes_it(again: Callable[[], Pair]) -> None:
-    """The copy is given the last prompt at once, so we wait for it or hear that it died."""
+    """The copy gets the last prompt at once, so the test waits for it or hears that it died."""
     alone = Scribes(pair()).record(PROMPTS, SHARED, 5)
     told: list[int] = []
     with Scribes(replace(pair(), again=again), copies=1) as scribes:
@@ -85,7 +85,7 @@ def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None
 
 
 def trace_of(sampling: Sampling, strategies: str) -> list[str]:
-    """As compare --trace writes it."""
+    """Return the trace that compare --trace writes."""
     file = StringIO()
     trace = Trace(file)
     for _ in Comparison(pair(), PROMPTS, parse_choices(strategies), sampling, 2, trace.sink_for).run():

@@ -61,7 +61,7 @@ def test_the_simulation_stands_beside_what_was_measured(found: dict[str, Any]) -
     rows = found["simulated"]["beside_measured"]
     assert {row["strategy"].partition(":")[0] for row in rows} == {"ssd", "ssd-disco"}
     for row in rows:
-        # What was prepared by the time of a verdict is a matter of the machine; in turn the two are held to be equal.
+        # The machine decides what was prepared by the time of a verdict; in turn the two must be equal.
         assert 0 <= row["simulated_hit_rate"] <= 1 and 0 <= row["hit_rate"] <= 1
     assert all(row["prices"] and row["over autoregressive"] > 0 for row in found["simulated"]["projected"])
 

@@ -1,4 +1,4 @@
-"""SSD with the draft in a process of its own: the same text as ever, whatever becomes of that process."""
+"""SSD with the draft in a process of its own: the target's text stays the same, even if that process ends."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def slow_draft() -> TableRunner:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """A target, and a draft that resembles it: the same weights, shaken."""
+    """A target, and a draft that resembles it: the same weights, perturbed."""
     root = tmp_path_factory.mktemp("pair")
     target, draft = (models.save(root / role, "llama", seed=1, **models.LLAMA) for role in ("target", "draft"))
     weights = load_file(draft / "model.safetensors")
@@ -118,7 +118,7 @@ def test_the_text_is_the_targets_own(world: World, name: str) -> None:
 @LINUX
 @pytest.mark.parametrize("name", SAMPLINGS)
 def test_what_it_drafts_is_what_a_fresh_runner_would_draft(patient_world: World, name: str) -> None:
-    """Tokens, confidences and, where they travel, scores come over whole, on hits and misses alike."""
+    """Tokens, confidences and, if they travel, scores arrive whole, on hits and misses alike."""
     neural = choose("ssd", {"placement": "beside", "backup": "neural"})
     decoded, recorder = patient_world.run(neural, PROMPT, SAMPLINGS[name], seed=3)
     text = [*PROMPT, *decoded.tokens]
@@ -185,7 +185,7 @@ def send(*signals: signal.Signals) -> Callable[[int], None]:
 
 
 def struck(world: World, moments: Container[int], deed: Callable[[int], None]) -> World:
-    """The same, but something is done to the draft before these of the target's passes: in the midst of preparing."""
+    """Decode while `deed` strikes the draft before these passes of the target, in the middle of preparing."""
     assert world.draft_process
     target = cast(ModelRunner, Striking(world.target, world.draft_process, moments, deed))
     return replace(world, target=target)

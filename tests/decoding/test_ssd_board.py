@@ -1,4 +1,4 @@
-"""What is posted for the target to look up is what it would get if it asked, and taking it is as good as asking."""
+"""A branch on the board is the one that a request would return, and taking it is as good as asking."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_what_was_written_is_found_by_its_verdict_alone() -> None:
 
 
 class Pairs:
-    """Two of the draft's sides over the same text: one is asked, and of the other what is ready is taken."""
+    """Two speculators over the same text: one is asked; ready branches of the other are taken."""
 
     def __init__(self, world: World, sampling: Sampling, seed: int, with_classifier: bool) -> None:
         self._limit = NEW - 1
@@ -63,7 +63,7 @@ class Pairs:
         return self._same(*drafts)
 
     def go_on(self, accepted: int, token: int) -> tuple[Draft, bool]:
-        """The next draft, and whether it could be taken."""
+        """Return the next draft, and whether it could be taken."""
         self._limit -= accepted + 1
         while self._asked.step() | self._taken.step():
             pass
@@ -138,7 +138,8 @@ class Killing(Patient):
 @LINUX
 @pytest.mark.parametrize("name", SAMPLINGS)
 def test_a_hit_needs_nobody_to_answer(name: str) -> None:
-    """A draft that is dead cannot answer. What it had ready is taken all the same; then the target goes on alone."""
+    """A dead draft cannot answer. The branches that it had ready are taken all the same; then the target goes on
+    alone."""
     world, sampling = World.of_tables(VOCAB, 3, noise=0.9), SAMPLINGS[name]
     alone, _ = world.run(choose("autoregressive"), PROMPT, sampling, seed=3)
     _, in_turn = world.run(choose("ssd", {"placement": "in-turn"}), PROMPT, sampling, seed=3)
@@ -157,7 +158,7 @@ def test_a_hit_needs_nobody_to_answer(name: str) -> None:
 
 @LINUX
 def test_a_verdict_by_scores_is_never_looked_up() -> None:
-    """What the tokens were drawn from does not fit on the board, and the ratio rule cannot do without."""
+    """The distributions that the tokens were drawn from do not fit on the board, and the ratio rule needs them."""
     world = World.of_tables(VOCAB, 3, noise=0.9)
     sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=NEW)
     with DraftProcess(table_draft, Cores(2)) as process:

@@ -1,4 +1,4 @@
-"""What nobody could beat: sums done by hand on texts where everything is accepted, and where nothing is."""
+"""Ceilings of SSD, calculated by hand for texts where everything is accepted, and where nothing is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_verification_that_suffers_from_a_draft_beside_it_lowers_it() -> None:
 
 
 def test_the_share_of_drafting_that_would_do() -> None:
-    """Of what is refused nothing is gained but drafts of one token: 1 + x against 1, with hits alone."""
+    """If everything is refused, only drafts of one token gain: 1 + x against 1, with hits alone."""
     found = ceiling([REFUSED], FLAT, FLAT, {1: 1.0})
     assert found["share of a drafted token"] == pytest.approx(0.2)
     assert found["share for the bar"] == pytest.approx(0.3)

@@ -1,4 +1,4 @@
-"""SSD in turn: whatever is prepared, hit or missed, and by whom a miss is answered, the text is the target's."""
+"""SSD in turn: hit or miss, and whatever answers a miss, the text is the target's."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_every_path_draws_from_the_targets_distribution(path: str) -> None:
 
 
 def test_a_draft_is_the_same_whether_it_was_prepared_or_not() -> None:
-    """Hits change when a draft is made, never what it says: under ratio dice too, where the text depends on it."""
+    """A hit changes when a draft is made, never its tokens, even under ratio dice, where the text depends on it."""
     sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=60)
     for seed in range(4):
         world = World.of_tables(12, seed)
@@ -107,7 +107,7 @@ def test_a_draft_is_the_same_whether_it_was_prepared_or_not() -> None:
 
 @pytest.mark.parametrize("text", ["ssd:4,branches=5,fanout=2/1/1/0/1,backup=neural", "ssd-disco:8,branches=8"])
 def test_whatever_is_prepared_the_draft_says_what_it_would_say_alone(text: str) -> None:
-    """Also where its branches stand at as many places, some of them several times, as a chain of them would."""
+    """This holds even if branches stand at as many positions, some of them several times, as a chain of them would."""
     [choice], sampling = parse_choices(text), Sampling(temperature=1.0, max_new_tokens=60)
     for seed in range(4):
         world = World.of_tables(12, seed)
@@ -125,7 +125,7 @@ def test_whatever_is_prepared_the_draft_says_what_it_would_say_alone(text: str) 
 
 
 def rounds_with_preparation(events: Sequence[Event]) -> list[tuple[Anticipated, Verified, Drafted]]:
-    """What was prepared in a round, how it ended, and the next draft."""
+    """Return the preparation of a round, its outcome, and the next draft."""
     prepared = {event.round: event for event in events if isinstance(event, Anticipated)}
     verdicts = {event.round: event for event in events if isinstance(event, Verified)}
     return [
@@ -185,7 +185,7 @@ def test_the_predicted_hit_rate_is_near_the_measured_one() -> None:
 
 
 def test_shared_dice_tell_the_draft_what_the_target_may_say() -> None:
-    """With dice of its own the target answers a refusal from what the draft thinks least of."""
+    """With dice of its own the target answers a refusal with the token that the draft finds least likely."""
     rates = {}
     for dice in ("shared", "ratio"):
         found = []
@@ -222,7 +222,8 @@ def test_it_answers_before_it_prepares_and_prepares_one_step_at_a_time() -> None
 
 @pytest.mark.parametrize("steps", range(6))
 def test_a_verdict_may_come_at_any_moment(steps: int) -> None:
-    """Early: the branch has come to fewer tokens, or to none. Whatever is given is what would be drafted then."""
+    """An early verdict finds a branch with fewer tokens, or none. The draft given is then the one that would be
+    drafted."""
     text = [3, 1]
     draws = speculator(Settings(lookahead=4, branches=60, fanout="uniform", backup="neural"))
     drafted = draws.begin(text, 30).tokens
@@ -241,7 +242,7 @@ def test_a_verdict_may_come_at_any_moment(steps: int) -> None:
 
 
 def test_a_verdict_that_comes_before_anything_is_prepared_finds_nothing_of_the_round_before() -> None:
-    """Twice the same outcome, and the process had no time between."""
+    """The same outcome comes twice, and the process had no time between."""
     text = [3, 1]
     draws = speculator(Settings(lookahead=4, branches=60, fanout="uniform", backup="neural"))
     drafted = draws.begin(text, 30).tokens

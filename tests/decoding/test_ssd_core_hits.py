@@ -1,4 +1,4 @@
-"""What a trace says of hits, and of drafting that cost no time."""
+"""Figures of a trace about hits, and about drafting that cost no time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_what_is_prepared_beside_the_target_is_no_part_of_the_decoding_time() ->
 
 
 def test_branches_that_open_without_a_pass_count_none() -> None:
-    """Where the last tokens of the branches before were read too, the row that opens the next ones is there."""
+    """If the last tokens of the branches before were read too, the row that opens the next branches exists already."""
     read_on = Anticipated(1, ((2, 6, 2), (0, 5, 2)), 0.75, 3_000, 5_000, (1, 0, 1), 4, 1_000, 1_000)
     trace = [read_on if isinstance(event, Anticipated) and event.round == 1 else event for event in TRACE]
     found, before = count(trace), count(TRACE)
@@ -71,7 +71,7 @@ def test_what_is_worked_on_while_the_target_waits_for_a_draft_counts_once() -> N
 
 
 def test_what_is_prepared_while_the_answer_is_on_its_way_counts_once() -> None:
-    """The draft goes on when it has answered; the target may hear of the answer late."""
+    """The draft goes on after its answer; the target may receive the answer late."""
     late = Anticipated(2, ((1, 6, 2),), 0.25, 6_000, 6_100, (0, 1, 0), 3, 100, 0)
     trace = [late if isinstance(event, Anticipated) and event.round == 2 else event for event in TRACE]
     sample = sample_from_events(

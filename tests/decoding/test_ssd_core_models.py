@@ -1,4 +1,4 @@
-"""What the draft model remembers after a branch has won is what it would remember had it read the text."""
+"""After a branch has won, the draft model's cache is as if the model had read the text."""
 
 from __future__ import annotations
 

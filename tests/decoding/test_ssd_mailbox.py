@@ -1,4 +1,4 @@
-"""Messages between two processes: all of each, in order, whatever the moment; and word of it when nobody is left."""
+"""Messages between two processes: whole and in order at any moment, with a report when the other side is gone."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_same_words_again_are_another_message() -> None:
 
 
 def test_half_a_message_is_none() -> None:
-    """What a processor may show of another's writes: the count before the words, or some of the words."""
+    """Another processor may see part of a write: the count before the words, or some of the words."""
     memory, writer, reader = slots()
     writer.write(b"before")
     assert reader.read() == b"before"
@@ -125,7 +125,8 @@ def test_what_is_added_later_does_not_cover_the_answer(ends: tuple[Mailbox, Mail
 
 
 def test_what_belongs_to_an_earlier_question_is_passed_over(ends: tuple[Mailbox, Mailbox]) -> None:
-    """Whoever looks up what is ready asks nothing, and may be at the next question before the other side has heard."""
+    """A target that takes a ready branch asks nothing, and may be at the next question before the other side has
+    heard."""
     here, there = ends
     assert here.posted() is None
     here.send(b"first")

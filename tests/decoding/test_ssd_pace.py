@@ -1,4 +1,4 @@
-"""When the draft stops preparing, goes deeper, and reads on, by a clock that the test turns."""
+"""When the draft stops preparing, goes deeper, and reads on, by a clock that the test sets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def draft(tokens: int, source: Source = "hit") -> Draft:
 
 
 def paced(rounds: int, took: int, step: int, tokens: int = 4) -> tuple[Pace, Clock]:
-    """After so many rounds alike; the next draft has just been given."""
+    """Return a pace after so many rounds alike; the next draft has just been given."""
     clock = Clock()
     pace = Pace("neural", clock)
     for _ in range(rounds):
@@ -59,7 +59,8 @@ def test_a_step_that_ends_before_the_verdict_is_due_is_taken_and_one_that_would_
 
 
 def test_how_long_a_verification_takes_is_learnt_from_when_the_question_was_asked_not_from_when_it_was_heard() -> None:
-    """Where every step ends after the verdict, a draft that went by its own ear would never put one off."""
+    """If every step ends after the verdict, a draft that measured from hearing the question would never put a step
+    off."""
     clock = Clock()
     pace = Pace("neural", clock)
     for _ in range(5):
@@ -153,7 +154,7 @@ def test_no_token_is_read_that_the_draft_has_no_room_for() -> None:
 
 
 def test_a_winner_that_was_not_finished_is_finished_as_if_it_had_been_alone() -> None:
-    """However far the branches have come: the estimates, too, are those of a draft that was made in one go."""
+    """The branches' progress does not matter: even the estimates are those of a draft made in one go."""
     for steps in range(2, 6):
         runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
         settings = Settings(lookahead=4, branches=60, backup="neural")
@@ -173,7 +174,7 @@ def test_a_winner_that_was_not_finished_is_finished_as_if_it_had_been_alone() ->
 
 
 def test_a_long_winner_is_verified_only_as_far_as_the_classifier_finds_worth_it() -> None:
-    """Where drafting costs nothing, a token is worth what its row costs to verify: the whole price."""
+    """If drafting costs nothing, a token is worth what its row costs to verify: the whole price."""
     costs = dataclasses.asdict(Costs((0.0, 1.0, 2.0), draft=0.0, draft_round=0.0, catch_up=0.0, round=0.0))
     classifier = dataclasses.replace(some_classifier(), card={"thresholds": {"priced": 0.5}, "costs": costs})
     runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)

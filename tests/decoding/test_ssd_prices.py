@@ -1,4 +1,4 @@
-"""Prices read off traces, and what the simulator makes of published ones."""
+"""Prices read from traces, and the simulator's results with published ones."""
 
 from __future__ import annotations
 

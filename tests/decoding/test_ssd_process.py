@@ -1,4 +1,4 @@
-"""The draft's process: it ends with whoever started it, however that came, and shares no core with the target."""
+"""The draft's process ends with the process that started it, however that ends, and shares no core with the target."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DEEDS = {
 
 
 def state(pid: int) -> str:
-    """R, S, T …; nothing where there is no such process, or nothing left of it but its name."""
+    """Return R, S, T …; empty if no such process exists, or only its name is left."""
     try:
         letter = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[0]
     except OSError:
@@ -91,7 +91,7 @@ def test_it_sleeps_between_samples_and_ends_when_it_is_told(process: DraftProces
 
 
 class Interrupted(Exception):
-    """What Ctrl-C is to a terminal."""
+    """An exception as Ctrl-C raises it in a terminal."""
 
 
 def interrupt(*_: object) -> None:
@@ -99,7 +99,7 @@ def interrupt(*_: object) -> None:
 
 
 def test_one_that_was_left_in_the_middle_of_an_answer_is_replaced(process: DraftProcess) -> None:
-    """What it would say next belongs to a question that nobody waits for any more."""
+    """Its next message would answer a question that nobody waits for any more."""
     process.begin()
     pid = process.pid
     assert pid

@@ -1,4 +1,4 @@
-"""What SSD cannot do on a machine is said in a sentence, before anything has started."""
+"""SSD is refused with a sentence, before anything starts, if a machine cannot run it."""
 
 from __future__ import annotations
 

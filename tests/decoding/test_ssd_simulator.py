@@ -1,4 +1,4 @@
-"""The simulator counts what a live run in turn does, and its clock obeys the theory."""
+"""The simulator counts as a live run in turn does, and its clock obeys the theory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EVEN = Prices("made up", Costs((0.0, 1.0, 1.0), 0.1, 0.0, 0.0, 0.0), (0.0, 0.1),
 
 
 def tracked(world: World, sampling: Sampling, seed: int, classifier: Classifier | None = None, cap: int = 8) -> Track:
-    """The text that any strategy writes in this world, and the draft along it."""
+    """Return the text that any strategy writes in this world, and the draft along it."""
     decoded, _ = world.run(choose("autoregressive"), PROMPT, sampling, seed)
     vocab = min(world.target.vocab_size, world.draft.vocab_size)
     with torch.inference_mode():
@@ -73,7 +73,7 @@ def told(traces: Iterable[Sequence[Event]]) -> list[Event]:
 
 
 def counted(events: Sequence[Event]) -> dict[str, float]:
-    """What a run did, live or simulated."""
+    """Count the events of a run, live or simulated."""
     drafts = [event for event in events if isinstance(event, Drafted)]
     verdicts = [event for event in events if isinstance(event, Verified)]
     prepared = [event for event in events if isinstance(event, Anticipated)]
@@ -90,7 +90,7 @@ def counted(events: Sequence[Event]) -> dict[str, float]:
 
 
 def round_by_round(events: Sequence[Event]) -> list[tuple[object, ...]]:
-    """What each round did, but for the steps, of which see below, and the words."""
+    """Return each round's events, without words and without steps, which are checked below."""
     drafts = {event.round: event for event in events if isinstance(event, Drafted)}
     prepared = {event.round: event for event in events if isinstance(event, Anticipated)}
     found: list[tuple[object, ...]] = []
@@ -144,7 +144,7 @@ def test_a_simulation_in_turn_counts_exactly_what_a_live_run_does(
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
 @pytest.mark.parametrize("ends", [(), (5, 9)], ids=["without-end", "with-end"])
 def test_with_a_classifier_it_comes_near(sampling: Sampling, ends: Sequence[int]) -> None:
-    """What a refused draft would have echoed is not recorded, so a branch now and then goes elsewhere."""
+    """The recording lacks the echoes of a refused draft, so a branch now and then goes elsewhere."""
     classifier, cap = some_classifier(), 6
     settings = Settings(cap, 9, backup="neural")
     choice = choose("ssd-disco", {"cap": cap, "branches": 9, "placement": "in-turn"})

@@ -1,4 +1,4 @@
-"""What every strategy promises, whatever it costs: the target's own text, or a fair draw from its distribution."""
+"""The promise of every strategy: the target's own text, or a fair draw from its distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The promises of test_strategies.py again, on transformers: our own decoder and the library's, and the peer beside."""
+"""The promises of test_strategies.py on transformers: our own decoder and the library's, and the peer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAMILIES = {"llama": models.LLAMA, "gpt2": models.GPT2}
 
 @pytest.fixture(scope="module", params=FAMILIES)
 def folders(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A target, and a draft that resembles it: the same weights, shaken."""
+    """A target, and a draft that resembles it: the same weights, perturbed."""
     root = tmp_path_factory.mktemp(request.param)
     target = models.save(root / "target", request.param, seed=1, **FAMILIES[request.param])
     draft = models.save(root / "draft", request.param, seed=1, **FAMILIES[request.param])

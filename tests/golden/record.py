@@ -1,7 +1,6 @@
-"""Record golden traces: what the real loop says in small exact worlds, and what Python folds it to.
+"""Record golden traces: the events of the real loop in small exact worlds, and Python's fold of them.
 
-Run `python -m tests.golden.record` after a change of the events. Times differ from one recording to the next; nothing
-else does.
+Run `python -m tests.golden.record` after a change of the events. Only times differ from one recording to the next.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def name_of(label: str) -> str:
 
 
 def facts(sample: Sample) -> dict[str, object]:
-    """What a page must find as well when it folds the same events."""
+    """Return the facts that a page must find when it folds the same events."""
     whole = json.loads(json.dumps(sample.to_dict()))
     return {name: whole[name] for name in FACTS}
 

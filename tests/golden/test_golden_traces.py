@@ -1,4 +1,4 @@
-"""The recorded traces that the browser's tests stand on are what Python means by them."""
+"""Python folds the recorded traces of the browser's tests into the recorded facts."""
 
 from __future__ import annotations
 

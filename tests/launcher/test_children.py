@@ -1,4 +1,4 @@
-"""A child that ends is started again, and told how the one before it ended; so a worker knows whom to blame."""
+"""A child that ends is started again with the reason of the last end, so that a worker knows which job to blame."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DIE = (
 
 
 def heard(child: Child, capfd: pytest.CaptureFixture[str], words: str) -> str:
-    """All that is said while the child is tended, until these words were."""
+    """Return everything that is said while the child is tended, until these words come."""
     said = ""
 
     def has_said() -> bool:
@@ -60,7 +60,7 @@ def test_what_a_child_writes_in_a_file_is_shown_when_it_ends(tmp_path: Path, cap
 
 
 def test_the_broker_warns_in_its_log_and_not_in_the_terminal(tmp_path: Path) -> None:
-    """What it thinks of the machine's settings is no news to who starts Drafthouse."""
+    """The broker's opinion of the machine's settings is no news to somebody who starts Drafthouse."""
     command = valkey.broker(tmp_path).command
     assert command is not None
     with subprocess.Popen(

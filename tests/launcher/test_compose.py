@@ -1,4 +1,4 @@
-"""No Docker engine here: what can be known of the compose file without one."""
+"""Checks of the compose file that need no Docker engine."""
 
 from __future__ import annotations
 

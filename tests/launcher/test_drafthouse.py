@@ -15,7 +15,7 @@ DEADLINE = 600.0  # s, for things that take seconds: the machine may be busy
 
 
 class Box:
-    """A folder with the launcher, one requirement that needs no network, and a `compare` that says what it was told."""
+    """A folder with the launcher, one requirement that needs no network, and a `compare` that prints its arguments."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -28,7 +28,7 @@ class Box:
         )
 
     def require(self, version: str) -> None:
-        """Ask for a wheel that is made here and now."""
+        """Require a wheel that is made here and now."""
         wheel = self.folder / f"hops-{version}-py3-none-any.whl"
         with zipfile.ZipFile(wheel, "w") as archive:
             about = f"hops-{version}.dist-info"

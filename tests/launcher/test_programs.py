@@ -1,4 +1,5 @@
-"""Programs that tests need: the first that runs is used, a missing one is installed or told, and CI takes no excuse."""
+"""Programs that tests need: the first that runs is used, a missing one is installed or named, and CI fails without
+it."""
 
 import os
 import subprocess
@@ -23,7 +24,7 @@ def script(path: Path, *lines: str) -> Path:
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder on the PATH, empty so far; no settings, and no browser of Playwright's."""
+    """Make the only folder on the PATH, empty so far; no settings, and no browser of Playwright's."""
     for program in PROGRAMS:
         monkeypatch.delenv(program.setting, raising=False)
     folder = tmp_path / "bin"
@@ -86,7 +87,7 @@ def test_playwright_gets_our_node_where_its_own_does_not_run(tmp_path: Path, car
 
 @pytest.fixture
 def installing(bare: Path, tmp_path: Path):
-    """What `./drafthouse test` does first, with a Python of its own that has no packages."""
+    """Do what `./drafthouse test` does first, with a Python of its own that has no packages."""
     venv.create(tmp_path / "venv", symlinks=True)
 
     def run(**settings: str) -> tuple[int, str]:

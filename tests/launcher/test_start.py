@@ -1,4 +1,5 @@
-"""What a start makes private, what it refuses, and to whom it shows the way in."""
+"""A start makes files private, refuses a damaged database, and prints a sign-in link if asked or on a terminal where
+nobody has signed in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`./drafthouse up` as a user starts it, and what tests want to know of it."""
+"""`./drafthouse up` as a user starts it, with helpers for tests."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Up:
         return self
 
     def interrupt(self) -> float:
-        """One Ctrl-C; how long it took to stop everything."""
+        """Send one Ctrl-C; return the seconds until everything has stopped."""
         start = time.monotonic()
         self.process.send_signal(signal.SIGINT)
         self.process.wait(DEADLINE)
@@ -88,7 +88,7 @@ class Up:
         return next((pid for pid, command in self.family().items() if word in command), None)
 
     def token(self, *arguments: str) -> str:
-        """What `./drafthouse token` prints."""
+        """Return the token that `./drafthouse token` prints."""
         command = [sys.executable, "-P", "-m", "worker.supervisor.token", "--data", str(self.data), *arguments]
         env = {**self.env, "PYTHONPATH": str(ROOT)}
         return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.strip()

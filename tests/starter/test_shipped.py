@@ -1,4 +1,4 @@
-"""What lies in the box is whole: a pair that fits together, and prompts whose splits share no source file."""
+"""The starter files are complete: a pair that fits together, and prompts whose splits share no source file."""
 
 import json
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""What is measured of a pair means what its name says."""
+"""Each measure of a pair means what its name says."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Every address there is, from the service itself, with the methods it takes."""
+"""Every URL of the service, from the service itself, with the methods that it takes."""
 
 from __future__ import annotations
 

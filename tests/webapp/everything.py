@@ -1,4 +1,4 @@
-"""One of everything there is, for tests that try every address."""
+"""One of every thing that exists, for tests that try every URL."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COPIED: tuple[Any, ...] = (LanguageModel, Pair, Dataset, Classifier, Upload, Aud
 
 
 def one_of_everything(world: Any) -> dict[str, Any]:
-    """By the name of its route; all of it is alice's team's."""
+    """Make one of everything, all of alice's team, keyed by the name of its route."""
     by = world.actor(world.alice)
     comparison = make.comparison(by)
     Job.objects.exclude(pk=comparison.job.pk).delete()
@@ -117,7 +117,7 @@ def more_of_everything(world: Any) -> None:
 
 
 def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
-    """Addresses of what is waiting, being decoded, cancelled, in the bin, paused, shut out, or not yet pointed at."""
+    """Return URLs of things that wait, are decoded, cancelled, binned, paused, shut out, or not yet used."""
     by = world.actor(world.alice)
     waiting, running, cancelled, binned = (make.comparison(by, pair=things["pair"]) for _ in range(4))
     jobs.cancel(job=cancelled.job, by=by)

@@ -153,7 +153,7 @@ def card() -> dict[str, bytes]:
 
 
 def remaining(comparison: Comparison) -> Iterator[tuple[Prompt, int, list[Run]]]:
-    """What a worker would still decode: prompt by prompt, the strategies in an order that rotates with each."""
+    """Return the samples that a worker would still decode: prompt by prompt, the order of strategies rotating."""
     runs = list(comparison.runs.all())
     done = set(
         Sample.objects.filter(run__comparison=comparison).finished().values_list("run_id", "prompt_id", "repeat")
@@ -168,7 +168,7 @@ def remaining(comparison: Comparison) -> Iterator[tuple[Prompt, int, list[Run]]]
 
 
 def decode_all(comparison: Comparison, worker: str = "w1") -> None:
-    """What a worker does, with made-up numbers instead of models."""
+    """Decode as a worker does, with made-up numbers instead of models."""
     job = jobs.claim(worker=worker, queues=["cpu"])
     assert job is not None
     for prompt, repeat, runs in remaining(comparison):

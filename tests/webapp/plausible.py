@@ -1,5 +1,5 @@
-"""Requests as a stranger sends them who has looked around first: signed in, with ids of things that are there, and
-with the chunks of files that are worth sending. What does not fit the schema stays as it is."""
+"""Requests of a stranger who has looked around first: signed in, with ids of existing things and chunks of files that
+are worth sending. A value that does not fit the schema stays as it is."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def make_plausible(case: schemathesis.Case) -> None:
 
 
 def _meant(path: str, body: dict[str, Any]) -> dict[str, Any]:
-    """What a schema cannot say, for those who want to come further: a sequence ends where it is refused."""
+    """Adjust a body in ways that a schema cannot say, so that sequences come further: a sequence ends where it is
+    refused."""
     if "name" in body:
         body["name"] = "".join(filter(str.isprintable, body["name"])).strip() or "x"
     if path.endswith("/models/"):

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, on a Unix socket. Whoever knows its folder can stop it and start it."""
+"""A private PostgreSQL server on a Unix socket. A test that knows its folder can stop it and start it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.programs import POSTGRES, locate, not_root
 
 
 class Server:
-    """Run by nobody in particular where the tests are root's: PostgreSQL refuses to be run by root."""
+    """A server. Under root it runs as `nobody`, because PostgreSQL refuses to be run by root."""
 
     def __init__(self, home: Path, port: int = 0) -> None:
         """With a port it can be reached over TCP too, from this machine."""

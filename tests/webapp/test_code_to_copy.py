@@ -51,7 +51,7 @@ class Copied:
 
 
 def forms(page: str) -> Iterator[tuple[str, str]]:
-    """Where each form that changes something is sent, and what it holds."""
+    """Return the target URL of each form that changes something, and its content."""
     for opening, inside in re.findall(r"<form\b([^>]*)>(.*?)</form>", page, re.DOTALL):
         if 'method="post"' in opening:
             action = re.search(r' action="([^"]*)"', opening)
@@ -70,7 +70,7 @@ def at_the_foot(page: str) -> Iterator[Copied]:
 
 @pytest.fixture
 def pages(world) -> list[tuple[User | None, str, str]]:
-    """Who sees it, the route, the page: all there are, for an owner who is the operator too."""
+    """Return user, route and page for every page, seen by an owner who is the operator too."""
     things = one_of_everything(world)
     User.objects.filter(pk=world.alice.pk).update(is_operator=True)
     Membership.objects.create(team=Team.objects.create(name="another"), user=world.alice, role="viewer")

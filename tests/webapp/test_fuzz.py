@@ -1,7 +1,7 @@
-"""The schema against the service: whatever a schema-wise stranger sends, no server error and no answer off the schema.
+"""The schema against the service: no request that follows the schema causes a server error or an answer off the schema.
 
-Some requests to every operation, and sequences in which one goes on with what another answered, from a fixed seed and
-with all of schemathesis' checks; `./drafthouse bench fuzz` goes on for as long as it is told to.
+Some requests to every operation, and sequences in which one goes on with another's answer, from a fixed seed and with
+all of schemathesis' checks; `./drafthouse bench fuzz` goes on for as long as it is told to.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who gets what answer, for every address there is: the whole table, asserted entire.
+"""The status of every URL for every kind of user: the whole table, asserted entire.
 
 An address without a row fails, so nobody adds one without saying who may use it. The columns are alice (owner), bob
 (member), victor (viewer), charlie (owner of another team), nobody signed in, and alice's tokens of scope read, submit

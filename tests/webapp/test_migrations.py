@@ -1,4 +1,4 @@
-"""The tables: what the models say is what the migrations make, and every migration can be taken back."""
+"""The migrations make the tables that the models state, and every migration can be taken back."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Whatever is refused leaves nothing behind: after each refusal of every address that takes something, all rows of all
-tables and all files are counted."""
+"""A refusal leaves nothing behind: after each refusal of every URL that takes something, all rows of all tables and all
+files are counted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BODIES: list[dict[str, Any]] = [
     {"days": -1, "hides_texts": "perhaps"},
     {"reason": "x" * 1000, "query": "x" * 100_000},
 ]
-USED_UP = {"core.answer"}  # what is remembered of the asking itself
+USED_UP = {"core.answer"}  # records of the request itself
 
 
 def tally(root: Path) -> dict[str, int]:
@@ -58,7 +58,7 @@ def test_every_refusal_leaves_as_many_rows_and_files_as_there_were(world, settin
             continue
         for body in BODIES:
             cache.clear()
-            with transaction.atomic():  # what was taken after all is undone, so that each begins with the same rows
+            with transaction.atomic():  # anything that was accepted is undone, so that each begins with the same rows
                 answer = send(client, method, url, body, as_form)
                 after = tally(settings.DATA_DIR)
                 transaction.set_rollback(True)

@@ -1,4 +1,4 @@
-"""No cache keeps what is somebody's."""
+"""No cache stores anybody's data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading leaves nothing behind: no address writes when it is asked with GET, whoever asks, but for what is listed."""
+"""Reading leaves nothing behind: no URL writes on GET, whoever asks, but for the listed exceptions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def readable(world) -> list[str]:
 
 
 def written(ask: Callable[[], object]) -> list[str]:
-    """What is no reading, as it begins."""
+    """Run `ask`; return the beginnings of its statements that are not reads."""
     with CaptureQueriesContext(connection) as asked:
         ask()
     return [query["sql"].split(" = ")[0] for query in asked.captured_queries if not READS.match(query["sql"].lstrip())]

@@ -1,4 +1,4 @@
-"""What attackers try first, tried here."""
+"""The attacks that attackers try first."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ while sys.stdin.readline():
 
 
 def race(by: Actor, job_count: int, racer_count: int) -> list[list[str]]:
-    """What each has claimed. They start each look together, so that none is ahead however the machine deals its time,
-    and each gets something while there is something for all."""
+    """Return the jobs that each racer claimed. All start each look together, so that none is ahead however the machine
+    deals its time, and each gets something while there is something for all."""
     Job.objects.bulk_create(
         Job(**COMPARISON.columns(), team=by.home, created_by=by.user, queue=Queue.CPU, title=str(number))
         for number in range(job_count)
@@ -59,7 +59,7 @@ def race(by: Actor, job_count: int, racer_count: int) -> list[list[str]]:
 
 
 def verdict(claimed: list[list[str]]) -> dict[str, int]:
-    """As the racers tell it and as the database does."""
+    """Count the jobs as the racers report them and as the database does."""
     every = [job for mine in claimed for job in mine]
     return {
         "claimed": len(every),

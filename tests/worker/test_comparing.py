@@ -1,4 +1,4 @@
-"""A comparison on a worker: what it leaves, and what becomes of it when something ends it half-way."""
+"""A comparison on a worker: its results, and its state when something ends it half-way."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_a_stopped_process_is_seen_to_be_stopped():
 
 def test_a_process_that_crashes_leaves_a_note_for_the_next_and_one_that_is_killed_does_not(tmp_path):
     def left_after(deed: str) -> str:
-        """What the next process finds."""
+        """Return the evidence that the next process finds."""
         path = tmp_path / "w1.crash"
         begin = (
             "import os, pathlib, sys; from worker.evidence import CrashNote; n = CrashNote(pathlib.Path(sys.argv[1]))"

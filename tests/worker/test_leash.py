@@ -1,4 +1,4 @@
-"""Who is on the leash ends with the one who holds it, however that ends."""
+"""A leashed process ends with its holder, however that ends."""
 
 from __future__ import annotations
 

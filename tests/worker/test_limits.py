@@ -1,4 +1,4 @@
-"""Whoever opens a stranger's file does so under limits, and what goes beyond them is refused once, in a sentence."""
+"""Processes open a stranger's file under limits, and refuse once, in a sentence, what goes beyond them."""
 
 from __future__ import annotations
 

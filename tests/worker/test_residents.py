@@ -1,4 +1,4 @@
-"""Which models stay loaded, by how many bytes they have. Real models, small ones, in a memory that is smaller still."""
+"""The models that stay loaded, by their bytes: real models, small ones, in a memory that is smaller still."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 class Memory:
-    """Of a device that holds so many models of that size, each with its cache, and not one more."""
+    """The memory of a device that holds so many models of that size, each with its cache, and not one more."""
 
     def __init__(self, models: int, folder: Path) -> None:
         self.size = int(ROOM * inspect(folder).weight_bytes)

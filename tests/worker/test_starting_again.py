@@ -1,5 +1,5 @@
-"""A worker that starts again takes back what it held, and says how it had ended: whether the job can have caused that,
-or something else did."""
+"""A worker that starts again takes back its jobs, and says how it ended: whether the job can have caused that, or
+something else did."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parquet files and archives, unpacked by a worker: what is in them is used, what is wrong is told by its row."""
+"""Parquet files and archives, unpacked by a worker: their content is used, and an error names its row."""
 
 from __future__ import annotations
 

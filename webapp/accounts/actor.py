@@ -1,4 +1,4 @@
-"""Who acts, in which team, with what right: the one thing that views, querysets and services ask about."""
+"""The actor of a request: the user, team and right that views, querysets and services check."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Actor:
 
     @property
     def home(self) -> Team:
-        """The team acted in, where the code has already asked for a right."""
+        """Return the actor's team; raise Forbidden if there is none."""
         if self.team is None:
             raise Forbidden(_NEEDS[Right.READ])
         return self.team
@@ -55,7 +55,7 @@ class Actor:
 
     @property
     def is_operator(self) -> bool:
-        """Whoever runs this installation, which is more than owning a team of it."""
+        """Whether the actor runs this installation, which is more than owning a team of it."""
         return self.user.is_operator and (self.token is None or self.right >= Right.ADMIN)
 
     def require_operator(self) -> None:
@@ -64,7 +64,7 @@ class Actor:
 
 
 def of_user(user: User) -> Actor:
-    """A person acts in the team they switched to last, else in their oldest one."""
+    """Make the actor of a person, in the team they switched to last, else in their oldest one."""
     memberships = list(Membership.objects.filter(user=user).select_related("team").order_by("created"))
     chosen = [m for m in memberships if m.team_id == user.current_team_id] or memberships[:1]
     if not chosen:
@@ -73,7 +73,7 @@ def of_user(user: User) -> Actor:
 
 
 def of_token(token: ApiToken) -> Actor:
-    """A token is never stronger than its owner is today."""
+    """Make the actor of a token, whose right is never higher than its owner's is today."""
     membership = Membership.objects.filter(user=token.user, team=token.team).first()
     right = min(Role(membership.role).right, Scope(token.scope).right) if membership else Right.NONE
     return Actor(token.user, token.team, right, token)

@@ -25,14 +25,14 @@ class MeView(APIView):
 
     @extend_schema(responses=serializers.Me)
     def get(self, request: Request) -> Response:
-        """Who the token or session stands for, in which team, with what right."""
+        """Show whom the token or session stands for, in which team and with what right."""
         actor: Any = request.auth
         shown = {"user": actor.user, "team": actor.team, "right": actor.right.name.lower(), "token": actor.token}
         return Response(serializers.Me(shown).data)
 
     @extend_schema(request=serializers.NewDisplayName, responses=serializers.UserOut)
     def patch(self, request: Request) -> Response:
-        """Change what others read as your name."""
+        """Change your display name."""
         actor: Any = request.auth
         _only_people(actor)
         body = serializers.NewDisplayName(data=request.data, context={"is_json": True})
@@ -61,7 +61,7 @@ class Users(Nouns):
 
     @extend_schema(request=None)
     def deactivate(self, request: Request, pk: UUID) -> Response:
-        """From now on no password, link, session or token of theirs opens anything. What they made stays."""
+        """Deactivate a user. Their password, links, sessions and tokens stop working at once; what they made stays."""
         user = self.get_object()
         people.deactivate(user=user, by=self.actor)
         return self.shown(self.get_object())
@@ -115,7 +115,7 @@ class Members(Nouns):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: UUID) -> Response:
-        """Remove someone, or leave."""
+        """Remove somebody from the team, or leave it."""
         services.remove(membership=self.get_object(), by=self.actor)
         return Response(status=204)
 
@@ -139,7 +139,7 @@ class Invitations(Nouns):
 
 
 class Tokens(Nouns):
-    """One's own tokens; owners see everybody's in the team, by name and never by secret."""
+    """Your own tokens. Owners also see the names of the whole team's tokens, never the secrets."""
 
     queryset = ApiToken.objects.all()
     serializer_class = serializers.TokenOut

@@ -1,4 +1,4 @@
-"""A request to a page, as our middleware leaves it."""
+"""A page request, with the actor and user that our middleware sets."""
 
 from django.http import HttpRequest
 

@@ -1,4 +1,4 @@
-"""Write down who did what. Called by services, inside the transaction of the deed."""
+"""Write the audit log. Services call this inside the transaction of the change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webapp.core.middleware import current_request_id
 
 
 def noted(team: Team, verb: str, subject: Model) -> None:
-    """What nobody did: it was due."""
+    """Record a change that nobody asked for: it was due."""
     AuditEntry.objects.create(team=team, verb=verb, **_named(subject))
 
 

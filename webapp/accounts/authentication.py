@@ -1,4 +1,4 @@
-"""How a request to the API says who sends it: a bearer token, or the browser's session. `request.auth` is the Actor."""
+"""Authenticate API requests by a bearer token or the browser's session. `request.auth` is the Actor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webapp.core.proxies import address_of
 
 WRONG_TOKENS = Limit("wrong-token", count=30, seconds=60)
 REQUESTS = Limit("token", count=1200, seconds=60)
-REQUESTS_BY_SESSION = Limit("session", count=3000, seconds=60)  # of one person; pages ask often while they are open
+REQUESTS_BY_SESSION = Limit("session", count=3000, seconds=60)  # per person; open pages ask often
 
 
 class TokenAuthentication(authentication.BaseAuthentication):

@@ -1,4 +1,4 @@
-"""Give every page its actor, who is counted when a page asks for them."""
+"""Give every page request its actor. The first use of the actor counts against the person's request limit."""
 
 from __future__ import annotations
 

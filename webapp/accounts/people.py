@@ -1,5 +1,4 @@
-"""Users of this installation: what they are called, and who may still come in. Nobody is deleted: what they made names
-them."""
+"""Rename, deactivate and reactivate users. Nobody is deleted, because what they made names them."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from webapp.core.problems import Conflict
 
 @transaction.atomic
 def call(*, user: User, name: str, by: Actor) -> None:
-    """The name that others read; one still signs in by the other."""
+    """Set the display name; the user still signs in with the username."""
     user.name = name
     user.save(update_fields=["name"])
     audit.record(by, "renamed", user, to=name)
@@ -21,7 +20,7 @@ def call(*, user: User, name: str, by: Actor) -> None:
 
 @transaction.atomic
 def deactivate(*, user: User, by: Actor) -> None:
-    """From now on no password, link, session or token of theirs opens anything. What they made stays."""
+    """Deactivate a user. Their password, links, sessions and tokens stop working at once; what they made stays."""
     by.require_operator()
     if user.pk == by.user.pk:
         raise Conflict("You cannot deactivate yourself.", hint="Ask another operator.", code="not-yourself")

@@ -1,4 +1,4 @@
-"""What an API view needs: reading needs READ, anything else SUBMIT, unless the view says otherwise for an action."""
+"""Rights that API views need: READ to read, SUBMIT for anything else, unless the view sets another for an action."""
 
 from __future__ import annotations
 

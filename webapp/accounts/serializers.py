@@ -1,4 +1,4 @@
-"""What the API and the forms of accounts take and show."""
+"""Input and output of the accounts' API and forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people and teams can do. Each verb is one transaction and leaves a line in the audit log."""
+"""Actions of people and teams. Each is one transaction and leaves an entry in the audit log."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def switch_team(*, user: User, team: Team) -> None:
 
 @transaction.atomic
 def invite(*, role: Role, days: int, by: Actor) -> tuple[Invitation, str]:
-    """An invitation and the secret of its link, which is not kept."""
+    """Return an invitation and the secret of its link, which is not stored."""
     by.require(Right.ADMIN)
     if by.home.invitations.open().count() >= MOST_OPEN_INVITATIONS:
         raise Conflict(f"{MOST_OPEN_INVITATIONS} invitations are open; revoke some first.")
@@ -97,7 +97,7 @@ def join(*, secret: str, user: User) -> Team:
     if Membership.objects.filter(team=invitation.team, user=user).exists():
         raise Conflict(f"You are in {invitation.team} already.")
     now = timezone.now()
-    # Compare and set: of two who hold the same link, one gets in.
+    # Compare and set: if two people hold the same link, one gets in.
     if not Invitation.objects.open().filter(pk=invitation.pk).update(used_at=now, used_by=user):
         raise Gone("This invitation was used just now.", hint="Ask for a new link.")
     Membership.objects.create(team=invitation.team, user=user, role=invitation.role)
@@ -109,7 +109,7 @@ def join(*, secret: str, user: User) -> Team:
 
 @transaction.atomic
 def join_as_new(*, secret: str, username: str, password: str, name: str = "") -> User:
-    """Make an account and join with it; a link that no longer works leaves no account behind."""
+    """Make an account and join with it. If the link no longer works, no account is left behind."""
     find_invitation(secret)
     user = create_user(username=username, password=password, name=name)
     join(secret=secret, user=user)
@@ -138,7 +138,7 @@ def change_role(*, membership: Membership, role: Role, by: Actor) -> Membership:
 
 @transaction.atomic
 def remove(*, membership: Membership, by: Actor) -> None:
-    """Take someone out of the team, or leave it. Their tokens for this team end with it."""
+    """Remove somebody from the team, or leave it, and revoke their tokens for this team."""
     if membership.user_id != by.user.pk or by.token is not None:
         by.require(Right.ADMIN)
     membership = _locked(membership)
@@ -163,7 +163,7 @@ def change_password(*, user: User, current: str, new: str) -> None:
 
 @transaction.atomic
 def issue_sign_in_link(*, user: User) -> str:
-    """The secret of a link that signs this user in, once, within half an hour."""
+    """Return the secret of a link that signs this user in once, within 30 minutes."""
     secret = secrets.fresh()
     SignInLink.objects.filter(user=user, used_at=None).delete()
     SignInLink.objects.create(user=user, digest=secrets.digest(secret), expires=timezone.now() + SIGN_IN_LINK_LIFE)
@@ -187,7 +187,7 @@ def use_sign_in_link(*, secret: str) -> User:
 
 @transaction.atomic
 def first_owner(*, username: str = "owner", team: str = "Home") -> User:
-    """The user whom the launcher signs in. Made on the first start, with no password until they set one."""
+    """Return the user whom the launcher signs in. The first start makes one without a password."""
     user = User.objects.filter(is_operator=True).order_by("created").first()
     if user is None:
         user = create_user(username=username, is_operator=True)
@@ -197,8 +197,8 @@ def first_owner(*, username: str = "owner", team: str = "Home") -> User:
 
 @transaction.atomic
 def create_token(*, name: str, scope: Scope, days: int | None, by: Actor) -> tuple[ApiToken, str]:
-    """A token and its only full spelling, `dh_<key>.<secret>`."""
-    by.require(scope.right if by.token is None else Right.ADMIN)  # no token breeds others that outlive it
+    """Return a token and its full text `dh_<key>.<secret>`, which is not stored."""
+    by.require(scope.right if by.token is None else Right.ADMIN)  # else a token could make others that outlive it
     if by.home.tokens.filter(user=by.user, revoked_at=None).count() >= MOST_TOKENS:
         raise Conflict(f"You hold {MOST_TOKENS} tokens in this team; revoke some first.")
     key, secret = chance.token_hex(8), secrets.fresh()
@@ -225,7 +225,7 @@ def revoke_token(*, token: ApiToken, by: Actor) -> None:
 
 
 def find_token(text: str) -> ApiToken | None:
-    """The valid token that is spelled so. A wrong key costs as long as a wrong secret."""
+    """Return the valid token with this text. A wrong key takes as long as a wrong secret."""
     key, _, secret = text.removeprefix("dh_").partition(".")
     token = ApiToken.objects.select_related("user", "team").filter(key=key[:16]).first()
     genuine = secrets.matches(secret, token.digest if token else "")
@@ -236,7 +236,7 @@ def find_token(text: str) -> ApiToken | None:
 
 
 def _note_use(token: ApiToken) -> None:
-    """Once a minute at most, and no more than a remark: a request goes on where it cannot be written down."""
+    """Store when the token was used, at most once a minute. If that fails, the request goes on."""
     now = timezone.now()
     if token.last_used is not None and now - token.last_used <= LAST_USED_EVERY:
         return

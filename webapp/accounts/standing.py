@@ -1,4 +1,4 @@
-"""What keeps an actor's connection open: the session or token that opened it, and the place in the team."""
+"""Conditions that keep an actor's connection open: the session or token that opened it, and the membership."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ LEFT = Forbidden("You are no longer in this team.", code="role-too-low")
 
 
 def conditions_of(actor: Actor, session: str, password: str = "") -> Conditions:
-    """`session` is the key of the browser's session, where no token was sent. `password` is the user's session hash
-    from an earlier moment, where the password may have changed since."""
+    """Return the conditions of an actor's connection. Without a token, `session` is the key of the browser's session.
+    Give `password`, the user's session hash from an earlier moment, if the password may have changed since."""
     member = Condition(members, (actor.user.pk, actor.team_id), LEFT)
     if actor.token is not None:
         return Condition(valid_tokens, actor.token.pk, TOKEN_ENDED), member
@@ -29,7 +29,7 @@ def conditions_of(actor: Actor, session: str, password: str = "") -> Conditions:
 
 
 def reading(request: Any, *rows: Model) -> Conditions:
-    """What an answer of the API stands on while it is awaited or sent: who asked, and what is read."""
+    """Return the conditions for sending an API answer: the asker still may, and the rows that it reads still exist."""
     gone = NotFound("It was deleted meanwhile.")
     actor: Actor = request.auth
     return (
@@ -39,7 +39,7 @@ def reading(request: Any, *rows: Model) -> Conditions:
 
 
 def who(request: Any) -> str:
-    """Whom limits count a request to the API for: the token, or the person."""
+    """Name whom limits count an API request for: the token, or the person."""
     actor: Actor = request.auth
     return f"token {actor.token.pk}" if actor.token else f"user {actor.user.pk}"
 

@@ -26,11 +26,11 @@ from webapp.core.proxies import address_of
 from webapp.core.views import of_problem
 
 Found = TypeVar("Found")
-# Failures alone count, and a name counts with the address: a stranger does not lock the owner out elsewhere.
+# Only failures count. BY_NAME counts name and address together, so that a stranger cannot lock the owner out elsewhere.
 BY_ADDRESS = Limit("sign-in-address", count=30, seconds=900)
 BY_NAME = Limit("sign-in-name", count=10, seconds=900)
 CHANGES = Limit("change-password", count=10, seconds=900)
-LONGEST_PATH = 4000  # characters, with its query
+LONGEST_PATH = 4000  # characters, query included
 
 
 @sensitive_post_parameters("password")
@@ -69,7 +69,7 @@ def sign_out(request: Asked) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def enter(request: Asked, secret: str) -> HttpResponse:
-    """A one-time link. Opening it changes nothing, so that a preview of the link does not use it up."""
+    """Sign in by a one-time link. GET changes nothing, so that a preview of the link does not use it up."""
     if request.method == "GET":
         return render(request, "accounts/enter.html")
     try:
@@ -100,7 +100,7 @@ def join(request: Asked, secret: str) -> HttpResponse:
 
 
 def _by_link(request: Asked, use: Callable[[], Found]) -> Found:
-    """What a link leads to. A wrong one counts against its sender's address; a valid one always works."""
+    """Find what a link leads to. A wrong link counts against the sender's address; a valid one always works."""
     try:
         return use()
     except Gone:
@@ -155,7 +155,7 @@ def _account(request: Asked, form: Form, called: Form | None = None) -> HttpResp
 
 @page(Right.NONE)
 def users(request: Asked) -> HttpResponse:
-    """Everybody who ever joined, for the operator."""
+    """List everybody who ever joined, for the operator."""
     request.actor.require_operator()
     rows = User.objects.prefetch_related("memberships__team")
     found = listing(
@@ -207,7 +207,7 @@ def revoke_token(request: Asked, id: UUID) -> HttpResponse:
 
 @page(Right.READ, ("GET", "POST"))
 def team(request: Asked) -> HttpResponse:
-    """Who is in the team; owners invite here."""
+    """Show the team's members; owners invite here."""
     form = Form(serializers.NewInvitation, request)
     link = ""
     if made := form.submit(lambda **asked: services.invite(by=request.actor, **asked)):
@@ -282,7 +282,7 @@ def audit_log(request: Asked) -> HttpResponse:
 
 
 def _onward(request: Asked) -> str:
-    """The page to go on with: the one that was asked for if it is a path of ours, else the first."""
+    """Return the page to go on to: the one that was asked for if it is a path of ours, else the first."""
     asked = request.POST.get("next") or request.GET.get("next") or ""
     is_ours = asked.startswith("/") and len(asked) <= LONGEST_PATH and url_has_allowed_host_and_scheme(asked, None)
     return asked if is_ours else reverse("home")

@@ -46,11 +46,11 @@ _NAME = re.compile(
 
 
 class BackupProblem(Exception):
-    """Why there is no backup, or no restore; a sentence with a way out."""
+    """An error that ends a backup or a restore: a sentence with a way out."""
 
 
 def in_words(error: Exception) -> str:
-    """A sentence for an error that ends a backup or a restore. A full disk is the usual one."""
+    """Return the sentence for an error that ends a backup or a restore. A full disk is the usual one."""
     if isinstance(error, OSError):
         where = f" at {error.filename}" if error.filename else ""
         return f"The file system refuses{where}: {error.strerror}. Nothing was changed; make room, then try again."
@@ -69,7 +69,7 @@ class Member:
 
 @contextmanager
 def opened(name: str, folder: Path) -> Iterator[Archive]:
-    """A backup by its file's name; `-` is standard input, kept in `folder` meanwhile, without a name there."""
+    """Open a backup by its file name. `-` is standard input, copied to a nameless file in `folder`."""
     if name == "-":
         with tempfile.TemporaryFile(dir=folder) as kept:
             shutil.copyfileobj(sys.stdin.buffer, kept, PIECE)
@@ -110,7 +110,7 @@ class Writer:
 
 
 class Archive:
-    """A backup that can be read at any place. Nothing of it is believed before `verify`."""
+    """A backup open for random access. Nothing in it is trusted before `verify`."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -120,7 +120,7 @@ class Archive:
         self._check_format()
 
     def verify(self, on_progress: Callable[[int, int], None] = lambda done, whole: None) -> Manifest:
-        """Check every byte. Raises BackupProblem unless all is as it was written."""
+        """Check every byte. Raise BackupProblem on any difference."""
         if SEAL not in self.members or MANIFEST not in self.members:
             raise _damaged("it ends too early")
         if self._hash(MANIFEST) != self._whole(SEAL, 64).decode("ascii", "replace"):
@@ -138,7 +138,7 @@ class Archive:
         return manifest
 
     def _check_promises(self, manifest: Manifest) -> None:
-        """Chunks and secrets that are said to be here are, and are what their names say."""
+        """Check that all promised chunks and secrets are in the backup and match their names."""
         for team, sha256, size in manifest.chunks if manifest.has_chunks else ():
             if sha256 not in manifest.missing and manifest.members.get(f"chunks/{team}/{sha256}") != (size, sha256):
                 raise _damaged(f"the chunk {sha256[:64]} is missing")
@@ -154,7 +154,7 @@ class Archive:
         return BytesIO(self._bytes(member.start, member.size))
 
     def lines(self, model: str) -> Iterator[bytes]:
-        """The rows of a table, each as JSON."""
+        """Yield the rows of a table, each as JSON."""
         prefix = f"tables/{model}/"
         for name in sorted(name for name in self.members if name.startswith(prefix)):
             unpacker = zlib.decompressobj(wbits=31)
@@ -245,7 +245,7 @@ class Manifest:
     chunks: list[tuple[str, str, int]]  # team, SHA-256, size; in the order of the table
     where: dict[str, str]  # the store that the chunks come from
     has_chunks: bool  # False: they stayed in the bucket
-    missing: list[str]  # chunks that the database names and the store had not
+    missing: list[str]  # chunks that the database names but the store lacked
     members: dict[str, tuple[int, str]]
 
     @classmethod
@@ -271,7 +271,7 @@ class Manifest:
             raise _damaged("its manifest cannot be read") from None
 
     def describe(self) -> str:
-        """What is in it, for people."""
+        """Summarize the backup for people."""
         width = max(map(len, self.tables), default=0)
         lines = [f"Backup of {self.made:%Y-%m-%d %H:%M} UTC, made by Drafthouse {self.version} on {self.engine}."]
         lines += [f"  {model:{width}} {one['rows']:>10,} rows" for model, one in self.tables.items() if one["rows"]]

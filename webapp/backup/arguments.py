@@ -1,4 +1,4 @@
-"""What `backup` and `restore` may be asked, by `./drafthouse` and by `manage.py` alike."""
+"""Arguments of `backup` and `restore`, the same for `./drafthouse` and `manage.py`."""
 
 from __future__ import annotations
 

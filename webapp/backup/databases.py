@@ -1,4 +1,4 @@
-"""Another connection in the place of the default one, for a while: to see a snapshot, or to fill another database."""
+"""Replace the default database connection for a while, to read a snapshot or to fill another database."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 @contextmanager
 def instead(**changes: Any) -> Iterator[None]:
-    """Like the default connection but for these settings, in this thread. It is the default one meanwhile, because
-    migrations that change rows ask for no other."""
+    """Make a copy of the default connection, with these settings, this thread's default: migrations that change rows
+    use no other."""
     usual = connections[DEFAULT_DB_ALIAS]
     other = type(usual)({**usual.settings_dict, **changes}, DEFAULT_DB_ALIAS)
     connections[DEFAULT_DB_ALIAS] = other

@@ -1,4 +1,4 @@
-"""Restoring a backup: checked first, made ready beside what is there, then exchanged in one step."""
+"""Restore a backup: check it, stage it beside the current data, then exchange both in one step."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Restored:
 
 
 def restore(archive: Archive, manifest: Manifest, *, replace: bool, tell: Tell) -> Restored:
-    """`manifest` as `archive.verify()` gave it."""
+    """Restore the archive. `manifest` is what `archive.verify()` returned."""
     data = Path(settings.DATA_DIR)
     rows.require_known(manifest.migrations, "This backup")
     with switching.alone(data):
@@ -68,7 +68,7 @@ def restore(archive: Archive, manifest: Manifest, *, replace: bool, tell: Tell) 
 
 @contextmanager
 def _staged(files: list[Path]) -> Iterator[None]:
-    """What was made ready goes again if it cannot be finished, and what a killed restore has left goes before."""
+    """Clear what a killed restore staged before; clear what this one stages if it fails."""
     switching.clear(files)
     try:
         yield
@@ -83,7 +83,7 @@ def _staged(files: list[Path]) -> Iterator[None]:
 
 
 def _load(archive: Archive, manifest: Manifest) -> None:
-    """Tables as they were when the backup was made, filled, compared, then brought up to date."""
+    """Make the tables as they were at the time of the backup, fill and compare them, then migrate them to today."""
     executor = MigrationExecutor(connection)
     executor.migrate(rows.latest(manifest.migrations, "This backup"))
     models = rows.models_at(manifest.migrations)
@@ -91,7 +91,7 @@ def _load(archive: Archive, manifest: Manifest) -> None:
         raise BackupProblem("The backup holds other tables than its migrations make. Use another backup.")
     with atomic():
         for model in models.values():
-            model._base_manager.all().delete()  # what migrations have put there
+            model._base_manager.all().delete()  # rows that migrations inserted
         for label, model in models.items():
             _fill(archive, model, label)
         connection.check_constraints()
@@ -127,7 +127,8 @@ def _compare(models: Mapping[str, type[Model]], manifest: Manifest) -> None:
 
 
 def _put_back(manifest: Manifest) -> int:
-    """No worker holds a job any more. What ran waits again, and that costs it no attempt; how many jobs."""
+    """Queue again the jobs that were running, at no cost of an attempt: no worker holds them any more. Return how
+    many."""
     running = list(Job.objects.filter(state=State.RUNNING))
     for job in running:
         job.lease_until, job.worker = None, ""
@@ -149,7 +150,7 @@ def _put_back(manifest: Manifest) -> int:
 
 @contextmanager
 def _chunks(archive: Archive, manifest: Manifest, restored: Restored, tell: Tell) -> Iterator[None]:
-    """They are named by their content, so they stand beside those that are there. Those that came go again if the
+    """Copy chunks beside the existing ones; names made from their content cannot collide. Delete the new ones if the
     restore fails."""
     came: list[tuple[UUID, str]] = []
     try:
@@ -184,7 +185,7 @@ def _has(team_id: UUID, sha256: str) -> bool:
 
 
 def _stage_secrets(archive: Archive, secrets: Path) -> None:
-    """Others that lie there, of a newer version or an operator's own, stay."""
+    """Stage the backup's secrets. Other secrets in the folder, of a newer version or an operator's own, stay."""
     folder = switching.staged(secrets)
     if secrets.exists():
         shutil.copytree(secrets, folder)

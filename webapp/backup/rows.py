@@ -1,6 +1,6 @@
-"""Rows as lines of JSON, the same whichever database they come from, so that a backup of SQLite can be restored into
-PostgreSQL and back. Models are those of the migrations that the database has, not those of the program: a backup can
-be made before an upgrade and restored after it."""
+"""Write rows as lines of JSON, the same for every database, so that a backup of SQLite can be restored into PostgreSQL
+and back. Models come from the migrations that the database has, not from the program: a backup can be made before an
+upgrade and restored after it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from django.db.models import Model
 
 from webapp.backup.archive import BackupProblem
 
-LEFT_OUT = {"sessions.session", "jobs.worker"}  # who is signed in where, and which processes run: true of one moment
+LEFT_OUT = {"sessions.session", "jobs.worker"}  # sessions and running processes, which are true for one moment only
 ROWS_AT_ONCE = 200
-_SPELLED_TWO_WAYS = re.compile(rb"\de\+|-0\.0")  # numbers that PostgreSQL gives back in another spelling
+_SPELLED_TWO_WAYS = re.compile(rb"\de\+|-0\.0")  # numbers that PostgreSQL returns in another spelling
 
 Migration = tuple[str, str]
 
@@ -33,7 +33,7 @@ def applied() -> list[Migration]:
 
 
 def require_known(migrations: Collection[Migration], maker: str) -> MigrationLoader:
-    """Raises BackupProblem where a newer Drafthouse was at work."""
+    """Raise BackupProblem if a newer Drafthouse made these migrations."""
     loader = MigrationLoader(None)
     unknown = [migration for migration in migrations if migration not in loader.graph.nodes]
     if unknown:
@@ -45,7 +45,7 @@ def require_known(migrations: Collection[Migration], maker: str) -> MigrationLoa
 
 
 def latest(migrations: Collection[Migration], maker: str) -> list[Migration]:
-    """Those that no other of them follows in its app."""
+    """Return the last migrations of each app: those that no other one of the app follows."""
     graph = require_known(migrations, maker).graph
     known = set(migrations)
     followed = {node.key for one in known for node in graph.node_map[one].parents if node.key[0] == one[0]}
@@ -53,7 +53,7 @@ def latest(migrations: Collection[Migration], maker: str) -> list[Migration]:
 
 
 def models_at(migrations: Collection[Migration], maker: str = "The database") -> dict[str, type[Model]]:
-    """Every table's model, by its label, as these migrations left it."""
+    """Return the model of every table by its label, as these migrations define it."""
     state = require_known(migrations, maker).project_state(list(migrations))
     # Between two migrations that move a model to another app, both apps have it: its table counts once.
     tables = {model._meta.db_table: model for model in state.apps.get_models(include_auto_created=True)}
@@ -62,7 +62,7 @@ def models_at(migrations: Collection[Migration], maker: str = "The database") ->
 
 
 class Content:
-    """What a table holds: how many rows, and a hash that does not depend on the database."""
+    """The content of a table: its row count, and a hash that does not depend on the database."""
 
     def __init__(self) -> None:
         self._rows, self._size, self._digest = 0, 0, hashlib.sha256()
@@ -77,7 +77,7 @@ class Content:
 
 
 def lines(model: type[Model], content: Content) -> Iterator[bytes]:
-    """Every row, in the order of its key."""
+    """Yield every row in the order of its key."""
     names = [field.attname for field in model._meta.concrete_fields]
     rows = model._base_manager.order_by("pk").values_list(*names)
     for row in rows.iterator(ROWS_AT_ONCE):
@@ -98,7 +98,8 @@ def read(model: type[Model], line: bytes) -> Model:
 
 
 def _canonical(row: Any, line: bytes) -> bytes:
-    """Objects by sorted names, as PostgreSQL may order them anew; numbers in one spelling."""
+    """Write a row alike on every database: names sorted, because PostgreSQL may reorder them, and numbers spelt in one
+    way."""
     if _SPELLED_TWO_WAYS.search(line):
         row = _one_spelling(json.loads(line))
     elif b"{" not in line:

@@ -1,4 +1,4 @@
-"""Making a backup while Drafthouse runs. Rows come from one snapshot of the database; chunks are named by their content
+"""Make a backup while Drafthouse runs. Rows come from one snapshot of the database; chunks are named by their content
 and never change, so they can be copied before it."""
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Tell = Callable[[str], None]
 
 
 def save_to(path: Path, *, with_bucket: bool, tell: Tell) -> Manifest:
-    """Whole or not at all: FILE appears once everything is on the disk."""
+    """Write the whole backup or none: FILE appears once everything is on the disk."""
     part = path.with_name(f"{path.name}.part")
     with _part(part) as out:
         manifest = save(out, with_bucket=with_bucket, tell=tell)
@@ -90,7 +90,7 @@ def _close(writer: Writer, named: list[Chunk], copies: Copies) -> Manifest:
 
 
 class Copies:
-    """Chunks that are in the backup already."""
+    """The chunks that are in the backup already."""
 
     def __init__(self, writer: Writer, *, is_copying: bool, tell: Tell) -> None:
         self.is_copying = is_copying
@@ -99,7 +99,7 @@ class Copies:
         self._done: set[Chunk] = set()
 
     def take(self, named: Iterable[Chunk]) -> int:
-        """Copy what is not here yet; how many could not be read."""
+        """Copy the chunks that are not in the backup yet; return how many could not be read."""
         todo = [chunk for chunk in named if chunk not in self._done] if self.is_copying else []
         for number, (team, sha256, size) in enumerate(todo, 1):
             content = _content(team, sha256, size)
@@ -115,7 +115,7 @@ class Copies:
 
 
 def _content(team: str, sha256: str, size: int) -> bytes | None:
-    """None where the store has not what the database names."""
+    """Read a chunk; None if the store lacks it or holds other content."""
     with suppress(FileNotFoundError, StoreTrouble):
         content = store.current().read(UUID(team), sha256, 0, size)
         if hashlib.sha256(content).hexdigest() == sha256:
@@ -152,7 +152,7 @@ def _parts(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 @contextmanager
 def _snapshot() -> Iterator[None]:
-    """A connection that sees the database as it is now, and holds up nobody who writes."""
+    """Connect to a snapshot of the database, without blocking writers."""
     options = dict(settings.DATABASES["default"].get("OPTIONS", {}))
     if connection.vendor == "sqlite":
         options["transaction_mode"] = "DEFERRED"
@@ -166,7 +166,7 @@ def _snapshot() -> Iterator[None]:
 
 @contextmanager
 def _part(path: Path) -> Iterator[IO[bytes]]:
-    """What a killed backup left there is written over; what another is writing is not."""
+    """Open the partial file. Overwrite one that a killed backup left, but not one that another backup is writing."""
     try:
         file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "wb")
     except OSError as error:

@@ -1,6 +1,6 @@
-"""Exchanging files of a data folder for restored ones. Each new file is made ready beside the old one; then a journal
-is written, and from then on whoever starts next finishes the exchange. A process that is killed at any point leaves
-either the old state or the new one. Standard library only: it runs before settings are read."""
+"""Exchange files of a data folder for restored ones. Each new file is staged beside the old one; then a journal is
+written, and from then on the next start finishes the exchange. A process that is killed at any point leaves either the
+old state or the new one. Standard library only: it runs before settings are read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from webapp.backup.archive import BackupProblem
 
 JOURNAL = "restore.json"
 LOCK = "drafthouse.lock"  # the supervisor holds it for as long as it runs
-COMPANIONS = ("-wal", "-shm")  # of an SQLite database: without its own, it is another database
+COMPANIONS = ("-wal", "-shm")  # SQLite's own files: a database without them is another database
 
 
 def staged(path: Path) -> Path:
@@ -28,7 +28,7 @@ def aside(path: Path, stamp: str) -> Path:
 
 
 def clear(paths: Sequence[Path]) -> None:
-    """Delete what a killed restore had made ready."""
+    """Delete what a killed restore staged."""
     for path in map(staged, paths):
         _remove(path)
         for ending in (*COMPANIONS, "-journal"):
@@ -36,7 +36,7 @@ def clear(paths: Sequence[Path]) -> None:
 
 
 def switch(data: Path, paths: Sequence[Path], stamp: str, *, keeps_old: bool) -> list[Path]:
-    """Put what is staged into place; where the old ones lie now."""
+    """Move staged files into place; return where the old ones are now."""
     for path in paths:
         _sync(staged(path))
     journal = data / JOURNAL
@@ -50,7 +50,7 @@ def switch(data: Path, paths: Sequence[Path], stamp: str, *, keeps_old: bool) ->
 
 
 def finish(data: Path) -> None:
-    """Go on with an exchange that was interrupted. Each step may be done twice."""
+    """Finish an exchange that was interrupted. Each step may run twice."""
     journal = data / JOURNAL
     if not journal.exists():
         return
@@ -71,7 +71,7 @@ def finish(data: Path) -> None:
 
 @contextmanager
 def alone(data: Path) -> Iterator[None]:
-    """No Drafthouse runs in this data folder, and none starts meanwhile."""
+    """Hold the data folder's lock: no Drafthouse runs in it, and none can start."""
     file = os.open(data / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:

@@ -1,5 +1,5 @@
-"""The database that a backup is restored into. A new one is made ready out of sight, and the old one is kept: in
-SQLite as a file beside, in PostgreSQL as a schema."""
+"""Databases to restore into. The new one is made out of sight and the old one is kept: in SQLite as a file beside it,
+in PostgreSQL as a schema."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from webapp.backup.databases import instead
 from webapp.backup.switching import staged
 from webapp.jobs.models import Worker
 
-PATIENCE = "30s"  # for locks that requests of a running web process hold
+PATIENCE = "30s"  # to wait for locks that requests of a running web process hold
 
-# Unless one of these holds a row, all that is there was put there by the first start.
+# If none of these tables has such a row, nobody but the first start has written anything.
 USED = {
     "accounts_user": "last_login IS NOT NULL",
     "accounts_apitoken": "true",
@@ -33,12 +33,12 @@ USED = {
 class Target(Protocol):
     files: list[Path]  # that a switch puts into place
     is_used: bool  # whether the old one is worth keeping
-    aside: str  # where the old one is after `making`, if that is no file
+    aside: str  # the old one's name after `making`, if it is no file
 
     @contextmanager
     def making(self) -> Iterator[None]:
-        """The default connection leads to a database without tables; at the end it is there whole, and not at all
-        after an error."""
+        """Connect the default connection to an empty database. It becomes visible whole at the end, or not at all after
+        an error."""
 
 
 def current(stamp: str) -> Target:
@@ -46,7 +46,7 @@ def current(stamp: str) -> Target:
 
 
 def what_is_there() -> str:
-    """A sentence on what somebody would miss; empty where nobody has used this database yet."""
+    """Say in a sentence what a restore would replace; empty if nobody has used this database yet."""
     where = str(connection.settings_dict["NAME"])
     if connection.vendor == "sqlite" and not Path(where).exists():
         return ""
@@ -83,14 +83,15 @@ class Sqlite:
     @contextmanager
     def making(self) -> Iterator[None]:
         path = staged(self.path)
-        quick = {"init_command": "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF;"}  # synced when it is whole
+        quick = {"init_command": "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF;"}  # synced once it is complete
         path.touch(mode=0o600)
         with instead(NAME=str(path), OPTIONS=quick):
             yield
 
 
 class Postgres:
-    """All in one transaction: who is killed leaves nothing, and who reads sees the old database until the end."""
+    """A PostgreSQL target, filled in one transaction: a killed restore leaves nothing, and readers see the old database
+    until the end."""
 
     def __init__(self, stamp: str) -> None:
         self.files: list[Path] = []

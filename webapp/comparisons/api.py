@@ -34,7 +34,7 @@ BASELINE = OpenApiParameter("baseline", str, description="label of the strategy 
 class StrategiesView(APIView):
     @extend_schema(responses=serializers.StrategyOut(many=True))
     def get(self, request: Request) -> Response:
-        """The strategies, their parameters and bounds: what forms, command line and API are made from."""
+        """List the strategies with parameters and bounds, from which forms, command line and API are made."""
         return Response(serializers.shown_strategies())
 
 
@@ -64,7 +64,7 @@ class Comparisons(Binned):
     )
     @once
     def create(self, request: Request) -> Response:
-        """Put a comparison in the queue, or with `?dry_run=true` say what it would cost."""
+        """Queue a comparison, or with `?dry_run=true` say what it would cost."""
         return self._launch(self.read(serializers.NewComparison))
 
     @extend_schema(
@@ -74,7 +74,7 @@ class Comparisons(Binned):
     )
     @once
     def clone(self, request: Request, pk: UUID) -> Response:
-        """The same again, with what the body changes."""
+        """Queue the same comparison again, with the changes of the body."""
         original = self.get_object()
         return self._launch({**services.asked_for(original), **self.read(serializers.Changes)}, original)
 
@@ -93,13 +93,13 @@ class Comparisons(Binned):
 
     @extend_schema(responses=serializers.ReportOut, parameters=[BASELINE])
     def report(self, request: Request, pk: UUID) -> Response:
-        """The verdict, and a row per strategy, from the samples finished so far."""
+        """Show the verdict, and a row per strategy, from the samples finished so far."""
         comparison, baseline = self._pinned()
         return Response(serializers.ReportOut(report.so_far(comparison, baseline)).data)
 
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, parameters=[BASELINE])
     def table(self, request: Request, pk: UUID) -> StreamingHttpResponse:
-        """Every finished sample as a line of CSV."""
+        """Download every finished sample as a line of CSV."""
         comparison, baseline = self._pinned()
         lines = export.as_csv(comparison, baseline)
         return Download(lines, f"comparison-{comparison.pk}.csv", reading(request, comparison))
@@ -141,7 +141,8 @@ class Samples(Nouns):
         ],
     )
     def trace(self, request: Request, pk: UUID) -> HttpResponse:
-        """The sample's events after a cursor, in order and without holes; `wait` holds the answer for something new."""
+        """Show the sample's events after a cursor, in order and without gaps; `wait` holds the answer until there are
+        new ones."""
         sample = self.get_object()
         after, wait, limit = number(request, AFTER), number(request, WAIT), number(request, EVENTS)
 

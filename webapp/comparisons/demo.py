@@ -1,4 +1,4 @@
-"""The comparison that shows what this is: the starter pair on prompts that it was not trained on."""
+"""The first comparison of a new team: the starter pair on prompts that it was not trained on."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from webapp.comparisons.models import Comparison
 from webapp.core.problems import NotFound
 from webapp.registry.models import Dataset, Pair
 
-STARTER = "Starter"  # what the first start calls the pair in the box, and its prompts begin with
+STARTER = "Starter"  # name of the included pair, and prefix of its prompt sets
 DEFAULTS = settings.BASE_DIR / "starter" / "defaults.json"
 PROMPTS = 12
 
 
 def wanted(by: Actor) -> dict[str, Any] | None:
-    """What is asked for; nothing where the starter pair or its prompts are not in this team."""
+    """Return the body of the request; None if this team has no starter pair or prompts."""
     if not by.can_submit:
         return None
     pair = Pair.objects.visible_to(by).kept().filter(name=STARTER).first()

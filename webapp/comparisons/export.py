@@ -25,7 +25,7 @@ class Echo:
 
 
 def as_csv(comparison: Comparison, baseline: str) -> Iterator[str]:
-    """One line a finished sample, made as it is sent."""
+    """Stream one line for each finished sample."""
     writer = csv.writer(Echo())
     yield writer.writerow((*COLUMNS, *NUMBERS))
     samples = Sample.objects.filter(run__comparison=comparison).finished()
@@ -47,7 +47,7 @@ def as_csv(comparison: Comparison, baseline: str) -> Iterator[str]:
 
 
 def safe(cell: Any) -> Any:
-    """Text that a spreadsheet would run as a formula is kept as text."""
+    """Keep text as text that a spreadsheet would run as a formula."""
     if (isinstance(cell, str) and cell.lstrip().startswith(("=", "+", "-", "@"))) or str(cell).startswith(("\t", "\r")):
         return f"'{cell}"
     return cell

@@ -1,7 +1,7 @@
-"""What an ended comparison has shown, written down per run: the report again, in columns that a database can sort.
+"""Results of ended comparisons, one row per run: the report in columns that a database can sort.
 
-The report stays the truth and can be made anew at any time; figures are only kept where runs of many comparisons are
-looked at together.
+The report stays the truth and can be made anew at any time; figures serve only where runs of many comparisons are shown
+together.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ VERSIONS = ("drafthouse", "torch", "transformers")
 
 
 def sum_up_ended(*, seconds: float) -> int:
-    """For each comparison that has ended since its figures were made; as many as that time allows, at least one."""
+    """Sum up comparisons that ended since their figures were made: as many as the time allows, at least one. Return how
+    many."""
     deadline = time.monotonic() + seconds
     ended = Comparison.objects.filter(job__finished__isnull=False).exclude(summed=F("job__finished"))
     count = 0
@@ -39,7 +40,7 @@ def sum_up_ended(*, seconds: float) -> int:
 
 
 def fastest(comparisons: Iterable[Comparison]) -> dict[UUID, tuple[str, Figures]]:
-    """The run that the verdict of each ended comparison names, and the name it has there."""
+    """Return the run that the verdict of each ended comparison names, with its name there."""
     rows = Figures.objects.filter(run__comparison__in=list(comparisons), speedup__isnull=False)
     found: dict[UUID, list[Figures]] = defaultdict(list)
     for figures in sorted(rows.select_related("run"), key=_order, reverse=True):
@@ -59,7 +60,8 @@ def _order(figures: Figures) -> tuple[bool, float]:
 
 @transaction.atomic
 def sum_up(comparison: Comparison) -> None:
-    """Figures of its runs that have finished samples. One that is retried is summed up again when it ends again."""
+    """Store figures of the runs that have finished samples. A retried comparison is summed up again when it ends
+    again."""
     shown = report(comparison)
     rows = {row["label"]: row for row in shown["strategies"] if row["sample_count"]}
     counted = Sample.objects.filter(run__comparison=comparison).finished().order_by().values_list("run_id")
@@ -98,7 +100,7 @@ def _numbers(row: dict[str, Any], tokens: int) -> dict[str, Any]:
 
 def _conditions(comparison: Comparison, device: str) -> Conditions:
     sampling = dict(comparison.sampling)
-    if not sampling["temperature"]:  # greedy: nothing is drawn
+    if not sampling["temperature"]:  # greedy draws nothing
         for unused in ("seed", "dice", "top_k", "top_p"):
             sampling.pop(unused, None)
     question = [

@@ -1,4 +1,4 @@
-"""The form that asks for a comparison: its body is nested, so it is read here and then judged as the API judges it."""
+"""The form that asks for a comparison. Its body is nested, so it is read here and then validated as the API does."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ComparisonForm:
 
     @property
     def strategies(self) -> list[StrategyBox]:
-        """A box for each strategy the engine has; several values of its first parameter are several runs."""
+        """Return a box for each strategy of the engine. Several values of its first parameter make several runs."""
         asked = self.body.get("strategies") or []
         return [
             _box(spec, [entry for entry in asked if entry["strategy"] == spec.slug]) for spec in STRATEGIES.values()
@@ -70,7 +70,7 @@ def _box(spec: Strategy, asked: list[dict[str, Any]]) -> StrategyBox:
 
 
 def _body(posted: QueryDict) -> dict[str, Any]:
-    """What a script would have sent."""
+    """Build the body that a script would send."""
     body: dict[str, Any] = {name: posted[name] for name in PLAIN if posted.get(name, "") != ""}
     body["strategies"] = [
         entry for slug in posted.getlist("use") if slug in STRATEGIES for entry in _entries(slug, posted)

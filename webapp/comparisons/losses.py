@@ -1,10 +1,9 @@
-"""Why it is not faster: from the speed-up that acceptance alone would give, down to the measured one, loss by loss.
-Standard library only.
+"""Reasons why a strategy is not faster: from the speed-up that acceptance alone would give, down to the measured one,
+loss by loss. Standard library only.
 
-With one pass of the target for several tokens, and everything else free, decoding would be as many times faster as
-there are tokens a pass. What it costs to draft, what a pass over several tokens costs more than one over a single
-token, how long the target stands still for a draft that is prepared elsewhere, and what a round spends on none of
-these, each take something away.
+If a target pass over several tokens cost as much as over one, and everything else were free, the speed-up would be the
+number of tokens per pass. Losses are the cost of drafting, the extra cost of a pass over several tokens, the time in
+which the target waits for a draft that is prepared elsewhere, and the rest of a round.
 """
 
 from __future__ import annotations
@@ -22,14 +21,15 @@ ADVICE = {
 
 
 def losses(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The steps from ideal to measured for one strategy. None for the baseline, or where nothing was measured."""
+    """Return the steps from ideal to measured speed-up for one strategy; None for the baseline, or if nothing was
+    measured."""
     base = next((r for r in rows if r["role"] == "baseline"), None)
     if base is None or row["role"] == "baseline":
         return None
     alone, here = _totals(base), _totals(row)
     if not (alone["tokens"] and here["tokens"] and here["passes"] and here["ns"]):
         return None
-    step_ns = alone["ns"] / alone["tokens"]  # one token, alone
+    step_ns = alone["ns"] / alone["tokens"]  # one token, without speculation
     pass_ns = alone["verify_ns"] / alone["passes"]  # the target's part of it
     ideal_ns = here["passes"] * step_ns
     drafted_ns = ideal_ns + here["draft_ns"]
@@ -46,7 +46,7 @@ def losses(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> dict[st
 
 
 def _largest(ideal: float, steps: Sequence[Mapping[str, Any]]) -> str:
-    """What to begin with; nothing where no step takes a tenth of a speed-up."""
+    """Name what to improve first; empty if no step takes 0.1 of a speed-up."""
     if ideal < 1.5:
         return "acceptance"
     step = max(steps, key=lambda step: step["from"] - step["to"])
@@ -57,12 +57,12 @@ def _totals(row: Mapping[str, Any]) -> dict[str, float]:
     samples = row["samples"]
     ns, draft_ns, verify_ns = (sum(s[name] for s in samples) for name in ("decode_ns", "draft_ns", "verify_ns"))
     ahead = [s["hits"]["alone_ns"] for s in samples if s.get("hits")]
-    alone_ns = sum(ahead) if ahead else draft_ns  # the draft model at work while the target stands still
+    alone_ns = sum(ahead) if ahead else draft_ns  # the draft model works while the target waits
     return {
         "tokens": sum(s["timed_tokens"] for s in samples),
         "passes": sum(s["num_target_passes"] for s in samples),
         "ns": ns,
         "draft_ns": alone_ns,
         "verify_ns": verify_ns,
-        "wait_ns": max(0, min(draft_ns, ns - verify_ns) - alone_ns),  # what is prepared may be counted twice
+        "wait_ns": max(0, min(draft_ns, ns - verify_ns) - alone_ns),  # preparing may be counted twice
     }

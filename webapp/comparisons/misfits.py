@@ -1,4 +1,4 @@
-"""Warnings about classifiers that a comparison uses under another sampling than they were trained for."""
+"""Warnings about classifiers that a comparison uses under another sampling than that of their training."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webapp.studies.models import Classifier
 
 
 def misfits(choices: Mapping[str, Choice], sampling: Sampling) -> list[str]:
-    """One warning per strategy that has reason for it. `choices` by what people call them."""
+    """Return a warning for each strategy with such a classifier. `choices` are keyed by display name."""
     named = {name: UUID(str(c.params["classifier"])) for name, c in choices.items() if c.params.get("classifier")}
     if not named:
         return []

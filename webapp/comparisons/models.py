@@ -23,11 +23,11 @@ class Comparison(Prompted, Entry):
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="comparisons")
     split = models.CharField(max_length=20, blank=True)
     sampling = models.JSONField()
-    limit = models.PositiveIntegerField()  # how many prompts, after the split was taken
+    limit = models.PositiveIntegerField()  # number of prompts, after the split was taken
     repeats = models.PositiveSmallIntegerField(default=1)
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="comparison")
-    hardware = models.JSONField(default=dict)  # what its worker runs on, and which versions, as told when it began
-    summed = models.DateTimeField(null=True, editable=False)  # the end of the job that its figures were made after
+    hardware = models.JSONField(default=dict)  # the worker's hardware and versions when the job began
+    summed = models.DateTimeField(null=True, editable=False)  # when the job ended that the figures were made after
     cloned_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="clones")
 
     class Meta:
@@ -78,7 +78,7 @@ class Conditions(Noun):
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
     digest = models.CharField(max_length=64)
-    question = models.CharField(max_length=64)  # the same without the device: what the history of a pair follows
+    question = models.CharField(max_length=64)  # the digest without the device, for the history of a pair
     pair = models.ForeignKey(Pair, on_delete=models.CASCADE, related_name="+")
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="+")
     split = models.CharField(max_length=20, blank=True)
@@ -120,7 +120,7 @@ class Figures(models.Model):
     draft_acceptance_rate = models.FloatField(null=True)
     draft_share = models.FloatField(null=True)
     verify_share = models.FloatField(null=True)
-    draft_passes = models.FloatField(null=True)  # a generated token
+    draft_passes = models.FloatField(null=True)  # per generated token
 
 
 class SavedView(Entry):
@@ -152,9 +152,9 @@ class Sample(Noun):
     attempt = models.PositiveSmallIntegerField()
     worker = models.CharField(max_length=120)
     device = models.CharField(max_length=200)
-    noise = models.CharField(max_length=200, blank=True)  # why its times are to be doubted, as a sentence
+    noise = models.CharField(max_length=200, blank=True)  # reason to doubt its times, as a sentence
     finished = models.DateTimeField(null=True)
-    last_seq = models.PositiveIntegerField(null=True)  # how many events its trace has, once it is finished
+    last_seq = models.PositiveIntegerField(null=True)  # number of events in its trace, once it is finished
     new_tokens = models.PositiveIntegerField(null=True)
     tokens_per_s = models.FloatField(null=True)
     numbers = models.JSONField(default=dict)  # decoding.summary.Sample
@@ -173,15 +173,15 @@ class Sample(Noun):
 
 
 class TraceChunk(models.Model):
-    """Some consecutive events of one sample. The trace is the truth; a socket only says that it grew. While a sample is
-    decoded its chunks are many and small; when it has ended they are few and packed."""
+    """Some consecutive events of one sample. The trace is the truth; a socket only says that it grew. During decoding
+    chunks are many and small; when the sample has ended they are few and packed."""
 
     sample = models.ForeignKey(Sample, on_delete=models.CASCADE, related_name="chunks")
     first_seq = models.PositiveIntegerField()
     last_seq = models.PositiveIntegerField()
     events = models.JSONField(default=list)
     words = models.JSONField(default=dict)  # token id → its text, for tokens that no earlier chunk of the sample had
-    packed = models.BinaryField(null=True)  # both of these, by packing.pack
+    packed = models.BinaryField(null=True)  # events and words, by packing.pack
     written = models.DateTimeField(default=timezone.now)
 
     class Meta:

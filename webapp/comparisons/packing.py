@@ -1,5 +1,5 @@
-"""Many events in few bytes: turned on their side, field by field, because what stands in one column is alike; of whole
-numbers only the steps are kept, because most of them grow evenly. Anything that JSON can hold comes back as it was."""
+"""Pack many events into few bytes: column by column, because values of one field are alike, and whole numbers as
+differences, because most grow evenly. Anything that JSON can hold comes back unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Event = dict[str, Any]
 
 
 def pack(events: Sequence[Event], words: Mapping[str, str]) -> bytes:
-    """Events of one kind have the same fields; which kind comes when is a column like any other."""
+    """Pack events and words. Events of one kind have the same fields; the order of kinds is a column like any other."""
     tables: dict[tuple[str, ...], list[Event]] = {}
     for event in events:
         tables.setdefault(tuple(event), []).append(event)

@@ -20,7 +20,7 @@ class Plan:
     prompt_count: int
     sample_count: int
     most_tokens: int
-    minutes: float | None  # None: nothing was ever measured with this pair
+    minutes: float | None  # None if nothing was ever measured with this pair
     disk_bytes: int
     labels: list[str]
     notes: list[str]

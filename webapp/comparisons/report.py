@@ -1,4 +1,4 @@
-"""What a comparison has shown so far: verdict and rows, by decoding.verdict, decoding.summary and nobody else."""
+"""The result of a comparison so far: verdict and rows, computed by decoding.verdict and decoding.summary alone."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from webapp.core.kept import kept
 from webapp.core.problems import Invalid
 
 KEPT_SECONDS = 3600
-NOISY_SHARE = 0.2  # of the samples that a verdict compares: with more, it doubts itself
-PROMPTS_TOLD_SINGLY = 32  # up to twice as many, each finished prompt makes another report
+NOISY_SHARE = 0.2  # of the samples that a verdict compares; above it the verdict doubts itself
+PROMPTS_TOLD_SINGLY = 32  # up to twice as many prompts, each finished one makes another report
 _CLASSIFIER = re.compile(r",classifier=[^,]+")
 
 
 def report(comparison: Comparison, baseline: str = BASELINE) -> dict[str, Any]:
-    """Made from the finished samples each time it is asked for, so it can never be out of date. `baseline` is the label
-    of the strategy that everything is relative to, but for losses, which are what speculation costs beside none."""
+    """Make the report from the finished samples, each time anew, so that it is never out of date. Everything is
+    relative to the strategy labelled `baseline`, except losses, which are relative to decoding without speculation."""
     runs = list(comparison.runs.all())
     finished = Sample.objects.filter(run__in=runs).finished().order_by("run__number", "prompt__number", "repeat")
-    # Read once: while it runs another one may have finished by the next reading.
+    # Read once: while the comparison runs, a sample may finish before a second reading.
     rows = list(finished.values_list("numbers", "device", "noise", "run__label"))
     samples = [sample_of(numbers) for numbers, _, _, _ in rows]
     devices = sorted({device for _, device, _, _ in rows})
@@ -53,7 +53,7 @@ def report(comparison: Comparison, baseline: str = BASELINE) -> dict[str, Any]:
             is_noisy=is_noisy,
             is_over=is_over,
         ),
-        # While prompts are on their way, none are asked for.
+        # While it runs, do not ask for more prompts: some are on their way.
         "ranking": dataclasses.asdict(standing if is_over else dataclasses.replace(standing, sentence="")),
         "warnings": misfits({names[run.label]: run.choice for run in runs}, sampling),
         "is_noisy": is_noisy,
@@ -67,20 +67,20 @@ def report(comparison: Comparison, baseline: str = BASELINE) -> dict[str, Any]:
 
 
 def _is_noisy(strategies: list[dict[str, Any]], leader: str | None, baseline: str) -> bool:
-    """Whether too many of the samples that the verdict compares were decoded while others used the machine."""
+    """Whether too many of the samples that the verdict compares were decoded while other programs used the machine."""
     compared = [row for row in strategies if leader and row["label"] in (leader, baseline)]
     return sum(row["noisy_count"] for row in compared) > NOISY_SHARE * sum(row["sample_count"] for row in compared)
 
 
 def names_of(labels: Iterable[str]) -> dict[str, str]:
-    """Labels as people read them: without a classifier's id, wherever nothing else has the same name."""
+    """Return labels for people: without a classifier's id, unless that makes two alike."""
     short = {label: _CLASSIFIER.sub("", label) for label in labels}
     shared = Counter(short.values())
     return {label: name if shared[name] == 1 else label for label, name in short.items()}
 
 
 def pinned(comparison: Comparison, asked: str) -> str:
-    """The label of the strategy that is to be the baseline, as an address names it; autoregressive if it names none."""
+    """Return the label of the baseline that an address names; autoregressive if it names none."""
     labels = [run.label for run in comparison.runs.all()]
     if asked and asked not in labels:
         raise Invalid(
@@ -91,7 +91,7 @@ def pinned(comparison: Comparison, asked: str) -> str:
 
 
 def _pin(strategies: list[dict[str, Any]], baseline: str) -> None:
-    """The speed-up is the ratio to the baseline; this is the difference."""
+    """Add the difference to the baseline; the speed-up is the ratio to it."""
     alone = next(row["tokens_per_s"] for row in strategies if row["label"] == baseline)
     for row in strategies:
         both = alone and row["tokens_per_s"]
@@ -99,7 +99,7 @@ def _pin(strategies: list[dict[str, Any]], baseline: str) -> None:
 
 
 def _state_hardware(strategies: list[dict[str, Any]], baseline: str, stated: Mapping[str, str]) -> None:
-    """What each strategy had to itself, and where they had unlike much, the speed-up shared out over it."""
+    """Add the hardware of each strategy, and the speed-up per device if strategies had unlike numbers of devices."""
     counts = {label: devices_in(words) for label, words in stated.items()}
     alone = counts.get(baseline)
     for row in strategies:
@@ -109,7 +109,8 @@ def _state_hardware(strategies: list[dict[str, Any]], baseline: str, stated: Map
 
 
 def devices_in(words: str) -> int:
-    """`1 core`, `2 cores: target on 0, draft on 1`, `cuda:0`, `cuda:0 for the target, core 1 for the draft`."""
+    """Count the devices in `1 core`, `2 cores: target on 0, draft on 1`, `cuda:0`, `cuda:0 for the target, core 1 for
+    the draft`."""
     counted = re.match(r"(\d+) cores?\b", words)
     if counted:
         return int(counted[1])
@@ -117,9 +118,9 @@ def devices_in(words: str) -> int:
 
 
 def so_far(comparison: Comparison, baseline: str = BASELINE) -> dict[str, Any]:
-    """As watchers see it: made anew when every strategy has finished one more prompt, once for all of them. It reads
-    every sample, so of a long comparison only when there are two or three percent more of them: else, after thousands,
-    nothing but reports would be made."""
+    """Return a report for watchers, made once for all of them when every strategy has finished one more prompt. A
+    report reads every sample, so a long comparison makes one only when 2 or 3 % more are finished: otherwise, after
+    thousands of samples, nothing but reports would be made."""
     count = Sample.objects.filter(run__comparison=comparison).finished().count()
     if not comparison.job.is_final:
         count -= count % step(count, comparison.runs.count())
@@ -128,7 +129,7 @@ def so_far(comparison: Comparison, baseline: str = BASELINE) -> dict[str, Any]:
 
 
 def step(samples: int, runs: int) -> int:
-    """How many more samples make another report: whole prompts, the more the longer it has run."""
+    """How many more samples make another report: whole prompts, and more of them the longer the comparison has run."""
     prompts = samples // runs
     return runs * 2 ** max(0, prompts.bit_length() - PROMPTS_TOLD_SINGLY.bit_length())
 

@@ -1,5 +1,5 @@
-"""Whether what is asked for fits into any worker at hand, as far as that can be known before one tries. What is free
-when it runs only the worker knows, and refuses it then (decision 24)."""
+"""Whether a comparison can fit into the memory of any worker, as far as is known before a try. Only the worker knows
+the free memory at that time, and refuses it then (decision 24)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REMEDY = f"{memory.REMEDY[:-1]}, or start a worker with more memory."
 
 
 def why_nowhere(choice: Choice, pair: Pair, queue: Queue) -> str | None:
-    """A sentence if its branches need more memory than any worker of that queue has; none where nobody can say."""
+    """Say that the branches need more memory than any worker of that queue has; None if they fit or nobody can say."""
     vocab = min(model.facts.get("vocab_size") or 0 for model in (pair.target, pair.draft))
     if not memory.needed_by(choice, vocab):
         return None

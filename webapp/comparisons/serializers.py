@@ -23,7 +23,7 @@ MOST_PARAMS = max(len(spec.params) for spec in STRATEGIES.values())
 
 
 class ParamsField(Table):
-    """Parameters by name; which there are, and their bounds, is what /strategies/ says."""
+    """Parameters by name. /strategies/ lists them with their bounds."""
 
     child = Plain(max_length=LONGEST_TEXT)
 
@@ -42,7 +42,7 @@ class Strategy(Input):
 
 
 class SamplingInput(SamplingFields):
-    """The same for every strategy of a comparison."""
+    """Sampling, the same for every strategy of a comparison."""
 
     ignore_eos = serializers.BooleanField(required=False, default=False, help_text="go on past the end token")
     stop = Several(
@@ -64,7 +64,7 @@ class NewComparison(Input):
 
 
 class Changes(NewComparison):
-    """A clone: what is not given stays as it was."""
+    """The changes of a clone. Fields that are not given stay as they were."""
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         fields = super().get_fields()
@@ -124,7 +124,7 @@ class PlanOut(serializers.Serializer[Any]):
 
 
 class StrategyReport(serializers.Serializer[Any]):
-    """The names are vLLM's; /definitions of the report says what each means."""
+    """The report of one strategy. The names are vLLM's; /definitions of the report says what each means."""
 
     strategy = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes

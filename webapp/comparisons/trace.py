@@ -1,7 +1,8 @@
-"""The only door to traces. Live page, late joiner, replay, export and API read here, each from a cursor of its own.
+"""The only module that reads and writes traces. Live page, late joiner, replay, export and API read here, each from a
+cursor of its own.
 
-The log in the database is the truth. A nudge on the channel layer only says that there is something new to read: one
-that is lost costs a moment, never an event.
+The log in the database is the truth. A nudge on the channel layer only says that there is something new to read: a lost
+one costs a moment, never an event.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from webapp.comparisons.packing import pack
 from webapp.core import nudges
 from webapp.core.bells import Source
 
-SAMPLES_AT_ONCE = 100  # whose chunks one query asks for
-MOST_PACKED = 4096  # events in one chunk: who reads from the middle of a long trace need not unpack all of it
+SAMPLES_AT_ONCE = 100  # in one query
+MOST_PACKED = 4096  # events in one chunk, so that reading from the middle of a long trace need not unpack all of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,13 @@ def append(
 
 
 def read(*, sample: Sample, after: int, limit: int) -> Part:
-    """Events after the cursor, in order and without holes."""
+    """Read events after the cursor, in order and without gaps."""
     return next((part for _, part in parts({sample.pk: after}, limit)), Part())
 
 
 def parts(after: Mapping[UUID, int], limit: int) -> Iterator[tuple[UUID, Part]]:
-    """What follows each sample's cursor, in order and without holes, in parts of at most so many events; however many
-    samples there are, in one reading. Where a chunk is still missing, its sample's reading stops before it."""
+    """Yield the events after each sample's cursor, in order and without gaps, in parts of at most `limit` events. One
+    reading serves up to 100 samples. If a chunk is missing still, its sample's reading stops before it."""
     cursors = list(after.items())
     for start in range(0, len(cursors), SAMPLES_AT_ONCE):
         behind = (Q(sample=pk, last_seq__gt=seq) for pk, seq in cursors[start : start + SAMPLES_AT_ONCE])
@@ -81,13 +82,13 @@ def _joined(chunks: Iterable[TraceChunk], cursor: int, limit: int) -> Iterator[P
 
 
 def source(sample: Sample) -> Source:
-    """What to wait for, for more of this trace."""
+    """The source to wait for until this trace grows."""
     rows = Sample.objects.filter(pk=sample.pk).values_list("last_seq").annotate(Max("chunks__last_seq"))
     return Source(f"trace {sample.pk}", group(sample.run.comparison_id), lambda: list(rows.all()))
 
 
 def source_of_all(comparison: UUID) -> Source:
-    """What to wait for, for anything that a page of this comparison shows."""
+    """The source to wait for until anything on a page of this comparison changes."""
     samples = Sample.objects.filter(run__comparison=comparison)
     jobs = Comparison.objects.filter(pk=comparison).values_list("job__state", "job__attempt")
     growing = TraceChunk.objects.filter(sample__in=samples.filter(last_seq=None))
@@ -100,7 +101,7 @@ def source_of_all(comparison: UUID) -> Source:
 
 
 def whole(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]], dict[str, str]]]:
-    """The traces of finished samples, each with all its events and words, in one reading."""
+    """Yield the traces of finished samples, each with all its events and words, in one reading."""
     chunks = TraceChunk.objects.filter(sample__in=list(samples)).order_by("sample_id", "first_seq")
     for sample, parts in itertools.groupby(chunks.iterator(200), key=lambda chunk: chunk.sample_id):
         events: list[dict[str, Any]] = []
@@ -113,8 +114,8 @@ def whole(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]],
 
 
 def compact(*, sample: Sample) -> None:
-    """The trace is told to its end: make its many chunks few. This belongs into the transaction that ends the sample,
-    so that at no moment it is half done."""
+    """Replace the many chunks of a finished trace by few. Call it in the transaction that ends the sample, so that the
+    trace is never half done."""
     few: list[TraceChunk] = []
     cursor = 0
     while (part := read(sample=sample, after=cursor, limit=MOST_PACKED)).events:
@@ -126,10 +127,10 @@ def compact(*, sample: Sample) -> None:
 
 
 def group(comparison: UUID) -> str:
-    """Whom a nudge wakes: the watchers of this comparison and nobody else's."""
+    """Name the group that a nudge wakes: the watchers of this comparison alone."""
     return f"comparison.{comparison.hex}"
 
 
 def nudge(comparison: UUID) -> None:
-    """Say that something of this comparison changed, once it is committed: its trace, a sample, its job."""
+    """Nudge the watchers once a change is committed: of the trace, a sample, or the job."""
     nudges.nudge(group(comparison))

@@ -1,7 +1,7 @@
-"""Where an answer leads: OpenAPI's links, for programs that find their way by the schema alone.
+"""Links of the OpenAPI schema, for programs that find their way by the schema alone.
 
-From a list to the first thing in it, from what was made to the thing itself, and further where the next step needs
-more than that thing's id: it may be made of it, and then stands in the next body.
+A link leads from a list to its first entry, from what was made to the thing itself, and on to a next step whose body
+takes the id of that thing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FURTHER: dict[str, dict[str, dict[str, str]]] = {  # operation → operation →
     **{f"{noun}_destroy": {f"{noun}_restore_create": {"id": "$request.path.id"}}
        for noun in ("models", "pairs", "datasets", "classifiers", "studies", "comparisons", "views")},
 }  # fmt: skip
-MADE_OF: dict[str, dict[str, str]] = {  # operation → operation → where in its body the id stands
+MADE_OF: dict[str, dict[str, str]] = {  # operation → operation → the field of its body that takes the id
     "uploads_complete_create": {"models_create": "upload", "datasets_create": "upload"},
     "models_create": {"pairs_create": "draft"},
     "pairs_create": {"comparisons_create": "pair", "studies_create": "pair", "classifiers_train_create": "pair"},
@@ -57,7 +57,7 @@ def _links(name: str, known: set[str]) -> dict[str, dict[str, Any]]:
 
 
 def _leading_on(operation: dict[str, Any]) -> list[str]:
-    """The answers that say what is: where something can be tried first, 200 only says what would be."""
+    """List the statuses that describe an existing thing. Where a dry run is possible, 200 only says what would be."""
     may_be_tried = any(parameter["name"] == "dry_run" for parameter in operation.get("parameters", ()))
     return [status for status in operation["responses"] if status[0] == "2" and not (may_be_tried and status == "200")]
 

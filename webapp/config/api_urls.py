@@ -32,7 +32,7 @@ DELETE: Actions = {"delete": "destroy"}
 def noun(
     name: str, view: type[ViewSetMixin], *, many: Actions, one: Actions, verbs: tuple[str, ...] = ()
 ) -> list[URLPattern]:
-    """The collection, one thing in it, and the verbs that are POSTed to one thing."""
+    """Return the routes of a collection, of one thing in it, and of the verbs that are POSTed to one thing."""
     return [
         path(f"{name}/", view.as_view(many, basename=name), name=f"{name}-list"),
         path(f"{name}/<uuid:pk>/", view.as_view(one, basename=name), name=f"{name}-detail"),

@@ -2,7 +2,7 @@
 
 import os
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")  # before anything reads them
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")  # before anything reads the settings
 
 import django
 from channels.auth import AuthMiddlewareStack
@@ -18,8 +18,8 @@ settings.DATABASES["default"] |= settings.WEB_CONNECTIONS
 django.setup(set_prefix=False)
 http = Health(LimitBodies(InTurns(), longest=settings.CHUNK_BYTES))
 
-from webapp.config import urls  # noqa: E402, F401  loaded now, else the first request would hold up all that come with it
-from webapp.live.routing import websocket_urlpatterns  # noqa: E402  models are there only now
+from webapp.config import urls  # noqa: E402, F401  loaded now, else the first requests would wait for it
+from webapp.live.routing import websocket_urlpatterns  # noqa: E402  needs the models, which `setup` loads
 from webapp.metrics.door import Metrics  # noqa: E402
 
 websocket = AuthMiddlewareStack(URLRouter(websocket_urlpatterns))

@@ -1,7 +1,7 @@
-"""Connections that keep moving. Whoever sends or reads too slowly is cut off, and nobody has too many.
+"""Connections with time limits: clients that send or read too slowly are cut off, and no client has too many.
 
-uvicorn waits for ever for headers, for bodies and for clients that do not read. These are its own two protocols, with
-a clock beside each.
+uvicorn waits for ever for headers, for bodies and for clients that do not read. These are its own two protocols, with a
+timer for each.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ logger = logging.getLogger("drafthouse.connections")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How slow a client may be, and how many connections there may be."""
+    """Limits: how slow a client may be, and how many connections may be open."""
 
     header_s: float = 10.0  # for all headers of a request
     body_s: float = 20.0  # for a body, and a second more for each `body_bytes_per_s` that came
     body_bytes_per_s: int = 8 * 1024
-    reading_s: float = 30.0  # while the client takes nothing of what was sent to it
+    reading_s: float = 30.0  # while the client reads nothing of what was sent to it
     connections: int = 2000
-    connections_each: int = 256  # by address; a trusted proxy may have all of them
+    connections_each: int = 256  # per address; a trusted proxy may have all of them
 
 
 class Crowd:
-    """How many connections are open, in all and by address."""
+    """Count of open connections, in all and by address."""
 
     def __init__(self, limits: Limits, is_proxy: Callable[[str], bool]) -> None:
         self.limits, self.is_proxy = limits, is_proxy
@@ -44,7 +44,7 @@ class Crowd:
         self.turned_away = 0
 
     def refusal(self, address: str, peer: str) -> bytes:
-        """The status that turns one more connection away; empty: it is welcome."""
+        """Return the status that refuses one more connection; empty if it is welcome."""
         if self.by_address.total() >= self.limits.connections:
             return b"503 Service Unavailable"
         if self.by_address[address] >= self.limits.connections_each and not self.is_proxy(peer):
@@ -73,7 +73,7 @@ class Config(uvicorn.Config):
 
 
 class _Reading:
-    """A clock that runs while a client takes nothing of what was sent to it."""
+    """A timer that runs while a client reads nothing of what was sent to it."""
 
     config: Any
     loop: asyncio.AbstractEventLoop
@@ -99,7 +99,7 @@ class _Reading:
 
 
 class Socket(_Reading, WebSocketsSansIOProtocol):
-    """A WebSocket. It took its place in the crowd when it was still a request."""
+    """A WebSocket. The crowd counted it when it was still a request."""
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -107,11 +107,11 @@ class Socket(_Reading, WebSocketsSansIOProtocol):
 
 
 class Http(_Reading, H11Protocol):
-    """An HTTP connection with a clock for what its client has to send next: headers, or a body."""
+    """An HTTP connection with a timer for what its client has to send next: headers, or a body."""
 
     config: Any
     _clock: asyncio.TimerHandle | None = None
-    _timed: tuple[str, object] = ("", None)  # what the clock runs for: a phase, and of which request
+    _timed: tuple[str, object] = ("", None)  # the phase that the clock runs for, and of which request
     _since = 0.0
     _came = 0
     _is_in = False
@@ -159,7 +159,7 @@ class Http(_Reading, H11Protocol):
             self._clock = self.loop.call_later(limits.body_s, self._weigh_body)
 
     def _phase(self) -> str:
-        """Between two requests it is uvicorn's own clock that runs."""
+        """Name what the client has to send now. Between two requests uvicorn's own clock runs."""
         if self.transport.is_closing():
             return ""
         if self.conn.their_state is h11.IDLE and (self.cycle is None or self.conn.trailing_data[0]):
@@ -167,7 +167,7 @@ class Http(_Reading, H11Protocol):
         return "body" if self.conn.their_state is h11.SEND_BODY else ""
 
     def _weigh_body(self) -> None:
-        """Go on as long as the body came fast enough so far; time in which we did not read does not count."""
+        """Go on as long as the body came fast enough so far. Time in which we did not read does not count."""
         limits = self.config.limits
         left = self._since + limits.body_s + self._came / limits.body_bytes_per_s - self.loop.time()
         if left <= 0 and self.flow.read_paused:

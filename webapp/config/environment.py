@@ -1,4 +1,4 @@
-"""Settings from the environment that hold secrets, each also readable from the file that `NAME_FILE` names."""
+"""Secret settings from the environment, each also readable from the file that `NAME_FILE` names."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ DEFAULT_PASSWORDS = ("", "drafthouse", "postgres", "password")
 
 
 def refuse(sentence: str) -> NoReturn:
-    """End the process: whoever starts Drafthouse reads a sentence and no traceback."""
+    """End the process with a sentence instead of a traceback."""
     sys.exit(sentence)
 
 
 def secret(name: str) -> str:
-    """The value of NAME, or else of the file that NAME_FILE names, without the line's end; nothing where neither is."""
+    """Return the value of NAME, else the content of the file that NAME_FILE names, without the line's end, else
+    nothing."""
     path = os.environ.get(f"{name}_FILE", "")
     if os.environ.get(name) and path:
         refuse(f"Both {name} and {name}_FILE are set. Keep one of them.")
@@ -35,7 +36,8 @@ def secret(name: str) -> str:
 
 
 def database(data: Path) -> dict[str, Any]:
-    """The one that DATABASE_URL names, else PostgreSQL where POSTGRES_HOST says, else SQLite in the data folder."""
+    """Return the database's settings: DATABASE_URL, else PostgreSQL if POSTGRES_HOST is set, else SQLite in the data
+    folder."""
     if url := secret("DATABASE_URL"):
         return _by_url(url)
     if host := os.environ.get("POSTGRES_HOST", ""):
@@ -45,7 +47,7 @@ def database(data: Path) -> dict[str, Any]:
 
 def _by_url(url: str) -> dict[str, Any]:
     with suppress(ValueError):
-        if not urlsplit(url).fragment:  # there is none in such an address: it is the rest of a password after a #
+        if not urlsplit(url).fragment:  # such an address has no fragment: it is the rest of a password after a #
             return dict(env.db_url_config(url))
     refuse(
         "DATABASE_URL cannot be read as an address. Write its password with %-codes, as %2F for a slash, or set "
@@ -73,7 +75,7 @@ def _postgresql(host: str) -> dict[str, Any]:
 
 
 def broker() -> str:
-    """REDIS_URL, with REDIS_PASSWORD in it where it stands apart. A private socket needs none."""
+    """Return REDIS_URL, with REDIS_PASSWORD in it if that is set apart. A private socket needs no password."""
     url, password = secret("REDIS_URL"), secret("REDIS_PASSWORD")
     parts = urlsplit(url)
     if not password or parts.scheme not in ("redis", "rediss"):
@@ -85,7 +87,7 @@ def broker() -> str:
 
 
 def lend(*names: str) -> None:
-    """Put secrets of files where a library looks for them: boto3 reads its keys from the environment alone."""
+    """Copy secrets from files into the environment, the only place where boto3 looks for its keys."""
     for name in names:
         if value := secret(name):
             os.environ[name] = value

@@ -1,4 +1,4 @@
-"""Who may read files: the data folder and the database hold sessions, prompts and secrets of everybody."""
+"""Permissions of files: the data folder and the database hold everybody's sessions, prompts and secrets."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def tighten(path: Path, mode: int) -> bool:
-    """Leave a folder or file to its owner alone; whether others could do anything with it until now. What belongs to
-    somebody else cannot be changed, and a folder like /tmp, where everybody keeps their own, must not be."""
+    """Restrict a folder or file to its owner; return whether others had access until now. Files of another owner cannot
+    be changed, and a shared folder like /tmp must not be."""
     try:
         found = path.stat().st_mode
         if not found & _OTHERS or found & stat.S_ISVTX:
@@ -23,6 +23,6 @@ def tighten(path: Path, mode: int) -> bool:
 
 
 def tighten_database(path: Path) -> None:
-    """Likewise an SQLite file and those that SQLite puts beside it."""
+    """Restrict an SQLite file and those that SQLite puts beside it."""
     for each in (path, *(path.with_name(f"{path.name}-{kind}") for kind in ("wal", "shm"))):
         tighten(each, FILE)

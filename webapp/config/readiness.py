@@ -37,7 +37,7 @@ BRIEFLY = {  # how a connection to PostgreSQL gives up by itself; 2 s is the sho
 
 
 class Part:
-    """One thing that requests need. `look` raises nothing that a missing part brings, and returns why it is missing."""
+    """One thing that requests need. `look` returns why it is missing; it raises only what nobody foresaw."""
 
     def __init__(self, name: str, look: Callable[[], str]) -> None:
         self.name = name
@@ -46,7 +46,7 @@ class Part:
         self._asked: Future[str] | None = None
 
     def ask(self) -> Future[str]:
-        """What is being found out already is not asked again."""
+        """Start the check, unless one is running already."""
         with self._lock:
             if self._asked is None or self._asked.done():
                 self._asked = Future()
@@ -56,7 +56,7 @@ class Part:
     def _answer(self, asked: Future[str]) -> None:
         try:
             asked.set_result(self._look())
-        except Exception as error:  # nobody foresaw it, so it is said by its name
+        except Exception as error:  # nobody foresaw it, so its type is named
             asked.set_result(f"The {self.name} cannot be asked ({type(error).__name__}).")
 
 
@@ -86,7 +86,8 @@ def _own_connection() -> BaseDatabaseWrapper:
 
 
 def missing_migrations(connection: BaseDatabaseWrapper) -> int:
-    """Asked over this very connection. Django's recorder would take the thread's usual one, which is of the pool."""
+    """List unapplied migrations over this very connection. Django's recorder would take the thread's usual one, from
+    the pool."""
     table = MigrationRecorder.Migration._meta.db_table
     with connection.cursor() as cursor:
         if table not in connection.introspection.table_names(cursor):
@@ -112,13 +113,13 @@ def _broker() -> str:
 
 
 def broker_client() -> redis.Redis:
-    """One that tries once and gives up after a second."""
+    """Return a broker client that tries once and gives up after 1 s."""
     never = Retry(NoBackoff(), 0)
     return redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1, retry=never)
 
 
 def _disk() -> str:
-    """A full disk is told before it is full: then nobody could write down why something failed."""
+    """Report a disk before it is full: on a full one nobody could store why something failed."""
     short = [
         f"Only {free // 1024**2} MiB are free on the disk of the {what}; requests need"
         f" {settings.LEAST_FREE_BYTES // 1024**2}."
@@ -170,8 +171,8 @@ def _told(asked: dict[str, Future[str]]) -> dict[str, Any]:
 
 
 class Health:
-    """Answer `/healthz` and `/readyz` before requests take turns and before their host is checked: they are asked when
-    nothing else gets through, and by those who know only the machine's address. They leave no line in the log."""
+    """Answer `/healthz` and `/readyz` before requests take turns and before their host is checked: probes ask when
+    nothing else gets through, and know only the machine's address. They leave no line in the log."""
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
         self.app = app

@@ -1,7 +1,6 @@
 """Serve pages, API and sockets: `python -m webapp.config.server --host 0.0.0.0 --port 8000`.
 
-All that is decided about uvicorn stands here: every process that serves, in a container, under `./drafthouse up` or in
-a test, takes it from here.
+This is the only place that configures uvicorn: in a container, under `./drafthouse up` and in a test.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ OTHER_FILES = 256
 
 
 def configured(app: Any, limits: Limits | None = None) -> Config:
-    """How we serve. Nothing here names a place to listen at: that is `serve`'s."""
+    """Return our configuration of uvicorn. It names no address: `serve` gets an open socket."""
     from django.conf import settings
 
     from webapp.core.proxies import is_proxy
@@ -36,7 +35,7 @@ def configured(app: Any, limits: Limits | None = None) -> Config:
         limits=limits or Limits(),
         is_proxy=partial(is_proxy, trusted=settings.PROXIES),
         lifespan="off",
-        log_config=None,  # Django's logging is all there is
+        log_config=None,  # only Django configures logging
         access_log=False,
         server_header=False,
         proxy_headers=False,  # webapp.core.proxies does this, for the proxies that the operator named
@@ -61,7 +60,7 @@ def serve(listener: socket.socket, app: Any = "webapp.config.asgi:application") 
 
 
 def allow_files(wanted: int) -> None:
-    """Many systems allow 1,024 open files unless asked for more."""
+    """Raise the limit of open files, which is 1,024 on many systems."""
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if now != resource.RLIM_INFINITY and now < wanted:
         more = wanted if most == resource.RLIM_INFINITY else min(wanted, most)

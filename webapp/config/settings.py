@@ -1,4 +1,4 @@
-"""Every setting, in one place. What an operator may choose comes from the environment; the rest is decided here."""
+"""Every setting, in one place. An operator sets some by the environment; the rest is fixed here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ DATA_DIR.mkdir(mode=modes.FOLDER, parents=True, exist_ok=True)
 
 
 def _secret(name: str) -> str:
-    """From the environment, else from the data folder, where the first start makes one that only its owner can read."""
+    """Return a secret from the environment, else from the data folder, where the first start makes one that only its
+    owner can read."""
     if given := environment.secret(f"DRAFTHOUSE_{name.upper()}"):
         return given
     folder = DATA_DIR / "secrets"
@@ -50,7 +51,7 @@ TOKEN_PEPPER = _secret("token_pepper")  # apart from the secret key, so that eit
 ALLOWED_HOSTS = env.list("DRAFTHOUSE_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("DRAFTHOUSE_ORIGINS", default=[])
 HTTPS = env.bool("DRAFTHOUSE_HTTPS", default=False)
-# Proxies, as addresses or networks, whose X-Forwarded-For, -Proto and -Host are believed. Nobody else's are.
+# Proxies, as addresses or networks, whose X-Forwarded-For, -Proto and -Host are believed; nobody else's are.
 PROXIES = networks(env.list("DRAFTHOUSE_PROXIES", default=[]))
 ROOT_URLCONF = "webapp.config.urls"
 ASGI_APPLICATION = "webapp.config.asgi.application"
@@ -122,7 +123,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 else:
     DATABASES["default"].setdefault("CONN_MAX_AGE", 60)
     DATABASES["default"].setdefault("CONN_HEALTH_CHECKS", True)
-    # A server whose machine is gone answers nothing at all: an error after seconds, where TCP alone takes many minutes.
+    # If the server's machine is gone, an error comes after seconds; TCP alone would take many minutes.
     DATABASES["default"]["OPTIONS"] = {
         "connect_timeout": 5,
         "tcp_user_timeout": 20_000,  # ms
@@ -131,16 +132,16 @@ else:
         "keepalives_count": 3,
         **DATABASES["default"].get("OPTIONS", {}),
     }
-    # What the web process changes of this: each request has a thread of its own there, so two hundred at once would be
-    # two hundred connections, where PostgreSQL has a hundred for everybody. They share twenty and wait their turn.
-    # Whoever gets none within 5 s is told that the database is away.
+    # Changes for the web process: each request has a thread of its own there, so 200 at once would open 200
+    # connections, where PostgreSQL has 100 for everybody. They share 20 and wait their turn.
+    # After 5 s without a connection a request is told that the database is away.
     WEB_CONNECTIONS = {
         "CONN_MAX_AGE": 0,
         "OPTIONS": {**DATABASES["default"].get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 20, "timeout": 5}},
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# The broker. Without one nobody is woken: jobs wait in the database until a worker sweeps ----------------------------
+# The broker. Without one, nothing wakes workers: jobs wait in the database until a worker sweeps ----------------------
 
 REDIS_URL = environment.broker()
 BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)  # Celery's spelling of a Unix socket
@@ -154,10 +155,10 @@ CACHES = {
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
 
-CACHES["default"]["KEY_PREFIX"] = version()  # what another version has kept may have another shape
+CACHES["default"]["KEY_PREFIX"] = version()  # entries of another version may have another shape
 
-# The channel layer only nudges: what watchers are told they read from the database. A layer of its own kind, because
-# the core one drops messages of a slow reader after a hundred, silently.
+# The channel layer only nudges: watchers read from the database. It is our own, because the core one silently drops
+# messages of a slow reader after 100.
 CHANNEL_LAYERS = (
     {"default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}}
     if REDIS_URL
@@ -221,8 +222,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = CHUNK_BYTES  # no body is longer than one chunk
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 500  # the form of a comparison, the longest there is, has about a hundred
 DATA_UPLOAD_MAX_NUMBER_FILES = 1  # no form sends any: files come in chunks
 MODEL_CACHE_BYTES = env.int("DRAFTHOUSE_MODEL_CACHE_GB", default=200) * 1024**3  # of models put together for workers
-# With a bucket, chunks lie there instead of in the data folder; browsers send them there straight. Keys come from where
-# boto3 looks for them: AWS_ACCESS_KEY_ID and its kin, or the machine's role.
+# With a bucket, chunks lie there instead of in the data folder, and browsers send them straight to it. boto3 reads keys
+# from its usual places: AWS_ACCESS_KEY_ID and its kin, or the machine's role.
 environment.lend("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 S3_BUCKET = env.str("DRAFTHOUSE_S3_BUCKET", default="")
 S3_REGION = env.str("DRAFTHOUSE_S3_REGION", default="us-east-1")
@@ -285,7 +286,7 @@ SPECTACULAR_SETTINGS = {
     ],
 }
 
-# Metrics: `/metrics` asks for this token; without one there is no such address ---------------------------------------
+# Metrics: `/metrics` asks for this token; without one the address does not exist --------------------------------------
 
 METRICS_TOKEN = environment.secret("DRAFTHOUSE_METRICS_TOKEN")
 

@@ -1,4 +1,4 @@
-"""The state of the installation, as an operator needs it. Nothing here is secret: settings are named one by one."""
+"""The state of the installation, for its operator. Nothing here is secret: settings are named one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The front door, and how an operator asks whether all is well."""
+"""The start page, the API's documentation, and pages that tell an operator whether all is well."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def home(request: Asked) -> HttpResponse:
 
 @page(Right.NONE)
 def api_docs(request: Asked) -> HttpResponse:
-    """The API, browsable. Everything it needs is served from here, so it works offline."""
+    """Show the API, browsable. Everything it needs is served from here, so it works offline."""
     return render(request, "config/api_docs.html")
 
 
 @page(Right.NONE)
 def system(request: Asked) -> HttpResponse:
-    """For the operator of this installation, not for owners of teams: it tells of all of them together."""
+    """Show the installation's state. Only its operator may see it, no team's owner: it covers all teams."""
     request.actor.require_operator()
     return render(request, "config/system.html", {"system": status.system()})
 
 
 def healthz(request: Asked) -> HttpResponse:
-    """The process answers. Nothing else is asked, so that a slow database does not get it killed."""
+    """Answer that the process runs. Nothing else is asked, so that a slow database does not get the process killed."""
     return HttpResponse("ok\n", content_type="text/plain")
 
 
 def readyz(request: Asked) -> HttpResponse:
-    """Requests can be served. The server asks `readiness.Health` instead, which waits for nobody's turn."""
+    """Answer whether requests can be served. The server asks `readiness.Health` instead, which waits for no turn."""
     told = readiness.look()
     return JsonResponse(told, status=200 if told["ready"] else 503)
 
@@ -60,7 +60,7 @@ class SystemView(APIView):
 
 
 class SchemaView(SpectacularAPIView):
-    """The same for everybody, and made only once: it changes with the program alone."""
+    """The OpenAPI schema, the same for everybody, and made only once: it changes with the program alone."""
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:

@@ -25,10 +25,11 @@ class Given:
 
 @transaction.atomic
 def once(*, asker: str, key: str, fingerprint: str, act: Callable[[], Given]) -> tuple[Given, bool]:
-    """The answer, and whether it was given before. A refusal is not remembered: it may be mended and asked again."""
+    """Return the answer, and whether it was given before. A refusal is not stored: the request may be corrected and
+    sent again."""
     Answer.objects.filter(created__lt=timezone.now() - REMEMBERED).delete()
     try:
-        with transaction.atomic():  # the second of two at once waits here for the first
+        with transaction.atomic():  # of two requests at once, the second waits here for the first
             answer = Answer.objects.create(asker=asker, key=key, fingerprint=fingerprint)
     except IntegrityError:
         earlier = Answer.objects.get(asker=asker, key=key)

@@ -1,4 +1,5 @@
-"""How the API speaks: strict input, chosen fields, ETags, and answers given once. Refusals are `core.refusals`."""
+"""Base classes of the API: strict input, chosen fields, ETags, and answers given once. Refusals are in
+`core.refusals`."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from webapp.core.problems import Invalid, NotFound, Stale
 class Input(serializers.Serializer[Any]):
     """A body. Names it does not know are refused, so that a misspelt setting is not silently ignored."""
 
-    is_strict = True  # which the schema says too
+    is_strict = True  # the schema says so too
 
     class Meta:
         list_serializer_class = Entries
@@ -62,7 +63,8 @@ _IN_JSON: tuple[tuple[Any, tuple[type, ...], str], ...] = (
 
 
 def _misfit(field: Any, value: Any) -> str:
-    """Forms send nothing but texts, so fields read numbers from texts and more; in JSON a thing is what it is."""
+    """Describe a value of the wrong type. Fields also read numbers from texts, because forms send only texts; JSON may
+    not."""
     if isinstance(field, serializers.ListField) and isinstance(value, list):
         return _misfit_in(field, value)
     if isinstance(field, serializers.ChoiceField) and value not in ("", None) and str(value) not in field.choices:
@@ -97,7 +99,7 @@ class _Id(serializers.UUIDField):
 
 
 class Visible(serializers.PrimaryKeyRelatedField[Any]):
-    """Another thing, by its id; what the actor may not see is not there."""
+    """A field that names another thing by its id. Things that the actor may not see count as missing."""
 
     default_error_messages = {"does_not_exist": "There is none with the id {pk_value} that you may see."}
 
@@ -143,7 +145,7 @@ class Nouns(viewsets.GenericViewSet[Any]):
     lookup_field = "pk"
     lookup_value_converter = "uuid"
     http_method_names = ["get", "post", "put", "patch", "delete", "head", "options"]  # else an action `trace` is TRACE
-    query_names: tuple[str, ...] = ()  # what actions other than list read from the query
+    query_names: tuple[str, ...] = ()  # the query parameters of actions other than list
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
@@ -152,7 +154,7 @@ class Nouns(viewsets.GenericViewSet[Any]):
 
     @property
     def actor(self) -> Any:
-        """Who asks: an accounts.actor.Actor, which this module does not know."""
+        """The accounts.actor.Actor of the request; this module does not know the class."""
         return self.request.auth
 
     def get_queryset(self) -> Any:
@@ -166,7 +168,7 @@ class Nouns(viewsets.GenericViewSet[Any]):
         return thing
 
     def parent(self, rows: Any, pk: Any) -> Any:
-        """One row of what the actor may see."""
+        """Return one of the rows that the actor may see; raise NotFound otherwise."""
         found = rows.filter(pk=pk).first()
         if found is None:
             raise NotFound(f"There is no {rows.model._meta.verbose_name} {pk} that you may see.")
@@ -188,7 +190,7 @@ class Nouns(viewsets.GenericViewSet[Any]):
         return response
 
     def read(self, kind: type[serializers.Serializer[Any]], **context: Any) -> dict[str, Any]:
-        """The validated body."""
+        """Return the validated body."""
         body = kind(data=self.request.data, context={**self.get_serializer_context(), "is_json": True, **context})
         body.is_valid(raise_exception=True)
         return dict(body.validated_data)
@@ -205,7 +207,7 @@ class Nouns(viewsets.GenericViewSet[Any]):
         return str(self.reverse_action("detail", args=[thing.pk]))
 
     def _check_match(self, thing: Any) -> None:
-        """If-Match names the version the client has seen; another one must not be changed or deleted unseen."""
+        """Check If-Match: a client must not change or delete a version that it has not seen."""
         expected = _etags(self.request, "If-Match")
         if expected and "*" not in expected and self._etag(thing) not in expected:
             raise Stale("This has changed since you read it.", hint="Read it again, then repeat your change.")

@@ -1,8 +1,8 @@
-"""One reader per process for all requests that wait for the same thing.
+"""One database reader per process for all requests that wait for the same thing.
 
-A nudge says that a group changed. The reader asks the database whether that concerns those who wait, and rings for
-those who have not seen it. Nudges may be lost, so it also looks every 2 s by itself. 500 requests that wait for one
-comparison cost the database as much as one.
+A nudge says that a group changed. The reader asks the database whether that concerns any waiting request, and rings for
+those that have not seen the change. Nudges may be lost, so the reader also looks every 2 s by itself. 500 requests that
+wait for one comparison cost the database as much as one.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Listener = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something to wait for. Requests with the same key share one reader."""
+    """A thing to wait for. Requests with the same key share one reader."""
 
     key: str
-    group: str  # whose nudges say that it may have changed
-    read: Callable[[], Any]  # a value that is another one after every change
+    group: str  # the group whose nudges say that the value may have changed
+    read: Callable[[], Any]  # returns another value after every change
 
 
 class Bell:
@@ -80,7 +80,7 @@ _bells: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Bell]] = WeakKeyD
 
 @contextmanager
 def listening(source: Source, seen: Any, listener: Listener) -> Iterator[None]:
-    """While in here, `listener` is called at every change from what was seen, and at once if that is old already."""
+    """Call `listener` at every change from `seen` while the context is open, and at once if `seen` is old already."""
     bells = _bells.setdefault(asyncio.get_running_loop(), {})
     bell = bells.get(source.key) or bells.setdefault(source.key, Bell(source))
     bell.listeners[listener] = seen

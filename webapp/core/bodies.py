@@ -18,7 +18,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 PATIENCE = 4  # times the longest body
-LONGEST_QUERY = 32 * 1024  # bytes; who follows 500 samples at once sends 24 kB
+LONGEST_QUERY = 32 * 1024  # bytes; a client that follows 500 samples at once sends 24 kB
 MOST_IN_QUERY = 500  # names
 TOO_LONG_QUERY = (
     414,
@@ -33,7 +33,7 @@ class _TooLong(Exception):
 
 
 class _Body:
-    """What has come so far, and whether more will."""
+    """The body received so far, and whether more will come."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -84,7 +84,8 @@ class LimitBodies:
     async def _refuse(
         self, body: _Body, send: Send, name: str, status: int, title: str, detail: str, hint: str
     ) -> None:
-        """Most clients read no answer before they have sent everything, so a little more is read and thrown away."""
+        """Refuse a body. Most clients read no answer before they have sent everything, so a little more is read and
+        thrown away."""
         while body.is_more and body.seen <= PATIENCE * self.longest:
             await body.receive()
         problem = {

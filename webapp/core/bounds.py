@@ -1,4 +1,4 @@
-"""Sentences for what lies outside the bounds of a body: unknown names, and values with the bounds they must keep."""
+"""Errors for values and names out of bounds, with the bounds to keep."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rest_framework.exceptions import ErrorDetail
 from decoding.public import meant
 from webapp.core.fields import NAMED
 
-SHOWN = 40  # characters of what came
+SHOWN = 40  # characters that are quoted of a bad value
 _OF_SIZE = {"min_value", "max_value"}
 _OF_LENGTH = {"min_length", "max_length"}
 
 
 def unknown(names: Collection[str], fields: Iterable[str]) -> dict[str, str]:
-    """A sentence for each of the first ten names that are not known, and how many more there are."""
+    """Return an error for each of the first ten unknown names, and the count of the others."""
     known = ", ".join(fields) or "nothing"
     told = {
         name[:SHOWN]: f"This is not known here; known are {known}.{meant(name, fields)}"
@@ -29,7 +29,7 @@ def unknown(names: Collection[str], fields: Iterable[str]) -> dict[str, str]:
 
 
 def told(fields: Any, data: Any, errors: Any) -> Any:
-    """The errors of a body, field by field: those of bounds in our words, the others as they are."""
+    """Return the errors of a body, field by field: those about bounds in our words, the others unchanged."""
     return {
         name: _told(fields[name], fields[name].get_value(data), inner) if name in fields else inner
         for name, inner in errors.items()

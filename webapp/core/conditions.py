@@ -1,8 +1,8 @@
-"""Conditions that an open connection stands on: a session, a token, a membership, a share, the thing that is watched.
+"""Conditions of an open connection: a session, a token, a membership, a share, the thing that is watched.
 
-A socket, a long poll or a long download outlives the request that opened it, so what allowed it is checked again and
-again. One guard per process checks the conditions of all connections together, with a query or two for each kind of
-condition, however many connections there are.
+A socket, a long poll or a long download outlives the request that opened it, so its conditions are checked again and
+again. One guard per process checks those of all connections together, with a query or two for each kind of condition,
+however many connections there are.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ OnBroken = Callable[[Problem], None]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`holding(keys)` tells for which of the keys the condition still holds; `refusal` is told where it does not."""
+    """A condition of a connection. `holding(keys)` returns the keys for which it still holds; `refusal` says why it
+    ended."""
 
     holding: Callable[[Keys], set[Any]]
     key: Hashable
@@ -43,7 +44,7 @@ Conditions = tuple[Condition, ...]
 
 @functools.cache
 def there(model: type[Model]) -> Callable[[Keys], set[Any]]:
-    """The check that a row was not deleted."""
+    """Make the check that a row was not deleted."""
 
     def holding(keys: Keys) -> set[Any]:
         return set(model._default_manager.filter(pk__in=keys).values_list("pk", flat=True))
@@ -56,7 +57,7 @@ def first_broken(conditions: Conditions) -> Problem | None:
 
 
 def broken(connections: Iterable[Conditions]) -> dict[Conditions, Problem]:
-    """The connections that may not go on, each with its first reason."""
+    """Return the connections that may not go on, each with the first reason."""
     connections = set(connections)
     keys: dict[Callable[[Keys], set[Any]], set[Any]] = {}
     for condition in (condition for conditions in connections for condition in conditions):
@@ -71,7 +72,7 @@ def broken(connections: Iterable[Conditions]) -> dict[Conditions, Problem]:
 
 
 class Guard:
-    """Checks the conditions of all open connections of this process, as long as there are any."""
+    """Checks the conditions of all open connections of this process while there are any."""
 
     def __init__(self) -> None:
         self.watched: dict[object, tuple[Conditions, OnBroken]] = {}
@@ -89,7 +90,7 @@ class Guard:
                 found = await database_sync_to_async(broken, thread_sensitive=False)(
                     [conditions for conditions, _ in self.watched.values()]
                 )
-            except DatabaseError as error:  # nobody can be told anything new meanwhile either
+            except DatabaseError as error:  # without a database nobody hears anything new either
                 logger.warning("the database does not answer (%s); open connections are checked later", error)
                 continue
             for conditions, on_broken in list(self.watched.values()):
@@ -102,7 +103,7 @@ _guards: WeakKeyDictionary[asyncio.AbstractEventLoop, Guard] = WeakKeyDictionary
 
 @contextmanager
 def guarded(conditions: Conditions, on_broken: OnBroken) -> Iterator[None]:
-    """While in here, `on_broken` is called as soon as a condition no longer holds, and again at each check."""
+    """Call `on_broken` when a condition no longer holds, and again at each check, while the context is open."""
     if not conditions:
         yield
         return

@@ -1,4 +1,4 @@
-"""Reading a log from a cursor: which numbers the query string may hold."""
+"""Cursors into a log: the numbers that a query string may hold."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from django.db import DatabaseError, connection
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_FIRST_BYTE = 0xFF  # of an error code of SQLite's: the kind; the rest says where
+_FIRST_BYTE = 0xFF  # the low bits of SQLite's error code name the kind; the rest says where
 
 
 def is_damaged(error: BaseException | None) -> bool:
@@ -21,7 +21,7 @@ def is_damaged(error: BaseException | None) -> bool:
 
 @contextmanager
 def refused() -> Iterator[None]:
-    """End the process with a sentence if what runs here meets a damaged database."""
+    """End the process with a sentence if the code in this context meets a damaged database."""
     try:
         yield
     except DatabaseError as error:
@@ -31,7 +31,7 @@ def refused() -> Iterator[None]:
 
 
 def look() -> None:
-    """End the process if header, schema or first rows cannot be read. What lies deeper shows when it is read."""
+    """End the process if the header, schema or first rows cannot be read. Deeper damage shows when it is read."""
     if connection.vendor != "sqlite":
         return
     with refused(), connection.cursor() as cursor:

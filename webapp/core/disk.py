@@ -1,4 +1,4 @@
-"""Tell a full disk from every other trouble of a database or a file, so that the sentence blames the disk."""
+"""Tell a full disk from other errors of a database or a file, so that the sentence blames the disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SQLITE_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLIT
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Whether this error, or one that it came of, says that a disk has no room."""
+    """Whether this error, or one that caused it, says that a disk is full."""
     return any(map(_says_so, _chain(error)))
 
 

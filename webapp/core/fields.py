@@ -1,4 +1,4 @@
-"""Fields for many things: each counts before it looks, and stops at the tenth entry that is wrong."""
+"""Fields for many values. Each counts before it reads, and stops at the tenth wrong entry."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
-NAMED = 10  # of many entries that are wrong: enough to see what it is
-LONGEST_NAME = 100  # characters, of a name that the sender chooses
+NAMED = 10  # wrong entries that are reported
+LONGEST_NAME = 100  # characters of a name that the sender chooses
 
 
 class Entries(serializers.ListSerializer[Any]):
@@ -42,7 +42,7 @@ class Several(serializers.ListField):
             raise serializers.ValidationError([refused])
 
     def each(self, entries: Iterable[tuple[int, Any]]) -> dict[int, Any]:
-        """What the child makes of them, up to the tenth that it refuses."""
+        """Validate the entries with the child field, up to the tenth that it refuses."""
         return _each(self.child, entries)
 
 
@@ -63,7 +63,7 @@ class Table(serializers.DictField):
 
 
 class Plain(serializers.JSONField):
-    """A number, a text, true or false."""
+    """A number, a text or a boolean."""
 
     def __init__(self, *, max_length: int, **options: Any) -> None:
         super().__init__(**options)

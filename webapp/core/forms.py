@@ -1,4 +1,4 @@
-"""HTML forms made from the serializers that the API reads, so that a page and the API can never disagree."""
+"""HTML forms made from the API's serializers, so that a page and the API can never disagree."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class Form:
         nested: Mapping[str, type[serializers.Serializer[Any]]] | None = None,
         **context: Any,
     ) -> None:
-        """`nested` fields are boxes of their own, named `outer.inner`; `data` is for a page that reads its own POST."""
+        """Make the form. `nested` fields are boxes of their own, named `outer.inner`; `data` replaces the POST for a
+        page that reads it itself."""
         self.blank = kind(context=context)
         self.initial = dict(initial or {})
         self.nested = dict(nested or {})
@@ -59,7 +60,7 @@ class Form:
         self.hint = ""
 
     def submit(self, act: Callable[..., T]) -> T | None:
-        """Call `act` with the validated values; None means that the form is to be shown again, with its errors."""
+        """Call `act` with the validated values. None means: show the form again, with its errors."""
         if self.bound is None:
             return None
         if not self.bound.is_valid():
@@ -68,7 +69,7 @@ class Form:
         try:
             return act(**self.bound.validated_data)
         except TooMany:
-            raise  # which no other value mends
+            raise  # no other value would help
         except Problem as problem:
             name = problem.field.split(".")[0]
             self.errors = {name if name in self.blank.fields else "": [problem.detail]}
@@ -77,7 +78,7 @@ class Form:
 
     @property
     def refusal(self) -> str:
-        """All errors in one line, for a form that is too small to show them beside its fields."""
+        """All errors in one line, for a form too small to show them beside its fields."""
         told = [sentence for sentences in self.errors.values() for sentence in sentences]
         return " ".join([*told, self.hint]).strip()
 
@@ -124,7 +125,8 @@ class Form:
         return (self[name] for name in names)
 
     def _plain(self, posted: QueryDict) -> dict[str, Any]:
-        """What JSON would have held: an empty box is a value not given, an absent checkbox is false."""
+        """Convert posted texts into what JSON would hold: an empty box is a missing value, an absent checkbox is
+        false."""
         plain: dict[str, Any] = {}
         for name, field in self.blank.fields.items():
             if isinstance(field, serializers.BooleanField):
@@ -138,7 +140,7 @@ class Form:
         return plain
 
     def boxes(self) -> Iterator[tuple[str, str, str]]:
-        """Name, label and value of each nested box."""
+        """Yield name, label and value of each nested box."""
         for outer, kind in self.nested.items():
             given = (self.data or self.initial).get(outer) or {}
             for name in map(str, kind().fields):

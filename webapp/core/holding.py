@@ -1,7 +1,7 @@
 """Long polls. A request that waits for news holds no thread, no turn and no connection to the database.
 
-A view looks once. Where nothing is new it returns a `Held`, which says how to look again and what to wait for; the
-server awaits that (`core.waiting`), and looks again when a bell rings.
+A view looks once. If nothing is new it returns a `Held`, which says how to look again and what to wait for. The server
+awaits that (`core.waiting`), and looks again when a bell rings.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from webapp.core.proxies import address_of
 from webapp.core.refusals import problem_json
 
 MOST = 1000  # requests that wait at once in this process
-MOST_EACH = 100  # of one token, person or link
+MOST_EACH = 100  # per token, person or link
 MOST_BY_ADDRESS = 200
-COME_BACK = 5  # s, told to those who are too many
+COME_BACK = 5  # s, for requests above these limits
 
 Look = Callable[[], tuple[Any, bool]]  # the body of the answer, and whether anything in it is new
-InTurn = Callable[[Callable[[], Any]], Awaitable[Any]]  # runs something that reads the database
+InTurn = Callable[[Callable[[], Any]], Awaitable[Any]]  # runs code that reads the database
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +45,23 @@ class Waiting:
 
 
 class Held(HttpResponse):
-    """An answer that is complete, but says nothing new. The server may hold it back until there is something."""
+    """A complete answer without news. The server may hold it back until there is some."""
 
     def __init__(self, body: Any, waiting: Waiting, seen: Any) -> None:
         super().__init__(JSONRenderer().render(body), content_type="application/json")
         self.waiting, self.seen = waiting, seen
-        self.when_answered: Callable[[int], None] = lambda status: None  # told the status that is sent in the end
+        self.when_answered: Callable[[int], None] = lambda status: None  # gets the status that is sent in the end
 
 
 def answer(waiting: Waiting) -> HttpResponse:
-    """The answer where there is something new or nobody wants to wait; else one that is held."""
+    """Answer at once if there is news or the client does not wait; else return an answer to hold."""
     seen = waiting.source.read() if waiting.seconds else None  # before the look: what comes between is a change
     body, is_new = waiting.look()
     return Response(body) if is_new or not waiting.seconds else Held(body, waiting, seen)
 
 
 async def hold(request: HttpRequest, held: Held, in_turn: InTurn) -> HttpResponse:
-    """Fill the answer with what is new, once it is there. When the time is over it is sent as it was made."""
+    """Wait for news and put it into the answer. When the time is over, send the answer as it was made."""
     try:
         with _room.seat(held.waiting.who, address_of(request)):
             found = await _news(held, in_turn)
@@ -77,7 +77,7 @@ async def hold(request: HttpRequest, held: Held, in_turn: InTurn) -> HttpRespons
 
 
 async def _news(held: Held, in_turn: InTurn) -> Any:
-    """The body, or the Problem why there is none; None when nothing came in time."""
+    """Return the new body, or the Problem that ends the wait; None if nothing came in time."""
     clock, waiting = asyncio.get_running_loop().time, held.waiting
     deadline = clock() + waiting.seconds
     stirred = asyncio.Event()
@@ -93,7 +93,7 @@ async def _news(held: Held, in_turn: InTurn) -> Any:
 
 
 def _look(waiting: Waiting) -> tuple[Any, bool]:
-    """Look only as long as it is allowed."""
+    """Look again, if the conditions still hold."""
     if problem := first_broken(waiting.conditions):
         return problem, True
     try:
@@ -113,7 +113,7 @@ def _refuse(held: Held, problem: Problem) -> None:
 
 
 class _Room:
-    """How many wait, in all, for each actor and at each address."""
+    """Count of waiting requests, in all, for each actor and at each address."""
 
     def __init__(self) -> None:
         self.taken: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Results that are kept for a while in the cache. While it does not answer, they are worked out anew each time."""
+"""Cached results. While the cache does not answer, they are computed anew each time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often something may be tried. Counters live in the cache: shared by all web processes when there is a broker.
+"""Rate limits. Counters live in the cache: all web processes share them if there is a broker.
 
 While the broker does not answer, each process counts for itself, so that requests go on and limits hold.
 """
@@ -22,12 +22,12 @@ from redis.exceptions import RedisError
 from webapp.core.problems import TooMany
 
 logger = logging.getLogger("drafthouse.limits")
-TRY_AGAIN = 5.0  # s after which the broker is asked again
+TRY_AGAIN = 5.0  # s before the broker is asked again
 Result = TypeVar("Result")
 
 
 class _Counters:
-    """The cache that all share; while it is away, one of this process alone."""
+    """The shared cache, or one of this process while the shared one is away."""
 
     def __init__(self) -> None:
         self.own = LocMemCache("limits", {"OPTIONS": {"MAX_ENTRIES": 50_000}})
@@ -53,7 +53,7 @@ class Limit:
     seconds: int
 
     def spend(self, who: str) -> None:
-        """Count one try. More than `count` in a window raise TooMany. A window begins with its first try."""
+        """Count one try; raise TooMany above `count` tries in a window. A window begins with its first try."""
         now = int(timezone.now().timestamp())
         since, tries = _counters.use(lambda counters: self._add(counters, who, now))
         if tries > self.count:
@@ -66,23 +66,23 @@ class Limit:
 
     @contextmanager
     def on_failure(self, who: str) -> Iterator[None]:
-        """Count what is tried in here, unless it ends well. It counts beforehand, so that nobody gains by trying often
-        at the same time."""
+        """Count the code in this context as a try unless it succeeds. It counts before it runs, so that many attempts
+        at once gain nothing."""
         self.spend(who)
         yield
         _counters.use(lambda counters: self._take_back(counters, who))
 
     def forget(self, who: str) -> None:
-        """After a success, earlier failures no longer count."""
+        """Forget earlier failures after a success."""
         _counters.use(lambda counters: self._forget(counters, who))
 
     def _add(self, counters: BaseCache, who: str, now: int) -> tuple[int, int]:
         since = cast(int, counters.get_or_set(self._key(who), now, timeout=self.seconds))
         tries = self._tries(who, since)
-        counters.add(tries, 0, timeout=2 * self.seconds)  # outlives its window: it never ends between two lines here
+        counters.add(tries, 0, timeout=2 * self.seconds)  # outlives its window: it cannot end before `incr`
         try:
             return since, counters.incr(tries)
-        except ValueError:  # a cache that was full has dropped it
+        except ValueError:  # a full cache has dropped it
             return since, 1
 
     def _take_back(self, counters: BaseCache, who: str) -> None:

@@ -1,7 +1,7 @@
 """The log of every process: one format, and no secret in any line, whichever library writes it.
 
-Paths with secrets in them are not logged in the first place: requests are logged by their route. Redaction is the
-second net. This module needs the standard library alone, so that the engine process, which has no Django, logs alike.
+Paths with secrets in them are never logged: requests are logged by their route. Redaction is the second net. This
+module needs the standard library alone, so that the engine process, which has no Django, logs in the same way.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _SECRETS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _NAMES = re.compile(r"(?:^|_)(?:PASSWORD|SECRET|TOKEN|PEPPER|KEY)(?:_|$)(?!.*FILE$)", re.IGNORECASE)
-SHORTEST = 6  # characters; a shorter value would be found in innocent words
+SHORTEST = 6  # characters; a shorter value would also match innocent words
 _values: set[str] = set()
 
 
 def hide(*values: str) -> None:
-    """Replace these wherever they stand in a line."""
+    """Replace these values wherever they stand in a line."""
     _values.update(value for value in values if len(value) >= SHORTEST)
 
 
@@ -43,7 +43,7 @@ def redact(text: str) -> str:
 
 
 def in_environment() -> Iterator[str]:
-    """Values that the environment holds under names of secrets, and the passwords in its URLs."""
+    """Return the values of environment variables with names of secrets, and the passwords in URLs."""
     for name, value in os.environ.items():
         if _NAMES.search(name):
             yield value
@@ -60,7 +60,7 @@ def _password(url: str) -> Iterator[str]:
 
 
 class Line(logging.Formatter):
-    """One line for people. What an exception says follows below it."""
+    """One line for people. The text of an exception follows below it."""
 
     def __init__(self) -> None:
         super().__init__("{asctime} {levelname} {name} {message}", style="{")
@@ -85,7 +85,7 @@ class Json(logging.Formatter):
 
 
 class Routes(logging.Filter):
-    """Django names the path in what it says about a request; the route tells as much and holds no secret."""
+    """Replaces the path in Django's messages about a request by the route, which holds no secret."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         path = getattr(getattr(record, "request", None), "path", None)
@@ -100,7 +100,8 @@ def _route(record: Any) -> str:
 
 
 def configuration(form: str, *, level: str = "INFO") -> dict[str, Any]:
-    """Logging as `logging.config.dictConfig` takes it. `form` is what DRAFTHOUSE_LOG says: `json`, or nothing."""
+    """Return logging's configuration for `logging.config.dictConfig`. `form` is the value of DRAFTHOUSE_LOG: `json` or
+    empty."""
     if form not in ("", "json"):
         raise ValueError(f"DRAFTHOUSE_LOG is {form!r}; it can be json, or be left out.")
     hide(*in_environment())
@@ -115,7 +116,7 @@ def configuration(form: str, *, level: str = "INFO") -> dict[str, Any]:
         "loggers": {
             "django": {"handlers": [], "propagate": True},
             "uvicorn": {"handlers": [], "propagate": True},
-            "uvicorn.error": {"handlers": [], "level": "WARNING"},  # below that it names the paths of sockets
+            "uvicorn.error": {"handlers": [], "level": "WARNING"},  # below this level it logs the paths of sockets
             "uvicorn.access": {"handlers": [], "level": "CRITICAL"},
         },
     }

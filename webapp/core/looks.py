@@ -23,7 +23,7 @@ def style_sheet() -> str:
 
 
 def marks() -> str:
-    """One symbol for each strategy, so that colour is never the only difference."""
+    """Return one symbol for each strategy, so that colour is never the only difference."""
     symbols = (
         f'  <symbol id="{slug}" viewBox="-10 -10 20 20"><path d="{strategy.looks.path}"/></symbol>\n'
         for slug, strategy in STRATEGIES.items()
@@ -35,7 +35,7 @@ FILES = {"css/strategies.css": style_sheet, "marks.svg": marks}
 
 
 class LooksFinder(BaseFinder):
-    """Finds both among the static files. They are written anew where a strategy has changed."""
+    """Finds both among the static files, and writes them anew if a strategy has changed."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.storage = FileSystemStorage(location=settings.DATA_DIR / "looks")

@@ -21,19 +21,19 @@ API_VERSION = "1"
 
 
 class _Permanently(HttpResponsePermanentRedirect):
-    """With the same method and body: after a 301, clients ask with GET instead."""
+    """A permanent redirect that keeps method and body: after a 301, clients ask with GET instead."""
 
     status_code = 308
 
 
 class Slashes(CommonMiddleware):
-    """Addresses end with a slash; whoever forgot it is sent there."""
+    """Redirects addresses without a final slash to those with one."""
 
     response_redirect_class = _Permanently
 
 
 def name_of(given: str) -> str:
-    """The request's id: the client's own if it has one."""
+    """Return the request's id: the client's own if it sent one."""
     return given if _ACCEPTABLE.fullmatch(given) else uuid.uuid4().hex
 
 
@@ -49,14 +49,14 @@ def request_id(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
         response["X-Request-ID"] = name
         response["X-Api-Version"] = API_VERSION
         response["X-Version"] = version()
-        # The route, never the path: paths of one-time links hold secrets.
+        # Log the route, never the path: paths of one-time links hold secrets.
         route = request.resolver_match.route if request.resolver_match else "(no route)"
 
         def note(status: int) -> None:
             took_ms = (perf_counter_ns() - start) / 1e6
             logger.info("%s /%s %s %.0fms %s", request.method, route, status, took_ms, name)
 
-        if hasattr(response, "when_answered"):  # it is held back until there is news
+        if hasattr(response, "when_answered"):  # held back until there is news
             response.when_answered = note
         else:
             note(response.status_code)

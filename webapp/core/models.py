@@ -1,4 +1,4 @@
-"""What every app shares: public ids, and answers that are given only once."""
+"""Base models of every app: public ids, and answers that are given only once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.utils import timezone
 
 
 class Noun(models.Model):
-    """A thing with a page and an address. Ids are random, so none can be guessed from another."""
+    """A thing with a page and an address. Its id is random, so nobody can guess it from another."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     created = models.DateTimeField(default=timezone.now, editable=False)
@@ -19,7 +19,7 @@ class Noun(models.Model):
 
 
 class Answer(models.Model):
-    """What was answered to a request with an Idempotency-Key, so that asking again does nothing again."""
+    """The stored answer to a request with an Idempotency-Key, so that a repeated request changes nothing."""
 
     asker = models.CharField(max_length=64)
     key = models.CharField(max_length=128)

@@ -1,5 +1,5 @@
-"""Waking those who watch. A nudge on the channel layer carries nothing: what is new stands in the database, so one that
-is lost costs a moment, never an event."""
+"""Nudges on the channel layer wake those who watch. A nudge carries nothing, because the news is in the database, so a
+lost one costs a moment, never an event."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _outage = Outage("the channel layer", logger, meanwhile="watchers look on their 
 
 
 def nudge(group: str) -> None:
-    """Say to a group that something changed, once it is committed."""
+    """Tell a group that something changed, once the change is committed."""
     layer = get_channel_layer()
     if layer is not None:
         transaction.on_commit(lambda: _send(layer, group))
@@ -36,8 +36,8 @@ def _send(layer: Any, to: str) -> None:
 
 
 async def listen(group: str, joined: Callable[[], None], nudged: Callable[[], None]) -> None:
-    """Call `nudged` at every nudge of the group, and `joined` before: no nudge after that is missed. Without a channel
-    layer that answers, `joined` is called all the same, and nothing follows."""
+    """Call `nudged` at every nudge of the group, and `joined` before, so that no later nudge is missed. If the channel
+    layer does not answer, `joined` is called all the same, and nothing follows."""
     layer = get_channel_layer()
     try:
         if layer is None:
@@ -58,7 +58,8 @@ async def listen(group: str, joined: Callable[[], None], nudged: Callable[[], No
 
 
 async def within(seconds: float, event: asyncio.Event) -> None:
-    """Wait for the event, or so long. `asyncio.wait_for` can lose a cancellation that comes together with the event."""
+    """Wait for the event, at most for these seconds. `asyncio.wait_for` can lose a cancellation that comes together
+    with the event."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()

@@ -1,11 +1,11 @@
-"""A service that does not answer: the log says when that begins and when it ends, and each wait is longer."""
+"""An outage of a service: the log says when it begins and when it ends, and each wait is longer."""
 
 from __future__ import annotations
 
 import logging
 import time
 
-FIRST_WAIT, LONGEST_WAIT = 0.25, 2.0  # s; a lease must still be renewed in time when the service is back
+FIRST_WAIT, LONGEST_WAIT = 0.25, 2.0  # s; short enough to renew a lease in time when the service is back
 
 
 class Outage:
@@ -15,7 +15,7 @@ class Outage:
         self._wait = FIRST_WAIT
 
     def begins(self, error: Exception) -> float:
-        """Call for every failure; seconds to wait before the next try."""
+        """Note a failure; return the seconds to wait before the next try."""
         if self._since is None:
             self._since, self._wait = time.monotonic(), FIRST_WAIT
             self._logger.warning("%s does not answer (%s); until it does, %s", self._name, error, self._meanwhile)
@@ -23,7 +23,7 @@ class Outage:
         return wait
 
     def ends(self) -> None:
-        """Call for every success."""
+        """Note a success."""
         if self._since is not None:
             self._logger.warning("%s answers again, after %.0f s", self._name, time.monotonic() - self._since)
         self._since = None

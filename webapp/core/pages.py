@@ -64,7 +64,7 @@ class Listing:
     rows: Any
     total: int
     asked: str
-    choices: dict[str, tuple[str, list[str]]]  # filter → (chosen, what can be chosen)
+    choices: dict[str, tuple[str, list[str]]]  # filter → (chosen value, possible values)
     previous: int | None
     following: int | None
     first: int

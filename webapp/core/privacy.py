@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 
 
 def keep_private(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Static files never come by here, and everything else is somebody's: shared pages are whoever's has the link."""
+    """Forbid caches to store answers. Static files do not pass here, and everything else belongs to somebody."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)

@@ -1,4 +1,4 @@
-"""What a service answers when it will not: a status, a stable code, and a sentence with a way out.
+"""Refusals of a service: a status, a stable code, and a sentence with a way out.
 
 Problem
 ├── Invalid        400  a value out of bounds; `field` names it

@@ -1,4 +1,4 @@
-"""Where a request comes from. Only a proxy that the operator named may speak for others."""
+"""The address that a request comes from. Only a proxy that the operator named may speak for others."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 Scope = dict[str, Any]
 FORWARDED = (b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host", b"x-forwarded-port", b"forwarded")
-HOME = 64  # bits of an IPv6 address that one customer of a provider has to itself
+HOME = 64  # bits of an IPv6 address that a provider gives to one customer
 
 
 def networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """The networks that DRAFTHOUSE_PROXIES names."""
+    """Return the networks that DRAFTHOUSE_PROXIES names."""
     try:
         return tuple(ip_network(text.strip(), strict=False) for text in texts if text.strip())
     except ValueError as error:
@@ -26,7 +26,8 @@ def networks(texts: Iterable[str]) -> tuple[Network, ...]:
 
 
 def client_address(scope: Scope) -> str:
-    """The address that limits count by: of IPv6 the first 64 bits, because one client has all the others."""
+    """Return the address that limits count by. Of IPv6 it is the first 64 bits, because one client has all addresses
+    below them."""
     client = scope.get("client")
     found = _parsed(client[0]) if client else None
     if isinstance(found, IPv6Address):
@@ -35,7 +36,7 @@ def client_address(scope: Scope) -> str:
 
 
 def address_of(request: Any) -> str:
-    """The same for a request as Django has it."""
+    """Return the same for a request of Django's."""
     return client_address({"client": (request.META.get("REMOTE_ADDR", ""), 0)})
 
 
@@ -48,9 +49,9 @@ def is_proxy(peer: str, trusted: Sequence[Network]) -> bool:
 
 
 class BehindProxies:
-    """Correct client, scheme and host of a request that a trusted proxy passes on.
+    """Corrects client, scheme and host of a request that a trusted proxy passes on.
 
-    The headers that say so are taken out of every request, so that nothing behind this can believe a stranger's.
+    The headers that say so are removed from every request, so that nothing behind this can believe a stranger's.
     """
 
     def __init__(self, app: Callable[..., Awaitable[None]], *, trusted: Sequence[Network], https: bool = False) -> None:
@@ -79,7 +80,8 @@ class BehindProxies:
         return {**scope, "client": client, "scheme": scheme, "headers": headers}
 
     def _origin(self, peer: Address | None, hops: list[str]) -> Address | None:
-        """The right-most address that no proxy of ours has. What stands left of it anybody may have written."""
+        """Return the right-most address that is none of our proxies. Anybody may have written the addresses to its
+        left."""
         found = peer
         for hop in reversed(hops):
             address = _parsed(hop)
@@ -95,13 +97,13 @@ _SCHEMES = {("http", False): "http", ("http", True): "https", ("websocket", Fals
 
 
 def _list(scope: Scope, wanted: bytes) -> list[str]:
-    """All values of a header that may come several times, and hold several with commas."""
+    """Return all values of a header, which may come several times and hold several values with commas."""
     text = b",".join(value for name, value in scope["headers"] if name == wanted).decode("latin-1")
     return [part for part in (part.strip() for part in text.split(",")) if part]
 
 
 def _parsed(text: str) -> Address | None:
-    """An address, which may be written with a port. An IPv4 address in an IPv6 one is the IPv4 address."""
+    """Parse an address, which may have a port. An IPv4 address inside an IPv6 one counts as IPv4."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:

@@ -1,5 +1,5 @@
-"""Reading some of many rows: first which they are, then what they hold. A database that sorts whole rows carries along,
-of ten thousand, what is shown of fifty."""
+"""Read some of many rows: first their ids, then their content. A database that sorts whole rows would carry 10,000 of
+them to show 50."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ AT_ONCE = 500
 
 
 def part(rows: QuerySet[Row], start: int, stop: int) -> list[Row]:
-    """Those from one position to another."""
+    """Return the rows between two positions."""
     return _whole(rows, list(rows.values_list("pk", flat=True)[start:stop]))
 
 
 def each(rows: QuerySet[Row]) -> Iterator[Row]:
-    """All that are there now, however long it takes: in between, only their ids are held, and no reading is open."""
+    """Yield all rows that exist now. Between batches only ids are held, and no query is open, however long the caller
+    takes."""
     ids = list(rows.values_list("pk", flat=True))
     for start in range(0, len(ids), AT_ONCE):
         yield from _whole(rows, ids[start : start + AT_ONCE])
 
 
 def _whole(rows: QuerySet[Row], ids: Sequence[Any]) -> list[Row]:
-    """In this order; what has gone meanwhile is left out."""
+    """Return rows in the order of these ids, without those that are gone."""
     found = rows.order_by().in_bulk(ids)
     return [found[pk] for pk in ids if pk in found]

@@ -23,7 +23,7 @@ _TITLES = {
 
 
 def problem_response(exc: Exception, context: Any) -> Response | None:
-    """What nobody foresaw stays an error of the server."""
+    """Turn an exception into a problem. One that nobody foresaw stays a server error."""
     headers: dict[str, str] = {}
     match exc:
         case Problem():
@@ -47,7 +47,7 @@ def problem_response(exc: Exception, context: Any) -> Response | None:
 
 
 def _of_framework(exc: exceptions.APIException, view: Any) -> tuple[str, str, str]:
-    """A sentence, no field, and what to do about what the framework refuses by itself."""
+    """Return sentence, no field, and hint for a refusal by the framework itself."""
     match exc:
         case exceptions.MethodNotAllowed():
             hint = f"It takes {', '.join(view.allowed_methods)}."
@@ -62,7 +62,7 @@ def _of_framework(exc: exceptions.APIException, view: Any) -> tuple[str, str, st
 
 
 def problem_json(request: HttpRequest | None, status: int, code: str, detail: str, hint: str = "") -> JsonResponse:
-    """The same shape for what is refused before any API view runs."""
+    """Make a problem outside of API views."""
     return JsonResponse(_body(status, code, detail, hint=hint), status=status, content_type=PROBLEM_TYPE)
 
 
@@ -81,7 +81,7 @@ def _body(status: int, code: str, detail: str, field: str = "", hint: str = "", 
 
 
 def _first(errors: list[dict[str, str]]) -> list[dict[str, str]]:
-    """As many as somebody reads, and how many more there are."""
+    """Keep as many errors as somebody reads, and say how many more there are."""
     more = len(errors) - MOST_ERRORS
     told = {"field": "", "detail": f"{more} more errors are not listed.", "code": "invalid"}
     return [*errors[:MOST_ERRORS], told] if more > 1 else errors

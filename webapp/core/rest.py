@@ -1,4 +1,4 @@
-"""What every API view reads with: bounded JSON, pages, filters that are understood, and an order that exists.
+"""Readers of every API view: bounded JSON, pages, strict filters and strict ordering.
 
 Apart from `core.api`, because the framework imports these while its own views are still being made.
 """
@@ -27,7 +27,7 @@ from webapp.core.reading import part
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """How much JSON a view takes; `body` of the view says it where it is more than usual."""
+    """How much JSON a view takes. A view that takes more than usual sets `body`."""
 
     bytes: int = 1024 * 1024
     values: int = 10_000
@@ -79,7 +79,7 @@ class Pages(pagination.LimitOffsetPagination):
 
 
 class StrictFilters(DjangoFilterBackend):
-    """A filter that is given but cannot be read, such as `?pair=` or `?binned=perhaps`, must not pass for none."""
+    """Refuses filters that cannot be read, such as `?pair=` or `?binned=perhaps`, instead of ignoring them."""
 
     def get_filterset(self, request: Request, queryset: Any, view: Any) -> Any:
         filterset = super().get_filterset(request, queryset, view)
@@ -109,7 +109,7 @@ def _unreadable(name: str, request: Request, wanted: Any, why: str) -> Invalid:
 
 
 class StrictOrdering(filters.OrderingFilter):
-    """By what is asked for, and rows that are alike in that by their ids: no page skips a row or has it again."""
+    """Orders by the given fields, then by id, so that no page skips or repeats a row."""
 
     def filter_queryset(self, request: Request, queryset: Any, view: Any) -> Any:
         return queryset.order_by(*(self.get_ordering(request, queryset, view) or ()), "pk")

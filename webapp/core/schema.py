@@ -1,5 +1,5 @@
-"""What every operation of the OpenAPI schema says besides its own: refusals are problems, some lists are never empty,
-and bodies hold no names but their own."""
+"""Additions to every operation of the OpenAPI schema: refusals are problems, some lists are never empty, and bodies
+hold no unknown names."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ProblemSchema(AutoSchema):
         mapped = super()._map_serializer_field(field, direction, bypass_extensions)
         if not isinstance(field, ListSerializer):
             return mapped
-        most = getattr(field, "max_length", None)  # which the stubs do not know
+        most = getattr(field, "max_length", None)  # the stubs lack it
         bounds = {"minItems": None if field.allow_empty else 1, "maxItems": most}
         return mapped | {name: bound for name, bound in bounds.items() if bound}
 

@@ -10,7 +10,7 @@ from django.conf import settings
 
 
 def fresh() -> str:
-    """256 bits that survive being pasted anywhere."""
+    """Make a secret of 256 bits that survives being pasted anywhere."""
     return secrets.token_urlsafe(32)
 
 

@@ -28,7 +28,7 @@ def loads(text: str | bytes, *, deepest: int = DEEPEST, most: int | None = None)
     except ValueError as error:
         raise ValueError(f"In the JSON, {error}.") from None
     _check_depth(value, deepest)
-    if "\\u" in text or _has_half_a_pair(text):  # else no text in it can hold what is looked for
+    if "\\u" in text or _has_half_a_pair(text):  # no other text can hold NUL or half a pair
         _check_texts(value)
     return value
 

@@ -1,4 +1,4 @@
-"""What a button of a page does, as the API does it, so that every button can be copied as code."""
+"""The API requests behind the buttons of our pages, so that every button can be copied as code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.urls import resolve, reverse
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    title: str  # what the button says
+    title: str  # the button's text
     method: str
-    route: str  # of the API; {kind} is the page's
+    route: str  # the API's route; {kind} comes from the page
 
 
-VERBS = {  # by the page's route that the button's form is sent to
+VERBS = {  # keyed by the page route that the button's form is sent to
     "bin": Verb("Delete", "DELETE", "{kind}-detail"),
     "restore": Verb("Restore", "POST", "{kind}-restore"),
     "rename": Verb("Rename", "PATCH", "{kind}-detail"),
@@ -46,7 +46,7 @@ VERBS = {  # by the page's route that the button's form is sent to
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One button: where its form goes, what it is about, and the request that does the same."""
+    """One button: its form's address, the thing it is about, and the API request that does the same."""
 
     verb: Verb
     action: str
@@ -56,7 +56,7 @@ class Call:
 
 
 def call(page: str, args: Sequence[Any], of: str, values: dict[str, Any]) -> Call:
-    """`page` is the name of a route with its arguments, or a whole address."""
+    """Make a button's call. `page` is the name of a route with its arguments, or a whole address."""
     if page.startswith("/"):
         match = resolve(page)
         page, args = str(match.url_name), tuple(match.kwargs.values())

@@ -1,4 +1,4 @@
-"""Answers when something is wrong: pages for people, problems for programs."""
+"""Error answers: pages for people, problems for programs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer an error that no view foresaw; a full disk, or a database or broker that is away, is told as such."""
+    """Answer an error that no view foresaw. A full disk, and a database or broker that is away, are named."""
     match sys.exc_info()[1]:
         case error if disk.is_disk_full(error):
             return _unasked(request, 507, "disk-full", disk.SENTENCE, disk.HINT)
@@ -80,6 +80,6 @@ def _away(request: HttpRequest, what: str) -> HttpResponse:
 
 
 def _unasked(request: HttpRequest, *refusal: Any) -> HttpResponse:
-    """A refusal whose page does not ask the database who reads it."""
+    """Refuse with a page that does not ask the database who reads it."""
     request.user = AnonymousUser()
     return refused(request, *refusal)

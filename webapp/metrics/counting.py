@@ -1,4 +1,4 @@
-"""What this web process counts of itself. Each process counts for itself alone, from its start on."""
+"""Counters of this web process. Each process counts only its own requests, from its start on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from prometheus_client.registry import CollectorRegistry
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
-disable_created_metrics()  # they double the lines, and the process says when it began
+disable_created_metrics()  # they would double the lines, and the process metrics say when it began
 own = CollectorRegistry(auto_describe=False)
 for collector in (PROCESS_COLLECTOR, PLATFORM_COLLECTOR, GC_COLLECTOR):
     own.register(collector)
@@ -34,7 +34,8 @@ database_errors = Counter("drafthouse_database_errors", "Queries of requests tha
 
 
 def count_requests(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware. Names the route and never the path, which holds ids and secrets and has no end."""
+    """Middleware that counts requests. It labels them by route, never by path: paths hold ids and secrets and have no
+    end."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         start = perf_counter()

@@ -1,5 +1,5 @@
-"""`/metrics`, and the counting of what is open. It stands before everything else, so that it answers while all turns
-are taken, while the database is away, and under whatever name Prometheus calls this process."""
+"""`/metrics`, and the count of open connections. It stands before everything else, so that it answers while all turns
+are taken, while the database is away, and under any host name that Prometheus uses."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Metrics:
 
 
 class _All:
-    """As prometheus_client wants it: what this process has counted, and what was asked just now."""
+    """Collector for prometheus_client: what this process has counted, and what the probes found just now."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = families
@@ -91,7 +91,7 @@ def _process(has_database: bool, has_broker: bool) -> Iterator[Metric]:
 
 
 def _pool() -> Iterator[Metric]:
-    """Connections to PostgreSQL that the requests of this process share."""
+    """Yield the state of the connection pool to PostgreSQL that this process's requests share."""
     pool = getattr(connections[DEFAULT_DB_ALIAS], "pool", None)
     if pool is not None:
         stats = pool.get_stats()

@@ -1,7 +1,9 @@
-"""What the database says of the whole lab: queues, leases, jobs, workers, decoding. Every web process tells the same.
+"""Metrics of the whole lab from the database: queues, leases, jobs, workers, decoding. Every web process tells the
+same.
 
 A few queries, each by an index or over the jobs alone: samples and traces are read for jobs of the last minute only.
-Labels are queues, kinds, states and workers, never teams, people, ids or paths."""
+Labels are queues, kinds, states and workers, never teams, people, ids or paths.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ WINDOW = timedelta(seconds=60)
 
 Families = Iterator[GaugeMetricFamily]
 
-# Why a job failed, as far as its row says: nobody could do it, its attempts were used up, or its work is impossible.
+# Why a job failed, as its row says: no worker could do it, its attempts were used up, or its work is impossible.
 ENDS = Case(
     When(~Q(state=State.FAILED), then=Value("")),
     When(~Q(refusals={}), then=Value("refused")),
@@ -97,7 +99,7 @@ def _workers(now: datetime) -> Families:
 
 
 def _decoding(now: datetime) -> Families:
-    """Of the last minute. The jobs it may have happened in are few; their newest readings are the workers' own."""
+    """Yield rates of the last minute. Few jobs can have decoded then; the workers' own readings are the newest."""
     since = now - WINDOW
     recent = list(
         Job.objects.filter(Q(state=State.RUNNING) | Q(finished__gte=since)).values_list("pk", flat=True)[:500]

@@ -1,5 +1,5 @@
-"""Asking what may not answer: database and broker, each by a thread and a connection of its own, so that neither a
-scrape nor a request waits for them for long."""
+"""Probes of the database and the broker, which may not answer. Each has a thread and a connection of its own, so that
+neither a scrape nor a request waits long for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from webapp.metrics import lab
 
 logger = logging.getLogger("drafthouse.metrics")
 FRESH = 5.0  # s
-PATIENCE = 1.5  # s; an answer must be there within two
+PATIENCE = 1.5  # s; an answer is due within two
 T = TypeVar("T")
 
 
@@ -34,7 +34,7 @@ class Probe(Generic[T]):
         self._since = 0.0
 
     async def answer(self) -> T | None:
-        """None where there was an error, or nothing in time."""
+        """Return the answer; None after an error, or if none comes in time."""
         if self._asked is None or (self._asked.done() and monotonic() - self._since > FRESH):
             self._asked, self._since = self._thread.submit(self._ask), monotonic()
         try:
@@ -45,7 +45,7 @@ class Probe(Generic[T]):
 
 
 def ask_database() -> list[Metric]:
-    """On a connection beside the pool: one that is used up must not hide itself."""
+    """Read the metrics over a connection outside of the pool, so that a used-up pool cannot hide itself."""
     if not isinstance(connection.settings_dict, _Own):
         usual = connections[DEFAULT_DB_ALIAS]
         connections[DEFAULT_DB_ALIAS] = type(usual)(_Own(_impatient(usual)), DEFAULT_DB_ALIAS)
@@ -58,7 +58,7 @@ def ask_database() -> list[Metric]:
 
 
 class _Own(dict[str, Any]):
-    """Settings of the connection that is this thread's own."""
+    """Settings that mark a connection as this thread's own."""
 
 
 def _impatient(usual: BaseDatabaseWrapper) -> dict[str, Any]:

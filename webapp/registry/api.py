@@ -32,7 +32,7 @@ class Models(Entries):
     @extend_schema(request=serializers.NewModel, responses={202: serializers.ModelOut})
     @once
     def create(self, request: Request) -> Response:
-        """Registered at once; ready when a worker has looked at it."""
+        """Register a model at once. It is ready when a worker has looked at it."""
         asked = self.read(serializers.NewModel)
         return self.shown(add_model(asked, self.actor), 202)
 
@@ -49,7 +49,7 @@ class Pairs(Entries):
 
     @extend_schema(request=serializers.PairQuestion, responses=serializers.PairAnswer)
     def check(self, request: Request) -> Response:
-        """Whether two models fit together, without making a pair of them."""
+        """Check whether two models fit together, without making a pair of them."""
         return Response({"findings": services.check_pair(**self.read(serializers.PairQuestion))})
 
 
@@ -66,7 +66,7 @@ class Datasets(Entries):
 
     @extend_schema(request=serializers.PromptFile, responses=serializers.PreviewOut)
     def preview(self, request: Request) -> Response:
-        """What would become of a prompt file: columns, counts, the first prompts."""
+        """Preview a prompt file: columns, counts, the first prompts."""
         found = prompt_sets.preview(**serializers.read_prompt_file(self.read(serializers.PromptFile)))
         return Response(serializers.PreviewOut(found).data)
 
@@ -123,7 +123,7 @@ class TokenCounts(Nouns):
     )
     @once
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """Have a worker count. What was counted before is not counted again."""
+        """Have a worker count the tokens, unless they were counted before."""
         dataset = self._dataset()
         return self.shown(lengths.count(dataset=dataset, by=self.actor, **self.read(serializers.PairChoice)), 202)
 

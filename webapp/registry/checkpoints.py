@@ -1,6 +1,6 @@
-"""Look at a model folder without loading it: is it what it says, all there, and free of anything that could run?
+"""Check a model folder without loading it: is it a model, is it complete, and is it free of anything that could run?
 
-Reads headers and small files only, each with a bound. Refuses to know: torch, pickles, remote code.
+Reads headers and small files only, each with a bound. It refuses torch files, pickles and remote code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ KNOWN = (*TEXTS, ".safetensors", ".model", ".png", ".pdf")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What can be known of a model from its folder."""
+    """Facts about a model, read from its folder."""
 
     model_type: str
     architecture: str
@@ -47,7 +47,7 @@ class Facts:
 
 
 def examine(files: Iterable[UploadedFile], team_id: UUID) -> Facts:
-    """The facts, or Invalid naming the file, what is wrong with it, and what to do."""
+    """Return the facts, or raise Invalid with the file, its fault, and what to do."""
     by_name = in_one_folder(list(files))
     for name, file in by_name.items():
         _check_kind(name, file, team_id)
@@ -78,7 +78,7 @@ class Tensor:
 
 
 def safetensors_header(reader: FileReader, name: str) -> dict[str, Tensor]:
-    """The tensors a file holds; its header must account for every byte."""
+    """Return the tensors that a file holds; its header must account for every byte."""
     length = int.from_bytes(reader.read(8), "little")
     if not 2 <= length <= min(LONGEST_HEADER, reader.size - 8):
         raise _refuse(name, f"gives its header {length} bytes, of {reader.size} in all and {LONGEST_HEADER} allowed")
@@ -121,7 +121,7 @@ def _all_counts(value: Any) -> TypeGuard[list[int]]:
 
 
 def in_one_folder(files: list[UploadedFile]) -> dict[str, UploadedFile]:
-    """Files by name, below the one folder that holds config.json."""
+    """Return the files below the one folder that holds config.json, by name."""
     folders = [file.path.removesuffix("config.json") for file in files if file.path.rsplit("/")[-1] == "config.json"]
     if not folders:
         raise Invalid("There is no config.json among the files.", hint="Send the whole folder of the model.")
@@ -190,7 +190,7 @@ def _check_index(index: dict[str, Any], place: Mapping[str, str]) -> None:
 
 
 def _tokenizer(by_name: Mapping[str, UploadedFile], team_id: UUID) -> str:
-    """A digest of what turns text into tokens: equal digests mean equal tokenizers, the reverse does not hold."""
+    """Return a digest of the tokenizer's files. Equal digests mean equal tokenizers; the reverse does not hold."""
     for names in (["tokenizer.json"], ["tokenizer.model"], ["vocab.json", "merges.txt"]):
         if all(name in by_name for name in names):
             digest = hashlib.sha256()

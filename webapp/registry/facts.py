@@ -1,4 +1,4 @@
-"""What is known of a model, in words and with units, in the order in which people ask."""
+"""The known facts of a model, in words and with units, in the order in which people ask."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FACTS: dict[str, tuple[str, Words]] = {
 
 
 def in_words(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Those that are known, by name."""
+    """Yield name and text of each fact that is known."""
     for name, (words, written) in FACTS.items():
         if facts.get(name) is not None:
             yield words, written(facts[name])

@@ -1,4 +1,4 @@
-"""How many tokens the prompts of a set have, once a pair is chosen: only its tokenizer can tell, so a worker counts."""
+"""Token counts of a set's prompts under a pair. Only the pair's tokenizer can tell, so a worker counts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from webapp.jobs.models import Job
 from webapp.registry.kinds import COUNT_TOKENS
 from webapp.registry.models import Dataset, Pair, TokenLengths
 
-Contexts = tuple[int | None, int | None]  # of target and draft, where they say so
+Contexts = tuple[int | None, int | None]  # of target and draft, if the models state them
 BARS = 24  # about so many in a histogram
-MOST_NAMED = 20  # prompts that are too long, by their numbers
+MOST_NAMED = 20  # prompts that are too long, listed by their numbers
 
 
 @transaction.atomic
 def count(*, dataset: Dataset, pair: Pair, by: Actor) -> TokenLengths:
-    """Neither ever changes, so what was counted or is being counted is not counted again."""
+    """Have a worker count, unless a count exists or is under way: prompts and pair never change."""
     by.require(Right.SUBMIT)
     lengths = TokenLengths.objects.select_related("job").filter(dataset=dataset, pair=pair).first()
     if lengths is not None and not lengths.is_given_up:
@@ -33,7 +33,7 @@ def count(*, dataset: Dataset, pair: Pair, by: Actor) -> TokenLengths:
 
 @transaction.atomic
 def counted(*, job: Job, lengths: Sequence[int], contexts: Contexts) -> None:
-    """The worker has counted: of each prompt in order, and what target and draft can hold."""
+    """Store a worker's counts: the length of each prompt in order, and the contexts of target and draft."""
     jobs.require_lease(job)
     TokenLengths.objects.filter(job=job).update(document=document_of(lengths, contexts))
 
@@ -53,7 +53,7 @@ def document_of(lengths: Sequence[int], contexts: Contexts) -> dict[str, Any]:
 
 
 def bars(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The histogram as it is drawn, its highest bar one unit high. None is lower than can be seen."""
+    """Return the histogram's bars for drawing. The highest has height 1, and none that counts is too low to be seen."""
     highest = max(bar["count"] for bar in document["histogram"])
     drawn = []
     for bar in document["histogram"]:
@@ -63,13 +63,14 @@ def bars(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _over(lengths: Sequence[int], most: int | None) -> dict[str, Any]:
-    """Prompts that leave no room for a single new token."""
+    """Find the prompts that leave no room for a single new token."""
     numbers = [number for number, length in enumerate(lengths, 1) if most is not None and length >= most]
     return {"count": len(numbers), "first": numbers[:MOST_NAMED]}
 
 
 def _histogram(in_order: Sequence[int]) -> list[dict[str, int]]:
-    """Bars of one round width from the shortest to the longest; `low` is within, `high` is not."""
+    """Count lengths into bars of one round width, from the shortest to the longest; `low` is included, `high` is
+    not."""
     width = _round_width(in_order[-1] - in_order[0] + 1)
     first = in_order[0] // width
     bars = [0] * (in_order[-1] // width - first + 1)

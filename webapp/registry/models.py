@@ -14,7 +14,7 @@ from webapp.uploads.models import Upload
 
 
 class Readiness(models.TextChoices):
-    CHECKING = "checking"  # a worker has yet to look at it
+    CHECKING = "checking"  # no worker has looked at it yet
     READY = "ready"
     REFUSED = "refused"
 
@@ -57,7 +57,7 @@ class Pair(Entry):
 
     target = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pairs_as_target")
     draft = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pairs_as_draft")
-    findings = models.JSONField(default=list)  # what was found when the two were put together, as sentences
+    findings = models.JSONField(default=list)  # findings about the two models together, as sentences
 
     class Meta:
         indexes = [models.Index(fields=["team", "-created"], name="pairs_by_team")]

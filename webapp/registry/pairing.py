@@ -1,4 +1,4 @@
-"""Do two models fit together? Said in words the moment a pair is made, not after an hour in the queue."""
+"""Check whether two models fit together, and say so when a pair is made, not after an hour in the queue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Finding = dict[str, str]  # level: fits | remark; topic; sentence
 
 
 def findings(target: LanguageModel, draft: LanguageModel) -> list[Finding]:
-    """What is known of the two together. What makes the pair impossible raises Invalid."""
+    """Return remarks on two models as a pair. Raise Invalid if they cannot be one."""
     for role, model in (("target", target), ("draft", draft)):
         if model.state == Readiness.REFUSED:
             raise Invalid(f"{model.name} was refused: {model.reason}", field=role, hint="Choose another model.")

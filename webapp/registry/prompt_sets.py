@@ -1,4 +1,4 @@
-"""Registering prompt sets: what would become of a file, and the set that it becomes."""
+"""Register prompt sets, and preview what a file would become."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PREVIEW = 5
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What would become of a prompt file."""
+    """The prompt set that a file would become."""
 
     columns: list[str]
     prompt_count: int
@@ -50,7 +50,7 @@ def preview(
 
 
 def text_of(upload: Upload) -> tuple[str, str]:
-    """Name and text of the one file of an upload."""
+    """Return name and text of an upload's only file."""
     uploads.require_complete(upload)
     files = list(upload.files.all())
     if len(files) != 1:

@@ -35,7 +35,7 @@ class Uploaded(Visible):
 
 
 class NewModel(Input):
-    """One of the three: an upload, an id of the hub with its revision, or a path on the worker."""
+    """A model from one of three sources: an upload, an id of the hub with its revision, or a path on the worker."""
 
     name = Name(max_length=200)
     upload = Uploaded(queryset=Upload.objects.all(), required=False)
@@ -223,7 +223,7 @@ class PreviewOut(serializers.Serializer[Any]):
 
 
 def read_prompt_file(asked: dict[str, Any]) -> dict[str, Any]:
-    """The validated body as what `prompt_sets.preview` takes."""
+    """Convert the validated body into the arguments of `prompt_sets.preview`."""
     if upload := asked.pop("upload", None):
         asked["file_name"], asked["text"] = prompt_sets.text_of(upload)
     return asked

@@ -1,7 +1,7 @@
-"""A model folder as the engine's checks want it, without its weights: small files whole, large ones as holes.
+"""A model folder for the engine's checks, without its weights: small files whole, large ones as holes.
 
-The web keeps chunks, not folders. What a check reads of a weight file is its header; the rest is a sparse file of the
-right length, which takes no space and no time.
+The web process keeps chunks, not folders. Checks read only the header of a weight file; the rest is a sparse file of
+the right length, which takes no space and no time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prompt files whose columns we do not know: what is in them, and prompts by a mapping and a template of one's own."""
+"""Prompt files with unknown columns: a look at their content, and prompts made by a mapping and a template."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from decoding.public import BadPrompts, Prompt, bounded_json, is_json_array, pro
 from webapp.core import strict_json
 from webapp.core.problems import Invalid
 
-ROLES = ("id", "category", "split", "reference")  # which columns can be mapped, besides those the template names
+ROLES = ("id", "category", "split", "reference")  # columns that can be mapped, besides those that the template names
 _PLACE = re.compile(r"\{([^{}]{1,100})\}")
 MOST_COLUMNS = 200
 
 
 def columns(text: str, name: str) -> list[str]:
-    """The columns of the first row; a plain text has one, `text`."""
+    """Return the columns of the first row; a plain text has one, `text`."""
     return list(next(_rows(text, name), {}))[:MOST_COLUMNS]
 
 
 def read(
     text: str, name: str, *, form: str = "", template: str = "", mapping: Mapping[str, str] | None = None
 ) -> list[Prompt]:
-    """Prompts in the form that is recognised or named; or, given a template, made of any columns."""
+    """Read prompts in the form that is recognised or named, or make them from any columns by a template."""
     try:
         found = _read(text, name, form, template, mapping or {})
     except BadPrompts as error:

@@ -22,7 +22,7 @@ from webapp.registry import api, lengths, prompt_sets, serializers, services
 from webapp.registry.facts import in_words
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness, TokenLengths
 
-MOST_PAIRS = 200  # to choose from
+MOST_PAIRS = 200  # offered in a form
 
 # The kinds that are renamed on their page: list → model, page
 RENAMED: dict[str, tuple[type[Entry], str]] = {

@@ -30,14 +30,14 @@ class Shares(Nouns):
 
     @extend_schema(request=serializers.NewLink, responses={201: serializers.NewShareOut})
     def create(self, request: Request, pk: UUID) -> Response:
-        """A link to this comparison, read-only and live, for whoever has it."""
+        """Make a link to this comparison, read-only and live, for anybody who has it."""
         comparison = self.parent(Comparison.objects.visible_to(self.actor), pk)
         made, secret = services.share(comparison=comparison, by=self.actor, **self.read(serializers.NewLink))
         return self.shown(made, 201, link=request.build_absolute_uri(reverse("shared", args=[secret])))
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: UUID) -> Response:
-        """Revoke it: the link shows nothing any more."""
+        """Revoke the link: it shows nothing any more."""
         services.revoke(share=self.get_object(), by=self.actor)
         return Response(status=204)
 

@@ -29,7 +29,7 @@ def shares(request: Asked, id: UUID) -> HttpResponse:
     comparison = one(Comparison.objects.visible_to(request.actor), id)
     form = Form(serializers.NewLink, request, initial={"days": 30})
     link = ""
-    # What the comparison was relative to when asked for.
+    # The link keeps the baseline of the page that it was made on.
     query = f"?{urlencode({'baseline': request.GET['baseline']})}" if "baseline" in request.GET else ""
     if made := form.submit(lambda **asked: services.share(comparison=comparison, by=request.actor, **asked)):
         link = request.build_absolute_uri(reverse("shared", args=[made[1]])) + query

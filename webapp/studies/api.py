@@ -40,7 +40,7 @@ class Studies(Binned):
     @extend_schema(request=serializers.NewStudy, responses={202: serializers.StudyOut})
     @once
     def create(self, request: Request) -> Response:
-        """Put a study in the queue. `/jobs/{job}/news/` tells how it goes, `document` what it found."""
+        """Queue a study. `/jobs/{job}/news/` reports its progress, `document` its result."""
         return self.shown(services.launch(by=self.actor, **self.read(serializers.NewStudy)), 202)
 
     @extend_schema(request=None, responses={202: serializers.StudyOut})
@@ -50,13 +50,13 @@ class Studies(Binned):
 
     @extend_schema(request=None, responses={202: serializers.StudyOut})
     def retry(self, request: Request, pk: UUID) -> Response:
-        """Queue it again, from its start."""
+        """Queue the study again, from its start."""
         jobs.retry(job=self.get_object().job, by=self.actor)
         return self.shown(self.get_object(), 202)
 
     @extend_schema(responses=serializers.DocumentOut)
     def document(self, request: Request, pk: UUID) -> Response:
-        """What it found, as a file."""
+        """Download the study's result as a file."""
         study = self.get_object()
         answer = Response(services.document_of(study))
         answer["Content-Disposition"] = f'attachment; filename="{study.kind}-{study.pk}.json"'

@@ -22,10 +22,10 @@ class Study(Prompted, Entry):
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="studies")
     split = models.CharField(max_length=20, blank=True)
     sampling = models.JSONField()
-    limit = models.PositiveIntegerField()  # how many prompts, after the split was taken
-    lookahead = models.PositiveSmallIntegerField(default=5)  # the static one that an oracle is drawn beside
+    limit = models.PositiveIntegerField()  # number of prompts, after the split was taken
+    lookahead = models.PositiveSmallIntegerField(default=5)  # the static one that an oracle is compared with
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="study")
-    document = models.JSONField(null=True)  # what was found; its `format` names what is in it, with a version
+    document = models.JSONField(null=True)  # the result; its `format` names content and version
 
     class Meta:
         verbose_name = "study"

@@ -9,7 +9,7 @@ from typing import Any
 from decoding.public import BASELINE, STRATEGIES, Choice, so_few
 from webapp.studies.models import Classifier, Study
 
-Boxes = list[tuple[str, Any]]  # what the form of a new comparison is filled with
+Boxes = list[tuple[str, Any]]  # initial values of the form of a new comparison
 
 
 def spread(histogram: Sequence[int]) -> tuple[int, int]:
@@ -122,7 +122,7 @@ def comparison_of(plan: Study) -> Boxes:
 
 
 def comparison_with(classifier: Classifier) -> Boxes:
-    """The classifier against the baseline and plain settings; the page puts rule and threshold in."""
+    """Fill the form with the classifier, the baseline and plain settings; the page adds rule and threshold."""
     sampling = classifier.card.get("sampling", {})
     boxes: Boxes = []
     for strategy in STRATEGIES.values():
@@ -136,7 +136,7 @@ def comparison_with(classifier: Classifier) -> Boxes:
 
 
 def _together(settings: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Several settings of one parameter, as the form takes them."""
+    """Join several settings of one parameter, as the form takes them."""
     return {name: ", ".join(str(each[name]) for each in settings) for name in settings[0]}
 
 

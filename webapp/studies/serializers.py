@@ -19,7 +19,7 @@ KIND_CHOICES = [(ORACLE.slug, "Oracle: how long drafts ought to be"), (PLAN.slug
 
 
 class StudySampling(SamplingFields):
-    """As in a comparison, less what a study has no use for."""
+    """Sampling as in a comparison, less the fields that a study does not use."""
 
 
 class NewStudy(Input):
@@ -66,7 +66,7 @@ class StudyOut(StudyRow):
 
 
 class DocumentOut(serializers.Serializer[Any]):
-    """What a study found. The rest depends on the format, which is named with its version."""
+    """A study's result. Further fields depend on `format`, which names content and version."""
 
     format = serializers.CharField(help_text="drafthouse.oracle/1 or drafthouse.plan/1")
     study = serializers.UUIDField()

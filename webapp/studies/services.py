@@ -19,7 +19,7 @@ from webapp.registry.models import Dataset, Pair
 from webapp.studies.models import Study
 
 MOST_PROMPTS = 5000
-MOST_CLASSIFIERS = 20  # of a pair, judged by one plan
+MOST_CLASSIFIERS = 20  # of one pair, in one plan
 
 
 # What people do ------------------------------------------------------------------------------------------------------

@@ -39,12 +39,13 @@ class Uploads(Nouns):
     @extend_schema(request=serializers.Manifest, responses={201: serializers.UploadOut})
     @once
     def create(self, request: Request) -> Response:
-        """Say what is coming; the answer lists the chunks that are not here yet."""
+        """Start an upload by its manifest. The answer lists the chunks that are not here yet."""
         return self.shown(services.begin(by=self.actor, **self.read(serializers.Manifest)), 201)
 
     @extend_schema(request=None, responses={200: serializers.UploadOut, 202: serializers.UploadOut})
     def complete(self, request: Request, pk: UUID) -> Response:
-        """Everything is sent. A single zip, tar or Parquet file is unpacked by a worker: 202, and `state` says when."""
+        """Complete an upload: everything is sent. A worker unpacks a single zip, tar or Parquet file: 202, and `state`
+        says when."""
         upload = services.complete(upload=self.get_object(), by=self.actor)
         return self.shown(upload, 202 if upload.state == Upload.State.UNPACKING else 200)
 
@@ -66,7 +67,7 @@ class Chunks(Nouns):
 
     @extend_schema(request=None, responses=serializers.ChunkOut, parameters=[SHA256])
     def offer(self, request: Request, pk: UUID, sha256: str) -> Response:
-        """Whether the chunk is here, and where to PUT it where it may go straight to the object store."""
+        """Whether the chunk is here. If not, `url` is where to PUT it, where it may go straight to the object store."""
         is_here, url = services.offer(upload=self.get_object(), sha256=sha256, by=self.actor)
         return Response({"is_here": is_here, "url": url})
 
@@ -74,7 +75,7 @@ class Chunks(Nouns):
         request={"application/octet-stream": OpenApiTypes.BINARY}, responses={204: None}, parameters=[SHA256]
     )
     def update(self, request: Request, pk: UUID, sha256: str) -> Response:
-        """One chunk, under the name of its SHA-256. Sending it again does no harm."""
+        """Send one chunk, under the name of its SHA-256. Sending it again does no harm."""
         body: Any = request.data
         stream = body.get("stream") or io.BytesIO()  # an empty body is not parsed
         services.receive(upload=self.get_object(), sha256=sha256, stream=stream, by=self.actor)

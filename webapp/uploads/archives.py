@@ -15,9 +15,9 @@ from webapp.uploads import paths
 from webapp.uploads.reading import LONGEST_READ, FileReader, TooMuchAtOnce
 
 ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz")
-TABLES = (".parquet",)  # rows that are packed: in their place come JSON lines
+TABLES = (".parquet",)  # packed rows, which become JSON lines
 MOST_FILES = 2000
-LARGEST_SIP = 4 << 20  # bytes; of a longer directory or header the libraries would make a GiB of objects
+LARGEST_SIP = 4 << 20  # bytes; from a longer directory or header the libraries would make a GiB of objects
 GREATEST_RATIO = 100  # unpacked bytes per packed byte; weights and text stay far below
 _BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError, TooMuchAtOnce, ValueError,
            NotImplementedError, RuntimeError)  # fmt: skip
@@ -36,7 +36,8 @@ def is_packed(name: str) -> bool:
 
 
 def members(reader: FileReader, name: str) -> Iterator[tuple[str, _Counted]]:
-    """Each file in it: its clean path and a stream that may be read once. Links, devices and bombs raise Invalid."""
+    """Yield each file of the archive: its clean path and a stream that may be read once. Links, devices and bombs raise
+    Invalid."""
     budget = _Budget(GREATEST_RATIO * reader.size + LONGEST_READ, name)
     seen: set[str] = set()
     sips = _Sips(reader)
@@ -87,7 +88,7 @@ def _tar(reader: _Sips, name: str, budget: _Budget) -> Iterator[tuple[str, IO[by
 
 
 class _Sips(io.RawIOBase):
-    """The archive for the libraries that take it apart, which may not read much of it at once."""
+    """The archive as a file for zipfile and tarfile, which may not read much of it at once."""
 
     def __init__(self, reader: FileReader) -> None:
         self._reader = reader
@@ -123,7 +124,7 @@ class _Budget:
 
 
 class _Counted:
-    """A member's stream, counted as it is read: what an archive's directory says of sizes proves nothing."""
+    """A member's stream that counts what is read: the sizes in an archive's directory prove nothing."""
 
     def __init__(self, stream: IO[bytes], budget: _Budget) -> None:
         self._stream = stream
@@ -139,7 +140,8 @@ class _Counted:
 
 
 class _Capped:
-    """What tarfile reads through, so that a header cannot make it unpack gigabytes into memory, or skip over them."""
+    """The unpacked stream for tarfile, so that a header cannot make it unpack gigabytes into memory, or skip over
+    them."""
 
     def __init__(self, file: gzip.GzipFile, budget: _Budget) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""The pieces that a team keeps: which are here, how much room they take, and how a stream becomes pieces."""
+"""The chunks of a team: which are here, how much room they take, and how a stream becomes chunks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from webapp.core.problems import TooLarge
 from webapp.uploads import paths, store, storing
 from webapp.uploads.models import Chunk, Upload, UploadedFile
 
-AT_ONCE = 500  # databases bound how many values one question may hold
-YOUNG = timedelta(hours=1)  # a chunk may be here before the row that lists it
+AT_ONCE = 500  # databases limit the number of values in one query
+YOUNG = timedelta(hours=1)  # a chunk may arrive before the row that lists it
 
 
 def present(team: Team, shas: Iterable[str]) -> set[str]:
@@ -70,7 +70,8 @@ def keep_stream(team: Team, path: str, stream: Any) -> UploadedFile:
 
 
 def sweep(team: Team) -> int:
-    """Delete what no upload has, how many. What is being unpacked has no rows yet, so its team is left alone."""
+    """Delete chunks that no upload has; return how many. A team that unpacks is left alone: its new chunks have no rows
+    yet."""
     if Upload.objects.filter(team=team, state=Upload.State.UNPACKING).exists():
         return 0
     old = Chunk.objects.filter(team=team, created__lt=timezone.now() - YOUNG)
@@ -81,7 +82,8 @@ def sweep(team: Team) -> int:
 
 
 def _forget(old: QuerySet[Chunk], team: Team, sha256: str) -> bool:
-    """Row and content go together: who sends it anew meanwhile waits for the row, and so puts it after this."""
+    """Delete row and content in one transaction. Who sends the chunk anew meanwhile waits for the row, so their chunk
+    comes later."""
     with transaction.atomic():
         is_gone = bool(old.filter(sha256=sha256).delete()[0])
         if is_gone:

@@ -21,7 +21,7 @@ class Chunk(models.Model):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="chunks")
     sha256 = models.CharField(max_length=64, validators=[SHA256])
     size = models.PositiveIntegerField()
-    created = models.DateTimeField(default=timezone.now)  # or sent again, which is as good
+    created = models.DateTimeField(default=timezone.now)  # the time when the chunk was last sent or claimed
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "sha256"], name="one_chunk_per_team_and_content")]
@@ -30,9 +30,9 @@ class Chunk(models.Model):
 class Upload(Noun):
     class State(models.TextChoices):
         OPEN = "open"
-        UNPACKING = "unpacking"  # everything has come; a worker has yet to take it apart
+        UNPACKING = "unpacking"  # everything is sent; a worker has yet to unpack it
         COMPLETE = "complete"
-        REFUSED = "refused"  # what was packed could not be unpacked
+        REFUSED = "refused"  # it could not be unpacked
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="uploads")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -67,5 +67,5 @@ class UploadedFile(models.Model):
 
     @property
     def name(self) -> str:
-        """Without its folders."""
+        """The file's name without folders."""
         return str(self.path.rsplit("/")[-1])

@@ -1,4 +1,4 @@
-"""Names of files that strangers send: relative, plain, and the same on every file system."""
+"""Paths of files that strangers send: relative, plain, and the same on every file system."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ JUNK = {"__MACOSX", ".DS_Store", "Thumbs.db", ".git"}
 
 
 def clean(path: str, *, field: str = "path") -> str:
-    """The path as we keep it, or Invalid saying what is wrong with it."""
+    """Return the path as we store it, or raise Invalid with its fault."""
 
     def refuse(why: str) -> Invalid:
         return Invalid(f"The file name {path[:80]!r} {why}.", field=field, hint="Rename the file and send it again.")
@@ -32,5 +32,5 @@ def clean(path: str, *, field: str = "path") -> str:
 
 
 def is_junk(path: str) -> bool:
-    """What operating systems put into archives and nobody meant to send."""
+    """Whether an operating system put this file into an archive, and nobody meant to send it."""
     return any(part in JUNK or part.startswith("._") for part in path.split("/"))

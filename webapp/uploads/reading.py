@@ -1,4 +1,4 @@
-"""An uploaded file as a file: seekable, read from its chunks, never whole in memory."""
+"""Read an uploaded file: seekable, from its chunks, never whole in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webapp.uploads import store
 from webapp.uploads.models import UploadedFile
 
 READ_AHEAD = 256 * 1024  # parsers ask for a few bytes at a time, and a store may be far away
-LONGEST_READ = 64 * 1024 * 1024  # a parser that asks for more at once was told a lie by the file's header
+LONGEST_READ = 64 * 1024 * 1024  # only a false header makes a parser ask for more at once
 
 
 class TooMuchAtOnce(Exception):
@@ -25,7 +25,7 @@ class FileReader(io.RawIOBase):
         self._chunks: list[str] = file.chunks
         self._team_id = team_id
         self._at = 0
-        self._block, self._block_at = b"", 0  # what was read last, and where in the file it begins
+        self._block, self._block_at = b"", 0  # the last block read, and its position in the file
 
     def readable(self) -> bool:
         return True
@@ -54,7 +54,7 @@ class FileReader(io.RawIOBase):
         return b"".join(pieces)
 
     def _next(self, wanted: int) -> bytes:
-        """Some of what comes now: at least a byte, and nothing from beyond this chunk."""
+        """Return the next bytes: at least one, and none from beyond this chunk."""
         start = self._at - self._block_at
         if not 0 <= start < len(self._block):
             index, offset = divmod(self._at, settings.CHUNK_BYTES)
@@ -72,7 +72,7 @@ class FileReader(io.RawIOBase):
 
 
 def whole(file: UploadedFile, team_id: UUID, *, longest: int) -> bytes:
-    """A small file at once, with a bound."""
+    """Read a small file at once, with a bound."""
     if file.size > longest:
         raise Invalid(f"{file.path} has {file.size} bytes; such a file may have at most {longest}.")
     return FileReader(file, team_id).read()

@@ -1,4 +1,4 @@
-"""What uploads take and show."""
+"""Input and output of uploads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGEST = 1 << 40
 
 
 class Digests(Several):
-    """Hashes of chunks, up to 100,000: one pattern for each, and the child's rules only where that fails."""
+    """A list of up to 100,000 chunk hashes. One pattern checks each; the child's rules run only where it fails."""
 
     def run_child_validation(self, data: Any) -> list[Any]:
         self.count(data)

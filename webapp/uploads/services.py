@@ -1,4 +1,4 @@
-"""Taking files in: a manifest, the chunks that are missing, and the word that it is all there."""
+"""Take files in: a manifest, the missing chunks, and the completion."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def begin(*, name: str, files: list[Listed], by: Actor) -> Upload:
 
 
 def missing(upload: Upload) -> list[str]:
-    """What is still to be sent, each chunk once, in the order of the files."""
+    """List the chunks that are still to be sent, each once, in the order of the files."""
     wanted = dict.fromkeys(sha for file in upload.files.all() for sha in file.chunks)
     present = chunks.present(upload.team, wanted)
     return [sha for sha in wanted if sha not in present]
 
 
 def receive(*, upload: Upload, sha256: str, stream: IO[bytes], by: Actor) -> None:
-    """Take one chunk. One that is here already is not written again."""
+    """Store one chunk. One that is here already is not written again."""
     if (size := _still_due(upload, sha256, by)) is None:
         return
     store.current().put(upload.team_id, sha256, size, stream)
@@ -71,9 +71,10 @@ def receive(*, upload: Upload, sha256: str, stream: IO[bytes], by: Actor) -> Non
 
 
 def offer(*, upload: Upload, sha256: str, by: Actor) -> tuple[bool, str]:
-    """Is the chunk here, and if not, where may it be sent without going through us? Empty: it goes through us.
+    """Return whether the chunk is here, and if not, the address to send it to without us; empty if it must come through
+    us.
 
-    Asked again after sending, it takes what has come; asked by another program days later, too.
+    A later call takes the chunk that arrived there, even days later and from another program.
     """
     if (size := _still_due(upload, sha256, by)) is None:
         return True, ""
@@ -84,7 +85,7 @@ def offer(*, upload: Upload, sha256: str, by: Actor) -> tuple[bool, str]:
 
 
 def _still_due(upload: Upload, sha256: str, by: Actor) -> int | None:
-    """How long this chunk must be; None where it is here already."""
+    """Return the size of a chunk that is due; None if it is here already."""
     by.require(Right.SUBMIT)
     if upload.state != Upload.State.OPEN:
         raise Conflict(f"This upload is {upload.state}; it takes no more chunks.", code="upload-is-complete")
@@ -99,7 +100,8 @@ def _still_due(upload: Upload, sha256: str, by: Actor) -> int | None:
 
 @transaction.atomic
 def complete(*, upload: Upload, by: Actor) -> Upload:
-    """Everything is there. What is packed is unpacked by a worker; its files then take its place."""
+    """Complete an upload whose chunks are all here. A worker unpacks a packed file, and its content takes the file's
+    place."""
     by.require(Right.SUBMIT)
     upload = Upload.objects.select_for_update().get(pk=upload.pk)
     if upload.state == Upload.State.COMPLETE or (upload.state == Upload.State.UNPACKING and not _is_given_up(upload)):
@@ -124,7 +126,7 @@ def complete(*, upload: Upload, by: Actor) -> Upload:
 
 
 def require_complete(upload: Upload) -> None:
-    """Before anything is made of it."""
+    """Raise Conflict unless the upload is complete."""
     match upload.state:
         case Upload.State.OPEN:
             hint = "Send what is missing, then complete it."
@@ -136,23 +138,23 @@ def require_complete(upload: Upload) -> None:
 
 
 def why_stuck(upload: Upload) -> str:
-    """Why it was refused, or why nobody unpacks it; empty where nothing is wrong."""
+    """Say why the upload was refused, or why nobody unpacks it; empty if nothing is wrong."""
     if upload.state == Upload.State.UNPACKING and _is_given_up(upload):
         return upload.job.reason if upload.job else "Nobody unpacks it any more; complete it again."
     return upload.reason
 
 
 def _is_given_up(upload: Upload) -> bool:
-    """Its job was cancelled, or no worker could do it. Completing it again is another try."""
+    """Whether its job was cancelled or no worker could do it. To complete the upload again is another try."""
     return upload.job is None or upload.job.can_retry
 
 
 @transaction.atomic
 def unpacked(*, upload: Upload, files: list[UploadedFile], job: Job) -> None:
-    """The worker has taken it apart: these files are what it holds."""
+    """Replace the packed file by what the worker found in it."""
     jobs.require_lease(job)
     if not Upload.objects.filter(pk=upload.pk, state=Upload.State.UNPACKING).update(state=Upload.State.COMPLETE):
-        return  # somebody threw it away
+        return  # a user deleted the upload
     upload.files.all().delete()
     for file in files:
         file.upload = upload
@@ -162,7 +164,7 @@ def unpacked(*, upload: Upload, files: list[UploadedFile], job: Job) -> None:
 
 @transaction.atomic
 def refuse(*, upload: Upload, reason: str, job: Job) -> None:
-    """What is packed cannot be unpacked, and never will be."""
+    """Refuse an upload that can never be unpacked."""
     jobs.require_lease(job)
     Upload.objects.filter(pk=upload.pk).update(state=Upload.State.REFUSED, reason=reason)
 
@@ -180,7 +182,7 @@ def discard(*, upload: Upload, by: Actor) -> None:
 
 
 def keep(*, team: Team, name: str, files: Iterable[tuple[str, bytes]], by: Actor) -> Upload:
-    """Files that are here in memory already, such as pasted prompts, as a complete upload."""
+    """Store content from memory, such as pasted prompts, as a complete upload."""
     made = [chunks.keep_stream(team, path, BytesIO(content)) for path, content in files]
     with transaction.atomic():
         upload = Upload.objects.create(team=team, created_by=by.user, name=name, state=Upload.State.COMPLETE)
@@ -191,7 +193,8 @@ def keep(*, team: Team, name: str, files: Iterable[tuple[str, bytes]], by: Actor
 
 
 def sweep() -> tuple[int, int]:
-    """Delete uploads that nobody finished or used in a week, then chunks that no upload has. How many of each."""
+    """Delete uploads that nobody finished or used in a week, then chunks that no upload has. Return how many of
+    each."""
     upload_count = 0
     for upload in Upload.objects.filter(created__lt=timezone.now() - KEPT_UNUSED):
         try:
@@ -199,13 +202,13 @@ def sweep() -> tuple[int, int]:
                 upload.delete()
             upload_count += 1
         except ProtectedError:
-            continue  # something was made of it
+            continue  # something uses it
     store.current().sweep()
     return upload_count, sum(chunks.sweep(team) for team in Team.objects.filter(chunks__isnull=False).distinct())
 
 
 def _sizes(files: Iterable[Listed]) -> dict[str, int]:
-    """How long each chunk must be: all have the standard length, but for the last of each file."""
+    """Return the size of each chunk: the standard length, but for the last of each file."""
     sizes: dict[str, int] = {}
     for file in files:
         for index, sha in enumerate(file.chunks):

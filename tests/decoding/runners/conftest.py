@@ -1,4 +1,4 @@
-"""The runners that take the contract suite. To join it: one line in `MAKERS`."""
+"""The runners under the contract suite. To add one: one line in `MAKERS`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every runner promises, asked of each of them.
+"""The contract that every runner keeps.
 
 "Fresh" logits are those of the same weights reading the whole text at once, from nothing.
 """
@@ -21,7 +21,7 @@ TEXT = torch.randint(0, 97, (60,), generator=torch.Generator().manual_seed(5)).t
 
 
 def fresh(runner: ModelRunner, text: Sequence[int], need: int = 1) -> Tensor:
-    """Costs the runner its text."""
+    """Return fresh logits. The runner loses its text."""
     runner.rewind(0)
     return runner.extend(text, need).clone()
 

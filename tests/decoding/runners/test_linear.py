@@ -1,4 +1,4 @@
-"""Ways to lay out weights: whichever is taken, the numbers are those of an ordinary linear layer."""
+"""Layouts of weights: each gives the numbers of an ordinary linear layer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WAYS: list[Way] = ["half", "packed", "plain"]
 
 
 def weight(rows: int, columns: int, spread: float = 0.05) -> Tensor:
-    """Random, and such as a bfloat16 file holds."""
+    """Make random weights that a bfloat16 file can hold."""
     found = torch.randn(rows, columns, generator=torch.Generator().manual_seed(3)) * spread
     return found.bfloat16().float()
 
@@ -60,7 +60,7 @@ def test_weights_that_float16_does_not_hold_are_laid_out_otherwise() -> None:
 
 @pytest.mark.parametrize("odd", [float("nan"), 1e5])
 def test_one_matrix_that_float16_does_not_hold_keeps_its_numbers(odd: float) -> None:
-    """A layer beyond those that the layout was chosen on, in a checkpoint that is damaged or just larger there."""
+    """A layer beyond those that the layout was chosen on, in a checkpoint that is damaged or only larger there."""
     matrix = weight(96, 160)
     matrix[3, 7] = odd
     rows = torch.randn(2, 160, generator=torch.Generator().manual_seed(2))

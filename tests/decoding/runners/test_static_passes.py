@@ -23,7 +23,7 @@ CASES = {
 
 
 def walk(runner: FastRunner) -> torch.Tensor:
-    """Prompt, rounds of several rows, branches and adoption, across a change of buckets."""
+    """Take prompt, rounds of several rows, branches and adoption, across a change of buckets."""
     got = [runner.extend(TEXT[:240], 3)]
     for start in range(240, 600, 8):
         got += [runner.extend(TEXT[start : start + 1]), runner.extend(TEXT[start + 1 : start + 8], 7)]

@@ -1,4 +1,4 @@
-"""What users are called, and how an operator keeps somebody out without losing what they made."""
+"""Display names, and how an operator keeps somebody out without losing what they made."""
 
 from __future__ import annotations
 

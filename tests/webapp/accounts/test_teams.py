@@ -1,4 +1,4 @@
-"""Inviting, joining, leaving, removing, switching; and that a team never loses its last owner."""
+"""Inviting, joining, leaving, removing and switching; a team never loses its last owner."""
 
 from __future__ import annotations
 

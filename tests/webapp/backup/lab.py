@@ -75,7 +75,7 @@ class Lab:
         return self
 
     def contents(self, *, without: tuple[str, ...] = ("sessions.session", "jobs.worker")) -> dict[str, Any]:
-        """Of each table how many rows, and a hash of them."""
+        """Return the row count of each table, and a hash of its rows."""
         found = json.loads(self.python(CONTENTS))
         return {name: held for name, held in found.items() if name not in without}
 
@@ -105,7 +105,7 @@ class Lab:
         return said
 
     def answers(self, token: str) -> int:
-        """What the API says to this token."""
+        """Return the status of the API's answer to this token."""
         ask = (
             "import sys; from rest_framework.test import APIClient; client = APIClient(); "
             "client.credentials(HTTP_AUTHORIZATION=f'Bearer {sys.argv[1]}'); "

@@ -1,4 +1,4 @@
-"""A backup or a restore that is killed at any moment leaves nothing half done, and the next one goes through."""
+"""A backup or a restore that is killed at any moment leaves nothing half done, and the next one succeeds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_killed_restore_leaves_what_was_there(lab: Lab, backup: Path, tmp_path
 
 
 def _places(folder: Path) -> tuple[Path, Path]:
-    """A folder with an old database and old secrets, and new ones made ready."""
+    """Make a folder with an old database and old secrets, and new ones staged."""
     database, secrets = folder / "db", folder / "secrets"
     for ending in ("", "-wal"):
         (folder / f"db{ending}").write_text("old")
@@ -77,7 +77,7 @@ switching.switch(folder, [folder / "db", folder / "secrets"], "then", keeps_old=
 
 
 def _switch_but_die(folder: Path, at: int) -> int:
-    """In a process that is killed right before its so manieth renaming or deletion; its exit code."""
+    """Switch in a process that is killed right before its n-th rename or deletion; return its exit code."""
     return subprocess.run([sys.executable, "-c", SWITCH, folder, str(at)], cwd=ROOT, check=False).returncode
 
 

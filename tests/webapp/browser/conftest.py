@@ -1,5 +1,5 @@
-"""A real Chromium on a real server with a real Valkey. The worker is played: it writes golden traces through the same
-services that workers use."""
+"""A real Chromium on a real server with a real Valkey. A fake worker writes golden traces through the same services
+that workers use."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def address(transactional_db: Any, settings: Any, layer: None) -> Iterator[str]:  # noqa: F811
-    """Where the server listens."""
+    """Return the server's address."""
     from webapp.config import asgi
     from webapp.config.server import configured
 
@@ -79,7 +79,7 @@ def address(transactional_db: Any, settings: Any, layer: None) -> Iterator[str]:
 
 @pytest.fixture
 def open_page(chromium: Any, address: str, world: Any) -> Iterator[Callable[..., Any]]:
-    """Bob's browser. Whatever its console says against a page fails the test."""
+    """Open a page in Bob's browser. Any complaint of its console against a page fails the test."""
     complaints: list[str] = []
     contexts = []
 
@@ -103,7 +103,8 @@ def open_page(chromium: Any, address: str, world: Any) -> Iterator[Callable[...,
 
 
 class Worker:
-    """Decodes by playing golden traces. In a thread of its own, because Django must not meet Playwright's loop."""
+    """A worker that decodes by playing golden traces, in a thread of its own, because Django must not meet Playwright's
+    loop."""
 
     def __init__(self, ask: Callable[[], Comparison]) -> None:
         self.hands = ThreadPoolExecutor(1)

@@ -1,4 +1,4 @@
-"""Someone at a browser in front of a whole Drafthouse: what they do, and what they wait to see."""
+"""A user at a browser in front of a whole Drafthouse: their actions, and their waits for what appears."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWN_WORDS = "net::ERR_INTERNET_DISCONNECTED"  # what Chromium itself says while 
 
 
 class Lab:
-    """A service and somebody who is signed in to it. Whatever a console says against a page is kept."""
+    """A service and somebody who is signed in to it. Every complaint of a console against a page is kept."""
 
     def __init__(self, up: Up, chromium: Any) -> None:
         self.up, self.chromium = up, chromium
@@ -78,7 +78,7 @@ def without_network(page: Page) -> Iterator[None]:
 
 
 def traces_of(page: Page) -> list[list[int]]:
-    """Of each heat that is whole, the rounds of `static:3`, as the API has them."""
+    """Return the rounds of `static:3` in each complete heat, as the API has them."""
     rows = ask(page, f"samples/?comparison={page.url.split('/')[4]}&limit=200")["results"]
     heats: dict[tuple[int, int], dict[str, str]] = {}
     for row in rows:
@@ -94,7 +94,7 @@ def ask(page: Page, path: str) -> Any:
 
 
 def shown(page: Page, traces: list[list[int]]) -> list[list[int]]:
-    """The same from the page, heat by heat, as it came by socket or is fetched now."""
+    """Return the same from the page, heat by heat, as it came by socket or is fetched now."""
     page.check("[data-lane='2'] input", force=True)
     found = []
     while page.locator("#before").is_enabled():

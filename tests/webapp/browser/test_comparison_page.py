@@ -1,4 +1,4 @@
-"""What a person sees of a comparison, from the queue to the verdict, in a real browser."""
+"""A comparison's page in a real browser, from the queue to the verdict."""
 
 from __future__ import annotations
 

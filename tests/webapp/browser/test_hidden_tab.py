@@ -1,5 +1,5 @@
-"""Nobody looks: the window is minimised, so Chromium gives the page no frame. What arrives meanwhile is kept, nothing
-is drawn, and whoever looks again sees all of it at once."""
+"""A minimised window, to which Chromium gives no frame. News that arrive meanwhile are kept and nothing is drawn; when
+the window is shown again, it shows all of them at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ WITHOUT_FRAMES = 50  # ms between two looks at a page; Playwright would look at 
 
 
 class Window:
-    """Of a browser of its own, because Playwright keeps the pages of those that it starts visible whatever happens."""
+    """A window of a browser of its own, because Playwright keeps the pages of its own browsers visible whatever
+    happens."""
 
     def __init__(self, page: Any) -> None:
         self.page = page

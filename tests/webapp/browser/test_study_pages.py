@@ -1,5 +1,5 @@
-"""What a person sees of studies and classifiers in a real browser: a training as it goes, the threshold explored, the
-pictures and their tables, on a phone and in the dark."""
+"""Pages of studies and classifiers in a real browser: a running training, the threshold explored, the pictures and
+their tables, on a phone and in the dark."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def add(page) -> None:
 
 @pytest.fixture
 def work():
-    """What waits is unpacked, in a thread that is not Playwright's."""
+    """Unpack waiting uploads in a thread that is not Playwright's."""
 
     def unpack() -> None:
         hold = Hold(jobs.claim(worker="w1", queues=["light"]))

@@ -1,4 +1,4 @@
-"""What spares a page that is watched for hours: elements stay, and what is not on the screen is drawn seldom."""
+"""Economy of a page that is watched for hours: elements stay, and what is not on the screen is drawn seldom."""
 
 from __future__ import annotations
 

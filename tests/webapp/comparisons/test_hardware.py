@@ -1,4 +1,5 @@
-"""What each strategy had to itself stands beside its speed-up, and where that was more, what is left per device."""
+"""The hardware of each strategy stands beside its speed-up; for more devices than the baseline's, so does the speed-up
+per device."""
 
 from __future__ import annotations
 

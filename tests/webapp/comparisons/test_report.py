@@ -1,4 +1,4 @@
-"""What a report calls strategies, and what it rests on."""
+"""The names of strategies in a report, and the samples behind it."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_what_no_strategy_is_called_cannot_be_pinned(world, decoded, asked):
 @pytest.mark.django_db
 @pytest.mark.parametrize(("noisy", "is_said"), [(2, False), (3, True)])
 def test_a_verdict_doubts_itself_when_more_than_a_fifth_of_what_it_compares_is_noisy(world, decoded, noisy, is_said):
-    """Of the twelve samples behind it a fifth is between two and three."""
+    """A fifth of the twelve samples behind it is between two and three."""
     some = Sample.objects.filter(run__comparison=decoded).values_list("pk", flat=True)[:noisy]
     Sample.objects.filter(pk__in=list(some)).update(noise="Other programs used 40% of the 2 cores.")
     found = world.api(world.bob).get(f"/api/v1/comparisons/{decoded.pk}/report/").json()

@@ -1,4 +1,4 @@
-"""What workers leave behind: samples that are whole or not there, and traces read from a cursor."""
+"""Samples of workers, which are complete or absent, and traces, which are read from a cursor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What another setting would have given, from the traces of those that ran; and what is not known is said."""
+"""Answers to what-if questions from the traces of the strategies that ran, and sentences about what is not known."""
 
 from __future__ import annotations
 

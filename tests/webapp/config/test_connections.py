@@ -92,7 +92,7 @@ def web() -> Iterator[Serving]:
 
 
 def everything(line: socket.socket) -> bytes:
-    """What comes until the server closes."""
+    """Return everything that comes until the server closes."""
     came = b""
     try:
         while piece := line.recv(65536):

@@ -1,4 +1,4 @@
-"""`/readyz` tells the truth, soon, whatever is away."""
+"""`/readyz` tells the truth, soon, whatever part is away."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_broker_that_is_paused_is_told_and_asked_by_one_thread_alone(db, clien
 
 @pytest.fixture
 def silent(tmp_path: Path) -> Iterator[Path]:
-    """A socket on which everybody is accepted and nobody is answered."""
+    """Make a socket where everybody is accepted and nobody is answered."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "silent.sock"))
         listener.listen(100)

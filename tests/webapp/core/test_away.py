@@ -1,4 +1,5 @@
-"""While the database is away, whoever asks is told so and when to come back. Without the broker nearly all goes on."""
+"""While the database is away, every request is told so, and when to come back. Without the broker nearly all goes
+on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is out of bounds is told with its field, the value that came, and the bounds it must keep."""
+"""Values out of bounds are refused with the field, the value that came, and the bounds to keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A full disk is told as one, and reading goes on."""
+"""A full disk is named as the cause, and reading goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a body holds, few sentences come back, and nobody looks at more of it than is needed to refuse it."""
+"""Any hostile body gets few sentences back, and is read no further than is needed to refuse it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often something may be tried."""
+"""Rate limits."""
 
 from __future__ import annotations
 

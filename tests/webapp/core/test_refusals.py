@@ -1,4 +1,4 @@
-"""What the API refuses by itself says what happened, and what to do."""
+"""Refusals by the API itself say what happened, and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API is asked has to be something it knows: nothing that is given is quietly ignored."""
+"""The API refuses everything that it does not know: nothing that is given is quietly ignored."""
 
 from __future__ import annotations
 

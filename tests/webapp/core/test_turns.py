@@ -1,4 +1,4 @@
-"""What the web server does when many ask at once, and when an answer is long."""
+"""The web server under many requests at once, and with long answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENDED = Condition(lambda keys: set(), "anything", Gone("It was revoked."))
 
 
 class Inside:
-    """Who is at work. Nobody leaves before as many are there as may be."""
+    """Requests at work. None leaves before the greatest allowed number is in."""
 
     def __init__(self) -> None:
         self.full = threading.Barrier(AT_WORK)
@@ -135,7 +135,8 @@ def test_who_reads_slowly_keeps_no_turn_from_others(server):
 
 
 def test_a_long_answer_is_cut_off_once_the_right_to_it_has_ended(server, monkeypatch):
-    """What was made before is sent; the rest is not, and the connection ends as broken, not as complete."""
+    """Pieces made before the end of the right are sent; then the connection breaks, so the answer does not look
+    complete."""
     monkeypatch.setattr(conditions, "CHECK_EVERY", 0.01)
     answers.append(Long())
 

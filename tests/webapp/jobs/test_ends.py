@@ -25,7 +25,7 @@ def claim(worker="w1") -> Job:
 
 
 def end(*, counts: bool, at: str = "", worker: str = "w1") -> str:
-    """An attempt that ends at this place; the state of the job afterwards."""
+    """Make a function that ends an attempt in this way and returns the state of the job afterwards."""
     claimed = claim(worker)
     if at:
         services.reached(job=claimed, place=at)

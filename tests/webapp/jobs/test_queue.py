@@ -78,7 +78,7 @@ def test_a_lost_lease_gives_the_job_to_another_and_the_late_writes_are_refused(w
 
 
 def test_clocks_that_jump_lose_no_lease_and_keep_none(world):
-    """Whatever the worker's clock says: who renews keeps the job, and who does not loses it."""
+    """The worker's clock does not matter: a worker that renews keeps the job, and one that does not loses it."""
     enqueue(world, "renewed")
     enqueue(world, "silent")
     renewed = claim("w1")
@@ -96,7 +96,7 @@ def test_clocks_that_jump_lose_no_lease_and_keep_none(world):
 
 
 def test_a_reaper_that_starts_gives_every_worker_its_time(world):
-    """It cannot know how long they have been silent, and takes nothing back at first sight."""
+    """The reaper cannot know how long workers have been silent, and takes nothing back at first sight."""
     enqueue(world)
     Job.objects.filter(pk=claim().pk).update(lease_until=timezone.now() - timedelta(days=1))
     assert Reaper().look() == 0
@@ -262,7 +262,7 @@ def listen(*names):
 
 
 def under_way(world, title, *, worker, total, done, for_s, done_before=0):
-    """Claimed by this worker so many seconds ago."""
+    """Make a job that this worker claimed so many seconds ago."""
     job = enqueue(world, title, total=total)
     claimed = claim(worker)
     services.renew(job=claimed, done=done)
@@ -290,7 +290,7 @@ def test_each_that_stands_before_it_takes_the_next_free_worker(world):
 
 
 def test_an_attempt_is_timed_by_what_it_has_done_itself(world):
-    """What another attempt did, and how long ago that was, says nothing of how fast this one goes."""
+    """The progress of another attempt, and its age, say nothing of the speed of this one."""
     listen("w1")
     under_way(world, "again", worker="w1", total=100, done=80, for_s=50, done_before=70)
     assert line.place(enqueue(world, "next", total=10)).eta_s == pytest.approx(100, abs=2)

@@ -1,4 +1,5 @@
-"""A worker that cannot do a job at all gives it back with the reason; who could is said, and if nobody could, that."""
+"""A worker that cannot do a job at all gives it back with the reason. The job then says which workers could do it, or
+that none could."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def sample(comparison, job) -> Sample:
 
 
 class Watcher:
-    """A page's socket. It remembers every frame it was told."""
+    """A page's socket. It stores every frame that it receives."""
 
     def __init__(self, path: str, query: str, headers: list[tuple[bytes, bytes]]) -> None:
         self.scope = {"type": "websocket", "path": path, "query_string": query.encode(), "headers": headers}
@@ -129,7 +129,7 @@ class Watcher:
         await self.line.wait(PATIENCE)
 
     def seqs(self, sample: Any) -> list[int]:
-        """Every seq of this sample, in the order in which it was told."""
+        """Return every seq of this sample in the order of arrival."""
         frames = [frame for frame in self.frames if frame["t"] == "events" and frame["sample"] == str(sample.pk)]
         return [event["seq"] for frame in frames for event in frame["events"]]
 
@@ -154,7 +154,7 @@ def session_of(user: User) -> str:
 
 
 def decoded(sample: Any) -> dict[str, Any]:
-    """Numbers such as a worker stores for a sample."""
+    """Return numbers such as a worker stores for a sample."""
     numbers = summary.sample_from_events(
         make.trace_of(sample.run),
         choice=sample.run.choice,

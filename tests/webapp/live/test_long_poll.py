@@ -1,4 +1,4 @@
-"""Where sockets are blocked, the same frames come by long-poll, from the same cursors."""
+"""Long-polling sends the same frames from the same cursors, for networks that block sockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may watch, until when, and what becomes of what cannot be read: a code, a sentence, and nothing else."""
+"""Rights to watch, their end, and unreadable messages: a code, a sentence, and nothing else."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_an_unknown_sample_and_a_cursor_beyond_the_end_are_harmless(world, compa
 
 
 def test_ten_thousand_spoiled_messages_are_read_or_refused_in_a_sentence():
-    """Whatever stands in a message, it is understood or `Unreadable`; no other error, and no state anywhere."""
+    """Each message is understood or `Unreadable`; no other error occurs, and no state is kept anywhere."""
     dice = random.Random(8)
     good = json.dumps({"t": "follow", "since": "2026-01-01T00:00:00Z", "after": {str(uuid4()): 7, NOBODY: 0}})
     refused = 0

@@ -1,4 +1,4 @@
-"""What one reading brings to many: each sifts by its own cursors, so nothing is told twice and no hole is taken."""
+"""One reading for many watches: each filters by its own cursors, so nothing is sent twice and no hole is taken."""
 
 from __future__ import annotations
 

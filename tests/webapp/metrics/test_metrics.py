@@ -1,4 +1,4 @@
-"""What Prometheus reads."""
+"""The metrics that Prometheus reads."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ask(token: str | None = TOKEN, method: str = "GET", door: Metrics | None = N
 
 
 def told(door: Metrics | None = None) -> dict[str, dict[tuple[str, ...], float]]:
-    """Each metric's values by its labels' values, in the order of the labels' names."""
+    """Return each metric's values, keyed by its labels' values in the order of the labels' names."""
     status, text = ask(door=door)
     assert status == 200
     found: dict[str, dict[tuple[str, ...], float]] = {}

@@ -1,4 +1,4 @@
-"""Asking for an oracle or a plan, and what its page and its document say."""
+"""Requests for an oracle or a plan, and the content of its page and its document."""
 
 from __future__ import annotations
 
@@ -174,6 +174,6 @@ def test_a_worker_that_lost_its_lease_leaves_no_document(world, ready):
 
 
 def test_documents_are_plain_json():
-    """What stands for the engine in these tests is what the engine wrote."""
+    """The documents that stand for the engine's in these tests were written by the engine."""
     for name, document in make.STUDIES.items():
         assert json.loads(json.dumps(document, allow_nan=False)) == document, name

@@ -48,13 +48,13 @@ class Runs(Nouns):
 
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, filters=True)
     def table(self, request: Request) -> StreamingHttpResponse:
-        """Every column of the runs that the same query lists, as CSV."""
+        """Download every column of the runs that the same query lists, as CSV."""
         rows: Any = self.filter_queryset(self.get_queryset())
         return Download(as_csv(rows), "runs.csv", reading(request))
 
     @extend_schema(responses=serializers.LineOut, filters=True, parameters=[BY])
     def line(self, request: Request) -> Response:
-        """Speed-up against the cost of drafting, and the runs that nothing beats in both: the Pareto line."""
+        """Show speed-up against the cost of drafting, and the Pareto line: the runs that no other beats in both."""
         cost = request.query_params.get("cost", next(iter(COSTS)))
         if cost not in COSTS:
             raise Invalid(f"cost is {cost[:40]!r}; it can be {' or '.join(COSTS)}.", field="cost")
@@ -70,7 +70,7 @@ class Runs(Nouns):
 
 
 class ConditionsApi(Nouns):
-    """What must be alike for runs to be compared fairly."""
+    """The conditions that runs must share to be compared fairly."""
 
     queryset = Conditions.objects.select_related("pair", "dataset")
     serializer_class = serializers.ConditionsOut
@@ -86,7 +86,7 @@ class Histories(Nouns):
         parameters=[OpenApiParameter("question", str, description="a digest; without it, the most often asked")],
     )
     def history(self, request: Request, pk: UUID) -> Response:
-        """The speed-up of each strategy on the same prompts and sampling, comparison by comparison."""
+        """Show the speed-up of each strategy on the same prompts and sampling, comparison by comparison."""
         rows = filters.runs(self.actor).filter(comparison__pair=self.get_object())
         asked = history.questions(rows)
         chosen = request.query_params.get("question") or (asked[0].digest if asked else "")
@@ -101,7 +101,7 @@ class SavedViews(Binned):
     @extend_schema(request=serializers.NewView, responses={201: serializers.ViewOut})
     @once
     def create(self, request: Request) -> Response:
-        """Keep a way to look at runs. Under a name that is there already, that view becomes this one."""
+        """Save a view of the runs. If the name exists already, that view is replaced."""
         return self.shown(saved.save(by=self.actor, **self.read(serializers.NewView)), 201)
 
     @extend_schema(request=serializers.ViewChanges)

@@ -1,4 +1,4 @@
-"""What the charts across comparisons show, and the same in words. Only runs under the same conditions meet in one."""
+"""Charts across comparisons, and the same in words. Only runs under the same conditions share a chart."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from webapp.comparisons.across.columns import AXES, COSTS, Column
 from webapp.comparisons.across.filters import points
 from webapp.comparisons.models import Conditions, Figures, Run, RunQuerySet
 
-MOST_POINTS = 300  # more lines than that nobody can follow
+MOST_POINTS = 300  # nobody can follow more lines
 MOST_GROUPS = 200
 OUT = "bounds or peers, or were noisy, mixed or diverged"
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Runs under the same conditions, with the letter that stands for them on this page."""
+    """Runs under the same conditions, with the letter that names them on this page."""
 
     letter: str
     conditions: Conditions
@@ -45,7 +45,7 @@ def described(of: Conditions) -> str:
 
 
 def groups(rows: RunQuerySet, known: Iterable[Conditions]) -> list[Group]:
-    """The conditions that these runs come from, those with most runs first."""
+    """Return the conditions of these runs, those with most runs first."""
     counted = rows.filter(figures__isnull=False).order_by().values_list("figures__conditions_id")
     counts = counted.annotate(count=Count("pk"), latest=Max("comparison__created")).order_by("-count", "-latest")
     by_id = {conditions.pk: conditions for conditions in known}
@@ -59,7 +59,7 @@ def _letter(at: int) -> str:
 
 
 def differences(found: Sequence[Group]) -> list[str]:
-    """In what the conditions differ, in words."""
+    """Name in words how the conditions differ."""
     alike: dict[str, set[Any]] = {
         "pair": {group.conditions.pair_id for group in found},
         "prompts": {(g.conditions.dataset_id, g.conditions.split, g.conditions.limit) for g in found},
@@ -70,7 +70,8 @@ def differences(found: Sequence[Group]) -> list[str]:
 
 
 def front(points: Sequence[tuple[Any, float, float]]) -> set[Any]:
-    """The Pareto line: of (name, cost, gain) those that nothing beats in one without being beaten in the other."""
+    """Return the names on the Pareto line: those points, of (name, cost, gain), that none beats in one without losing
+    in the other."""
     best, found = float("-inf"), set()
     for name, _, gain in sorted(points, key=lambda point: (point[1], -point[2])):
         if gain > best:
@@ -80,17 +81,17 @@ def front(points: Sequence[tuple[Any, float, float]]) -> set[Any]:
 
 
 def is_ranked(run: Run, figures: Figures, noisy_too: bool) -> bool:
-    """May it stand on the Pareto line? Bounds and peers may not, nor what was not measured fairly."""
+    """Whether the run may stand on the Pareto line. Bounds, peers and unfair measurements may not."""
     fair = not figures.is_mixed and figures.exactness != "divergent" and (noisy_too or not figures.noisy_count)
     return fair and STRATEGIES[run.strategy].role in ("ranked", "baseline")
 
 
 def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> dict[str, Any]:
-    """The newest runs under these conditions: axes, values, and who stands on the Pareto line."""
+    """Return the chart of the newest runs under these conditions: axes, values, and the runs on the Pareto line."""
     alike = points(rows.filter(figures__conditions=conditions))
     found = list(alike.order_by("-comparison__created", "number")[:MOST_POINTS])
     ranked = [run for run in found if is_ranked(run, run.figures, noisy_too)]
-    newest = {run.label: run for run in reversed(ranked)}  # not the luckiest of many: each is judged by its last
+    newest = {run.label: run for run in reversed(ranked)}  # judge a label by its last run, not by the luckiest
     known = [(run.pk, getattr(run.figures, cost), run.figures.speedup) for run in newest.values()]
     on_line = front([(pk, spent, gain) for pk, spent, gain in known if spent is not None and gain is not None])
     shown = {run.pk for run in ({run.label: run for run in reversed(found)} | newest).values()}
@@ -112,7 +113,7 @@ def drawn(rows: RunQuerySet, conditions: UUID, cost: str, noisy_too: bool) -> di
 
 
 def _tells_apart(axis: Column, runs: Sequence[Run]) -> bool:
-    """A parameter that only one run has, or that is the same in all, says nothing of what it leads to."""
+    """Whether the axis tells runs apart. A parameter that only one run has, or that is equal in all, does not."""
     values = {axis.of(run) for run in runs} - {None}
     return len(values) > (1 if axis.source.startswith("params__") else 0)
 
@@ -134,12 +135,12 @@ def _point(run: Run, name: str, axes: Sequence[Column]) -> dict[str, Any]:
 
 
 def _short(value: Any) -> Any:
-    """As exact as a picture can be."""
+    """Round as exactly as a picture can show."""
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def in_words(chart: dict[str, Any]) -> str:
-    """What someone who cannot see the Pareto chart is told."""
+    """Describe the Pareto chart to somebody who cannot see it."""
     runs = chart["runs"]
     line = sorted((run for run in runs if run["is_on_line"]), key=lambda run: run["values"]["speedup"])
     if not line:

@@ -1,4 +1,4 @@
-"""The columns of the table of runs, as data: what they are called, where their values stand, which are axes."""
+"""Columns of the table of runs, as data: their names, the paths of their values, and which are axes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ NUMERIC = ("number", "times", "share", "count")
 class Column:
     name: str  # in the address, the API and the CSV
     title: str
-    source: str  # the path of its value, in Django's spelling
+    source: str  # path of the value, in Django's spelling
     kind: Kind
     help: str = ""
-    is_usual: bool = True  # shown where nobody has chosen columns
-    is_axis: bool = False  # of the parallel coordinates; its range can be asked for
+    is_usual: bool = True  # shown unless columns are chosen
+    is_axis: bool = False  # of the parallel coordinates; runs can be filtered by its range
 
     @property
     def is_number(self) -> bool:
@@ -48,7 +48,7 @@ class Column:
 
 
 def _params() -> list[Column]:
-    """A column for each number that strategies take: where two take one of the same name, they share it."""
+    """Make a column for each number that strategies take; parameters of the same name share one."""
     numbers = {p.name: p.help for spec in STRATEGIES.values() for p in spec.params if p.kind in ("int", "float")}
     return [
         Column(name, name, f"params__{name}", "number", help, is_usual=False, is_axis=True)
@@ -103,6 +103,6 @@ COSTS = {"draft_passes": "draft passes a token", "draft_share": "share of the ti
 
 
 def chosen(names: Sequence[str]) -> list[Column]:
-    """In the table's own order, whatever the order they were asked for in."""
+    """Return the chosen columns in the table's own order."""
     known = [column for name, column in COLUMNS.items() if name in names]
     return known or [COLUMNS[name] for name in USUAL]

@@ -12,7 +12,7 @@ from webapp.core.reading import each
 
 
 def as_csv(rows: RunQuerySet) -> Iterator[str]:
-    """Every column, and one line a run, made as it is sent."""
+    """Stream every column, one line a run."""
     writer = csv.writer(Echo())
     yield writer.writerow(("run", "strategy", *COLUMNS))
     for run in each(rows):

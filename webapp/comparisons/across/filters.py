@@ -1,4 +1,4 @@
-"""What can be asked of the runs of a team: one description for page, API, CSV and saved views."""
+"""Filters of a team's runs: one description for page, API, CSV and saved views."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from webapp.core.problems import Invalid
 from webapp.jobs.models import State
 
 ORDERINGS = [sign + name for name in ORDERS for sign in ("", "-")]
-LOOKS = ("ordering", "column", "cost")  # how they are shown, not which
+LOOKS = ("ordering", "column", "cost")  # change how runs are shown, not which
 
 
 class Number(filters.NumberFilter):
-    field_class = forms.FloatField  # finite, and what JSON can hold
+    field_class = forms.FloatField  # a finite number, as JSON needs it
 
 
 class _Named(filters.FilterSet):
@@ -56,7 +56,7 @@ KNOWN = (*RunFilter.base_filters, *LOOKS)
 
 
 def runs(actor: Any) -> RunQuerySet:
-    """All that can be asked about, with what a row shows and no more: thousands are sorted."""
+    """Return all runs that the actor may see, with no more columns than a row shows: thousands are sorted."""
     rows = Run.objects.visible_to(actor).filter(comparison__binned=None)
     rows = rows.select_related("comparison__pair", "comparison__dataset", "comparison__job", "figures__conditions")
     return rows.only(
@@ -67,7 +67,7 @@ def runs(actor: Any) -> RunQuerySet:
 
 
 def points(rows: RunQuerySet) -> RunQuerySet:
-    """The same, with only what a chart draws."""
+    """Return the same runs with only the columns that a chart draws."""
     return rows.select_related(None).select_related("comparison", "figures").only(
         "number", "strategy", "params", "label", "comparison__name",
         *(f"figures__{field.name}" for field in Figures._meta.concrete_fields),
@@ -75,7 +75,7 @@ def points(rows: RunQuerySet) -> RunQuerySet:
 
 
 def sound(asked: QueryDict) -> dict[str, Any]:
-    """What of an address can be filtered by; nonsense in it is ignored rather than an error."""
+    """Return the valid filters of an address; nonsense in it is ignored."""
     given = {name: asked.get(name, "").replace("\0", "") for name in RunFilter.base_filters if asked.get(name)}
     errors = RunFilter(given, Run.objects.none()).form.errors
     return {name: value for name, value in given.items() if name not in errors}
@@ -87,7 +87,7 @@ def filtered(rows: RunQuerySet, asked: Mapping[str, Any]) -> RunQuerySet:
 
 
 def ordered(rows: RunQuerySet, asked: str) -> RunQuerySet:
-    """What has no value comes last, whichever way is up."""
+    """Order runs; those without a value come last in both directions."""
     name = asked.removeprefix("-")
     if name not in ORDERS or asked.startswith("--"):
         return rows.order_by("-comparison__created", "number", "pk")
@@ -96,7 +96,8 @@ def ordered(rows: RunQuerySet, asked: str) -> RunQuerySet:
 
 
 def normalised(query: str) -> str:
-    """A saved view's query, each name in it known and each value sound, so that it can always be opened."""
+    """Check a saved view's query: every name must be known and every value valid, so that the view can always be
+    opened."""
     try:
         pairs = parse_qsl(query.removeprefix("?"), max_num_fields=200, errors="strict")
     except (ValueError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""One pair over time: the speed-up of each strategy on the same question, and where hardware or versions changed."""
+"""The history of a pair: the speed-up of each strategy on the same question, and changes of hardware or versions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MOST_RUNS, MOST_QUESTIONS, MOST_CHANGES = 200, 50, 5
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The same prompts and sampling, on whatever device."""
+    """The same prompts and sampling, on any device."""
 
     digest: str
-    conditions: Conditions  # one of them; they differ in the device
+    conditions: Conditions  # any of them: they differ only in the device
     count: int
 
     @property
@@ -34,7 +34,7 @@ class Question:
 
 
 def questions(rows: RunQuerySet) -> list[Question]:
-    """What this pair was asked, the most often asked first."""
+    """Return the questions of this pair, the most frequent first."""
     counted = rows.filter(figures__isnull=False).order_by().values_list("figures__conditions__question")
     counts = dict(
         counted.annotate(count=Count("pk"), latest=Max("comparison__created"))
@@ -49,7 +49,7 @@ def questions(rows: RunQuerySet) -> list[Question]:
 
 
 def history(rows: RunQuerySet, question: str) -> dict[str, Any]:
-    """The newest runs on one question, oldest first."""
+    """Return the newest runs on one question, oldest first."""
     found = rows.filter(figures__conditions__question=question, figures__speedup__isnull=False)
     newest = list(found.order_by("-comparison__created", "-number")[:MOST_RUNS])
     names = naming.names_of(newest)
@@ -79,7 +79,7 @@ def _point(run: Run, name: str) -> dict[str, Any]:
 
 
 def _changes(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """From one comparison to the next, what it ran on became something else."""
+    """Return the changes of device and versions from one comparison to the next."""
     changes = []
     for before, after in pairwise(points):
         for kind in ("device", "versions"):
@@ -89,7 +89,7 @@ def _changes(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def in_words(shown: dict[str, Any]) -> str:
-    """First and last of each strategy, and what changed in between."""
+    """Name first and last result of each strategy, and the changes in between."""
     by_label: dict[str, list[dict[str, Any]]] = {}
     for point in shown["points"]:
         if point["role"] != "baseline":

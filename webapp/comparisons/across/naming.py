@@ -1,5 +1,5 @@
-"""Runs of many comparisons as people read them. A label tells classifiers apart by the first part of their ids, which
-says nothing to anybody; here they are called by name."""
+"""Names of runs of many comparisons for people. A label tells classifiers apart by the first part of their ids, which
+means nothing to anybody; the name here has the classifier's name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def names_of(runs: Sequence[Run]) -> dict[UUID, str]:
 
 
 def _name(run: Run, classifier: str | None) -> str:
-    if classifier is None:  # none decides, or it is gone
+    if classifier is None:  # the run uses none, or it is gone
         return run.label
     usual = {param.name: param.default for param in run.choice.spec.params}
     rest = dataclasses.replace(run.choice, params={**run.params, "classifier": usual["classifier"]})

@@ -1,4 +1,4 @@
-"""Views of the runs that a team keeps under a name."""
+"""Views of the runs that a team saves under a name."""
 
 from __future__ import annotations
 

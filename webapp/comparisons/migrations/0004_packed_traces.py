@@ -1,4 +1,4 @@
-"""Forth, chunks that are there stay as they are, for both forms are read. Back, what was packed is unpacked."""
+"""Forwards, existing chunks stay as they are, because both forms are read. Backwards, packed ones are unpacked."""
 
 from django.db import migrations, models
 

@@ -1,4 +1,4 @@
-"""Figures of so few prompts that no interval is true of them are made anew, by the sweep that makes all of them."""
+"""Let the sweep recompute figures of so few prompts that no interval is true of them."""
 
 from django.db import migrations
 from django.db.models import F

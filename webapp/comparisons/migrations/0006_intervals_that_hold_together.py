@@ -1,4 +1,4 @@
-"""Make the figures of all comparisons anew: their intervals hold for all strategies at once from definitions 2 on."""
+"""Recompute the figures of all comparisons: from definitions 2 on, intervals hold for all strategies at once."""
 
 from django.db import migrations
 

@@ -1,1 +1,1 @@
-"""Other settings, played on what a comparison recorded."""
+"""Simulate other settings from the traces of a comparison."""

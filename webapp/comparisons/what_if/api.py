@@ -1,4 +1,4 @@
-"""What if, over REST: for the page's sliders, and for scripts."""
+"""The what-if over REST: for the page's sliders, and for scripts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from webapp.core.api import Nouns
 
 
 class SimulatedRun(serializers.Serializer[Any]):
-    """What was measured here, and what the same replay says of it."""
+    """A run of this comparison: the measured result, and what the same replay says of it."""
 
     label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes
     name = serializers.CharField()
@@ -61,7 +61,7 @@ class WhatIfOut(serializers.Serializer[Any]):
 
 
 def _parameter(name: str) -> OpenApiParameter:
-    """A slider's parameter, and which strategies take it."""
+    """Describe a slider's parameter and the strategies that take it."""
     takers = [strategy for strategy in ASKABLE if any(slider.param == name for slider in strategy.sliders)]
     [param] = [param for param in takers[0].params if param.name == name]
     options = next(slider.options for slider in takers[0].sliders if slider.param == name)
@@ -86,6 +86,6 @@ class WhatIf(Nouns):
         ],
     )
     def retrieve(self, request: Request, pk: UUID) -> Response:
-        """Simulated, not measured: what another setting would have given, by replay of the recorded traces at the
-        prices measured in this very comparison. The answer says how much of it is known."""
+        """Simulate another setting by replay of the recorded traces, at the prices measured in this very comparison.
+        Nothing of it is a measurement; the answer says how much of it is known."""
         return Response(WhatIfOut(asked(self.get_object(), request.query_params.dict())).data)

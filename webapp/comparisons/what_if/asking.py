@@ -1,9 +1,9 @@
-"""What another setting would have given, by replay of what was recorded, at the prices measured in the same run. No
-model runs, and nothing of it is a measurement: an answer says how much of it is known, and how well the same replay
-says again what was measured.
+"""Simulate another setting by replay of the recorded traces, at the prices measured in the same run. No model runs, and
+nothing of it is a measurement: an answer says how much of it is known, and how well the same replay reproduces what was
+measured.
 
-Prices are medians of single passes, so whatever else the machine did is not in them. What that comes to is seen on the
-strategies that ran; every simulated speed-up is multiplied by it, and the answer says so.
+Prices are medians of single passes, so they miss whatever else the machine did. The strategies that ran show how much
+that is: every simulated speed-up is multiplied by it, and the answer says so.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from webapp.comparisons.what_if.recorded import DRAFTED_BY_THE_PAIR, KEPT_SECOND
 from webapp.core.problems import Conflict, Invalid
 
 ASKABLE = [strategy for strategy in STRATEGIES.values() if strategy.sliders]
-STEPS: dict[str, tuple[str, Sequence[float]]] = {  # strategy → the parameter it is drawn over, and where
+STEPS: dict[str, tuple[str, Sequence[float]]] = {  # strategy → parameter and values of its curve
     strategy.slug: (strategy.sliders[0].param, strategy.sliders[0].values) for strategy in ASKABLE
 }
 QUERY = ("strategy", *dict.fromkeys(slider.param for strategy in ASKABLE for slider in strategy.sliders))
-USUAL = next(strategy.slug for strategy in ASKABLE if strategy.usual)  # what is asked where nobody names a strategy
+USUAL = next(strategy.slug for strategy in ASKABLE if strategy.usual)  # asked if a query names no strategy
 
 
 def asked(comparison: Comparison, query: Mapping[str, str]) -> dict[str, Any]:
-    """The question as it stands in an address."""
+    """Answer the question in an address."""
     params = {name: value for name, value in query.items() if name in QUERY and name != "strategy"}
     return what_if(comparison, query.get("strategy", USUAL), params)
 
@@ -54,7 +54,7 @@ def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object])
     if refused := refusal(comparison):
         raise refused
     key = f"what-if:{version(comparison)}:{_is_ahead(strategy)}"
-    # A slider comes by the same places again, and a curve has been to all of them: each is played once.
+    # Sliders return to earlier values, and a curve covers all of them: each is played once.
     answer: Any = cache.get_or_set(f"{key}:{choice.label}", lambda: _answer(comparison, choice, key), KEPT_SECONDS)
     curve = _curve(comparison, answer.pop("point"), choice, f"{key}:{strategy}")
     scaled = [_scaled(point, answer["correction"]) for point in curve["points"]]
@@ -69,8 +69,8 @@ def _recorded(comparison: Comparison) -> Recorded:
 
 
 def knobs(ran: Collection[str]) -> list[dict[str, Any]]:
-    """What the page's form offers; `ran` are the strategies with samples. What preparing ahead costs is not known of
-    one that did not run."""
+    """Return the sliders of the page's form. `ran` are the strategies with samples: the price of preparing ahead is
+    unknown for one that did not run."""
 
     def knob(strategy: Strategy, slider: Slider) -> dict[str, Any]:
         bounds = {name: f"{getattr(slider, name):g}" for name in ("low", "high", "step")}
@@ -88,7 +88,7 @@ def knobs(ran: Collection[str]) -> list[dict[str, Any]]:
 
 
 def refusal(comparison: Comparison) -> Conflict | None:
-    """Why nothing can be asked here, as far as that is seen without reading a trace."""
+    """Return why nothing can be asked here, as far as that is known without reading a trace; else None."""
     sampling = Sampling.from_dict(comparison.sampling)
     if not sampling.fixes_the_text:
         return Conflict(
@@ -117,7 +117,7 @@ def _nothing_priced() -> Conflict:
 
 
 def _listed(slugs: Collection[str]) -> str:
-    """`a, b or c`, in the order of the strategies."""
+    """Write `a, b or c`, in the order of the strategies."""
     *first, last = [slug for slug in STRATEGIES if slug in slugs]
     return f"{', '.join(first)} or {last}" if first else last
 
@@ -135,7 +135,7 @@ def _choice(strategy: str, params: Mapping[str, object]) -> Choice:
 
 
 def _check(choice: Choice, slider: Slider) -> None:
-    """A run takes more than a simulation of it can."""
+    """Raise Invalid for values that a run takes but a simulation does not."""
     value = choice.params[slider.param]
     if slider.options and value not in slider.options:
         raise Invalid(f"What is simulated of {choice.strategy} has a {slider.param} of {', '.join(slider.options)}.")
@@ -144,7 +144,8 @@ def _check(choice: Choice, slider: Slider) -> None:
 
 
 def _is_ahead(strategy: str) -> bool:
-    """A replay is held against measurements of its own kind: turns, or two models at once."""
+    """Whether the strategy prepares ahead. A replay is compared only with measurements of its own kind: turns, or two
+    models at once."""
     return STRATEGIES[strategy].prepares_ahead
 
 
@@ -161,7 +162,7 @@ def _play(found: Recorded, choice: Choice) -> Simulation | Played:
 
 
 def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool) -> dict[str, Any]:
-    """What was measured, what this replay says of it, and by how much the two differ all in all."""
+    """Return the measured results, the replay's results for them, and the overall ratio of the two."""
     measured = [_checked(found, row, is_ahead) for row in rows if row["role"] != "baseline" and row["speedup"]]
     off = [row["speedup"]["median"] / row["simulated"] for row in measured if row["simulated"]]
     correction = statistics.median(off) if off else 1.0
@@ -183,8 +184,8 @@ def _checked(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[st
 
 
 def _curve(comparison: Comparison, asked: dict[str, float], choice: Choice, key: str) -> dict[str, Any]:
-    """All points at once where they are cheap. For a strategy that prepares ahead, each point costs as much as the
-    answer itself: then only points that were asked for before, and the page asks for the others one by one."""
+    """Return the points of the curve, all at once if they are cheap. If the strategy prepares ahead, each costs as much
+    as the answer: then only points asked for before come, and the page asks for the others one by one."""
     param, steps = STEPS[choice.strategy]
     key += "".join(f":{value}" for name, value in choice.params.items() if name != param)
     points: dict[float, dict[str, float]] = cache.get(key) or {}
@@ -209,7 +210,7 @@ def _point(value: Any, at: Simulation | Played) -> dict[str, float]:
 
 
 def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
-    """All but the curve."""
+    """Return the whole answer but the curve."""
     found, is_ahead = _recorded(comparison), _is_ahead(choice.strategy)
     rows = lambda: so_far(comparison)["strategies"]  # noqa: E731
     standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), is_ahead), KEPT_SECONDS)
@@ -236,7 +237,7 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
         "num_draft_passes": asked.num_draft_passes,
         "hit_rate": asked.hit_rate,
         **standing,
-        "point": _point(choice.params[STEPS[choice.strategy][0]], asked),  # of the curve, not yet corrected
+        "point": _point(choice.params[STEPS[choice.strategy][0]], asked),  # for the curve, not yet corrected
         "notes": list(_notes(found, asked, standing)),
     }
 

@@ -1,4 +1,4 @@
-"""Read the traces of a comparison as what a replay needs of them."""
+"""Read the traces of a comparison into the form that a replay needs."""
 
 from __future__ import annotations
 
@@ -32,18 +32,19 @@ DRAFTED_BY_THE_PAIR = {slug for slug, strategy in STRATEGIES.items() if strategy
 PRICED = {slug for slug, strategy in STRATEGIES.items() if strategy.prices_passes}
 AHEAD = {slug for slug, strategy in STRATEGIES.items() if strategy.prepares_ahead and strategy.sliders}
 KEPT_WORDS = 40  # characters of a prompt's end: some policies look at the words before a round
-MOST_SAMPLES = 200  # read for one answer; of more, prompts evenly spread over all
+MOST_SAMPLES = 200  # read for one answer; of more samples, prompts evenly spread over all
 KEPT_SECONDS = 3600
 
 
 def version(comparison: Comparison) -> str:
-    """Changes when there is more to read."""
+    """Return a key that changes when there is more to read."""
     count = Sample.objects.filter(run__comparison=comparison).finished().count()
     return f"{comparison.pk}:{comparison.job.attempt}:{comparison.job.state}:{count}"
 
 
 def recorded(comparison: Comparison) -> Recorded | None:
-    """None where nothing can be replayed yet. Reading traces is most of the work, so it is kept for other questions."""
+    """Return the recordings; None if nothing can be replayed yet. Reading traces is most of the work, so they are
+    cached for other questions."""
     return cache.get_or_set(f"recorded:{version(comparison)}", lambda: _read(comparison), KEPT_SECONDS)
 
 
@@ -78,7 +79,7 @@ def _read(comparison: Comparison) -> Recorded | None:
 
 
 def _is_beside(comparison: Comparison) -> bool:
-    """Whether the draft of SSD had a place of its own here."""
+    """Whether SSD's draft had a device of its own here."""
     stated = comparison.hardware.get("by_strategy", {})
     return any(devices_in(stated.get(run.label, "")) > 1 for run in comparison.runs.all() if run.strategy in AHEAD)
 
@@ -90,7 +91,7 @@ def _places(text: Mapping[str, Any], room: int) -> Places:
 
 
 def _costs(priced: Sequence[Sequence[Event]]) -> Costs | None:
-    """None where there are no two rounds of a sample to read prices off."""
+    """Return the measured prices; None if no sample has two rounds."""
     if not any(sum(isinstance(event, Verified) for event in events) > 1 for events in priced):
         return None
     costs = costs_from(priced)

@@ -1,4 +1,4 @@
-"""The few tags that pages are written with."""
+"""The few template tags that our pages use."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def field(field: Field) -> dict[str, Any]:
 
 @register.inclusion_tag("core/_form.html", takes_context=True)
 def form(context: Context, form: Form, submit: str, **options: Any) -> dict[str, Any]:
-    """A whole form: its errors, its fields, one button. `api` adds "copy as curl, CLI or Python"."""
+    """Draw a whole form: its errors, its fields, one button. `api` adds "copy as curl, CLI or Python"."""
     return {"form": form, "submit": submit, "request": context["request"], **options}
 
 
 @register.inclusion_tag("core/_code.html", takes_context=True)
 def as_code(context: Context, form: Form, api: str, method: str = "POST") -> dict[str, Any]:
-    """The same request for scripts, with what the form holds now; page.js keeps it in step with what is typed."""
+    """Draw the same request for scripts, with the form's values. page.js updates it while somebody types."""
     url = context["request"].build_absolute_uri(api)
     values = {f.name: _json_value(f) for f in form if f.value not in ("", None) or f.required}
     return {"url": url, "method": method, "body": json.dumps(values, ensure_ascii=False, default=str)}
@@ -42,9 +42,9 @@ def as_code(context: Context, form: Form, api: str, method: str = "POST") -> dic
 def verb(
     context: Context, page: str, *args: Any, of: Any = "", body: dict[str, Any] | None = None, **values: Any
 ) -> str:
-    """Where a button's form is sent, as `url` says it; `verbs_as_code` then says the same for scripts.
+    """Return the URL that a button's form is sent to, as `url` does, and note it for `verbs_as_code`.
 
-    `of` names the thing where a page has many; `body` and further values are what the request holds.
+    `of` names the thing if a page has many; `body` and further values are what the request holds.
     """
     call = verbs.call(page, args, str(of), {**(body or {}), **values})
     context["request"].__dict__.setdefault("verbs", []).append(call)
@@ -53,7 +53,7 @@ def verb(
 
 @register.inclusion_tag("core/_verbs.html", takes_context=True)
 def verbs_as_code(context: Context) -> dict[str, Any]:
-    """All buttons of the page so far that were not told yet, each kind once, with the things it may be about."""
+    """Show the buttons drawn since the last call as code for scripts: each kind once, with all its things."""
     request = context["request"]
     kinds: dict[verbs.Verb, list[dict[str, Any]]] = {}
     for call in request.__dict__.pop("verbs", ()):
@@ -64,7 +64,7 @@ def verbs_as_code(context: Context) -> dict[str, Any]:
 
 @register.simple_tag(takes_context=True)
 def query(context: Context, **changes: Any) -> str:
-    """The page's query string with some values changed, and back on its first page unless told otherwise."""
+    """Return the page's query string with some values changed, back on the first page unless `page` is given."""
     params = context["request"].GET.copy()
     params.pop("page", None)
     for name, value in changes.items():
@@ -90,7 +90,7 @@ def column(context: Context, name: str, title: str, css: str = "") -> SafeString
 
 @register.filter
 def ago(moment: Any) -> SafeString | str:
-    """How long since (or until), with the exact time for whoever asks."""
+    """Show how long ago (or ahead) a moment is, with the exact time as a tooltip."""
     if moment is None:
         return "never"
     seconds = (timezone.now() - moment).total_seconds()
@@ -118,25 +118,26 @@ def size(count: int | None) -> str:
 
 @register.filter
 def count(number: Any) -> str:
-    """A number with thin spaces between thousands."""
+    """Write a number with thin spaces between thousands."""
     return "–" if not isinstance(number, int) else f"{number:,}".replace(",", "\u202f")
 
 
 @register.filter
 def coded(sentence: str) -> SafeString:
-    """What stands between backticks is typed, and looks so."""
+    """Show text between backticks as code."""
     return SafeString(TYPED.sub(r"<code>\1</code>", escape(sentence)))
 
 
 @register.filter
 def quotable(body: str) -> str:
-    """The same JSON without an apostrophe, so that none ends the quotes around it in a shell or in Python."""
+    """Escape apostrophes in JSON, which stays the same, so that none ends the quotes around it in a shell or in
+    Python."""
     return body.replace("'", "\\u0027")
 
 
 @register.filter
 def words(name: str) -> str:
-    """The name of a setting as people say it; what it is counted in stands beside its value."""
+    """Write the name of a setting for people, without its unit, which stands beside the value."""
     return name.removesuffix("_bytes").replace("_", " ")
 
 

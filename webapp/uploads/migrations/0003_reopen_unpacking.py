@@ -1,4 +1,4 @@
-"""Nothing on the way forth. On the way back, uploads in states that the tables before did not know are open again."""
+"""Nothing to do forwards. Backwards, reopen uploads in states that the older tables do not know."""
 
 from django.db import migrations
 

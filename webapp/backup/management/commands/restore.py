@@ -1,4 +1,4 @@
-"""`manage.py restore FILE`: what `manage.py backup` has written, into this data folder and this database."""
+"""`manage.py restore FILE`: restore a backup into this data folder and this database."""
 
 from __future__ import annotations
 
