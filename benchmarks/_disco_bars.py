@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks._engine_bars import Bar
 from decoding import probing
 from decoding.choosing import Look
-from decoding.comparison import Comparison, Key, Pair
+from decoding.comparison import Comparison, Key
 from decoding.costs import Costs, decision_cost
 from decoding.disco import making
 from decoding.disco.ceiling import ceiling
@@ -23,6 +23,7 @@ from decoding.disco.making import Material, Step
 from decoding.disco.stops import stop_of
 from decoding.drafting import Draft, DraftStep, StopRule
 from decoding.events import Drafted, Event, EventSink, Recorder
+from decoding.pair import Pair
 from decoding.planning import CAP, Study, best, predict
 from decoding.prompts import Prompt
 from decoding.spec import Choice, Sampling, choose

@@ -17,11 +17,12 @@ from typing import Any
 
 from safetensors.torch import load_file, save_file
 
-from decoding.comparison import Comparison, Pair
+from decoding.comparison import Comparison
 from decoding.errors import DrafthouseError
 from decoding.fast.runner import FastRunner
 from decoding.fast.shape import shape_of
 from decoding.fast.weights import weights_of
+from decoding.pair import Pair
 from decoding.prompts import Prompt
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.cores import divide

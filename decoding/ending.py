@@ -6,11 +6,23 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from decoding.events import FinishReason
+
 Decode = Callable[[Sequence[int]], str]
 
 
 @dataclass(frozen=True)
+class Decoded:
+    """A complete text."""
+
+    tokens: list[int]  # without the prompt
+    reason: FinishReason
+
+
+@dataclass(frozen=True)
 class Ending:
+    """What ends a text before it is full."""
+
     end_tokens: Collection[int]
     stop: Sequence[str] = ()
     decode: Decode | None = None  # needed only for stop strings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from decoding.dice import Dice
 from decoding.drafting import Draft, Drafter, read_prompt
-from decoding.ending import Ending
+from decoding.ending import Decoded, Ending
 from decoding.errors import BadPrompt
 from decoding.events import Drafted, EventSink, Finished, FinishReason, Started, Verified
 from decoding.runner import ModelRunner, align
@@ -20,12 +20,6 @@ class Request:
     prompt: Sequence[int]
     max_new_tokens: int
     ending: Ending
-
-
-@dataclass(frozen=True)
-class Decoded:
-    tokens: list[int]  # without the prompt
-    reason: FinishReason
 
 
 def never() -> bool:

@@ -11,7 +11,6 @@ from types import MappingProxyType
 
 from torch import Tensor
 
-from decoding.comparison import Pair
 from decoding.costs import Costs
 from decoding.disco import rules
 from decoding.disco.classifier import Classifier
@@ -19,6 +18,7 @@ from decoding.disco.recording import Recording
 from decoding.disco.scribes import Scribes, copies_for
 from decoding.disco.texts import Texts
 from decoding.loop import never
+from decoding.pair import Pair
 from decoding.prompts import Prompt
 from decoding.replay import ByPlace, Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
 from decoding.spec import Choice, Sampling, choose

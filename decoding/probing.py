@@ -12,7 +12,7 @@ from itertools import cycle, islice
 
 import torch
 
-from decoding.comparison import Comparison, Key, Pair
+from decoding.comparison import Comparison, Key
 from decoding.costs import Costs, costs_from
 from decoding.dice import dice_for
 from decoding.disco.stops import stop_of
@@ -20,6 +20,7 @@ from decoding.drafting import Draft, DraftStep, ModelDrafter, StopRule
 from decoding.ending import Ending
 from decoding.events import Event, Recorder
 from decoding.loop import Request, decode
+from decoding.pair import Pair
 from decoding.planning import CAP
 from decoding.prompts import Prompt
 from decoding.spec import Sampling, choose

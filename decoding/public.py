@@ -18,7 +18,7 @@ from decoding.prompt_forms import FORMS
 from decoding.prompts import Prompt
 from decoding.ranking import order, ranking
 from decoding.replay import Counts, HeuristicPolicy, OraclePolicy, Policy, Record, Static, replay
-from decoding.spec import STRATEGIES, Choice, Sampling, StrategySpec, choose, parse_choices
+from decoding.spec import STRATEGIES, Choice, Sampling, choose, parse_choices
 from decoding.ssd import memory
 from decoding.ssd.fanout import NAMES
 from decoding.ssd.outcomes import RANKS
@@ -29,6 +29,7 @@ from decoding.ssd.settings import Settings
 from decoding.ssd.simulated import ANYTIME, IN_TURN, Plan, Simulated
 from decoding.ssd.simulator import simulate
 from decoding.ssd.track import Track
+from decoding.strategy_spec import StrategySpec
 from decoding.summary import AUTOREGRESSIVE, DEFINITIONS, so_few
 from decoding.verdict import verdict
 

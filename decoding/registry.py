@@ -76,7 +76,7 @@ def _here(parts: Parts, recipe: Recipe) -> Transport:
     return Alongside(recipe.speculator(parts.lanes.runner), parts.lanes, recipe.sends_scores)
 
 
-# Peers have no builder: they bring a loop of their own (decoding.peers).
+# Strategies of other contestants have no builder: those bring a loop of their own.
 BUILDERS: dict[str, Callable[..., Drafter]] = {
     "autoregressive": lambda parts: NoDraft(),
     "static": lambda parts, lookahead: parts.drafter(FixedLength(lookahead)),

@@ -13,6 +13,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from decoding.devices import Facts
+
 
 class Branches(Protocol):
     """Several continuations of one runner's text, drafted side by side. Row b sees the first `lengths[b]` cached
@@ -33,6 +35,11 @@ class ModelRunner(Protocol):
     vocab_size: int
     context: int  # the most tokens it can hold
     device: torch.device
+
+    @property
+    def facts(self) -> Facts:
+        """What it runs on, for people and for results."""
+        ...
 
     @property
     def tokens(self) -> list[int]:

@@ -7,45 +7,17 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from decoding import contestants
 from decoding.errors import BadSampling, BadStrategy, meant
 from decoding.params import Param, Value
 from decoding.ssd import fanout
+from decoding.strategy_spec import StrategySpec
 
-Role = Literal[
-    "baseline",  # what everything is compared with
-    "ranked",  # a way of decoding one could deploy
-    "bound",  # knows what it could not know in earnest: drawn, never ranked
-    "peer",  # somebody else's implementation, run beside ours
-]
 ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-
-
-@dataclass(frozen=True, slots=True)
-class StrategySpec:
-    slug: str
-    title: str
-    summary: str
-    role: Role
-    params: tuple[Param, ...] = ()  # the first may be given on the command line without its name
-    check: Callable[[Mapping[str, Value]], None] = lambda params: None  # what no parameter can know alone
-
-    def read(self, given: Mapping[str, object]) -> dict[str, Value]:
-        """All parameters with defaults filled in. An unknown name or a bad value raises BadStrategy."""
-        known = {param.name for param in self.params}
-        for name in given:
-            if name not in known:
-                offer = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
-                raise BadStrategy(f"{self.slug} has no parameter {name!r}; {offer}.{meant(name, known)}")
-        try:
-            params = {param.name: param.read(given.get(param.name, param.default)) for param in self.params}
-            self.check(params)
-            return params
-        except BadStrategy as error:
-            raise BadStrategy(f"{self.slug}: {error}.") from None
 
 
 _LOOKAHEAD = "how many tokens are drafted each round"
@@ -179,19 +151,7 @@ STRATEGIES: dict[str, StrategySpec] = {
                 _PLACEMENT,
             ),
         ),
-        StrategySpec(
-            "assisted",
-            "Assisted (transformers)",
-            "generate(assistant_model=…) of the transformers library on the same weights.",
-            "peer",
-            (
-                Param("lookahead", "int", 20, "num_assistant_tokens", 1, 64),
-                Param("threshold", "float", 0.4, "assistant_confidence_threshold; 0 switches it off", 0.0, 1.0),
-                Param(
-                    "schedule", "choice", "constant", "num_assistant_tokens_schedule", choices=("constant", "heuristic")
-                ),
-            ),
-        ),
+        *contestants.specs(),
     )
 }
 

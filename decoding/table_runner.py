@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from torch import Tensor
 
 from decoding.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
+from decoding.devices import Facts, facts_of
 
 StateOf = Callable[[Sequence[int]], int]  # a text -> the table's row that says what follows it
 
@@ -31,6 +32,10 @@ class TableRunner:
         self.state_of = state_of
         self._tokens: list[int] = []
         self._branches: TableBranches | None = None
+
+    @property
+    def facts(self) -> Facts:
+        return facts_of("table", self.device, self.table.dtype, "plain", self.context)
 
     @property
     def tokens(self) -> list[int]:

@@ -2,13 +2,14 @@ import math
 
 import pytest
 
+from decoding import contestants
 from decoding.errors import BadSampling, BadStrategy
 from decoding.registry import BUILDERS
 from decoding.spec import STRATEGIES, Sampling, choose, parse_choices
 
 
-def test_every_strategy_has_a_builder_except_peers_who_bring_their_own_loop() -> None:
-    assert set(BUILDERS) == {slug for slug, spec in STRATEGIES.items() if spec.role != "peer"}
+def test_every_strategy_has_a_builder_except_those_of_contestants_who_bring_their_own_loop() -> None:
+    assert set(BUILDERS) == STRATEGIES.keys() - {spec.slug for spec in contestants.specs()}
 
 
 def test_a_list_of_strategies_is_read_as_it_is_written() -> None:

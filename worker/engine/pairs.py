@@ -10,8 +10,8 @@ from functools import partial
 import torch
 import transformers
 
-from decoding.comparison import Pair
 from decoding.devices import device_called
+from decoding.pair import Pair
 from decoding.pairs import check_pair
 from decoding.spec import Choice
 from decoding.ssd.resident import process_for
@@ -52,14 +52,7 @@ def load_pair(place: PairPlace, residents: Residents, choices: Sequence[Choice] 
         "transformers": transformers.__version__,
         "by_strategy": {choice.label: pair.hardware_of(choice) for choice in choices},
     }
-
-    def runner_of(choice: Choice) -> str:
-        if choice.spec.role == "peer":
-            return "transformers"
-        runners = [facts.runner] + ([draft.runner.facts.runner] if choice.spec.role != "baseline" else [])
-        return " and ".join(dict.fromkeys(runners))
-
-    return pair, Loaded(hardware, {choice.label: runner_of(choice) for choice in choices})
+    return pair, Loaded(hardware, {choice.label: pair.runner_of(choice) for choice in choices})
 
 
 def _pair_again(place: PairPlace) -> Pair:

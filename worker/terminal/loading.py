@@ -14,8 +14,8 @@ import torch
 import transformers
 
 from decoding.checkpoints import Loaded, load
-from decoding.comparison import Pair
 from decoding.devices import device_called, set_threads, usual_threads
+from decoding.pair import Pair
 from decoding.pairs import check_pair
 from decoding.spec import Choice
 from decoding.ssd.resident import process_for
@@ -33,13 +33,8 @@ class LoadedPair:
     draft: Loaded
 
     def runner_of(self, choice: Choice) -> str:
-        """What runs the models under one strategy."""
-        if choice.spec.role == "peer":
-            return "transformers"
-        runners = [self.target.runner.facts.runner]
-        if choice.spec.role != "baseline":
-            runners.append(self.draft.runner.facts.runner)
-        return " and ".join(dict.fromkeys(runners))
+        """Name what runs the models under one strategy."""
+        return self.pair.runner_of(choice)
 
     def about(self) -> dict[str, Any]:
         """The two models, for the JSON document."""

@@ -1,0 +1,39 @@
+"""Contestants: everybody who can decode a request. Each is one module here and carries the strategies that it runs.
+
+Importing a contestant loads neither torch nor transformers, so that the web process can read its strategies.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from decoding.scan import modules_in
+
+if TYPE_CHECKING:
+    from decoding.strategy_spec import StrategySpec
+
+OURS = "ours"
+PARTS = {
+    "SPECS": "the strategies that it runs, a tuple of StrategySpec",
+    "contestant": "a function that makes the Contestant for a Pair",
+}
+
+
+@cache
+def modules() -> list[ModuleType]:
+    """All contestants' modules, in the order of their names."""
+    return modules_in(sys.modules[__name__], PARTS)
+
+
+def specs() -> tuple[StrategySpec, ...]:
+    return tuple(spec for module in modules() for spec in module.SPECS)
+
+
+def runs(strategy: str) -> ModuleType:
+    """The contestant that carries the strategy, or ours, whose strategies are in `decoding.spec`."""
+    found = {module.__name__.rpartition(".")[2]: module for module in modules()}
+    carriers = (module for module in found.values() if any(spec.slug == strategy for spec in module.SPECS))
+    return next(carriers, found[OURS])
