@@ -21,7 +21,8 @@ from decoding.disco.ceiling import ceiling
 from decoding.disco.classifier import Classifier
 from decoding.disco.making import Material, Step
 from decoding.disco.stops import stop_of
-from decoding.drafting import Draft, DraftStep, StopRule
+from decoding.drafters.base import Draft
+from decoding.drafters.rule import DraftStep, StopRule
 from decoding.events import Drafted, Event, EventSink, Recorder
 from decoding.pair import Pair
 from decoding.planning import CAP, Study, best, predict

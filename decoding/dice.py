@@ -20,7 +20,7 @@ from decoding import chance
 from decoding.devices import Launched, on_its_way
 from decoding.errors import BrokenModel
 from decoding.spec import Sampling
-from decoding.verify import Verdict, by_equality, by_ratio, choose_each
+from decoding.verify import Verdict, by_equality, by_ratio, certain, choose_each
 
 Row = npt.NDArray[np.float32]  # [V]
 Ahead = Sequence[int] | Sequence[Tensor]  # ids, or one-element tensors of ids that nobody has waited for yet
@@ -29,12 +29,12 @@ NOISE_BLOCK = 32  # positions of noise made in one go: the launch costs more tha
 
 
 class Drawn(Protocol):
-    """What a verdict needs to know of a draft."""
+    """A draft as far as a verdict needs to know it."""
 
     @property
     def tokens(self) -> tuple[int, ...]: ...
     @property
-    def scores(self) -> Tensor: ...  # [k, V], what each token was chosen from
+    def scores(self) -> Tensor | None: ...  # [k, V], what each token was drawn from; None where none was drawn
 
 
 class Weighing:
@@ -214,7 +214,8 @@ class Ratio(Dice):
     def _by_ratio(self, logits: Tensor, draft: Drawn) -> Verdict:
         aheads = [draft.tokens[:i] for i in range(len(draft.tokens) + 1)]
         p = _probabilities(self.scores(logits, aheads))
-        q = _probabilities(draft.scores).to(p.device)
+        scores, vocab = draft.scores, p.shape[1]
+        q = certain(draft.tokens, vocab, p.device) if scores is None else _probabilities(scores).to(p.device)
         accept_u = [self._coin("accept", ahead) for ahead in aheads[:-1]]
         resample_u = [self._coin("resample", ahead) for ahead in aheads]
         return by_ratio(p, q, draft.tokens, accept_u, resample_u)

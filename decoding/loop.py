@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from decoding.dice import Dice
-from decoding.drafting import Draft, Drafter, read_prompt
+from decoding.drafters.base import Draft, Drafter
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadPrompt
 from decoding.events import Drafted, EventSink, Finished, FinishReason, Started, Verified
-from decoding.runner import ModelRunner, align
+from decoding.runner import ModelRunner, align, read_prompt
 from decoding.timing import Clock
 from decoding.verify import Verdict
 
@@ -124,13 +124,14 @@ def _end(request: Request, target: ModelRunner) -> int:
 
 
 def _drafted(number: int, position: int, draft: Draft, began: int, ended: int) -> Drafted:
+    confidence, estimates = draft.details()
     return Drafted(
         round=number,
         position=position,
         lookahead=draft.lookahead,
         tokens=draft.tokens,
-        confidence=draft.confidence,
-        estimate=draft.estimate,
+        confidence=confidence,
+        estimate=estimates,
         stop=draft.stop,
         source=draft.source,
         passes=draft.passes,

@@ -16,7 +16,9 @@ from decoding.comparison import Comparison, Key
 from decoding.costs import Costs, costs_from
 from decoding.dice import dice_for
 from decoding.disco.stops import stop_of
-from decoding.drafting import Draft, DraftStep, ModelDrafter, StopRule
+from decoding.drafters.base import Draft
+from decoding.drafters.model import ModelDrafter
+from decoding.drafters.rule import DraftStep, StopRule
 from decoding.ending import Ending
 from decoding.events import Event, Recorder
 from decoding.loop import Request, decode

@@ -10,7 +10,10 @@ from decoding.choosing import Choosings
 from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.disco.stops import stop_of
-from decoding.drafting import Drafter, ModelDrafter, NoDraft, StopRule
+from decoding.drafters.base import Drafter
+from decoding.drafters.model import ModelDrafter
+from decoding.drafters.none import NoDraft
+from decoding.drafters.rule import StopRule
 from decoding.runner import ModelRunner
 from decoding.spec import Choice
 from decoding.ssd.alongside import Alongside

@@ -78,3 +78,10 @@ def align(runner: ModelRunner, text: Sequence[int], need: int = 1) -> Sequence[i
     if shared < len(cached):
         runner.rewind(shared)
     return text[shared:]
+
+
+def read_prompt(runner: ModelRunner, text: Sequence[int]) -> None:
+    """Start a sample from nothing: what an earlier sample left in the cache must not make this one look faster."""
+    runner.rewind(0)
+    if len(text) > 1:
+        runner.extend(text[:-1])

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from decoding.dice import Dice
-from decoding.drafting import Draft, DraftStep
+from decoding.drafters.base import Draft
+from decoding.drafters.rule import DraftStep
 from decoding.runner import ModelRunner, align
 from decoding.timing import Clock
 from decoding.verify import Verdict

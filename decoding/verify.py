@@ -25,9 +25,15 @@ def by_equality(own: Sequence[int], draft: Sequence[int]) -> Verdict:
     return Verdict(accepted, own[accepted], "bonus" if accepted == len(draft) else "correction")
 
 
+def certain(tokens: Sequence[int], vocab: int, device: torch.device) -> Tensor:
+    """The q of tokens that were not drawn: [k, V], one at each token and zero elsewhere."""
+    ids = torch.tensor(tokens, dtype=torch.int64, device=device)[:, None]
+    return torch.zeros(len(tokens), vocab, dtype=torch.float64, device=device).scatter_(1, ids, 1.0)
+
+
 def by_ratio(
     p: Tensor,  # [k + 1, V] the target's probabilities
-    q: Tensor,  # [k, V] what each drafted token was drawn from; one-hot for a token that was not drawn
+    q: Tensor,  # [k, V] what each drafted token was drawn from, or `certain`
     draft: Sequence[int],
     accept_u: Sequence[float],  # k numbers in [0, 1)
     resample_u: Sequence[float],  # k + 1 numbers in [0, 1), one for each place where the target may add its token

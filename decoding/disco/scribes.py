@@ -21,13 +21,13 @@ from decoding.devices import free_bytes
 from decoding.dice import dice_for
 from decoding.disco.recording import Recording, record
 from decoding.disco.texts import Texts
-from decoding.drafting import read_prompt
 from decoding.errors import BadPrompts, DrafthouseError
 from decoding.events import Recorder
 from decoding.loop import never
 from decoding.model_folder import inspect
 from decoding.pair import Pair
 from decoding.prompts import Prompt
+from decoding.runner import read_prompt
 from decoding.spec import Sampling, choose
 
 LEAST_AGREED = 0.95  # a text of other settings parts from this one's within a few tokens

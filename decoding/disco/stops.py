@@ -12,7 +12,8 @@ from decoding.disco import features
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.disco.features import glance
-from decoding.drafting import Draft, DraftStep
+from decoding.drafters.base import Draft
+from decoding.drafters.rule import DraftStep
 from decoding.verify import Verdict
 
 

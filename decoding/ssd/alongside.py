@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from decoding.drafting import EMPTY, Draft
+from decoding.drafters.base import EMPTY, Draft
 from decoding.ssd.lanes import Lanes
 from decoding.ssd.prepared import Prepared
 from decoding.ssd.speculating import Speculator
@@ -51,7 +51,7 @@ class Alongside:
         if draft is EMPTY:
             return draft
         draft = dataclasses.replace(draft, estimates=self._speculator.estimate())
-        if self._sends_scores:
+        if self._sends_scores and draft.scores is not None:
             draft = dataclasses.replace(draft, scores=self._lanes.hand_over(draft.scores))
         self._draft = draft
         return draft

@@ -7,10 +7,10 @@ import time
 import torch
 from torch import Tensor
 
-from decoding.drafting import Draft
+from decoding.drafters.base import Draft
 from decoding.events import Backup, Source
 from decoding.runner import align
-from decoding.ssd.backups import certain, echoed, random_tokens
+from decoding.ssd.backups import echoed, random_tokens
 from decoding.ssd.board import Ready
 from decoding.ssd.chain import Chain
 from decoding.ssd.given import Given
@@ -62,8 +62,7 @@ def after_a_miss(side: Side, room: int) -> Given:
         return alone(side, room, "miss", "neural")
     chain = Chain(tokens)
     chain.stop = "eos" if tokens[-1] in side.end_tokens else "limit"
-    scores = certain(tokens, side.dice.vocab)
-    return Given(_draft_of(side, chain, scores, "miss", 0, backup), chain=chain)
+    return Given(_draft_of(side, chain, None, "miss", 0, backup), chain=chain)
 
 
 def alone(side: Side, room: int, source: Source, backup: Backup = "") -> Given:
@@ -142,7 +141,9 @@ def _bent(given: Given) -> Tensor:
     return torch.cat([row.bent for row in given.look()[: len(given.chain.tokens)]])
 
 
-def _draft_of(side: Side, chain: Chain, scores: Tensor, source: Source, passes: int, backup: Backup = "") -> Draft:
+def _draft_of(
+    side: Side, chain: Chain, scores: Tensor | None, source: Source, passes: int, backup: Backup = ""
+) -> Draft:
     return Draft(
         tokens=tuple(chain.tokens),
         scores=scores,

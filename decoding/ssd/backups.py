@@ -1,15 +1,12 @@
 """What is drafted after a miss without asking the draft model: what followed the same words before, or just anything.
 
-Neither was drawn from a distribution that anybody knows, so it is judged as a proposal that had to be: q is one at
-each of its tokens. That is exact at every temperature, since neither looks at what the target is going to say.
+Neither was drawn from a distribution that anybody knows, so it is judged as certain. That is exact at every
+temperature, since neither looks at what the target is going to say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import torch
-from torch import Tensor
 
 from decoding import chance
 from decoding.disco.echoes import Echoes
@@ -32,10 +29,3 @@ def random_tokens(seed: int, text: Sequence[int], count: int, vocab: int) -> lis
     """Anything, but the same at the same place. From the draft's own coins, which no verdict uses."""
     place = chance.digest([len(text), *text[-RECENT:]])
     return [int(chance.uniform(seed, "draft", chance.digest([i], place)) * vocab) for i in range(count)]
-
-
-def certain(tokens: Sequence[int], vocab: int) -> Tensor:
-    """Scores [n, vocab] from which nothing but these tokens can be drawn."""
-    scores = torch.full((len(tokens), vocab), -torch.inf)
-    scores[torch.arange(len(tokens)), list(tokens)] = 0.0
-    return scores

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache, partial
 from time import perf_counter
 
-from decoding.drafting import EMPTY, Draft
+from decoding.drafters.base import EMPTY, Draft
 from decoding.errors import DrafthouseError, DraftLost
 from decoding.ssd import board, letters
 from decoding.ssd.letters import Postscript, Recipe, nothing_more

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from decoding.drafting import EMPTY, Draft
+from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.events import Anticipated
 from decoding.ssd.prepared import Prepared
 from decoding.ssd.speculating import Speculator
@@ -66,7 +66,7 @@ class InTurn:
         return self._prepared
 
 
-class SsdDrafter:
+class SsdDrafter(Drafter):
     def __init__(self, transport: Transport, clock: Clock) -> None:
         self._transport = transport
         self._clock = clock

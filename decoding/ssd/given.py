@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from decoding.disco.echoes import Echoes
-from decoding.drafting import EMPTY, Draft
+from decoding.drafters.base import EMPTY, Draft
 from decoding.ssd.chain import Chain
 from decoding.ssd.drawing import Drawn
 

@@ -11,7 +11,6 @@ import struct
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, get_args
 
 import torch
@@ -19,7 +18,7 @@ from torch import Tensor
 
 from decoding.dice import dice_for
 from decoding.disco.classifier import Classifier
-from decoding.drafting import EMPTY, Draft
+from decoding.drafters.base import EMPTY, Draft
 from decoding.errors import DrafthouseError
 from decoding.events import Backup, Source, StopReason
 from decoding.runner import ModelRunner
@@ -128,20 +127,16 @@ class Told(Draft):
 
     postscript: Callable[[], Postscript] = nothing_more
 
-    @cached_property
-    def confidence(self) -> tuple[float, ...]:
-        return self.postscript().confidence
-
-    @property
-    def estimate(self) -> tuple[float, ...]:
-        return self.estimates or self.postscript().estimate
+    def details(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        more = self.postscript()
+        return more.confidence, self.estimates or more.estimate
 
 
 def taken(ready: Ready, lookahead: int, postscript: Callable[[], Postscript]) -> Draft:
     """What was looked up on the board."""
     return Told(
         tokens=tuple(ready.tokens),
-        scores=EMPTY.scores,  # nobody on this side asks
+        scores=None,  # nobody on this side asks
         lookahead=lookahead,
         stop=ready.stop,
         source="hit",
@@ -160,7 +155,8 @@ def refused(error: DrafthouseError) -> bytes:
 
 def drafted(draft: Draft, with_scores: bool) -> list[Octets]:
     count, estimates = len(draft.tokens), len(draft.estimates)
-    width = draft.scores.shape[1] if with_scores and count else 0
+    scores = draft.scores if with_scores else None
+    width = 0 if scores is None else scores.shape[1]
     head = _DRAFT.pack(
         _DRAFTED,
         _STOPS.index(draft.stop),
@@ -173,7 +169,7 @@ def drafted(draft: Draft, with_scores: bool) -> list[Octets]:
         width,
     )
     words = struct.pack(f"<{estimates}d{count}i", *draft.estimates, *draft.tokens)
-    return [head, words, _octets(draft.scores)] if width else [head, words]
+    return [head, words] if scores is None else [head, words, _octets(scores)]
 
 
 def opened(reply: bytearray, postscript: Callable[[], Postscript] = nothing_more) -> Draft:
@@ -204,7 +200,7 @@ def _octets(scores: Tensor) -> bytes:
     return ctypes.string_at(rows.data_ptr(), rows.nbytes)
 
 
-def _rows(reply: bytearray, count: int, width: int) -> Tensor:
+def _rows(reply: bytearray, count: int, width: int) -> Tensor | None:
     if not width:
-        return EMPTY.scores  # nobody on this side asks
+        return None  # nobody on this side asks, or the tokens were not drawn
     return torch.frombuffer(reply, dtype=torch.float32, offset=len(reply) - 4 * count * width).reshape(count, width)

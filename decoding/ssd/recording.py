@@ -8,9 +8,8 @@ import torch
 
 from decoding.dice import Dice
 from decoding.disco.echoes import Echoes
-from decoding.drafting import read_prompt
 from decoding.replay import Record
-from decoding.runner import ModelRunner
+from decoding.runner import ModelRunner, read_prompt
 from decoding.ssd.outcomes import RANKS
 from decoding.ssd.track import Track
 

@@ -7,7 +7,7 @@ import pickle
 
 import torch
 
-from decoding.drafting import Draft
+from decoding.drafters.base import Draft
 from decoding.errors import DrafthouseError
 from decoding.runner import ModelRunner
 from decoding.ssd import board, letters

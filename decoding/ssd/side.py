@@ -11,8 +11,7 @@ import torch
 from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
-from decoding.drafting import read_prompt
-from decoding.runner import ModelRunner
+from decoding.runner import ModelRunner, read_prompt
 from decoding.ssd.backups import echoed
 from decoding.ssd.drawing import drawing_for
 from decoding.ssd.given import Given

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
-from decoding.drafting import Draft
+from decoding.drafters.base import Draft
 from decoding.runner import ModelRunner
 from decoding.ssd import answering
 from decoding.ssd.board import Ready

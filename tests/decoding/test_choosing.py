@@ -12,7 +12,7 @@ from decoding.choosing import Choosing, Choosings, Look
 from decoding.dice import Shared, dice_for
 from decoding.disco import features
 from decoding.disco.stops import stop_of
-from decoding.drafting import StopRule
+from decoding.drafters.rule import StopRule
 from decoding.events import Drafted, Recorder
 from decoding.registry import Parts
 from decoding.spec import Choice, Sampling, choose

@@ -22,7 +22,8 @@ from decoding.disco.rules import (
     threshold_lengths,
 )
 from decoding.disco.stops import stop_of
-from decoding.drafting import Draft, DraftStep, StopRule
+from decoding.drafters.base import Draft
+from decoding.drafters.rule import DraftStep, StopRule
 from decoding.errors import BadStrategy
 from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.registry import Parts

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from decoding.disco import features
 from decoding.disco.echoes import Echoes
-from decoding.drafting import Draft
+from decoding.drafters.base import Draft
 from decoding.ssd import fanout
-from decoding.ssd.backups import certain, echoed, random_tokens
+from decoding.ssd.backups import echoed, random_tokens
 from decoding.ssd.chain import Chain
 from decoding.ssd.estimating import Estimator
 from decoding.ssd.outcomes import RANKS, Outcomes
@@ -102,10 +102,6 @@ def test_random_tokens_are_fixed_by_place_and_lie_in_the_vocabulary() -> None:
     first = random_tokens(3, [1, 2, 3], 200, 11)
     assert first == random_tokens(3, [1, 2, 3], 200, 11) != random_tokens(4, [1, 2, 3], 200, 11)
     assert set(first) == set(range(11))
-
-
-def test_nothing_but_a_certain_token_can_be_drawn() -> None:
-    assert torch.softmax(certain([2, 0], 4), -1).tolist() == [[0, 0, 1, 0], [1, 0, 0, 0]]
 
 
 def test_holding_back_makes_the_cached_tokens_less_likely_and_leaves_the_others_in_proportion() -> None:

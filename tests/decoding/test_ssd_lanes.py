@@ -13,7 +13,7 @@ import torch
 
 from decoding.comparison import Comparison
 from decoding.dice import dice_for
-from decoding.drafting import EMPTY
+from decoding.drafters.base import EMPTY
 from decoding.ending import Ending
 from decoding.errors import BadDevice, BadStrategy
 from decoding.events import Anticipated, Drafted, Event, Recorder, Verified

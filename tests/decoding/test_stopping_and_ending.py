@@ -1,6 +1,6 @@
 import torch
 
-from decoding.drafting import Draft
+from decoding.drafters.base import Draft
 from decoding.ending import Ending
 from decoding.stopping import AdaptiveThreshold, Heuristic, cheapest_threshold
 from decoding.verify import Verdict

@@ -12,7 +12,8 @@ from decoding.choosing import Choosings
 from decoding.dice import Dice, dice_for
 from decoding.disco import features
 from decoding.disco.classifier import Classifier
-from decoding.drafting import Drafter, StopRule
+from decoding.drafters.base import Drafter
+from decoding.drafters.rule import StopRule
 from decoding.ending import Ending
 from decoding.events import Recorder
 from decoding.loop import Decoded, Request, decode
@@ -75,7 +76,7 @@ class World:
 
     def run(
         self,
-        choice: Choice | Callable[[Parts], StopRule],
+        choice: Choice | Callable[[Parts], StopRule | Drafter],
         prompt: Sequence[int],
         sampling: Sampling,
         seed: int = 0,
@@ -94,7 +95,8 @@ class World:
             self.choosings(dice.vocab, self.draft.device),
             self.draft_process,
         )
-        drafter: Drafter = build(choice, parts) if isinstance(choice, Choice) else parts.drafter(choice(parts))
+        made = build(choice, parts) if isinstance(choice, Choice) else choice(parts)
+        drafter = made if isinstance(made, Drafter) else parts.drafter(made)
         request = Request(prompt, sampling.max_new_tokens, ending or Ending(self.end_tokens, sampling.stop))
         with torch.inference_mode():
             return decode(request, self.target, drafter, dice, recorder, clock), recorder
