@@ -1,5 +1,7 @@
 """What the decode loop needs of a model: text in, logits out, and a cache that can be wound back.
 
+A *model* owns weights. A *cache* owns the keys and values of one text. A *runner* is a model with one cache.
+
 A runner knows the token ids its cache holds, so nobody else keeps lengths: `align` compares those ids with the text
 and says what is left to feed. A draft that is one token behind after a full acceptance simply catches up; a runner
 that nobody touched for three rounds is still right.
@@ -29,16 +31,27 @@ class Branches(Protocol):
         ...
 
 
+class Model(Protocol):
+    """One model's weights. Any number of texts can be read with them, each by a runner of its own."""
+
+    def new_runner(self) -> ModelRunner:
+        """Make a runner with an empty cache."""
+        ...
+
+
 class ModelRunner(Protocol):
-    """One text at a time. Every call appends to, cuts, or branches from `tokens`."""
+    """A model that reads one text. Every call appends to, cuts, or branches from `tokens`."""
 
     vocab_size: int
     context: int  # the most tokens it can hold
     device: torch.device
 
     @property
+    def model(self) -> Model: ...
+
+    @property
     def facts(self) -> Facts:
-        """What it runs on, for people and for results."""
+        """Name what it runs on, for people and for results."""
         ...
 
     @property
@@ -64,6 +77,14 @@ class ModelRunner(Protocol):
         ...
 
 
+Feed = tuple[ModelRunner, Sequence[int], int]  # a runner, what it must read, and how many rows of logits are needed
+
+
+def extend_all(feeds: Sequence[Feed]) -> list[Tensor]:
+    """Extend each runner and return its logits, today one pass after another. Runners of one model may share a pass."""
+    return [runner.extend(tokens, need) for runner, tokens, need in feeds]
+
+
 def align(runner: ModelRunner, text: Sequence[int], need: int = 1) -> Sequence[int]:
     """Rewind `runner` to what it shares with `text`, and return what is left to feed (at least `need` tokens).
 
@@ -71,7 +92,7 @@ def align(runner: ModelRunner, text: Sequence[int], need: int = 1) -> Sequence[i
     """
     cached = runner.tokens
     limit = min(len(cached), len(text) - need)
-    if cached[:limit] == text[:limit]:
+    if (cached if limit == len(cached) else cached[:limit]) == text[:limit]:  # copying a long text takes microseconds
         shared = limit
     else:
         shared = next(i for i in range(limit) if cached[i] != text[i])

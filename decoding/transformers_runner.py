@@ -78,25 +78,36 @@ class RereadingReader:
         return copy.copy(self)
 
 
-class TransformersRunner:
-    """`model` is loaded, in eval mode, and on its device."""
+class TransformersModel:
+    """`module` is loaded, in eval mode, and on its device."""
 
-    def __init__(self, model: Any, context: int | None = None) -> None:
-        config = model.config.get_text_config()
+    def __init__(self, module: Any, context: int | None = None) -> None:
+        config = module.config.get_text_config()
         made_for = next((made for name in CONTEXTS if (made := getattr(config, name, None))), DEFAULT_CONTEXT)
-        self.vocab_size = int(model.get_output_embeddings().weight.shape[0])
+        self.module = module
+        self.vocab_size = int(module.get_output_embeddings().weight.shape[0])
         self.context = min(context or made_for, made_for)
-        self.device: torch.device = model.device
-        self.facts = facts_of("transformers", self.device, model.dtype, "plain", self.context)
-        self._new_reader = CachingReader if _can_be_cut(model, self.context) else RereadingReader
+        self.device: torch.device = module.device
+        self.facts = facts_of("transformers", self.device, module.dtype, "plain", self.context)
+        self.rereads = not _can_be_cut(module, self.context)
+
+    def new_runner(self) -> TransformersRunner:
+        return TransformersRunner(self)
+
+    def new_reader(self) -> Reader:
+        return RereadingReader(self.module) if self.rereads else CachingReader(self.module)
+
+
+class TransformersRunner:
+    def __init__(self, model: TransformersModel) -> None:
         self.model = model
-        self._reader: Reader = self._new_reader(model)
+        self.vocab_size = model.vocab_size
+        self.context = model.context
+        self.device = model.device
+        self.facts = model.facts
+        self._reader = model.new_reader()
         self._tokens: list[int] = []
         self._branches: TransformersBranches | None = None
-
-    @property
-    def rereads(self) -> bool:
-        return self._new_reader is RereadingReader
 
     @property
     def tokens(self) -> list[int]:
@@ -119,7 +130,7 @@ class TransformersRunner:
         if length:
             self._reader.cut(length)
         else:
-            self._reader = self._new_reader(self.model)
+            self._reader = self.model.new_reader()
 
     @torch.inference_mode()
     def fork(self, lengths: Sequence[int]) -> TransformersBranches:
@@ -127,7 +138,7 @@ class TransformersRunner:
         self._close()
         readers = []
         for length in lengths:
-            reader = self._reader.copy() if length else self._new_reader(self.model)
+            reader = self._reader.copy() if length else self.model.new_reader()
             if length:
                 reader.cut(length)
             readers.append(reader)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import abc
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ class Ours(Contestant):
         self._pair = pair
 
     def run(
-        self, requests: Sequence[Request], sink_for: SinkFor, cancelled: Callable[[], bool]
+        self, requests: abc.Sequence[Request], sink_for: SinkFor, cancelled: Callable[[], bool]
     ) -> Iterator[tuple[Request, Decoded]]:
         for request in requests:
             yield request, self._decode(request, sink_for(request), cancelled)
@@ -49,7 +50,7 @@ class Ours(Contestant):
     def must_match(self, sampling: Sampling) -> bool:
         return sampling.fixes_the_text
 
-    def begin(self, choices: Sequence[Choice]) -> None:
+    def begin(self, choices: abc.Sequence[Choice]) -> None:
         """Check memory and placements, and start the draft's process where a choice has it beside the target."""
         import torch
 
@@ -73,9 +74,9 @@ class Ours(Contestant):
         import torch
 
         from decoding.dice import dice_for
-        from decoding.loop import Request as LoopRequest
         from decoding.loop import decode
         from decoding.registry import Parts, build
+        from decoding.sequence import Sequence
 
         pair, choice = self._pair, request.choice
         process, lanes = pair.process_of(choice), pair.lanes_of(choice)
@@ -93,6 +94,15 @@ class Ours(Contestant):
             draft_process=process,
             lanes=lanes,
         )
-        asked = LoopRequest(request.prompt, request.sampling.max_new_tokens, request.ending)
         with torch.inference_mode(), place.for_target() if place else nullcontext():
-            return decode(asked, pair.target, build(choice, parts), dice, sink, clock, cancelled)
+            sequence = Sequence(
+                prompt=request.prompt,
+                max_new_tokens=request.sampling.max_new_tokens,
+                ending=request.ending,
+                target=pair.target,
+                drafter=build(choice, parts),
+                dice=dice,
+                sink=sink,
+                clock=clock,
+            )
+            return decode(sequence, cancelled)

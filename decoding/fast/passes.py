@@ -14,7 +14,7 @@ from torch import Tensor
 
 from decoding.capturing import Capturing
 from decoding.fast.decoder import Decoder
-from decoding.fast.kv import HIDDEN, Rows, Storage, chain_mask
+from decoding.fast.kv import HIDDEN, Cache, Rows, chain_mask
 
 SHORTEST = 256  # slots that a static pass looks at; it doubles as the text grows
 MOST_CAPTURED_ROWS = 64  # a longer pass is a prompt, and comes once
@@ -31,20 +31,20 @@ class Passes(Protocol):
 class SlicedPasses:
     """Rows see exactly the slots that are in use: nothing is computed for the rest."""
 
-    def __init__(self, decoder: Decoder, storage: Storage) -> None:
+    def __init__(self, decoder: Decoder, cache: Cache) -> None:
         self._decoder = decoder
-        self._storage = storage
+        self._cache = cache
         self._windows = set(decoder.shape.windows)
 
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
         shape, count = self._decoder.shape, len(ids)
         masks = {window: chain_mask(start, count, window, shape.group) for window in self._windows}
-        rows = Rows(self._storage, shape, start, count, slice(start, start + count), masks)
+        rows = Rows(self._cache, shape, start, count, slice(start, start + count), masks)
         return self._decoder(ids, rows, need)
 
     def tree(self, ids: Tensor, start: int, positions: Tensor, masks: Masks) -> Tensor:
         count = len(ids)
-        rows = Rows(self._storage, self._decoder.shape, start, count, positions, masks)
+        rows = Rows(self._cache, self._decoder.shape, start, count, positions, masks)
         return self._decoder(ids, rows, count)
 
 
@@ -52,9 +52,9 @@ class StaticPasses:
     """Every pass of one form reads the same buffers and does the same launches, so that it can be captured once and
     replayed. Rows look at a fixed number of slots, and a mask hides those that are not theirs."""
 
-    def __init__(self, decoder: Decoder, storage: Storage) -> None:
+    def __init__(self, decoder: Decoder, cache: Cache) -> None:
         self._decoder = decoder
-        self._storage = storage
+        self._cache = cache
         self._values: Tensor | None = None
         self._forms: dict[Form, StaticPass] = {}
         self._capturing = Capturing(decoder.device) if decoder.device.type == "cuda" else None
@@ -80,13 +80,13 @@ class StaticPasses:
         slots = SHORTEST
         while slots < seen:
             slots *= 2
-        return Form(rows, need, min(slots, self._storage.slots), is_tree)
+        return Form(rows, need, min(slots, self._cache.slots), is_tree)
 
     def _static(self, form: Form) -> StaticPass:
-        if self._values is not self._storage.values:
+        if self._values is not self._cache.values:
             self._forms.clear()  # they hold the addresses of storage that has been replaced
-            self._values = self._storage.values
-        static = self._forms.get(form) or StaticPass(form, self._decoder, self._storage.values)
+            self._values = self._cache.values
+        static = self._forms.get(form) or StaticPass(form, self._decoder, self._cache.values)
         if form.rows <= MOST_CAPTURED_ROWS:
             self._forms[form] = static
         return static
@@ -104,7 +104,7 @@ class StaticPasses:
 
 @dataclass(frozen=True)
 class Form:
-    """What two passes must share to be the same launches."""
+    """The properties that two passes must share to be the same launches."""
 
     rows: int
     need: int
