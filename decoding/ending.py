@@ -1,4 +1,4 @@
-"""When a text is complete: an end token, a stop string that may straddle tokens, or no room."""
+"""The end of a text: an end token, a stop string that may straddle tokens, or no room."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Decoded:
 
 @dataclass(frozen=True)
 class Ending:
-    """What ends a text before it is full."""
+    """End tokens and stop strings, which end a text before it is full."""
 
     end_tokens: Collection[int]
     stop: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""The two lossless rules of acceptance, as pure functions. Whoever drafted, and why, does not matter here."""
+"""The two lossless rules of acceptance, as pure functions. They do not depend on who drafted, or why."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def by_ratio(
 
 
 def choose(weights: Tensor, unit: float) -> Tensor:
-    """The token whose share of the (unnormalised) weights holds `unit`. In float64: a float32 running sum over a
-    large vocabulary would skew its tail."""
+    """Choose the token whose share of the (unnormalised) weights holds `unit`. In float64: a float32 running sum over
+    a large vocabulary would skew its tail."""
     return choose_each(weights[None], [unit])
 
 
 def choose_each(weights: Tensor, units: Sequence[float]) -> Tensor:
-    """The same for each row [n, V] with a number of its own: ids [n]."""
+    """Choose one token of each row [n, V] by a number of its own: ids [n]."""
     cumulated = weights.double().cumsum(-1)
     sought = cumulated[:, -1:] * torch.tensor(units, dtype=torch.float64, device=weights.device)[:, None]
     return torch.searchsorted(cumulated, sought, right=True)[:, 0].clamp(max=weights.shape[-1] - 1)

@@ -34,6 +34,5 @@ def specs() -> tuple[StrategySpec, ...]:
 
 def runs(strategy: str) -> ModuleType:
     """The contestant that carries the strategy, or ours, whose strategies are in `decoding.spec`."""
-    found = {module.__name__.rpartition(".")[2]: module for module in modules()}
-    carriers = (module for module in found.values() if any(spec.slug == strategy for spec in module.SPECS))
-    return next(carriers, found[OURS])
+    carriers = {spec.slug: module for module in modules() for spec in module.SPECS}
+    return carriers.get(strategy, sys.modules[f"{__name__}.{OURS}"])

@@ -1,4 +1,4 @@
-"""What every contestant is given and what it promises. Standard library only."""
+"""Contestant and Request: a contestant decodes requests. Standard library only."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Contestant(ABC):
         """Describe what the choice has to itself, for people."""
 
     def must_match(self, sampling: Sampling) -> bool:
-        """Whether its texts must be autoregressive's, token for token. If so, they are audited."""
+        """Say if its texts must be autoregressive's, token for token. If so, they are audited."""
         return sampling.is_greedy
 
     def begin(self, choices: Sequence[Choice]) -> None:  # noqa: B027  most need nothing

@@ -105,7 +105,7 @@ class Transformers(Contestant):
 
 
 def _assistant(choice: Choice, draft: Any) -> dict[str, Any]:
-    """What `generate` takes besides, where the choice drafts."""
+    """Return the arguments that make `generate` draft, if the choice does."""
     if choice.strategy != ASSISTED.slug:
         return {}
     config, params = draft.generation_config, choice.params

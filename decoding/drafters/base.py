@@ -1,4 +1,4 @@
-"""What a drafter gives to the loop, and what the loop tells it."""
+"""Drafter and Draft: the loop asks a drafter for a draft each round, and tells it the verdict."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Draft:
         return tuple(torch.softmax(self.scores.float(), -1).gather(1, ids)[:, 0].tolist())
 
     def details(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Confidence and estimates for the trace, which asks after the verification."""
+        """Return confidence and estimates for the trace, which asks after the verification."""
         return self.confidence, self.estimates
 
 

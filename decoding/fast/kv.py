@@ -1,4 +1,4 @@
-"""The cache of keys and values, and which of them a row may see.
+"""The cache of keys and values, and the masks that say which of them a row may see.
 
 One tensor for all layers: [layers, 2, kv_heads, slots, head_dim]. A text's tokens take the slots from 0 on. Branches
 take the slots behind the text: their step s, row b lies at `length + s * rows + b`. Nothing is ever erased; what lies
@@ -80,7 +80,7 @@ class Rows:
 
 
 def chain_mask(start: int, count: int, window: int | None, group: int) -> Tensor | None:
-    """For the next `count` tokens of a text: each sees itself and what came before, at most `window` back."""
+    """Make the mask of a text's next `count` tokens: each sees itself and what came before, at most `window` back."""
     end = start + count
     if count == 1 and (window is None or end <= window):
         return None

@@ -1,4 +1,4 @@
-"""How a pass is laid out in memory: a CPU cuts tensors to size, a GPU keeps every address and shape the same.
+"""The layout of a pass in memory: a CPU cuts tensors to size, a GPU keeps every address and shape the same.
 
 A pass appends rows. `chain` appends them to the text; `tree` appends one to each branch.
 """
@@ -29,7 +29,7 @@ class Passes(Protocol):
 
 
 class SlicedPasses:
-    """Rows see exactly the slots that are in use: nothing is computed for the rest."""
+    """Passes whose rows see exactly the slots that are in use: nothing is computed for the rest."""
 
     def __init__(self, decoder: Decoder, cache: Cache) -> None:
         self._decoder = decoder
@@ -49,8 +49,8 @@ class SlicedPasses:
 
 
 class StaticPasses:
-    """Every pass of one form reads the same buffers and does the same launches, so that it can be captured once and
-    replayed. Rows look at a fixed number of slots, and a mask hides those that are not theirs."""
+    """Passes of a form read the same buffers and do the same launches, so that each form is captured once and replayed.
+    Rows look at a fixed number of slots, and a mask hides those that are not theirs."""
 
     def __init__(self, decoder: Decoder, cache: Cache) -> None:
         self._decoder = decoder
@@ -113,7 +113,7 @@ class Form:
 
 
 class StaticPass:
-    """The buffers of one form, and its graph once it is captured. It is the `Memory` of its own launches."""
+    """The buffers of one form, and its graph once that is captured. It is the `Memory` of its own launches."""
 
     def __init__(self, form: Form, decoder: Decoder, values: Tensor) -> None:
         device, shape = decoder.device, decoder.shape
@@ -150,7 +150,7 @@ class StaticPass:
         self.graph, self._logits = capturing.record(self.launch)
 
     def replay(self) -> Tensor:
-        """Logits of their own: the graph's are overwritten by the next graph of the pool."""
+        """Replay the graph, and copy its logits: the next graph of the pool overwrites them."""
         assert self.graph is not None
         self.graph.replay()
         return self._logits.clone()
@@ -168,7 +168,7 @@ class StaticPass:
         return mixed.transpose(0, 1).reshape(rows, shape.heads * shape.head_dim)
 
     def _mask_chain(self) -> None:
-        """Written by the launches themselves, from the positions."""
+        """Write the masks from the positions, in the launches themselves."""
         age = self.positions.repeat_interleave(self._decoder.shape.group, output_size=self._grouped).unsqueeze(1)
         age = age - self._keys
         for window, mask in self.masks.items():
@@ -180,7 +180,7 @@ class StaticPass:
         return self.form.rows * self._decoder.shape.group
 
     def _faster_attention(self) -> Attend:
-        """Which of the two is faster depends on rows, heads, slots and the device."""
+        """Time both ways: which is faster depends on rows, heads, slots and the device."""
         shape = self._decoder.shape
         queries = self._values.new_zeros(shape.kv_heads, self._grouped, shape.head_dim)
         keys, values = self._values[0, :, :, : self.form.slots].unbind(0)
@@ -199,7 +199,7 @@ def attend_at_once(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) 
 
 
 def attend_in_steps(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """Ordinary products: more launches, but all of the device works on one long text."""
+    """Attend by ordinary products: more launches, but all of the device works on one long text."""
     scaled = queries * queries.shape[-1] ** -0.5
     scores = torch.baddbmm(mask.unsqueeze(0), scaled, keys.transpose(1, 2))
     return torch.bmm(scores.softmax(-1, dtype=torch.float32).to(values.dtype), values)

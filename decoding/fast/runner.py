@@ -93,7 +93,7 @@ class FastRunner:
         return logits
 
     def adopt(self, length: int, chain: list[int], slots: Tensor) -> None:
-        """Make `chain`, stored in `slots`, what follows the first `length` tokens."""
+        """Let `chain`, stored in `slots`, follow the first `length` tokens."""
         self.cache.move(slots, length)
         self._close()
         self.tokens[length:] = chain
