@@ -13,15 +13,17 @@ from typing import Any
 
 from benchmarks._engine_bars import Bar
 from decoding import probing
-from decoding.comparison import Comparison, Key, Pair
+from decoding.comparison import Comparison, Key
 from decoding.costs import Costs, decision_cost
 from decoding.disco import making
 from decoding.disco.ceiling import ceiling
 from decoding.disco.classifier import Classifier
 from decoding.disco.making import Material, Step
 from decoding.disco.stops import estimating
-from decoding.drafting import Draft, DraftStep, StopRule
+from decoding.drafters.base import Draft
+from decoding.drafters.rule import DraftStep, StopRule
 from decoding.events import Drafted, Event, EventSink, Recorder
+from decoding.pair import Pair
 from decoding.planning import CAP, Study, best, predict, tuned
 from decoding.prompts import Prompt
 from decoding.spec import Choice, Sampling, choose

@@ -18,15 +18,17 @@ import transformers
 from benchmarks._forward_passes import of_runner
 from benchmarks.engine import STARTER
 from decoding.checkpoints import load
-from decoding.comparison import Comparison, Key, Pair, SinkFor
+from decoding.comparison import Comparison, Key, SinkFor
+from decoding.contestants.base import Request
+from decoding.contestants.transformers import Transformers
 from decoding.devices import set_threads
 from decoding.ending import Ending
 from decoding.events import EventSink, Recorder, Silence
-from decoding.peers import TransformersPeer
+from decoding.loop import never
+from decoding.pair import Pair
 from decoding.prompts import Prompt, read_prompts
 from decoding.spec import Choice, Sampling, choose
 from decoding.summary import repeated_8grams
-from decoding.timing import Clock
 from worker.engine.tracing import Tracing
 
 LOOKAHEADS = (2, 3, 4, 5, 6)
@@ -64,21 +66,15 @@ def ours(comparison: Comparison, choice: Choice, sink_for: SinkFor = silence) ->
     return decode
 
 
-def theirs(comparison: Comparison, peer: TransformersPeer, lookahead: int | None) -> Contestant:
-    """Contestant that runs `generate`, alone or assisted with exactly so many drafted tokens."""
-    params = choose("assisted", {"lookahead": lookahead, "threshold": 0.0}).params if lookahead else None
+def theirs(comparison: Comparison, library: Transformers, lookahead: int | None) -> Contestant:
+    """`generate`, alone or assisted with exactly so many drafted tokens."""
+    choice = choose("assisted", {"lookahead": lookahead, "threshold": 0.0}) if lookahead else choose("autoregressive")
 
     def decode(prompt: Prompt, repeat: int) -> float:
         start = time.perf_counter()
-        decoded = peer.decode(
-            comparison.tokens(prompt),
-            params,
-            comparison.sampling,
-            repeat,
-            Ending(comparison.pair.end_tokens),
-            Silence(),
-            Clock(),
-        )
+        ending = Ending(comparison.pair.end_tokens)
+        request = Request(choice, comparison.tokens(prompt), comparison.sampling, repeat, ending)
+        [(_, decoded)] = library.run([request], lambda _: Silence(), never)
         return len(decoded.tokens) / (time.perf_counter() - start)
 
     return decode
@@ -128,11 +124,7 @@ def measure(
     pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, repeats: int, tracing: Tracing
 ) -> dict[str, Any]:
     comparison = Comparison(pair, prompts, [choose("autoregressive")], sampling)
-    assert pair.target_folder and pair.draft_folder
-    peers = {
-        dtype: TransformersPeer(pair.target_folder, pair.draft_folder, dtype, pair.target.device)
-        for dtype in (torch.float32, torch.bfloat16)
-    }
+    peers = {dtype: Transformers(dataclasses.replace(pair, dtype=dtype)) for dtype in (torch.float32, torch.bfloat16)}
     middle = choose("static", {"lookahead": 4})
     contestants: dict[str, Contestant] = {"autoregressive": ours(comparison, choose("autoregressive"))}
     contestants |= {f"static:{k}": ours(comparison, choose("static", {"lookahead": k})) for k in LOOKAHEADS}

@@ -87,7 +87,7 @@ def candidates(folder: Path, device: torch.device, cached: int) -> tuple[dict[st
     for dtype in ("float32", "bfloat16"):
         plain = load(folder, dtype=dtype, device=device, runner="transformers").runner
         assert isinstance(plain, TransformersRunner)
-        costs[f"transformers, {dtype}"] = of_transformers(plain.model, text)
+        costs[f"transformers, {dtype}"] = of_transformers(plain.model.module, text)
     return costs, facts
 
 

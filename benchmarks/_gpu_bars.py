@@ -16,9 +16,10 @@ from benchmarks._made_pairs import bytes_per_pass, layers, models, runner_of
 from benchmarks._pair_shapes import PAIRS, PairShape
 from benchmarks._placements import against_static, draft_process
 from decoding.checkpoints import load
-from decoding.comparison import Comparison, Pair
+from decoding.comparison import Comparison
+from decoding.contestants import transformers
 from decoding.devices import name_of, wait_for
-from decoding.peers import TransformersPeer
+from decoding.pair import Pair
 from decoding.prompts import Prompt, read_prompts
 from decoding.spec import Sampling, choose
 from decoding.ssd.transport.draft_process import process_for
@@ -35,13 +36,6 @@ class Numbers:
 
     def decode(self, tokens: Sequence[int]) -> str:
         return " ".join(map(str, tokens))
-
-
-class ResidentPeer(TransformersPeer):
-    """transformers with models that are already on the device."""
-
-    def __init__(self, target: Any, draft: Any) -> None:
-        self.target, self.draft, self.device = target, draft, target.device
 
 
 def copy_bandwidth(device: torch.device, size: int = 2**31) -> float:
@@ -82,7 +76,9 @@ def measure(
     )
     choices = [choose("autoregressive"), *(choose("static", {"lookahead": k}) for k in (3, 5))]
     if shape.has_peer:
-        pair.peer = ResidentPeer(target, draft)
+        theirs = transformers.Transformers(pair)
+        theirs.models = target, draft  # on the device already
+        pair.contestants[transformers.__name__] = theirs
         choices += [choose("assisted", {"lookahead": k, "threshold": 0.0}) for k in (3, 5)]
     else:
         del target  # its runner holds what it needs

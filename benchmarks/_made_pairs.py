@@ -8,6 +8,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from benchmarks._pair_shapes import PairShape
+from decoding.fast.model import FastModel
 from decoding.fast.runner import FastRunner
 from decoding.fast.shape import shape_of
 from decoding.fast.weights import weights_of
@@ -62,7 +63,9 @@ def _share(target: Any, draft: Any) -> None:
 def runner_of(model: Any, config: dict[str, Any], context: int, dtype: str) -> FastRunner:
     shape = shape_of(config)
     assert shape is not None
-    return FastRunner(shape, weights_of(shape, model.state_dict()), dtype=dtype, context=context, device=model.device)
+    return FastModel(
+        shape, weights_of(shape, model.state_dict()), dtype=dtype, context=context, device=model.device
+    ).new_runner()
 
 
 def bytes_per_pass(model: Any) -> int:

@@ -17,11 +17,13 @@ from typing import Any
 
 from safetensors.torch import load_file, save_file
 
-from decoding.comparison import Comparison, Pair
+from decoding.comparison import Comparison
 from decoding.errors import DrafthouseError
+from decoding.fast.model import FastModel
 from decoding.fast.runner import FastRunner
 from decoding.fast.shape import shape_of
 from decoding.fast.weights import weights_of
+from decoding.pair import Pair
 from decoding.prompts import Prompt
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.accounting import rates
@@ -115,4 +117,4 @@ def draft_process(model: Any, config: dict[str, Any], context: int, dtype: str) 
 def runner_from(file: Path, config: dict[str, Any], context: int, dtype: str) -> FastRunner:
     shape = shape_of(config)
     assert shape is not None
-    return FastRunner(shape, weights_of(shape, load_file(file)), dtype=dtype, context=context)
+    return FastModel(shape, weights_of(shape, load_file(file)), dtype=dtype, context=context).new_runner()

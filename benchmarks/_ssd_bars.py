@@ -17,12 +17,13 @@ from benchmarks._ssd_figures import Contestant, Run, Runs
 from benchmarks._ssd_simulated import simulated, tracks
 from benchmarks.ssd import STARTER
 from decoding.checkpoints import load
-from decoding.comparison import Comparison, Key, Pair
+from decoding.comparison import Comparison, Key
 from decoding.devices import set_threads
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.disco.making import Material, make_classifier
 from decoding.errors import DrafthouseError
 from decoding.events import Recorder
+from decoding.pair import Pair
 from decoding.prompts import Prompt, read_prompts
 from decoding.spec import Sampling, choose
 from decoding.ssd.transport.draft_process import process_for

@@ -155,8 +155,9 @@ def decoded() -> list[list[Sample]]:
     import torch
 
     from decoding.checkpoints import load
-    from decoding.comparison import Comparison, Key, Pair
+    from decoding.comparison import Comparison, Key
     from decoding.devices import set_threads
+    from decoding.pair import Pair
 
     set_threads(1)
     target, draft = (load(STARTER / "pair" / name) for name in ("target", "draft"))

@@ -14,11 +14,12 @@ from safetensors import SafetensorError
 
 from decoding.devices import free_bytes
 from decoding.errors import BadCheckpoint, BadPrompt, DrafthouseError, OutOfMemory
+from decoding.fast.model import FastModel
 from decoding.fast.runner import FastRunner
 from decoding.fast.weights import TensorFiles, weights_of
 from decoding.model_folder import ModelFolder, inspect
 from decoding.tokenizer_files import read_tokenizer_json
-from decoding.transformers_runner import TransformersRunner
+from decoding.transformers_runner import TransformersModel, TransformersRunner
 
 GIB = 1024**3
 MOST_PER_PARAMETER = 2  # parameters described by a config for each stored one: tied parameters are stored once
@@ -74,9 +75,11 @@ def load(
             if facts.shape is not None and runner == "auto":
                 weights = weights_of(facts.shape, TensorFiles(facts.files))
                 return Loaded(
-                    facts, FastRunner(facts.shape, weights, dtype=dtype, context=context, device=device), tokenizer
+                    facts,
+                    FastModel(facts.shape, weights, dtype=dtype, context=context, device=device).new_runner(),
+                    tokenizer,
                 )
-            return Loaded(facts, TransformersRunner(_model(facts, dtype, device), context), tokenizer)
+            return Loaded(facts, TransformersModel(_model(facts, dtype, device), context).new_runner(), tokenizer)
     except SafetensorError as error:
         raise BadCheckpoint(f"The weights of {facts.path} cannot be read ({error}). Copy them again.") from None
     except (torch.OutOfMemoryError, MemoryError) as error:

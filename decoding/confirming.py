@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from decoding.comparison import Comparison, Pair
+from decoding.comparison import Comparison
 from decoding.loop import never
+from decoding.pair import Pair
 from decoding.planning import Prediction, best
 from decoding.prompts import Prompt
 from decoding.spec import Choice, Sampling, choose

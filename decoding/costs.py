@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.replay import Counts
-from decoding.strategies.base import Sight
+from decoding.strategy import Sight
 
 Durations = dict[tuple[int, bool], list[float]]  # by drafted tokens and whether the first pass has to catch up
 

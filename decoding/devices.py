@@ -67,6 +67,14 @@ def name_of(device: torch.device) -> str:
     return platform.processor() or platform.machine()
 
 
+def described(device: torch.device) -> str:
+    """Describe what one model at work has: the device, or how many cores of the processor."""
+    if device.type != "cpu":
+        return str(device)
+    threads = torch.get_num_threads()
+    return f"{threads} core{'s' if threads > 1 else ''}"
+
+
 def free_bytes(device: torch.device) -> int:
     """Bytes that can be allocated now, according to the system."""
     if device.type == "cuda":

@@ -1,4 +1,4 @@
-"""How tokens are chosen from logits, by the draft and by the target, and how a draft is judged.
+"""Dice: they choose tokens from logits, for the draft and for the target, and judge a draft.
 
 A row of logits belongs to a context: the committed text and the tokens ahead of it, drafted but not yet judged. The
 same functions serve one drafted token, the rows of a verification, and the branches of a speculation cache.
@@ -20,7 +20,7 @@ from decoding import chance
 from decoding.devices import Launched, on_its_way
 from decoding.errors import BrokenModel
 from decoding.spec import Sampling
-from decoding.verify import Verdict, by_equality, by_ratio, choose_each
+from decoding.verify import Verdict, by_equality, by_ratio, certain, choose_each
 
 Row = npt.NDArray[np.float32]  # [V]
 Ahead = Sequence[int] | Sequence[Tensor]  # ids, or one-element tensors of ids that nobody has waited for yet
@@ -29,24 +29,24 @@ NOISE_BLOCK = 32  # positions of noise made in one go: the launch costs more tha
 
 
 class Drawn(Protocol):
-    """What a verdict needs to know of a draft."""
+    """A draft as far as a verdict needs to know it."""
 
     @property
     def tokens(self) -> tuple[int, ...]: ...
     @property
-    def scores(self) -> Tensor: ...  # [k, V], what each token was chosen from
+    def scores(self) -> Tensor | None: ...  # [k, V], what each token was drawn from; None where none was drawn
 
 
 class Weighing:
     """A verdict that the device is at work on."""
 
     def __init__(self, device: torch.device, read: Callable[[], Verdict]) -> None:
-        """`read` may look at whatever was launched before."""
+        """`read` may read whatever was launched before."""
         self._launched = Launched(device)
         self._read = read
 
     def is_done(self) -> bool:
-        """Without waiting."""
+        """Say if the verdict is there, without waiting."""
         return self._launched.is_done
 
     def verdict(self) -> Verdict:
@@ -55,7 +55,7 @@ class Weighing:
 
 
 class Dice:
-    """The choices of one sample. `commit` tells it that the text has grown; everything else only reads."""
+    """The random choices of one sample. `commit` appends to its text; everything else only reads."""
 
     def __init__(self, sampling: Sampling, vocab: int, seed: int) -> None:
         self.sampling = sampling
@@ -73,43 +73,43 @@ class Dice:
                 penalties[torch.tensor(tokens, device=device)] = self.sampling.repetition_penalty
 
     def scores(self, logits: Tensor, aheads: Sequence[Ahead]) -> Tensor:
-        """Logits of one row per context, after penalty, temperature and truncation: what tokens are chosen from."""
+        """Apply penalty, temperature and truncation to logits, one row per context: scores to choose from."""
         scores = logits[:, : self.vocab]
         if self.sampling.repetition_penalty != 1.0:
             scores = self._penalised(scores, aheads)
         return tempered(scores, self.sampling)
 
     def preferences(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
-        """What the choice goes by before any coin is thrown: the best of these, where the dice fix the text."""
+        """Turn scores into the numbers that a choice goes by. Dice that fix the text choose the best of them."""
         return scores
 
     def draw(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
-        """What the draft proposes after each context: ids [rows], left on the device."""
+        """Choose the draft's token after each context: ids [rows], left on the device."""
         return self.pick(self.preferences(scores, aheads), aheads)
 
     def pick(self, preferences: Tensor, aheads: Sequence[Ahead]) -> Tensor:
-        """The same, for whoever has the preferences already."""
+        """Choose a token after each context by its preferences: ids [rows], left on the device."""
         raise NotImplementedError
 
     def pick_one(self, preferences: Tensor, ahead: Ahead) -> tuple[int, Row | None]:
-        """The same for a single context [1, V], waited for, and its preferences where numpy has looked at them."""
+        """Choose one token by preferences [1, V], and wait for it. Return them too, if numpy has looked at them."""
         return int(self.pick(preferences, [ahead])), None
 
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
-        """Whether the target, with these logits [1, V], will accept a token drawn from `scores` [1, V]: for the
-        oracle, which peeks, and for labels."""
+        """Say if the target, with these logits [1, V], will accept a token drawn from `scores` [1, V]. For the oracle,
+        which peeks, and for labels."""
         raise NotImplementedError
 
     def judge(self, logits: Tensor, draft: Drawn) -> Verdict:
-        """The target's verdict on a draft, from its logits after the text and after each drafted token: [k + 1, V]."""
+        """Judge a draft by the target's logits after the text and after each drafted token: [k + 1, V]."""
         return self.weigh(logits, draft).verdict()
 
     def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
-        """The same, as far as it can be launched without waiting for the device."""
+        """Begin to judge a draft: launch what can be launched without waiting for the device."""
         raise NotImplementedError
 
     def _penalised(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
-        """Whole rows at once: a token that the context does not hold has penalty 1, which changes nothing."""
+        """Penalise whole rows at once: a token that the context does not hold has penalty 1, which changes nothing."""
         penalties = self.penalties_on(scores.device)[None]
         longest = max(map(len, aheads))
         if longest:
@@ -118,7 +118,7 @@ class Dice:
         return penalised(scores, penalties, self.sampling.repetition_penalty)
 
     def penalties_on(self, device: torch.device) -> Tensor:
-        """Of every token after the text: [V]. Changes as the text grows."""
+        """Return every token's penalty after the text: [V]. It changes as the text grows."""
         if device not in self._penalties:
             seen = torch.tensor([*self._seen], dtype=torch.int64, device=device)
             ones = torch.ones(self.vocab, device=device)
@@ -126,7 +126,7 @@ class Dice:
         return self._penalties[device]
 
     def _table(self, aheads: Sequence[Ahead], longest: int, device: torch.device) -> Tensor:
-        """The tokens ahead, one row per context; short rows are filled up with a token of the text."""
+        """Put the tokens ahead into one row per context, and fill short rows up with a token of the text."""
         filler = next(iter(self._seen))
         if any(isinstance(item, Tensor) for ahead in aheads for item in ahead):
             return torch.stack([F.pad(_ids(a, device), (0, longest - len(a)), value=filler) for a in aheads])
@@ -208,13 +208,14 @@ class Ratio(Dice):
         return self._coin("accept", ahead) * q < p
 
     def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
-        """Its steps depend on each other, so only the logits are waited for beside something else."""
+        """Launch nothing: the steps depend on each other, so only the logits can be waited for beside other work."""
         return Weighing(logits.device, lambda: self._by_ratio(logits, draft))
 
     def _by_ratio(self, logits: Tensor, draft: Drawn) -> Verdict:
         aheads = [draft.tokens[:i] for i in range(len(draft.tokens) + 1)]
         p = _probabilities(self.scores(logits, aheads))
-        q = _probabilities(draft.scores).to(p.device)
+        scores, vocab = draft.scores, p.shape[1]
+        q = certain(draft.tokens, vocab, p.device) if scores is None else _probabilities(scores).to(p.device)
         accept_u = [self._coin("accept", ahead) for ahead in aheads[:-1]]
         resample_u = [self._coin("resample", ahead) for ahead in aheads]
         return by_ratio(p, q, draft.tokens, accept_u, resample_u)
@@ -230,7 +231,7 @@ def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
 
 
 def penalised(scores: Tensor, penalties: Tensor, penalty: float) -> Tensor:
-    """Rows of logits with each token's penalty, which is 1 where the context does not hold it: [n, V] both."""
+    """Apply each token's penalty, which is 1 where the context does not hold it. Both are [n, V]."""
     whole = scores.float()
     # Dividing what is positive and multiplying what is not: with a penalty above 1, whichever is less.
     pick = torch.minimum if penalty > 1.0 else torch.maximum
@@ -238,14 +239,14 @@ def penalised(scores: Tensor, penalties: Tensor, penalty: float) -> Tensor:
 
 
 def tempered(scores: Tensor, sampling: Sampling) -> Tensor:
-    """Rows of logits after temperature and truncation."""
+    """Apply temperature and truncation to rows of logits."""
     if sampling.is_greedy:
         return scores
     return _truncated(scores.float() / sampling.temperature, sampling.top_k, sampling.top_p)
 
 
 def _best(scores: Tensor) -> Tensor:
-    """The id of each row's best score; -1 where the row holds no finite best, so that one read tells both."""
+    """Find each row's best score: its id, or -1 where the row holds no finite best, so that one read tells both."""
     if scores.device.type == "cpu":  # torch's own takes three times as long there
         rows = scores.numpy()
         ids = rows.argmax(-1)
@@ -255,13 +256,13 @@ def _best(scores: Tensor) -> Tensor:
 
 
 def best(scores: Tensor) -> Tensor:
-    """The same in calls that any device can be given, without waiting."""
+    """Find the same in calls that any device takes without waiting."""
     values, ids = scores.max(-1)
     return ids.masked_fill(~torch.isfinite(values), -1)
 
 
 def _read(ids: Tensor) -> list[int]:
-    """Wait for ids, and refuse those of a model that answered with no number."""
+    """Wait for ids. Refuse those of a model that answered with NaN or infinity."""
     values: list[int] = ids.tolist()
     if min(values, default=0) < 0:
         raise broken()

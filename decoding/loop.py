@@ -1,146 +1,47 @@
-"""The one decode loop: propose, verify, commit, until the text is complete."""
+"""The one decode loop: propose, verify, commit, until every text is complete.
+
+It steps a set of sequences. Each drafts, the target reads what all of them ask in one call, and each takes its verdict.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import abc
 
-from decoding.dice import Dice
-from decoding.drafting import Draft, Drafter, read_prompt
-from decoding.ending import Ending
-from decoding.errors import BadPrompt
-from decoding.events import Drafted, EventSink, Finished, FinishReason, Started, Verified
-from decoding.runner import ModelRunner, align
-from decoding.timing import Clock
-from decoding.verify import Verdict
-
-
-@dataclass(frozen=True)
-class Request:
-    prompt: Sequence[int]
-    max_new_tokens: int
-    ending: Ending
-
-
-@dataclass(frozen=True)
-class Decoded:
-    tokens: list[int]  # without the prompt
-    reason: FinishReason
+from decoding.ending import Decoded
+from decoding.runner import extend_all
+from decoding.sequence import Sequence
 
 
 def never() -> bool:
     return False
 
 
-def decode(
-    request: Request,
-    target: ModelRunner,
-    drafter: Drafter,
-    dice: Dice,
-    sink: EventSink,
-    clock: Clock,
-    cancelled: Callable[[], bool] = never,
-) -> Decoded:
-    text = list(request.prompt)
-    start = len(text)
-    end = _end(request, target)
-    dice.commit(text)
-    read_prompt(target, text)
-    drafter.prepare(text)
-    rounds = _Rounds(target, drafter, dice, sink, clock, free_since=clock.now())
-    sink.emit(Started(start, rounds.free_since))
+def decode(sequence: Sequence, cancelled: abc.Callable[[], bool] = never) -> Decoded:
+    """Decode one text: a set of one."""
+    decode_all([sequence], cancelled)
+    return sequence.decoded
 
-    reason: FinishReason = "length" if end == start + request.max_new_tokens else "context"
-    while len(text) < end:
+
+def decode_all(sequences: abc.Sequence[Sequence], cancelled: abc.Callable[[], bool] = never) -> None:
+    """Decode each text to its end. A text that ends leaves the others."""
+    for sequence in sequences:
+        sequence.begin()
+    growing = list(sequences)
+    while growing:
         if cancelled():
-            reason = "cancelled"
-            break
-        fresh = rounds.play(text, limit=end - len(text) - 1)
-        text += fresh
-        ended = request.ending.find(text[start:], len(fresh))
-        if ended:
-            kept, reason = ended
-            del text[start + kept :]
-            break
-        dice.commit(fresh)
-    sink.emit(Finished(reason, len(text) - start, clock.now()))
-    return Decoded(text[start:], reason)
+            for sequence in growing:
+                sequence.finish("cancelled")
+            return
+        step(growing)
+        growing = [sequence for sequence in growing if sequence.reason is None]
 
 
-@dataclass
-class _Rounds:
-    target: ModelRunner
-    drafter: Drafter
-    dice: Dice
-    sink: EventSink
-    clock: Clock
-    free_since: int  # when the target last finished
-    number: int = 0
-
-    def play(self, text: Sequence[int], limit: int) -> list[int]:
-        """One round: the tokens it adds to the text."""
-        self.number += 1
-        began = self.clock.now()
-        draft = self.drafter.propose(text, limit)
-        drafted = self.clock.now()
-        self.drafter.anticipate(text, draft)
-        asked = self.clock.now()
-        verdict = self._judge(text, draft)
-        verified = self.clock.now()
-        anticipated = self.drafter.anticipated(self.number - 1)
-        if anticipated:
-            self.sink.emit(anticipated)
-        if draft.tokens:
-            self.sink.emit(_drafted(self.number, len(text), draft, began, drafted))
-        self.sink.emit(
-            Verified(
-                round=self.number,
-                accepted=verdict.accepted,
-                token=verdict.token,
-                outcome=verdict.outcome,
-                wait_ns=asked - self.free_since,
-                start_ns=asked,
-                end_ns=verified,
-                lost=draft.lost,
-            )
-        )
-        self.free_since = verified
-        self.drafter.observe(draft, verdict)
-        return [*draft.tokens[: verdict.accepted], verdict.token]
-
-    def _judge(self, text: Sequence[int], draft: Draft) -> Verdict:
-        need = len(draft.tokens) + 1
-        logits = self.target.extend(align(self.target, [*text, *draft.tokens], need), need)
-        weighing = self.dice.weigh(logits, draft)
-        self.drafter.meanwhile(weighing.is_done)
-        return weighing.verdict()
-
-
-def _end(request: Request, target: ModelRunner) -> int:
-    """The length at which the text is full. Refuses a prompt that leaves no room for even one token."""
-    length = len(request.prompt)
-    if length == 0:
-        raise BadPrompt("The prompt is empty, so there is nothing to continue; give it at least one token.")
-    if length >= target.context:
-        raise BadPrompt(
-            f"The prompt has {length} tokens and the target holds {target.context}, which leaves no room for an "
-            "answer; shorten the prompt or take a model with a longer context."
-        )
-    return min(length + request.max_new_tokens, target.context)
-
-
-def _drafted(number: int, position: int, draft: Draft, began: int, ended: int) -> Drafted:
-    return Drafted(
-        round=number,
-        position=position,
-        lookahead=draft.lookahead,
-        tokens=draft.tokens,
-        confidence=draft.confidence,
-        estimate=draft.estimate,
-        stop=draft.stop,
-        source=draft.source,
-        passes=draft.passes,
-        start_ns=began,
-        end_ns=ended,
-        backup=draft.backup,
-    )
+def step(sequences: abc.Sequence[Sequence]) -> None:
+    """Play one round of every sequence."""
+    for sequence in sequences:
+        sequence.draft()
+    logits = extend_all([sequence.ask() for sequence in sequences])
+    for sequence, rows in zip(sequences, logits, strict=True):
+        sequence.weigh(rows)
+    for sequence in sequences:
+        sequence.settle()

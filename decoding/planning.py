@@ -12,7 +12,6 @@ from types import MappingProxyType
 
 from torch import Tensor
 
-from decoding.comparison import Pair
 from decoding.costs import Costs
 from decoding.disco import features, rules
 from decoding.disco.classifier import Classifier
@@ -20,14 +19,15 @@ from decoding.disco.recording import Recording
 from decoding.disco.scribes import Scribes, copies_for
 from decoding.disco.texts import Texts
 from decoding.loop import never
+from decoding.pair import Pair
 from decoding.prompts import Prompt
 from decoding.replay import Counts, Record, Seen, replay
 from decoding.spec import Choice, Sampling, choose
 from decoding.stopping import Words, no_words
 from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle
 from decoding.strategies import static as static_strategy
-from decoding.strategies.base import LONGEST, WORDS, Policy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
+from decoding.strategy import LONGEST, WORDS, Policy
 
 CAP = LONGEST  # longest draft that is considered
 Rows = Sequence[Sequence[Sequence[float]]]  # by recording, first position of the round, token

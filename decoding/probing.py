@@ -13,14 +13,18 @@ from itertools import cycle, islice
 
 import torch
 
-from decoding.comparison import Comparison, Key, Pair
+from decoding import sequence
+from decoding.comparison import Comparison, Key
 from decoding.costs import Costs, costs_from
 from decoding.dice import dice_for
 from decoding.disco.stops import estimating
-from decoding.drafting import Draft, DraftStep, ModelDrafter, StopRule
+from decoding.drafters.base import Draft
+from decoding.drafters.model import ModelDrafter
+from decoding.drafters.rule import DraftStep, StopRule
 from decoding.ending import Ending
 from decoding.events import Event, Recorder
-from decoding.loop import Request, decode
+from decoding.loop import decode
+from decoding.pair import Pair
 from decoding.planning import ALONE, CAP
 from decoding.prompts import Prompt
 from decoding.spec import Sampling
@@ -146,16 +150,16 @@ def ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]
     pair, sampling, recorder = comparison.pair, comparison.sampling, Recorder()
     dice = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0))
     ends = frozenset[int]() if sampling.ignore_eos else pair.end_tokens
-    request = Request(
-        comparison.tokens(prompt), sampling.max_new_tokens, Ending(ends, sampling.stop, pair.tokenizer.decode)
+    probed = sequence.Sequence(
+        prompt=comparison.tokens(prompt),
+        max_new_tokens=sampling.max_new_tokens,
+        ending=Ending(ends, sampling.stop, pair.tokenizer.decode),
+        target=pair.target,
+        drafter=ModelDrafter(pair.draft, rule, dice, ends, pair.choosings.of(sampling, rule.look)),
+        dice=dice,
+        sink=recorder,
+        clock=Clock(),
     )
     with torch.inference_mode():
-        decode(
-            request,
-            pair.target,
-            ModelDrafter(pair.draft, rule, dice, ends, pair.choosings.of(sampling, rule.look)),
-            dice,
-            recorder,
-            Clock(),
-        )
+        decode(probed)
     return recorder.events

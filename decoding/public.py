@@ -20,7 +20,7 @@ from decoding.ranking import order, ranking
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, STRATEGIES
-from decoding.strategies.base import Slider, Strategy
+from decoding.strategy import Slider, Strategy
 from decoding.summary import DEFINITIONS, so_few
 from decoding.verdict import verdict
 from decoding.what_if.ahead import Played, Stood, ahead_of, stood, surer

@@ -10,7 +10,10 @@ from decoding.choosing import Choosings
 from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.disco.stops import estimating
-from decoding.drafting import Drafter, ModelDrafter, NoDraft, StopRule
+from decoding.drafters.base import Drafter
+from decoding.drafters.model import ModelDrafter
+from decoding.drafters.none import NoDraft
+from decoding.drafters.rule import StopRule
 from decoding.runner import ModelRunner
 from decoding.spec import Choice
 from decoding.ssd.settings import Settings
@@ -20,7 +23,7 @@ from decoding.ssd.transport.drafter import InTurnTransport, SsdDrafter, Transpor
 from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
 from decoding.stopping import Driven, Foreseeing, Reading, Words, no_words
-from decoding.strategies.base import Policy
+from decoding.strategy import Policy
 from decoding.timing import Clock
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from decoding.strategies.base import Policy
+from decoding.strategy import Policy
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
-"""What the decode loop needs of a model: text in, logits out, and a cache that can be wound back.
+"""The models as the decode loop sees them: text in, logits out, and a cache that can be wound back.
 
-A runner knows the token ids its cache holds, so nobody else keeps lengths: `align` compares those ids with the text
-and says what is left to feed. A draft that is one token behind after a full acceptance simply catches up; a runner
-that nobody touched for three rounds is still right.
+A *model* owns weights. A *cache* owns the keys and values of one text. A *runner* is a model with one cache.
+
+A runner knows the token ids that its cache holds, so nobody else keeps lengths: `align` compares those ids with the
+text and returns what is left to feed. A draft that is one token behind after a full acceptance simply
+catches up; a runner that nobody touched for three rounds is still right.
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from decoding.devices import Facts
+
 
 class Branches(Protocol):
-    """Several continuations of one runner's text, drafted side by side. Row b sees the first `lengths[b]` cached
+    """Several continuations of one runner's text, extended side by side. Row b sees the first `lengths[b]` cached
     tokens and its own chain, nothing else."""
 
     def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
@@ -27,12 +31,28 @@ class Branches(Protocol):
         ...
 
 
+class Model(Protocol):
+    """One model's weights. Any number of texts can be read with them, each by a runner of its own."""
+
+    def new_runner(self) -> ModelRunner:
+        """Make a runner with an empty cache."""
+        ...
+
+
 class ModelRunner(Protocol):
-    """One text at a time. Every call appends to, cuts, or branches from `tokens`."""
+    """A model that reads one text. Every call appends to, cuts, or branches from `tokens`."""
 
     vocab_size: int
     context: int  # the most tokens it can hold
     device: torch.device
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def facts(self) -> Facts:
+        """Name what it runs on, for people and for results."""
+        ...
 
     @property
     def tokens(self) -> list[int]:
@@ -42,8 +62,8 @@ class ModelRunner(Protocol):
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
         """Append tokens and return the logits after each of the last `need` of them: [need, V].
 
-        A tensor of ids that is already on the device is taken as it is, without waiting for its values: a chain of
-        drafted tokens can be queued without one stop. `tokens` learns them when it is next asked.
+        The runner takes a tensor of ids that is already on the device without waiting for its values, so that a chain
+        of drafted tokens can be queued without one stop. `tokens` reads them when it is next asked.
         """
         ...
 
@@ -57,17 +77,32 @@ class ModelRunner(Protocol):
         ...
 
 
+Feed = tuple[ModelRunner, Sequence[int], int]  # a runner, what it must read, and how many rows of logits are needed
+
+
+def extend_all(feeds: Sequence[Feed]) -> list[Tensor]:
+    """Extend each runner and return its logits, today one pass after another. Runners of one model may share a pass."""
+    return [runner.extend(tokens, need) for runner, tokens, need in feeds]
+
+
 def align(runner: ModelRunner, text: Sequence[int], need: int = 1) -> Sequence[int]:
     """Rewind `runner` to what it shares with `text`, and return what is left to feed (at least `need` tokens).
 
-    Comparing ids, not lengths: a runner that sat out a round may hold a text of the right length that is not ours.
+    It compares ids, not lengths: a runner that sat out a round may hold another text of the right length.
     """
     cached = runner.tokens
     limit = min(len(cached), len(text) - need)
-    if cached[:limit] == text[:limit]:
+    if (cached if limit == len(cached) else cached[:limit]) == text[:limit]:  # copying a long text takes microseconds
         shared = limit
     else:
         shared = next(i for i in range(limit) if cached[i] != text[i])
     if shared < len(cached):
         runner.rewind(shared)
     return text[shared:]
+
+
+def read_prompt(runner: ModelRunner, text: Sequence[int]) -> None:
+    """Read the prompt into an empty cache: what an earlier sample left there must not make this one look faster."""
+    runner.rewind(0)
+    if len(text) > 1:
+        runner.extend(text[:-1])

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from decoding.errors import BadSampling, BadStrategy, meant
 from decoding.params import Value
 from decoding.strategies import STRATEGIES
-from decoding.strategies.base import Policy, Strategy
+from decoding.strategy import Policy, Strategy
 
 ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from decoding.dice import Dice
-from decoding.drafting import Draft, DraftStep, StopRule
+from decoding.drafters.base import Draft
+from decoding.drafters.rule import DraftStep, StopRule
 from decoding.runner import ModelRunner, align
-from decoding.strategies.base import WORDS, Policy
+from decoding.strategy import WORDS, Policy
 from decoding.timing import Clock
 from decoding.verify import Verdict
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from torch import Tensor
 
 from decoding.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
+from decoding.devices import Facts, facts_of
 
 StateOf = Callable[[Sequence[int]], int]  # a text -> the table's row that says what follows it
 
@@ -18,19 +20,36 @@ def last_token(text: Sequence[int]) -> int:
 
 
 def hashed(rows: int) -> StateOf:
-    """The whole text chooses among `rows` rows: what follows depends on everything before it."""
+    """Let the whole text choose among `rows` rows, so that what follows depends on everything before it."""
     return lambda text: zlib.crc32(array("q", text).tobytes()) % rows
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """The weights: logits [rows, V], and which row says what follows a text."""
+
+    table: Tensor
+    context: int = 4096
+    state_of: StateOf = last_token
+
+    def new_runner(self) -> TableRunner:
+        return TableRunner(self.table, self.context, self.state_of)
 
 
 class TableRunner:
     def __init__(self, table: Tensor, context: int = 4096, state_of: StateOf = last_token) -> None:
-        self.table = table  # logits [rows, V]
+        self.model = TableModel(table, context, state_of)
+        self.table = table
         self.vocab_size = table.shape[1]
         self.context = context
         self.device = table.device
         self.state_of = state_of
         self._tokens: list[int] = []
         self._branches: TableBranches | None = None
+
+    @property
+    def facts(self) -> Facts:
+        return facts_of("table", self.device, self.table.dtype, "plain", self.context)
 
     @property
     def tokens(self) -> list[int]:

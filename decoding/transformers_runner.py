@@ -1,7 +1,8 @@
-"""Whatever `AutoModelForCausalLM` loads: slower than our own decoder, but no pair is refused for its architecture.
+"""The runner for any model that `AutoModelForCausalLM` loads. It is slower than our own decoder, but no pair is refused
+for its architecture.
 
-A cache that can be cut and continued is used; one that cannot (a recurrent state) is not kept at all: the whole text is
-read again each time. Which of the two it is, is tried at load with the model itself, not looked up in a list.
+It keeps a cache that can be cut and continued. Where the model's cache cannot be cut (a recurrent state), it keeps none
+and reads the whole text again each time. It finds out which by trying the model itself at load, not from a list.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class Reader(Protocol):
 
 
 class CachingReader:
-    """Keeps every layer's keys and values, also those that a sliding window no longer sees: the model's own mask hides
-    them, and so the cache can always be cut."""
+    """A reader that keeps every layer's keys and values, also those that a sliding window no longer sees. The model's
+    own mask hides them, so the cache can always be cut."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -55,7 +56,7 @@ class CachingReader:
         self._length = length
 
     def copy(self) -> CachingReader:
-        """Shares the tensors, which are replaced and never written to when the cache grows or is cut."""
+        """Copy the reader, not the tensors: they are replaced, never written to, when the cache grows or is cut."""
         twin = copy.copy(self)
         twin._cache = copy.copy(self._cache)
         twin._cache.layers = [copy.copy(layer) for layer in self._cache.layers]
@@ -78,25 +79,36 @@ class RereadingReader:
         return copy.copy(self)
 
 
-class TransformersRunner:
-    """`model` is loaded, in eval mode, and on its device."""
+class TransformersModel:
+    """`module` is loaded, in eval mode, and on its device."""
 
-    def __init__(self, model: Any, context: int | None = None) -> None:
-        config = model.config.get_text_config()
+    def __init__(self, module: Any, context: int | None = None) -> None:
+        config = module.config.get_text_config()
         made_for = next((made for name in CONTEXTS if (made := getattr(config, name, None))), DEFAULT_CONTEXT)
-        self.vocab_size = int(model.get_output_embeddings().weight.shape[0])
+        self.module = module
+        self.vocab_size = int(module.get_output_embeddings().weight.shape[0])
         self.context = min(context or made_for, made_for)
-        self.device: torch.device = model.device
-        self.facts = facts_of("transformers", self.device, model.dtype, "plain", self.context)
-        self._new_reader = CachingReader if _can_be_cut(model, self.context) else RereadingReader
+        self.device: torch.device = module.device
+        self.facts = facts_of("transformers", self.device, module.dtype, "plain", self.context)
+        self.rereads = not _can_be_cut(module, self.context)
+
+    def new_runner(self) -> TransformersRunner:
+        return TransformersRunner(self)
+
+    def new_reader(self) -> Reader:
+        return RereadingReader(self.module) if self.rereads else CachingReader(self.module)
+
+
+class TransformersRunner:
+    def __init__(self, model: TransformersModel) -> None:
         self.model = model
-        self._reader: Reader = self._new_reader(model)
+        self.vocab_size = model.vocab_size
+        self.context = model.context
+        self.device = model.device
+        self.facts = model.facts
+        self._reader = model.new_reader()
         self._tokens: list[int] = []
         self._branches: TransformersBranches | None = None
-
-    @property
-    def rereads(self) -> bool:
-        return self._new_reader is RereadingReader
 
     @property
     def tokens(self) -> list[int]:
@@ -119,7 +131,7 @@ class TransformersRunner:
         if length:
             self._reader.cut(length)
         else:
-            self._reader = self._new_reader(self.model)
+            self._reader = self.model.new_reader()
 
     @torch.inference_mode()
     def fork(self, lengths: Sequence[int]) -> TransformersBranches:
@@ -127,7 +139,7 @@ class TransformersRunner:
         self._close()
         readers = []
         for length in lengths:
-            reader = self._reader.copy() if length else self._new_reader(self.model)
+            reader = self._reader.copy() if length else self.model.new_reader()
             if length:
                 reader.cut(length)
             readers.append(reader)
@@ -145,7 +157,7 @@ class TransformersRunner:
 
 
 class TransformersBranches:
-    """A reader for each branch, one after the other: simple, and right for any architecture."""
+    """One reader per branch, run one after the other: simple, and right for any architecture."""
 
     def __init__(self, runner: TransformersRunner, texts: list[list[int]], readers: list[Reader]) -> None:
         self.is_open = True
@@ -176,7 +188,7 @@ def _last(output: Any, need: int) -> Tensor:
 
 @torch.inference_mode()
 def _can_be_cut(model: Any, context: int) -> bool:
-    """Read, cut, read on: are these the logits of the same text read at once?"""
+    """Read, cut and read on, and compare the logits with those of the same text read at once."""
     vocab_size = model.get_output_embeddings().weight.shape[0]
     length = min(24, context)
     text = (torch.arange(length, device=model.device) * 7 + 3) % vocab_size

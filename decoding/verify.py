@@ -1,4 +1,4 @@
-"""The two lossless rules of acceptance, as pure functions. Whoever drafted, and why, does not matter here."""
+"""The two lossless rules of acceptance, as pure functions. They do not depend on who drafted, or why."""
 
 from __future__ import annotations
 
@@ -25,9 +25,15 @@ def by_equality(own: Sequence[int], draft: Sequence[int]) -> Verdict:
     return Verdict(accepted, own[accepted], "bonus" if accepted == len(draft) else "correction")
 
 
+def certain(tokens: Sequence[int], vocab: int, device: torch.device) -> Tensor:
+    """The q of tokens that were not drawn: [k, V], one at each token and zero elsewhere."""
+    ids = torch.tensor(tokens, dtype=torch.int64, device=device)[:, None]
+    return torch.zeros(len(tokens), vocab, dtype=torch.float64, device=device).scatter_(1, ids, 1.0)
+
+
 def by_ratio(
     p: Tensor,  # [k + 1, V] the target's probabilities
-    q: Tensor,  # [k, V] what each drafted token was drawn from; one-hot for a token that was not drawn
+    q: Tensor,  # [k, V] what each drafted token was drawn from, or `certain`
     draft: Sequence[int],
     accept_u: Sequence[float],  # k numbers in [0, 1)
     resample_u: Sequence[float],  # k + 1 numbers in [0, 1), one for each place where the target may add its token
@@ -48,13 +54,13 @@ def by_ratio(
 
 
 def choose(weights: Tensor, unit: float) -> Tensor:
-    """The token whose share of the (unnormalised) weights holds `unit`. In float64: a float32 running sum over a
-    large vocabulary would skew its tail."""
+    """Choose the token whose share of the (unnormalised) weights holds `unit`. In float64: a float32 running sum over
+    a large vocabulary would skew its tail."""
     return choose_each(weights[None], [unit])
 
 
 def choose_each(weights: Tensor, units: Sequence[float]) -> Tensor:
-    """The same for each row [n, V] with a number of its own: ids [n]."""
+    """Choose one token of each row [n, V] by a number of its own: ids [n]."""
     cumulated = weights.double().cumsum(-1)
     sought = cumulated[:, -1:] * torch.tensor(units, dtype=torch.float64, device=weights.device)[:, None]
     return torch.searchsorted(cumulated, sought, right=True)[:, 0].clamp(max=weights.shape[-1] - 1)

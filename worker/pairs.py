@@ -13,7 +13,7 @@ import torch
 import transformers
 
 from decoding.checkpoints import Loaded
-from decoding.comparison import Pair
+from decoding.pair import Pair
 from decoding.spec import Choice
 from decoding.ssd.transport.draft_process import process_for
 
@@ -49,15 +49,6 @@ class ReadyPair:
     pair: Pair
     target: Loaded
     draft: Loaded
-
-    def runner_of(self, choice: Choice) -> str:
-        """What runs the models under one strategy."""
-        if choice.spec.role == "peer":
-            return "transformers"
-        runners = [self.target.runner.facts.runner]
-        if choice.spec.role != "baseline":
-            runners.append(self.draft.runner.facts.runner)
-        return " and ".join(dict.fromkeys(runners))
 
     def hardware(self, choices: Sequence[Choice]) -> dict[str, Any]:
         facts = self.target.runner.facts

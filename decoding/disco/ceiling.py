@@ -16,8 +16,8 @@ from decoding.disco.classifier import Classifier
 from decoding.oracle import lookaheads
 from decoding.planning import ALONE, CAP, HEURISTIC, ORACLE, Study, price_of_a_token, static
 from decoding.replay import Counts
-from decoding.strategies.base import Sight
 from decoding.strategies.disco import Priced
+from decoding.strategy import Sight
 
 DRAFT_SHARES = (0.02, 0.05, 0.10, 0.15, 0.20, 0.30)  # cost of a drafted token, as a share of a one-row verification
 

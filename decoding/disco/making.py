@@ -15,7 +15,6 @@ import torch
 
 from decoding import planning, probing
 from decoding.chance import CHANCE_VERSION
-from decoding.comparison import Pair
 from decoding.costs import Costs
 from decoding.disco import features, metrics, training
 from decoding.disco.classifier import Classifier
@@ -24,6 +23,7 @@ from decoding.disco.texts import Texts
 from decoding.disco.training import Labelled
 from decoding.errors import BadPrompts
 from decoding.loop import never
+from decoding.pair import Pair
 from decoding.planning import Study
 from decoding.prompts import Prompt
 from decoding.spec import Sampling

@@ -10,9 +10,9 @@ from decoding.disco import features
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.disco.features import glance
-from decoding.drafting import DraftStep
+from decoding.drafters.rule import DraftStep
 from decoding.stopping import Driven, Words
-from decoding.strategies.base import Policy
+from decoding.strategy import Policy
 
 
 class Estimating(Driven):

@@ -1,1 +1,1 @@
-"""A small decoder of our own for the families that people pair most: one sequence, static storage, few calls."""
+"""A small decoder of our own for the families that people pair most: static caches, few calls."""

@@ -19,7 +19,7 @@ FIRST_TURNS = 8192  # positions
 
 
 class Memory(Protocol):
-    """Where one pass writes its keys and values, and what its rows see."""
+    """The slots that one pass writes its keys and values to, and those that its rows see."""
 
     @property
     def positions(self) -> slice | Tensor: ...
@@ -82,7 +82,7 @@ class Decoder:
         return self.head(self.norm(hidden[count - need :])).float()
 
     def reach(self, positions: int) -> None:
-        """Have turns for so many positions. The table for all that a config claims may take more than the model."""
+        """Make turns for so many positions. The table for all that a config claims may take more than the model."""
         there = 0 if self.turns is None else len(self.turns)
         if self.shape.rope is not None and positions > there:
             count = min(self._context, max(positions, 2 * there))
@@ -127,7 +127,7 @@ class Decoder:
 
 
 def _small_rms_norm(weight: Tensor, eps: float) -> Apply:
-    """For a few rows on a CPU, where `F.rms_norm` is a chain of calls: this one is two thirds of it."""
+    """Make a norm for a few rows on a CPU. It takes 2/3 of the time of `F.rms_norm`, a chain of calls there."""
     offset, share = torch.tensor(eps), 1.0 / weight.numel()
 
     def norm(rows: Tensor) -> Tensor:
@@ -147,7 +147,7 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def cpu_layout(weights: ModelWeights, dtypes: list[torch.dtype]) -> Layout:
-    """The fastest way to lay out this model's matrices, found on slices of its first layer."""
+    """Find the fastest way to lay out this model's matrices, on slices of its first layer."""
     first = weights.layer(0)
     parts = (first.qkv, first.out, first.inner, first.down)
     return fastest([part.weight[:2048] for part in parts], dtypes)

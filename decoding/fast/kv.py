@@ -1,4 +1,4 @@
-"""Where keys and values lie, and which of them a row may see.
+"""The cache of keys and values, and the masks that say which of them a row may see.
 
 One tensor for all layers: [layers, 2, kv_heads, slots, head_dim]. A text's tokens take the slots from 0 on. Branches
 take the slots behind the text: their step s, row b lies at `length + s * rows + b`. Nothing is ever erased; what lies
@@ -19,7 +19,9 @@ from decoding.fast.shape import Shape
 HIDDEN = float("-inf")
 
 
-class Storage:
+class Cache:
+    """The keys and values of one text and its branches."""
+
     def __init__(self, shape: Shape, slots: int, dtype: torch.dtype, device: torch.device) -> None:
         # Not cleared: rows see only slots that were written, and memory that no text reaches is never touched.
         self.values = torch.empty(shape.layers, 2, shape.kv_heads, slots, shape.head_dim, dtype=dtype, device=device)
@@ -29,7 +31,7 @@ class Storage:
         return self.values.shape[3]
 
     def reserve(self, slots: int, used: int) -> None:
-        """Have at least so many slots; the first `used` keep what they hold."""
+        """Grow to at least so many slots. The first `used` keep what they hold."""
         if slots > self.slots:
             wanted = -(-max(slots, used * 5 // 4) // 64) * 64
             wider = self.values.new_zeros(*self.values.shape[:3], wanted, self.values.shape[4])
@@ -50,7 +52,7 @@ class Rows:
 
     def __init__(
         self,
-        storage: Storage,
+        cache: Cache,
         shape: Shape,
         start: int,
         count: int,
@@ -61,8 +63,8 @@ class Rows:
         self._shape = shape
         self._count = count
         self._masks = [masks[window] for window in shape.windows]
-        self._new = storage.values.narrow(3, start, count).unbind(0)
-        self._seen = storage.values.flatten(0, 1).unsqueeze(1).narrow(3, 0, start + count).unbind(0)
+        self._new = cache.values.narrow(3, start, count).unbind(0)
+        self._seen = cache.values.flatten(0, 1).unsqueeze(1).narrow(3, 0, start + count).unbind(0)
 
     def write(self, layer: int, keys_and_values: Tensor) -> None:
         """[count, 2, kv_heads, head_dim]"""
@@ -78,7 +80,7 @@ class Rows:
 
 
 def chain_mask(start: int, count: int, window: int | None, group: int) -> Tensor | None:
-    """For the next `count` tokens of a text: each sees itself and what came before, at most `window` back."""
+    """Make the mask of a text's next `count` tokens: each sees itself and what came before, at most `window` back."""
     end = start + count
     if count == 1 and (window is None or end <= window):
         return None
@@ -91,7 +93,7 @@ def chain_mask(start: int, count: int, window: int | None, group: int) -> Tensor
 
 
 class BranchMask:
-    """What branches see: each the text up to its own length, then its own chain. One step longer each time."""
+    """The masks of branches: each sees the text up to its own length, then its own chain, which grows by each step."""
 
     def __init__(self, length: int, lengths: Sequence[int], group: int, device: torch.device) -> None:
         self._starts = torch.tensor(lengths, device=device)
@@ -102,7 +104,7 @@ class BranchMask:
         self._depth = 0
 
     def step(self, windows: set[int | None]) -> dict[int | None, Tensor | None]:
-        """The masks of the next step, by window."""
+        """Make the masks of the next step, by window."""
         self._mask = torch.cat((self._mask, self._others), 1)
         masks: dict[int | None, Tensor | None] = {None: self._mask}
         if windows != {None}:
@@ -115,7 +117,7 @@ class BranchMask:
 
 @lru_cache(maxsize=4)  # one preparation after another opens as many branches
 def _others(branches: int, group: int, device: torch.device) -> Tensor:
-    """What hides the branches of one step from each other."""
+    """Hide the branches of one step from each other."""
     rows = torch.arange(branches, device=device)
     return _hide(rows != rows.repeat_interleave(group).unsqueeze(1))
 

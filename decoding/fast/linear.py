@@ -34,14 +34,14 @@ _mkldnn: Any = torch.ops.mkldnn
 
 @dataclass(frozen=True)
 class Layout:
-    """How the weights lie, and the dtype that rows come and go in."""
+    """The way the weights lie, and the dtype that rows come and go in."""
 
     way: Way
     dtype: torch.dtype
 
 
 def prepare(weight: Tensor, bias: Tensor | None, layout: Layout) -> Apply:
-    """A function from rows [n, in] to rows [n, out]. The weight [out, in] may be dropped afterwards."""
+    """Make a function from rows [n, in] to rows [n, out]. The weight [out, in] may be dropped afterwards."""
     bias = None if bias is None else bias.to(layout.dtype)
     # Asked of each matrix: packing would turn what float16 does not hold, NaN too, into large numbers without a word.
     if layout.way == "half" and fits_half(weight):
@@ -58,9 +58,9 @@ def prepare(weight: Tensor, bias: Tensor | None, layout: Layout) -> Apply:
 
 
 def fits_half(weight: Tensor) -> bool:
-    """Whether float16 holds these weights: exactly, save values below 8e-6, which it holds to 3e-8.
+    """Say if float16 holds these weights: exactly, save values below 8e-6, which it holds to 3e-8.
 
-    True of nearly every bfloat16 checkpoint, and then float32 arithmetic costs half the memory traffic."""
+    It does so for nearly every bfloat16 checkpoint, and then float32 arithmetic costs half the memory traffic."""
     if weight.dtype == torch.float16:
         return True
     whole = weight.float()
@@ -94,7 +94,7 @@ def _candidates(samples: Sequence[Tensor], dtype: torch.dtype) -> list[Layout]:
 
 
 def _cost(samples: Sequence[Tensor], layout: Layout) -> float | None:
-    """Seconds for one row and five rows through all samples, or None if this machine cannot do it rightly."""
+    """Time one row and five rows through all samples, in seconds; None if this machine cannot do it rightly."""
     weights = [weight for weight in samples for _ in (1, 5)]
     counts = [count for _ in samples for count in (1, 5)]
     rows = [

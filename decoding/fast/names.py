@@ -1,4 +1,4 @@
-"""Which tensors a checkpoint of a shape must hold. Standard library only: a folder is judged before torch is loaded."""
+"""The tensors that a checkpoint of a shape must hold. Standard library only: torch is not loaded to check a folder."""
 
 from __future__ import annotations
 

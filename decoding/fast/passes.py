@@ -1,4 +1,4 @@
-"""How a pass is laid out in memory: a CPU cuts tensors to size, a GPU keeps every address and shape the same.
+"""The layout of a pass in memory: a CPU cuts tensors to size, a GPU keeps every address and shape the same.
 
 A pass appends rows. `chain` appends them to the text; `tree` appends one to each branch.
 """
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from decoding.capturing import Capturing
 from decoding.fast.decoder import Decoder
-from decoding.fast.kv import HIDDEN, Rows, Storage, chain_mask
+from decoding.fast.kv import HIDDEN, Cache, Rows, chain_mask
 
 SHORTEST = 256  # slots that a static pass looks at; it doubles as the text grows
 MOST_CAPTURED_ROWS = 64  # a longer pass is a prompt, and comes once
@@ -29,32 +29,32 @@ class Passes(Protocol):
 
 
 class SlicedPasses:
-    """Rows see exactly the slots that are in use: nothing is computed for the rest."""
+    """Passes whose rows see exactly the slots that are in use: nothing is computed for the rest."""
 
-    def __init__(self, decoder: Decoder, storage: Storage) -> None:
+    def __init__(self, decoder: Decoder, cache: Cache) -> None:
         self._decoder = decoder
-        self._storage = storage
+        self._cache = cache
         self._windows = set(decoder.shape.windows)
 
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
         shape, count = self._decoder.shape, len(ids)
         masks = {window: chain_mask(start, count, window, shape.group) for window in self._windows}
-        rows = Rows(self._storage, shape, start, count, slice(start, start + count), masks)
+        rows = Rows(self._cache, shape, start, count, slice(start, start + count), masks)
         return self._decoder(ids, rows, need)
 
     def tree(self, ids: Tensor, start: int, positions: Tensor, masks: Masks) -> Tensor:
         count = len(ids)
-        rows = Rows(self._storage, self._decoder.shape, start, count, positions, masks)
+        rows = Rows(self._cache, self._decoder.shape, start, count, positions, masks)
         return self._decoder(ids, rows, count)
 
 
 class StaticPasses:
-    """Every pass of one form reads the same buffers and does the same launches, so that it can be captured once and
-    replayed. Rows look at a fixed number of slots, and a mask hides those that are not theirs."""
+    """Passes of a form read the same buffers and do the same launches, so that each form is captured once and replayed.
+    Rows look at a fixed number of slots, and a mask hides those that are not theirs."""
 
-    def __init__(self, decoder: Decoder, storage: Storage) -> None:
+    def __init__(self, decoder: Decoder, cache: Cache) -> None:
         self._decoder = decoder
-        self._storage = storage
+        self._cache = cache
         self._values: Tensor | None = None
         self._forms: dict[Form, StaticPass] = {}
         self._capturing = Capturing(decoder.device) if decoder.device.type == "cuda" else None
@@ -80,13 +80,13 @@ class StaticPasses:
         slots = SHORTEST
         while slots < seen:
             slots *= 2
-        return Form(rows, need, min(slots, self._storage.slots), is_tree)
+        return Form(rows, need, min(slots, self._cache.slots), is_tree)
 
     def _static(self, form: Form) -> StaticPass:
-        if self._values is not self._storage.values:
+        if self._values is not self._cache.values:
             self._forms.clear()  # they hold the addresses of storage that has been replaced
-            self._values = self._storage.values
-        static = self._forms.get(form) or StaticPass(form, self._decoder, self._storage.values)
+            self._values = self._cache.values
+        static = self._forms.get(form) or StaticPass(form, self._decoder, self._cache.values)
         if form.rows <= MOST_CAPTURED_ROWS:
             self._forms[form] = static
         return static
@@ -104,7 +104,7 @@ class StaticPasses:
 
 @dataclass(frozen=True)
 class Form:
-    """What two passes must share to be the same launches."""
+    """The properties that two passes must share to be the same launches."""
 
     rows: int
     need: int
@@ -113,7 +113,7 @@ class Form:
 
 
 class StaticPass:
-    """The buffers of one form, and its graph once it is captured. It is the `Memory` of its own launches."""
+    """The buffers of one form, and its graph once that is captured. It is the `Memory` of its own launches."""
 
     def __init__(self, form: Form, decoder: Decoder, values: Tensor) -> None:
         device, shape = decoder.device, decoder.shape
@@ -150,7 +150,7 @@ class StaticPass:
         self.graph, self._logits = capturing.record(self.launch)
 
     def replay(self) -> Tensor:
-        """Logits of their own: the graph's are overwritten by the next graph of the pool."""
+        """Replay the graph, and copy its logits: the next graph of the pool overwrites them."""
         assert self.graph is not None
         self.graph.replay()
         return self._logits.clone()
@@ -168,7 +168,7 @@ class StaticPass:
         return mixed.transpose(0, 1).reshape(rows, shape.heads * shape.head_dim)
 
     def _mask_chain(self) -> None:
-        """Written by the launches themselves, from the positions."""
+        """Write the masks from the positions, in the launches themselves."""
         age = self.positions.repeat_interleave(self._decoder.shape.group, output_size=self._grouped).unsqueeze(1)
         age = age - self._keys
         for window, mask in self.masks.items():
@@ -180,7 +180,7 @@ class StaticPass:
         return self.form.rows * self._decoder.shape.group
 
     def _faster_attention(self) -> Attend:
-        """Which of the two is faster depends on rows, heads, slots and the device."""
+        """Time both ways: which is faster depends on rows, heads, slots and the device."""
         shape = self._decoder.shape
         queries = self._values.new_zeros(shape.kv_heads, self._grouped, shape.head_dim)
         keys, values = self._values[0, :, :, : self.form.slots].unbind(0)
@@ -199,7 +199,7 @@ def attend_at_once(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) 
 
 
 def attend_in_steps(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """Ordinary products: more launches, but all of the device works on one long text."""
+    """Attend by ordinary products: more launches, but all of the device works on one long text."""
     scaled = queries * queries.shape[-1] ** -0.5
     scores = torch.baddbmm(mask.unsqueeze(0), scaled, keys.transpose(1, 2))
     return torch.bmm(scores.softmax(-1, dtype=torch.float32).to(values.dtype), values)

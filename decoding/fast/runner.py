@@ -1,50 +1,47 @@
-"""FastRunner: one text, its keys and values in static storage, and branches in the slots behind the text."""
+"""FastRunner: a fast model that reads one text, with branches in the slots behind the text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from decoding.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
-from decoding.devices import facts_of
-from decoding.fast.decoder import Decoder, cpu_layout
-from decoding.fast.kv import BranchMask, Storage
-from decoding.fast.linear import Layout
-from decoding.fast.passes import Passes, SlicedPasses, StaticPasses
-from decoding.fast.shape import Shape
-from decoding.fast.weights import ModelWeights
+from decoding.devices import Facts
+from decoding.fast.decoder import Decoder
+from decoding.fast.kv import BranchMask, Cache
+from decoding.fast.passes import Passes
 
-SCRATCH = 256  # slots for branches to begin with; more are made when they are needed
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 PASS = 512  # rows of one pass: a long prompt is read in pieces, so that no mask is as large as its square
 
 
-class FastRunner:
-    """`dtype` is what rows travel in between the layers; scores and logits are float32 always. On a CPU, `auto` takes
-    bfloat16 where the checkpoint is no finer and it is clearly faster here, measured now."""
+class Model(Protocol):
+    """The parts of a `FastModel` that a runner uses."""
 
-    def __init__(
-        self,
-        shape: Shape,
-        weights: ModelWeights,
-        *,
-        dtype: str = "auto",
-        context: int | None = None,
-        device: torch.device | None = None,
-        static: bool | None = None,
-    ) -> None:
-        """`static` chooses the GPU's layout of passes; by default, where there is a GPU."""
-        self.shape = shape
-        self.vocab_size = shape.vocab_size
-        self.context = min(context or shape.context, shape.context)
-        self.device = device or torch.device("cpu")
-        self.decoder = Decoder(shape, weights, _layout(weights, dtype, self.device), self.context, self.device)
-        layout = self.decoder.layout
-        self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context)
-        self.storage, self.passes = self._memory(self.device.type == "cuda" if static is None else static)
-        self.windows = set(shape.windows)
+    vocab_size: int
+    context: int
+    device: torch.device
+    facts: Facts
+    decoder: Decoder
+
+    def new_runner(self) -> FastRunner: ...
+    def passes_over(self, cache: Cache) -> Passes: ...
+
+
+class FastRunner:
+    """A model with one cache."""
+
+    def __init__(self, model: Model, cache: Cache) -> None:
+        self.model = model
+        self.vocab_size = model.vocab_size
+        self.context = model.context
+        self.device = model.device
+        self.facts = model.facts
+        self.decoder = model.decoder
+        self.cache = cache
+        self.passes = model.passes_over(cache)
         self._length = 0
         self._tokens: list[int] = []
         self._unread: list[Tensor] = []  # ids that were fed as tensors and have not been looked at yet
@@ -87,17 +84,8 @@ class FastRunner:
         self._branches = FastBranches(self, lengths)
         return self._branches
 
-    def _memory(self, is_static: bool) -> tuple[Storage, Passes]:
-        if not is_static:
-            storage = Storage(self.shape, self.context + SCRATCH, torch.float32, self.device)
-            return storage, SlicedPasses(self.decoder, storage)
-        slots = -(-(self.context + SCRATCH) // 64) * 64  # masks are read fastest in whole blocks
-        storage = Storage(self.shape, slots, self.decoder.layout.dtype, self.device)
-        storage.values.zero_()  # hidden slots are read too, and zero times what memory held before may be NaN
-        return storage, StaticPasses(self.decoder, storage)
-
     def _ids(self, tokens: Sequence[int] | Tensor) -> Tensor:
-        """The ids as a tensor on the device; noted, or left to be noted when `tokens` is asked for."""
+        """Put the ids on the device. Note them now, or when `tokens` is next asked for."""
         if isinstance(tokens, Tensor) and tokens.device == self.device and self.device.type != "cpu":
             ids = tokens.clone()  # the caller may write the next ids over these
             self._unread.append(ids)
@@ -118,8 +106,8 @@ class FastRunner:
         return logits
 
     def adopt(self, length: int, chain: list[int], slots: Tensor) -> None:
-        """Make `chain`, stored in `slots`, what follows the first `length` tokens."""
-        self.storage.move(slots, length)
+        """Let `chain`, stored in `slots`, follow the first `length` tokens."""
+        self.cache.move(slots, length)
         self._close()
         self.tokens[length:] = chain
         self._length = length + len(chain)
@@ -139,7 +127,9 @@ class FastBranches:
         self._lengths = list(lengths)
         self._positions = torch.tensor(self._lengths, device=runner.device)
         self._length = runner.length
-        self._mask = BranchMask(self._length, self._lengths, runner.shape.group, runner.device)
+        shape = runner.decoder.shape
+        self._windows = set(shape.windows)
+        self._mask = BranchMask(self._length, self._lengths, shape.group, runner.device)
         self._fed: list[Tensor] = []  # per step: ids [B]
 
     @torch.inference_mode()
@@ -150,9 +140,9 @@ class FastBranches:
             check_ids(tokens, runner.vocab_size)
         ids = torch.as_tensor(tokens, device=runner.device)
         start = self._length + depth * count
-        runner.storage.reserve(start + count, used=start)
+        runner.cache.reserve(start + count, used=start)
         runner.decoder.reach(max(self._lengths) + depth + 1)
-        masks = self._mask.step(runner.windows)
+        masks = self._mask.step(self._windows)
         logits = runner.passes.tree(ids, start, self._positions + depth, masks)
         self._fed.append(ids.clone())
         return logits
@@ -164,13 +154,3 @@ class FastBranches:
         chain = [int(ids[row]) for ids in self._fed]
         slots = torch.arange(len(chain), device=self._runner.device) * count + self._length + row
         self._runner.adopt(self._lengths[row], chain, slots)
-
-
-def _layout(weights: ModelWeights, dtype: str, device: torch.device) -> Layout:
-    """How the matrices will lie, and in which dtype rows travel between them. `auto` never rounds the weights."""
-    stored = weights.embedding.dtype
-    if device.type != "cpu":
-        return Layout("plain", stored if dtype == "auto" else DTYPES[dtype])
-    if dtype == "auto":
-        return cpu_layout(weights, [torch.float32, torch.bfloat16] if stored == torch.bfloat16 else [torch.float32])
-    return cpu_layout(weights, [DTYPES[dtype]])

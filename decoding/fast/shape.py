@@ -1,4 +1,4 @@
-"""What a decoder of ours looks like, read from a config.json. Standard library only: the web asks as well.
+"""The shape of a model for our decoder, read from a config.json. Standard library only: the web asks as well.
 
 `shape_of` answers None for whatever this decoder does not do exactly; such a model is run by transformers.
 """
@@ -39,7 +39,7 @@ class Shape:
 
     @property
     def group(self) -> int:
-        """How many query heads share one key head."""
+        """The number of query heads that share one key head."""
         return self.heads // self.kv_heads
 
     @property

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
-from torch import Tensor
-
 from decoding import chance
 
 RECENT = 4  # last tokens of the text that identify a position, with its length
@@ -21,10 +18,3 @@ def random_tokens(seed: int, text: Sequence[int], count: int, vocab: int) -> lis
     """Random tokens, the same at the same position of the same text. They use the draft's coins, as no verdict does."""
     position = chance.digest([len(text), *text[-RECENT:]])
     return [int(chance.uniform(seed, "draft", chance.digest([i], position)) * vocab) for i in range(count)]
-
-
-def certain(tokens: Sequence[int], vocab: int) -> Tensor:
-    """Scores [n, vocab] from which nothing but these tokens can be drawn."""
-    scores = torch.full((len(tokens), vocab), -torch.inf)
-    scores[torch.arange(len(tokens)), list(tokens)] = 0.0
-    return scores

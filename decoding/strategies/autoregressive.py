@@ -1,4 +1,4 @@
-from decoding.strategies.base import Looks, Policy, Strategy
+from decoding.strategy import Looks, Policy, Strategy
 
 STRATEGY = Strategy(
     slug="autoregressive",

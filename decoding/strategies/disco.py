@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from decoding.params import Param
-from decoding.strategies.base import CAP, CLASSIFIER, LONGEST, Looks, Parts, Policy, Settings, Strategy
+from decoding.strategy import CAP, CLASSIFIER, LONGEST, Looks, Parts, Policy, Settings, Strategy
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 

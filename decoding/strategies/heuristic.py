@@ -1,5 +1,5 @@
 from decoding.params import Param
-from decoding.strategies.base import Judged, Looks, Policy, Slider, Strategy
+from decoding.strategy import Judged, Looks, Policy, Slider, Strategy
 
 
 class TwoMoreOrOneFewer(Policy):

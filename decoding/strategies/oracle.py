@@ -1,5 +1,5 @@
 from decoding.params import Param
-from decoding.strategies.base import CAP, LONGEST, Looks, Policy, Strategy
+from decoding.strategy import CAP, LONGEST, Looks, Policy, Strategy
 
 
 class UntilRefused(Policy):

@@ -7,7 +7,7 @@ from decoding.errors import BadStrategy
 from decoding.params import Param, Value
 from decoding.ssd.policy import fanout
 from decoding.ssd.settings import Settings
-from decoding.strategies.base import LOOKAHEAD, Looks, Parts, Slider, Strategy
+from decoding.strategy import LOOKAHEAD, Looks, Parts, Slider, Strategy
 
 BRANCHES = Param("branches", "int", 12, "how many outcomes are prepared for each round", 1, 512)
 PLACEMENT = Param(

@@ -4,8 +4,8 @@ from typing import Any
 
 from decoding.params import Param
 from decoding.ssd.settings import Settings
-from decoding.strategies.base import CAP, CLASSIFIER, Looks, Parts, Strategy
 from decoding.strategies.ssd import BRANCHES, PLACEMENT
+from decoding.strategy import CAP, CLASSIFIER, Looks, Parts, Strategy
 
 
 def _build(parts: Parts, cap: int, branches: int, classifier: str, placement: str) -> Any:

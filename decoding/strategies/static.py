@@ -2,7 +2,7 @@ import json
 from collections.abc import Iterator
 
 from decoding.params import Param
-from decoding.strategies.base import (
+from decoding.strategy import (
     LONGEST,
     LOOKAHEAD,
     Export,

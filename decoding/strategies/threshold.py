@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from decoding.params import Param
-from decoding.strategies.base import (
+from decoding.strategy import (
     CAP,
     LONGEST,
     Export,

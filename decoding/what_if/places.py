@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from decoding.replay import Record, Seen
-from decoding.strategies.base import WORDS, Policy
+from decoding.strategy import WORDS, Policy
 
 BY_NO_MODEL = ("ngram", "random")  # backups that show nothing about the draft
 

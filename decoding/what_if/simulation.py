@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from decoding.replay import Counts, Record, replay
 from decoding.spec import Choice
-from decoding.strategies.base import LONGEST, Policy
 from decoding.strategies.oracle import UntilRefused
+from decoding.strategy import LONGEST, Policy
 from decoding.what_if.places import Places
 from decoding.what_if.possible import Possible
 from decoding.what_if.recorded import Recorded

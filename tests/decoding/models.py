@@ -12,6 +12,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
+from decoding.fast.model import FastModel
 from decoding.fast.runner import FastRunner
 from decoding.fast.shape import shape_of
 from decoding.fast.weights import TensorFiles, weights_of
@@ -62,7 +63,9 @@ def save_tokenizer(folder: Path, size: int) -> None:
 def fast_runner(folder: Path, **options: Any) -> FastRunner:
     shape = shape_of(json.loads((folder / "config.json").read_text()))
     assert shape is not None
-    return FastRunner(shape, weights_of(shape, TensorFiles(sorted(folder.glob("*.safetensors")))), **options)
+    return FastModel(
+        shape, weights_of(shape, TensorFiles(sorted(folder.glob("*.safetensors")))), **options
+    ).new_runner()
 
 
 # Families that only transformers runs, as small as they go.

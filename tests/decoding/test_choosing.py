@@ -11,7 +11,7 @@ import torch
 from decoding.choosing import Choosing, Choosings, Look
 from decoding.dice import Shared, dice_for
 from decoding.disco import features
-from decoding.drafting import StopRule
+from decoding.drafters.rule import StopRule
 from decoding.events import Drafted, Recorder
 from decoding.registry import Parts
 from decoding.spec import Choice, Sampling, choose

@@ -8,9 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.comparison import Comparison, Key, Pair
+from decoding.comparison import Comparison, Key
 from decoding.errors import BadPrompt, OutOfMemory
 from decoding.events import Event, EventSink, Finished, Recorder
+from decoding.pair import Pair
 from decoding.prompts import Prompt
 from decoding.spec import Sampling, parse_choices
 from decoding.summary import Sample

@@ -16,9 +16,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from decoding.checkpoints import load
-from decoding.comparison import Comparison, Pair
+from decoding.comparison import Comparison
 from decoding.errors import BadCheckpoint, BadPrompt
 from decoding.model_folder import inspect
+from decoding.pair import Pair
 from decoding.pairs import check_pair
 from decoding.prompts import Prompt
 from decoding.spec import Sampling, parse_choices

@@ -12,7 +12,7 @@ import pytest
 import torch
 from transformers import GenerationConfig
 
-from decoding.comparison import Comparison, Pair
+from decoding.comparison import Comparison
 from decoding.costs import Costs
 from decoding.disco import rules
 from decoding.disco.classifier import Classifier
@@ -20,6 +20,7 @@ from decoding.disco.features import GLANCE, QUICK
 from decoding.disco.making import Material, Step, fastest, make_classifier
 from decoding.disco.training import label, train
 from decoding.errors import BadPrompts, BadStrategy
+from decoding.pair import Pair
 from decoding.planning import CAP, best, predict, price_of_a_token, study
 from decoding.probing import probe
 from decoding.prompts import Prompt

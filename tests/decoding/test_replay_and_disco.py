@@ -15,7 +15,8 @@ from decoding.disco import features, metrics, training
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording, record
-from decoding.drafting import Draft, DraftStep, StopRule
+from decoding.drafters.base import Draft
+from decoding.drafters.rule import DraftStep, StopRule
 from decoding.errors import BadStrategy
 from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.planning import Study

@@ -3,7 +3,8 @@ import math
 import pytest
 
 from decoding.errors import BadSampling, BadStrategy
-from decoding.spec import STRATEGIES, Sampling, choose, parse_choices
+from decoding.spec import Sampling, choose, parse_choices
+from decoding.strategies import STRATEGIES
 
 
 def test_a_list_of_strategies_is_read_as_it_is_written() -> None:

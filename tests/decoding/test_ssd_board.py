@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from decoding.dice import dice_for
-from decoding.drafting import Draft
+from decoding.drafters.base import Draft
 from decoding.events import Drafted, Verified
 from decoding.runner import ModelRunner
 from decoding.spec import Sampling, choose

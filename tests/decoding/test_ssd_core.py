@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from decoding.dice import Dice, dice_for
-from decoding.drafting import ModelDrafter
+from decoding.drafters.model import ModelDrafter
 from decoding.errors import BadStrategy
 from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.spec import Choice, Sampling, choose, parse_choices

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from decoding.disco import features
 from decoding.disco.echoes import Echoes
-from decoding.drafting import Draft
-from decoding.ssd.backups import certain, random_tokens
+from decoding.drafters.base import Draft
+from decoding.ssd.backups import random_tokens
 from decoding.ssd.policy import fanout
 from decoding.ssd.policy.fanout import by_fanout, by_probability
 from decoding.ssd.policy.planner import RANKS, OutcomeCounts, planner_for
@@ -101,10 +101,6 @@ def test_random_tokens_are_fixed_by_place_and_lie_in_the_vocabulary() -> None:
     first = random_tokens(3, [1, 2, 3], 200, 11)
     assert first == random_tokens(3, [1, 2, 3], 200, 11) != random_tokens(4, [1, 2, 3], 200, 11)
     assert set(first) == set(range(11))
-
-
-def test_nothing_but_a_certain_token_can_be_drawn() -> None:
-    assert torch.softmax(certain([2, 0], 4), -1).tolist() == [[0, 0, 1, 0], [1, 0, 0, 0]]
 
 
 def test_holding_back_makes_the_cached_tokens_less_likely_and_leaves_the_others_in_proportion() -> None:

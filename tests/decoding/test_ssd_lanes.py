@@ -13,12 +13,13 @@ import torch
 
 from decoding.comparison import Comparison
 from decoding.dice import dice_for
-from decoding.drafting import EMPTY
-from decoding.ending import Ending
+from decoding.drafters.base import EMPTY
+from decoding.ending import Decoded, Ending
 from decoding.errors import BadDevice, BadStrategy
 from decoding.events import Anticipated, Drafted, Event, Recorder, Verified
 from decoding.fast.runner import FastRunner
-from decoding.loop import Decoded, Request, decode
+from decoding.loop import decode
+from decoding.sequence import Sequence
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.speculator import Speculator
@@ -61,9 +62,10 @@ def run(world: World, sampling: Sampling, looks: int | None, with_classifier: bo
     recipe = Recipe(settings, sampling, VOCAB, 5, frozenset(), classifier)
     lanes = Lanes(Lane(CPU, is_urgent=True), Lane(CPU), world.draft)
     drafter = SsdDrafter(Late(recipe.speculator(world.draft), lanes, recipe.sends_scores, looks), clock)
-    request = Request(PROMPT, sampling.max_new_tokens, Ending(frozenset(), ()))
+    ending = Ending(frozenset())
     with torch.inference_mode(), lanes.for_target():
-        return decode(request, world.target, drafter, dice, recorder, clock), recorder
+        sequence = Sequence(PROMPT, sampling.max_new_tokens, ending, world.target, drafter, dice, recorder, clock)
+        return decode(sequence), recorder
 
 
 def is_draft(event: Event) -> TypeGuard[Drafted]:
@@ -192,6 +194,6 @@ def on_gpu(world: World, choice: Choice | None, sampling: Sampling, vocab: int, 
     clock = Clock()
     with torch.inference_mode(), lanes.for_target():
         drafter = SsdDrafter(TwoLaneTransport(recipe.speculator(lanes.runner), lanes, recipe.sends_scores), clock)
-        request = Request(PROMPT, sampling.max_new_tokens, Ending(frozenset(), ()))
-        dice = dice_for(sampling, vocab, 5)
-        return decode(request, world.target, drafter, dice, Recorder(), clock).tokens
+        dice, ending = dice_for(sampling, vocab, 5), Ending(frozenset())
+        sequence = Sequence(PROMPT, sampling.max_new_tokens, ending, world.target, drafter, dice, Recorder(), clock)
+        return decode(sequence).tokens

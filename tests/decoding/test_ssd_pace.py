@@ -12,7 +12,7 @@ import torch
 
 from decoding.costs import Costs
 from decoding.dice import dice_for
-from decoding.drafting import Draft
+from decoding.drafters.base import Draft
 from decoding.events import Source
 from decoding.runner import ModelRunner
 from decoding.spec import Sampling
@@ -169,7 +169,7 @@ def test_a_winner_that_was_not_finished_is_finished_as_if_it_had_been_alone() ->
         plain = alone.begin([3, 1, *drafted[:accepted], token], 40)
         shorter = min(len(answer.tokens), len(plain.tokens))
         assert answer.tokens[:shorter] == plain.tokens[:shorter]
-        assert draws.estimate()[:shorter] == pytest.approx(plain.estimate[:shorter])
+        assert draws.estimate()[:shorter] == pytest.approx(plain.estimates[:shorter])
         assert len(draws.estimate()) == len(answer.tokens)
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from decoding.comparison import Comparison, Pair
+from decoding.comparison import Comparison
 from decoding.errors import DraftLost
+from decoding.pair import Pair
 from decoding.prompts import Prompt
 from decoding.spec import Sampling, parse_choices
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide

@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 import torch
 
-from decoding.comparison import Pair
 from decoding.errors import BadDevice, OutOfMemory
+from decoding.pair import Pair
 from decoding.spec import choose
 from decoding.ssd.memory import GIB, check_branches
 from decoding.ssd.transport.draft_process import Cores, DraftProcess

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from decoding.drafting import Draft, DraftStep, StopRule
+from decoding.drafters.base import Draft
+from decoding.drafters.rule import DraftStep, StopRule
 from decoding.ending import Ending
 from decoding.errors import BadPrompt, BrokenModel
 from decoding.events import Drafted, Event, Finished, Started, Verified
@@ -88,10 +89,10 @@ def remembering(parts: Parts) -> StopRule:
 VOCAB, LENGTH = 3, 3
 
 
-def law_of_three(table: torch.Tensor, start: int) -> dict[tuple[int, ...], float]:
+def law_of_three(table: torch.Tensor, *prompt: int) -> dict[tuple[int, ...], float]:
     p = torch.softmax(table, -1)
     return {
-        words: math.prod(float(p[state_of([start, *words[:i]]), word]) for i, word in enumerate(words))
+        words: math.prod(float(p[state_of([*prompt, *words[:i]]), word]) for i, word in enumerate(words))
         for words in itertools.product(range(VOCAB), repeat=LENGTH)
     }
 

@@ -9,11 +9,13 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from decoding.checkpoints import load
-from decoding.ending import Ending
+from decoding.contestants.base import Request
+from decoding.contestants.transformers import Transformers
+from decoding.ending import Decoded, Ending
 from decoding.events import Drafted, Finished, Recorder, Started, Verified
-from decoding.peers import TransformersPeer
+from decoding.loop import never
+from decoding.pair import Pair
 from decoding.spec import Choice, Sampling, choose
-from decoding.timing import Clock
 from tests.decoding import models
 from tests.decoding.worlds import OURS, RANKED, World
 
@@ -58,9 +60,16 @@ def test_every_strategy_gives_the_text_that_the_target_gives_alone(
     assert any(isinstance(e, Verified) and e.outcome == "correction" for e in recorder.events)  # and not for everything
 
 
+def by_the_library(folders: tuple[Path, Path], choice: Choice, recorder: Recorder | None = None) -> Decoded:
+    target, draft = (load(folder, dtype="float32") for folder in folders)
+    pair = Pair(target.runner, draft.runner, target.tokenizer, frozenset(), torch.float32, *folders)
+    request = Request(choice, PROMPT, GREEDY, 0, Ending(()))
+    [(_, decoded)] = Transformers(pair).run([request], lambda _: recorder or Recorder(), never)
+    return decoded
+
+
 def test_autoregressive_text_is_that_of_generate(world: World, folders: tuple[Path, Path]) -> None:
-    peer = TransformersPeer(*folders, torch.float32, torch.device("cpu"))
-    theirs = peer.decode(PROMPT, None, GREEDY, 0, Ending(()), Recorder(), Clock())
+    theirs = by_the_library(folders, choose("autoregressive"))
     assert world.run(choose("autoregressive"), PROMPT, GREEDY)[0].tokens == theirs.tokens
 
 
@@ -90,10 +99,9 @@ def test_sampling_with_ratio_dice_runs_on_models_and_keeps_its_word(world: World
 
 
 @pytest.mark.parametrize("params", [{"lookahead": 4, "threshold": 0.0}, {"schedule": "heuristic", "lookahead": 3}])
-def test_the_peers_rounds_add_up_to_its_text(folders: tuple[Path, Path], params: dict[str, object]) -> None:
-    peer = TransformersPeer(*folders, torch.float32, torch.device("cpu"))
+def test_the_librarys_rounds_add_up_to_its_text(folders: tuple[Path, Path], params: dict[str, object]) -> None:
     recorder = Recorder()
-    decoded = peer.decode(PROMPT, choose("assisted", params).params, GREEDY, 0, Ending(()), recorder, Clock())
+    decoded = by_the_library(folders, choose("assisted", params), recorder)
     started, *_, finished = recorder.events
     assert isinstance(started, Started) and isinstance(finished, Finished)
     assert (started.prompt_tokens, finished.new_tokens) == (len(PROMPT), 40)
@@ -106,5 +114,4 @@ def test_the_peers_rounds_add_up_to_its_text(folders: tuple[Path, Path], params:
                 text += drafts[event.round].tokens[: event.accepted]
             text.append(event.token)
     assert text == decoded.tokens
-    plain = peer.decode(PROMPT, None, GREEDY, 0, Ending(()), Recorder(), Clock())
-    assert decoded.tokens == plain.tokens
+    assert decoded.tokens == by_the_library(folders, choose("autoregressive")).tokens

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoding.verify import by_equality, by_ratio, choose
+from decoding.verify import by_equality, by_ratio, certain, choose
 
 VOCAB = 5
 
@@ -50,6 +50,12 @@ def test_one_drafted_token_leaves_the_targets_distribution_as_it_is() -> None:
                 for token, share in steps((p - q).clamp(min=0)):
                     law[token] += q[x] * (1 - kept) * share
         torch.testing.assert_close(law, p)
+
+
+def test_a_token_that_was_not_drawn_is_judged_as_certain() -> None:
+    q = certain([2, 0], 4, torch.device("cpu"))
+    assert q.tolist() == [[0, 0, 1, 0], [1, 0, 0, 0]]
+    assert certain((), 4, torch.device("cpu")).shape == (0, 4)
 
 
 def test_a_correction_comes_from_what_the_target_has_in_excess() -> None:

@@ -3,7 +3,8 @@ it, so a cache that forgot to forget gives another text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import abc
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -13,12 +14,14 @@ from decoding.dice import Dice, dice_for
 from decoding.disco import features
 from decoding.disco.classifier import Classifier
 from decoding.disco.stops import estimating
-from decoding.drafting import Drafter, StopRule
-from decoding.ending import Ending
+from decoding.drafters.base import Drafter
+from decoding.drafters.rule import StopRule
+from decoding.ending import Decoded, Ending
 from decoding.events import Recorder
-from decoding.loop import Decoded, Request, decode
+from decoding.loop import decode
 from decoding.registry import Parts, build
 from decoding.runner import ModelRunner
+from decoding.sequence import Sequence
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.stopping import Words, no_words
@@ -45,7 +48,7 @@ def some_classifier(seed: int = 0) -> Classifier:
     )
 
 
-def looking_at(names: Sequence[str]) -> Classifier:
+def looking_at(names: abc.Sequence[str]) -> Classifier:
     """Untrained, and it looks at nothing else."""
     made = some_classifier(1)
     made.hidden[:, [i for i, name in enumerate(features.NAMES) if name not in names]] = 0.0
@@ -86,15 +89,28 @@ class World:
 
     def run(
         self,
-        choice: Choice | Callable[[Parts], StopRule],
-        prompt: Sequence[int],
+        choice: Choice | Callable[[Parts], StopRule | Drafter],
+        prompt: abc.Sequence[int],
         sampling: Sampling,
         seed: int = 0,
         ending: Ending | None = None,
         recorder: Recorder | None = None,
     ) -> tuple[Decoded, Recorder]:
+        recorder = recorder or Recorder()
+        with torch.inference_mode():
+            return decode(self.sequence(choice, prompt, sampling, seed, ending, recorder)), recorder
+
+    def sequence(
+        self,
+        choice: Choice | Callable[[Parts], StopRule | Drafter],
+        prompt: abc.Sequence[int],
+        sampling: Sampling,
+        seed: int,
+        ending: Ending | None,
+        recorder: Recorder,
+    ) -> Sequence:
         dice: Dice = dice_for(sampling, min(self.target.vocab_size, self.draft.vocab_size), seed)
-        clock, recorder = Clock(), recorder or Recorder()
+        clock = Clock()
         parts = Parts(
             self.target,
             self.draft,
@@ -106,7 +122,7 @@ class World:
             self.draft_process,
             words=self.words,
         )
-        drafter: Drafter = build(choice, parts) if isinstance(choice, Choice) else parts.ruled(choice(parts))
-        request = Request(prompt, sampling.max_new_tokens, ending or Ending(self.end_tokens, sampling.stop))
-        with torch.inference_mode():
-            return decode(request, self.target, drafter, dice, recorder, clock), recorder
+        made = build(choice, parts) if isinstance(choice, Choice) else choice(parts)
+        drafter = made if isinstance(made, Drafter) else parts.ruled(made)
+        ending = ending or Ending(self.end_tokens, sampling.stop)
+        return Sequence(prompt, sampling.max_new_tokens, ending, self.target, drafter, dice, recorder, clock)

@@ -42,15 +42,13 @@ def test_the_example_runs_in_terminal_service_replay_plan_and_what_if(tmp_path: 
 
 BROKEN = {
     "lacks STRATEGY": "STRATEGIES = ()",
-    "looks": (
-        'from decoding.strategies.base import Strategy\nSTRATEGY = Strategy("mine", "Mine", "It is mine.", "ranked")'
-    ),
+    "looks": ('from decoding.strategy import Strategy\nSTRATEGY = Strategy("mine", "Mine", "It is mine.", "ranked")'),
     "lacks a policy": (
-        "from decoding.strategies.base import Looks, Strategy\n"
+        "from decoding.strategy import Looks, Strategy\n"
         'STRATEGY = Strategy("mine", "Mine", "It is mine.", "ranked", Looks("m", "M0,0Z", "#000"))'
     ),
     "name both alike": (
-        "from decoding.strategies.base import Looks, Policy, Strategy\n"
+        "from decoding.strategy import Looks, Policy, Strategy\n"
         'STRATEGY = Strategy("yours", "Mine", "It is.", "ranked", Looks("m", "M0,0Z", "#000"), policy=Policy)'
     ),
 }
@@ -61,4 +59,4 @@ def test_a_module_that_lacks_a_part_is_refused_with_its_name(says: str, module: 
     (tmp_path / "mine.py").write_text(module)
     done = with_strategies(tmp_path, "-c", "import decoding.strategies")
     assert done.returncode != 0
-    assert "mine.py" in done.stdout.splitlines()[-1] and says in done.stdout
+    assert "strategies.mine" in done.stdout.splitlines()[-1] and says in done.stdout

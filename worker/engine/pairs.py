@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from decoding.comparison import Pair
 from decoding.devices import device_called
+from decoding.pair import Pair
 from decoding.pairs import check_pair
 from decoding.spec import Choice
 from worker.engine.residents import Residents, Spot
@@ -24,7 +24,7 @@ def load_pair(place: PairPlace, residents: Residents, choices: Sequence[Choice] 
     pair = pair_of(target, draft, classifier_at=place.classifiers.get, again=partial(_pair_again, place))
     ready = ReadyPair(pair, target, draft)
     hardware = {**ready.hardware(choices), "dtype": target.runner.facts.dtype}
-    return pair, Loaded(hardware, {choice.label: ready.runner_of(choice) for choice in choices})
+    return pair, Loaded(hardware, {choice.label: pair.runner_of(choice) for choice in choices})
 
 
 def _pair_again(place: PairPlace) -> Pair:

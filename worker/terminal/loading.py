@@ -11,8 +11,8 @@ from typing import Any
 import transformers
 
 from decoding.checkpoints import Loaded, load
-from decoding.comparison import Pair
 from decoding.devices import device_called, set_threads, usual_threads
+from decoding.pair import Pair
 from decoding.pairs import check_pair
 from worker.memory import run_size
 from worker.pairs import ReadyPair, pair_of

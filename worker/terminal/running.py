@@ -63,7 +63,7 @@ def run(asked: Asked) -> bool:
             warnings=warnings,
             pair=loaded.about(),
             hardware=loaded.hardware(asked.choices),
-            runners={choice.label: loaded.runner_of(choice) for choice in asked.choices},
+            runners={choice.label: loaded.pair.runner_of(choice) for choice in asked.choices},
         )
         if json_file:
             write_document(outcome, json_file)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from decoding.strategies import STRATEGIES
 from decoding.summary import so_few
 from worker.terminal.palette import Palette
 
 HEADINGS = ("strategy", "tokens/s", "speed-up", "end to end", "accepted", "rate", "draft", "verify", "audit")
 TO_THE_LEFT = {"strategy", "speed-up", "end to end", "audit"}
-NOTES = {
-    "bound": "is a bound: it knows what no strategy can know, and is not ranked",
-    "peer": "is the transformers library on the same weights",
-}
+BOUND = "is a bound: it knows what no strategy can know, and is not ranked"
 
 
 def result(document: Mapping[str, Any], palette: Palette) -> str:
@@ -38,10 +36,14 @@ def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
         "end to end: the same with the time to read the prompt, and the output length from which it is a gain",
         "accepted: mean acceptance length, tokens per verification · rate: drafted tokens that were accepted",
         "draft, verify: shares of the decoding time",
-        *(f"{row['label']} {NOTES[row['role']]}" for row in strategies if row["role"] in NOTES),
+        *(f"{row['label']} {remark}" for row in strategies if (remark := _remark(row))),
         *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
     ]
+
+
+def _remark(row: Mapping[str, Any]) -> str:
+    return BOUND if row["role"] == "bound" else STRATEGIES[row["strategy"]].remark
 
 
 def _hits(row: Mapping[str, Any]) -> str:

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from decoding.drafting import Draft
+from decoding.drafters.base import Draft
 from decoding.events import Backup, Source, StopReason
 from decoding.runner import align
-from decoding.ssd.backups import certain
 from decoding.ssd.speculator.drawing import Chain
 from decoding.ssd.speculator.state import CurrentDraft, DraftRows, SpeculatorState
 from decoding.ssd.speculator.tree import Tree
@@ -72,8 +71,7 @@ def after_a_miss(state: SpeculatorState, room: int) -> CurrentDraft:
         return alone(state, room, "miss", "neural")
     chain = Chain(tokens)
     chain.stop = "eos" if tokens[-1] in state.end_tokens else "limit"
-    scores = certain(tokens, state.dice.vocab)
-    return CurrentDraft(_draft_of(state, chain, scores, "miss", 0, backup), chain=chain)
+    return CurrentDraft(_draft_of(state, chain, None, "miss", 0, backup), chain=chain)
 
 
 def alone(state: SpeculatorState, room: int, source: Source, backup: Backup = "") -> CurrentDraft:
@@ -127,7 +125,7 @@ def _bent(current: CurrentDraft) -> Tensor:
 
 
 def _draft_of(
-    state: SpeculatorState, chain: Chain, scores: Tensor, source: Source, passes: int, backup: Backup = ""
+    state: SpeculatorState, chain: Chain, scores: Tensor | None, source: Source, passes: int, backup: Backup = ""
 ) -> Draft:
     return Draft(
         tokens=tuple(chain.tokens),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
-from decoding.drafting import Draft
+from decoding.drafters.base import Draft
 from decoding.runner import ModelRunner
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator import answering

@@ -16,7 +16,7 @@ from time import perf_counter
 
 import torch
 
-from decoding.drafting import EMPTY, Draft
+from decoding.drafters.base import EMPTY, Draft
 from decoding.errors import DrafthouseError, DraftLost
 from decoding.runner import ModelRunner
 from decoding.ssd.speculator.speculator import Preparation, Speculator

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from decoding.drafting import EMPTY, Draft
+from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.events import Anticipated
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.timing import Clock
@@ -64,7 +64,7 @@ class InTurnTransport:
         return self._preparation
 
 
-class SsdDrafter:
+class SsdDrafter(Drafter):
     def __init__(self, transport: Transport, clock: Clock) -> None:
         self._transport = transport
         self._clock = clock

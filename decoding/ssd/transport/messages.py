@@ -14,7 +14,6 @@ import time
 from array import array
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, get_args
 
 import torch
@@ -22,7 +21,7 @@ from torch import Tensor
 
 from decoding.dice import dice_for
 from decoding.disco.classifier import Classifier
-from decoding.drafting import EMPTY, Draft
+from decoding.drafters.base import EMPTY, Draft
 from decoding.errors import DrafthouseError
 from decoding.events import Backup, Source, StopReason
 from decoding.runner import ModelRunner
@@ -131,13 +130,9 @@ class RemoteDraft(Draft):
 
     postscript: Callable[[], Postscript] = no_postscript
 
-    @cached_property
-    def confidence(self) -> tuple[float, ...]:
-        return self.postscript().confidence
-
-    @property
-    def estimate(self) -> tuple[float, ...]:
-        return self.estimates or self.postscript().estimate
+    def details(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        more = self.postscript()
+        return more.confidence, self.estimates or more.estimate
 
 
 def pack_done() -> bytes:
@@ -150,7 +145,8 @@ def pack_refusal(error: DrafthouseError) -> bytes:
 
 def pack_draft(draft: Draft, with_scores: bool) -> list[Octets]:
     count, estimates = len(draft.tokens), len(draft.estimates)
-    width = draft.scores.shape[1] if with_scores and count else 0
+    scores = draft.scores if with_scores else None
+    width = 0 if scores is None else scores.shape[1]
     head = _DRAFT.pack(
         _DRAFTED,
         _STOPS.index(draft.stop),
@@ -163,7 +159,7 @@ def pack_draft(draft: Draft, with_scores: bool) -> list[Octets]:
         width,
     )
     numbers = struct.pack(f"<{estimates}d{count}i", *draft.estimates, *draft.tokens)
-    return [head, numbers, _octets(draft.scores)] if width else [head, numbers]
+    return [head, numbers] if scores is None else [head, numbers, _octets(scores)]
 
 
 def unpack_draft(reply: bytearray, postscript: Callable[[], Postscript] = no_postscript) -> Draft:
@@ -194,9 +190,9 @@ def _octets(scores: Tensor) -> bytes:
     return ctypes.string_at(rows.data_ptr(), rows.nbytes)
 
 
-def _rows(reply: bytearray, count: int, width: int) -> Tensor:
+def _rows(reply: bytearray, count: int, width: int) -> Tensor | None:
     if not width:
-        return EMPTY.scores  # nobody on this side needs them
+        return None  # nobody on this side needs them, or the tokens were not drawn
     return torch.frombuffer(reply, dtype=torch.float32, offset=len(reply) - 4 * count * width).reshape(count, width)
 
 
@@ -230,7 +226,7 @@ def find_on_board(posted: bytearray, accepted: int, token: int) -> Ready | None:
 def draft_from_board(ready: Ready, lookahead: int, postscript: Callable[[], Postscript]) -> Draft:
     return RemoteDraft(
         tokens=tuple(ready.tokens),
-        scores=EMPTY.scores,  # nobody on this side needs them
+        scores=None,  # nobody on this side needs them
         lookahead=lookahead,
         stop=ready.stop,
         source="hit",

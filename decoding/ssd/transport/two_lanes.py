@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from decoding.devices import wait_for
-from decoding.drafting import EMPTY, Draft
+from decoding.drafters.base import EMPTY, Draft
 from decoding.errors import BadDevice, BadStrategy
 from decoding.runner import ModelRunner
 from decoding.ssd.speculator.speculator import Preparation, Speculator
@@ -163,7 +163,7 @@ class TwoLaneTransport:
         if draft is EMPTY:
             return draft
         draft = dataclasses.replace(draft, estimates=self._speculator.estimate())
-        if self._sends_scores:
+        if self._sends_scores and draft.scores is not None:
             draft = dataclasses.replace(draft, scores=self._lanes.hand_over(draft.scores))
         self._draft = draft
         return draft

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from decoding.errors import BadPrompt
-from decoding.runner import ModelRunner, align
+from decoding.runner import ModelRunner, align, extend_all
 
 TEXT = torch.randint(0, 97, (60,), generator=torch.Generator().manual_seed(5)).tolist()
 
@@ -116,6 +116,18 @@ def test_a_runner_left_out_for_a_round_is_still_right(runner: ModelRunner) -> No
     text = [*text[:12], 3, 4, *text]  # of which it has seen 12
     assert_close(runner.extend(align(runner, text, need=5), 5), want)
     assert runner.tokens == text
+
+
+def test_runners_of_one_model_keep_their_texts_apart(runner: ModelRunner) -> None:
+    want = [fresh(runner, TEXT[:15], 3), fresh(runner, TEXT[20:32], 3)]
+    runner.rewind(0)
+    other = runner.model.new_runner()
+    runner.extend(TEXT[:12])
+    other.extend(TEXT[20:29])
+    got = extend_all([(runner, TEXT[12:15], 3), (other, TEXT[29:32], 3)])
+    for logits, expected in zip(got, want, strict=True):
+        assert_close(logits, expected)
+    assert (runner.tokens, other.tokens) == (TEXT[:15], TEXT[20:32])
 
 
 def test_a_tensor_of_ids_is_taken(runner: ModelRunner) -> None:

@@ -20,7 +20,7 @@ def test_a_family_that_only_transformers_runs(tmp_path: Path, model_type: str) -
     folder = save(tmp_path, model_type, **OTHERS[model_type])
     runner = load(folder).runner
     assert isinstance(runner, TransformersRunner)
-    assert runner.rereads is (model_type == "mamba")
+    assert runner.model.rereads is (model_type == "mamba")
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
 
     def fresh(text: list[int]) -> torch.Tensor:

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from decoding.spec import STRATEGIES, Sampling
+from decoding.spec import Sampling
+from decoding.strategies import STRATEGIES
 from tests.webapp import make
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.serializers import SamplingInput

@@ -110,7 +110,7 @@ class Export:
 
 
 class Parts(Protocol):
-    """The parts of one sample that `build` may use (`decoding.registry.Parts`). Drafters are of `decoding.drafting`."""
+    """The parts of one sample that `build` may use (`decoding.registry.Parts`). Drafters are in `decoding.drafters`."""
 
     @property
     def classifier(self) -> Callable[[str], Any]: ...
@@ -159,6 +159,7 @@ class Strategy:
     usual: tuple[Settings, ...] = ()  # settings that a new comparison begins with
     demo: tuple[Settings, ...] = ()  # settings that the demo runs
     sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve
+    remark: str = ""  # ends a note below the table of results that begins with the strategy's label
     prepares_ahead: bool = False  # the draft works while the target verifies
 
     @property

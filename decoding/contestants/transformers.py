@@ -1,0 +1,210 @@
+"""The transformers library as a contestant: its `generate` on the same weights, on the same prompts.
+
+Its loop is its own; forward hooks and a streamer tell which rounds it made. It reads the prompt inside its first round,
+so that round is traced but counts as prefill. On a GPU the split between drafting and verifying is that of the
+launches; the total is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from decoding.contestants.base import Contestant, Request, SinkFor
+from decoding.ending import Decoded
+from decoding.events import Drafted, EventSink, Finished, Started, Verified
+from decoding.params import Param
+from decoding.strategy import Looks, Strategy
+from decoding.timing import Clock
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from decoding.pair import Pair
+    from decoding.spec import Choice
+
+ASSISTED = Strategy(
+    slug="assisted",
+    title="Assisted (transformers)",
+    summary="generate(assistant_model=…) of the transformers library on the same weights.",
+    role="peer",
+    order=9,
+    looks=Looks("✚", "M-2.6,-8H2.6V-2.6H8V2.6H2.6V8H-2.6V2.6H-8V-2.6H-2.6Z", "#009e73", "#33c298", 36),
+    params=(
+        Param("lookahead", "int", 20, "num_assistant_tokens", 1, 64),
+        Param("threshold", "float", 0.4, "assistant_confidence_threshold; 0 switches it off", 0.0, 1.0),
+        Param("schedule", "choice", "constant", "num_assistant_tokens_schedule", choices=("constant", "heuristic")),
+    ),
+    remark="is the transformers library on the same weights",
+)
+SPECS = (ASSISTED,)
+
+
+def contestant(pair: Pair) -> Contestant:
+    return Transformers(pair)
+
+
+class Transformers(Contestant):
+    """`generate` with the draft as its assistant, or alone for a choice of another strategy."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
+
+    @cached_property
+    def models(self) -> tuple[Any, Any]:
+        """Target and draft, loaded once more, when they are first needed."""
+        from transformers import AutoModelForCausalLM
+
+        pair = self._pair
+        assert pair.target_folder is not None and pair.draft_folder is not None
+        target, draft = (
+            AutoModelForCausalLM.from_pretrained(
+                folder, dtype=pair.dtype, use_safetensors=True, trust_remote_code=False
+            )
+            .to(pair.target.device)
+            .eval()
+            for folder in (pair.target_folder, pair.draft_folder)
+        )
+        return target, draft
+
+    def run(
+        self, requests: Sequence[Request], sink_for: SinkFor, cancelled: Callable[[], bool]
+    ) -> Iterator[tuple[Request, Decoded]]:
+        for request in requests:
+            yield request, self._generate(request, sink_for(request), Clock())
+
+    def runner(self, choice: Choice) -> str:
+        return "transformers"
+
+    def hardware(self, choice: Choice) -> str:
+        from decoding.devices import described
+
+        return described(self._pair.target.device)
+
+    def _generate(self, request: Request, sink: EventSink, clock: Clock) -> Decoded:
+        import torch
+
+        target, draft = self.models
+        for model in (target, draft):  # a setting left empty in the call is filled in from here
+            model.generation_config.eos_token_id = sorted(request.ending.end_tokens) or None
+        torch.manual_seed(request.seed % 2**63)
+        rounds = _Rounds(len(request.prompt), clock)
+        ids = torch.tensor([list(request.prompt)], device=target.device)
+        with rounds.watching(target, draft), torch.inference_mode():
+            output = target.generate(
+                ids,
+                attention_mask=torch.ones_like(ids),
+                generation_config=_generation_config(request),
+                streamer=rounds,
+                **_assistant(request.choice, draft),
+            )
+        tokens: list[int] = output[0, len(request.prompt) :].tolist()
+        kept, reason = request.ending.find(tokens, len(tokens)) or (len(tokens), "length")
+        rounds.emit(sink, kept, reason, lookahead=int(request.choice.params.get("lookahead", 0)))
+        return Decoded(tokens[:kept], reason)
+
+
+def _assistant(choice: Choice, draft: Any) -> dict[str, Any]:
+    """Return the arguments that make `generate` draft, if the choice does."""
+    if choice.strategy != ASSISTED.slug:
+        return {}
+    config, params = draft.generation_config, choice.params
+    config.num_assistant_tokens = params["lookahead"]
+    config.num_assistant_tokens_schedule = params["schedule"]
+    config.assistant_confidence_threshold = params["threshold"]
+    return {"assistant_model": draft}
+
+
+def _generation_config(request: Request) -> Any:
+    from transformers import GenerationConfig
+
+    sampling, ends = request.sampling, sorted(request.ending.end_tokens)
+    chance: dict[str, Any] = {"do_sample": False}
+    if not sampling.is_greedy:
+        chance = {
+            "do_sample": True,
+            "temperature": sampling.temperature,
+            "top_k": sampling.top_k,
+            "top_p": sampling.top_p,
+        }
+    return GenerationConfig(
+        max_new_tokens=sampling.max_new_tokens,
+        repetition_penalty=sampling.repetition_penalty,
+        eos_token_id=ends or None,
+        pad_token_id=ends[0] if ends else 0,
+        **chance,
+    )
+
+
+class _Rounds:
+    """A streamer and three hooks, which note when each model ran, on how many tokens, and what came of it."""
+
+    def __init__(self, prompt_tokens: int, clock: Clock) -> None:
+        self.prompt_tokens = prompt_tokens
+        self.clock = clock
+        self.passes: list[tuple[list[int], int, int]] = []  # the target's: ids it read, start, end
+        self.draft_passes: list[int] = []  # the draft's, per target pass
+        self.emitted: list[list[int]] = []
+        self._drafting = 0
+        self._began = 0
+
+    def watching(self, target: torch.nn.Module, draft: torch.nn.Module) -> _Hooks:
+        return _Hooks(
+            target.register_forward_pre_hook(self._before_target, with_kwargs=True),
+            target.register_forward_hook(self._after_target),
+            draft.register_forward_hook(self._after_draft),
+        )
+
+    def put(self, value: Tensor) -> None:
+        """Take what `generate` streams: first with the prompt, then with the new tokens of each round."""
+        self.emitted.append(value.reshape(-1).tolist())
+
+    def end(self) -> None:
+        pass
+
+    def emit(self, sink: EventSink, kept: int, reason: Any, lookahead: int) -> None:
+        new = self.emitted[1:]
+        first_end = self.passes[0][2] if self.passes else 0
+        sink.emit(Started(self.prompt_tokens, first_end))
+        position, free_since = self.prompt_tokens, 0
+        for number, (tokens, (read, began, ended), passes) in enumerate(
+            zip(new, self.passes, self.draft_passes, strict=True), start=1
+        ):
+            drafted = tuple(read[self.prompt_tokens :] if number == 1 else read[1:])
+            if drafted:
+                sink.emit(
+                    Drafted(number, position, lookahead, drafted, (), (), "limit", "fresh", passes, free_since, began)
+                )
+            outcome = "bonus" if len(tokens) == len(drafted) + 1 else "correction"
+            sink.emit(Verified(number, len(tokens) - 1, tokens[-1], outcome, began - free_since, began, ended))  # type: ignore[arg-type]
+            position, free_since = position + len(tokens), ended
+        sink.emit(Finished(reason, kept, self.clock.now()))
+
+    def _before_target(self, module: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        ids = kwargs["input_ids"] if "input_ids" in kwargs else args[0]
+        self._read: list[int] = ids[0].tolist()
+        self._began = self.clock.now()
+
+    def _after_target(self, module: Any, args: Any, output: Any) -> None:
+        self.passes.append((self._read, self._began, self.clock.now()))
+        self.draft_passes.append(self._drafting)
+        self._drafting = 0
+
+    def _after_draft(self, module: Any, args: Any, output: Any) -> None:
+        self._drafting += 1
+
+
+class _Hooks:
+    """Removes forward hooks at the end of a with-block."""
+
+    def __init__(self, *handles: torch.utils.hooks.RemovableHandle) -> None:
+        self.handles = handles
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        for handle in self.handles:
+            handle.remove()

@@ -1,0 +1,69 @@
+"""Drafter and Draft: the loop asks a drafter for a draft each round, and tells it the verdict."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from decoding.events import Anticipated, Backup, Source, StopReason
+from decoding.verify import Verdict
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The tokens that one round proposes."""
+
+    tokens: tuple[int, ...]
+    scores: Tensor | None  # [k, V], what each token was drawn from; None where none was drawn: it is judged as certain
+    lookahead: int  # how many were asked for
+    stop: StopReason
+    source: Source
+    passes: int
+    estimates: tuple[float, ...] = ()  # the probability that each token is accepted, if its drafter has one
+    backup: Backup = ""
+    lost: str = ""  # why there is no draft any more, on the first round that goes without
+
+    @cached_property
+    def confidence(self) -> tuple[float, ...]:
+        """The draft model's own probability of each token; empty where no model was asked."""
+        if self.scores is None:
+            return ()
+        ids = torch.tensor(self.tokens, device=self.scores.device)[:, None]
+        return tuple(torch.softmax(self.scores.float(), -1).gather(1, ids)[:, 0].tolist())
+
+    def details(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return confidence and estimates for the trace, which asks after the verification."""
+        return self.confidence, self.estimates
+
+
+EMPTY = Draft((), None, 0, "length", "none", 0)
+
+
+class Drafter(ABC):
+    """Proposes tokens for one sample. Only `propose` must be written; the other methods do nothing by default."""
+
+    @abstractmethod
+    def propose(self, text: Sequence[int], limit: int) -> Draft:
+        """Propose up to `limit` tokens to follow the text. The tokens may depend on anything but coins that the
+        target's verdict will use."""
+
+    def prepare(self, text: Sequence[int]) -> None:  # noqa: B027
+        """Read the prompt, so that rounds begin warm."""
+
+    def anticipate(self, text: Sequence[int], draft: Draft) -> None:  # noqa: B027
+        """Start what can run beside the target, which is about to judge this draft, and return at once."""
+
+    def meanwhile(self, is_done: Callable[[], bool]) -> None:  # noqa: B027
+        """Use this thread until the target's verdict, which has been launched, is done."""
+
+    def observe(self, draft: Draft, verdict: Verdict) -> None:  # noqa: B027
+        """Learn from the verdict on a draft."""
+
+    def anticipated(self, number: int) -> Anticipated | None:
+        """Describe what was prepared beside that round's verification. The loop asks when it has the next draft."""
+        return None

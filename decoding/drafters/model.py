@@ -1,0 +1,104 @@
+"""The drafter that asks a model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from decoding.choosing import Choosing
+from decoding.dice import Dice, broken
+from decoding.drafters.base import EMPTY, Draft, Drafter
+from decoding.drafters.rule import DraftStep, StopRule
+from decoding.events import StopReason
+from decoding.runner import ModelRunner, align, read_prompt
+from decoding.verify import Verdict
+
+
+@dataclass
+class ModelDrafter(Drafter):
+    """Drafts with a model, one token after another, until the rule, an end token or the room says stop."""
+
+    runner: ModelRunner
+    rule: StopRule
+    dice: Dice
+    end_tokens: Collection[int] = field(default_factory=frozenset)
+    choosing: Choosing | None = None  # where choosing means launching
+
+    def prepare(self, text: Sequence[int]) -> None:
+        if len(text) <= self.runner.context:  # otherwise it never drafts, and the target goes on alone
+            read_prompt(self.runner, text)
+
+    def propose(self, text: Sequence[int], limit: int) -> Draft:
+        self.rule.begin(text)
+        asked = self.rule.lookahead
+        room = min(asked, limit, self.runner.context - len(text))
+        if room <= 0:
+            return EMPTY
+        if self.choosing:
+            self.choosing.begin(self.dice)
+            if not self.rule.reads:  # to read a token would stop the queue
+                return self._queued(self.choosing, text, asked, room)
+        return self._step_by_step(text, asked, room)
+
+    def observe(self, draft: Draft, verdict: Verdict) -> None:
+        self.rule.observe(draft, verdict)
+
+    def _step_by_step(self, text: Sequence[int], asked: int, room: int) -> Draft:
+        tokens: list[int] = []
+        rows: list[Tensor] = []
+        fed = align(self.runner, text)
+        while True:
+            step = self._step(text, tokens, self.runner.extend(fed))
+            tokens.append(step.token)
+            rows.append(step.scores)
+            stop = self._stop(step, asked, room)
+            if stop:
+                estimates = tuple(self.rule.estimates)
+                return Draft(tuple(tokens), torch.cat(rows), asked, stop, "fresh", len(tokens), estimates)
+            fed = [step.token]
+
+    def _step(self, text: Sequence[int], tokens: Sequence[int], logits: Tensor) -> DraftStep:
+        """Draft the token that follows these."""
+        if self.choosing:
+            launched = self.choosing.launch(logits, self.dice, len(tokens))
+            token, *seen = launched.told.tolist()
+            step = DraftStep(text, tuple(tokens), int(token), launched.scores, launched.preferences, seen=seen)
+        else:
+            scores = self.dice.scores(logits, [tokens])
+            preferences = self.dice.preferences(scores, [tokens])
+            token, row = self.dice.pick_one(preferences, tokens)
+            step = DraftStep(text, tuple(tokens), token, scores, preferences, row)
+        if step.token < 0:
+            raise broken()
+        return step
+
+    def _stop(self, step: DraftStep, asked: int, room: int) -> StopReason | None:
+        if step.token in self.end_tokens:
+            return "eos"
+        if self.rule.should_stop(step):
+            return "rule"
+        if len(step.ahead) + 1 == room:
+            return "limit" if room == asked else "length"
+        return None
+
+    def _queued(self, choosing: Choosing, text: Sequence[int], asked: int, room: int) -> Draft:
+        """Launch the whole chain before its first token is known. Cut what follows an end token: no text can contain
+        it."""
+        ids: list[Tensor] = []
+        rows: list[Tensor] = []
+        fed: Sequence[int] | Tensor = align(self.runner, text)
+        for number in range(room):
+            launched = choosing.launch(self.runner.extend(fed), self.dice, number)
+            rows.append(launched.scores)
+            ids.append(launched.told[:1].long())
+            fed = ids[-1].clamp(min=0)
+        tokens: list[int] = torch.cat(ids).tolist()
+        if min(tokens) < 0:
+            raise broken()
+        end = next((i for i, token in enumerate(tokens) if token in self.end_tokens), None)
+        stop: StopReason = "eos" if end is not None else "limit" if room == asked else "length"
+        kept = room if end is None else end + 1
+        return Draft(tuple(tokens[:kept]), torch.cat(rows)[:kept], asked, stop, "fresh", room)

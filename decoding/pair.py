@@ -1,0 +1,127 @@
+"""A pair of models that is loaded, and who may decode with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import torch
+
+from decoding import contestants
+from decoding.checkpoints import load
+from decoding.choosing import Choosings
+from decoding.contestants.base import Contestant
+from decoding.disco.classifier import Classifier, load_classifier
+from decoding.errors import BadStrategy
+from decoding.misfit import misfit
+from decoding.runner import ModelRunner
+from decoding.spec import Choice, Sampling
+from decoding.ssd.transport.draft_process import DraftProcess, placed
+from decoding.ssd.transport.two_lanes import PLACEMENTS, Lanes, open_lanes
+
+
+class Tokenizer(Protocol):
+    def encode(self, text: str) -> list[int]: ...
+    def decode(self, tokens: Sequence[int]) -> str: ...
+
+
+def no_classifier(name: str) -> None:
+    return None
+
+
+@dataclass
+class Pair:
+    """A target and a draft, loaded, and what contestants need of them."""
+
+    target: ModelRunner
+    draft: ModelRunner
+    tokenizer: Tokenizer
+    end_tokens: frozenset[int]
+    dtype: torch.dtype
+    target_folder: Path | None = None  # where another contestant finds the same weights
+    draft_folder: Path | None = None
+    classifier_at: Callable[[str], Path | None] = no_classifier  # name -> folder; no name asks for the pair's own
+    fingerprints: tuple[str, str] | None = None  # of target and draft: a classifier must have been trained for them
+    draft_process: DraftProcess | None = None  # where the draft can run beside the target
+    again: Callable[[], Pair] | None = None  # loads the same pair in another process; must survive pickling
+    lanes: dict[str, Lanes] = field(default_factory=dict)  # those opened so far, by placement
+    contestants: dict[str, Contestant] = field(default_factory=dict)  # those met so far, by their module's name
+    _classifiers: dict[str, Classifier] = field(default_factory=dict)
+
+    @property
+    def vocab(self) -> int:
+        """The part of the vocabulary that both models have: the rest is padding."""
+        return min(self.target.vocab_size, self.draft.vocab_size)
+
+    @cached_property
+    def choosings(self) -> Choosings:
+        """The draft's ways of choosing a token where that means launching."""
+        return Choosings(self.vocab, self.draft.device)
+
+    def contestant(self, choice: Choice) -> Contestant:
+        """Return who runs the choice, made when first asked for."""
+        module = contestants.runs(choice.strategy)
+        if module.__name__ not in self.contestants:
+            self.contestants[module.__name__] = module.contestant(self)
+        return self.contestants[module.__name__]
+
+    def runner_of(self, choice: Choice) -> str:
+        """Name the software that runs the models under the choice."""
+        return self.contestant(choice).runner(choice)
+
+    def hardware_of(self, choice: Choice) -> str:
+        """Describe what the choice has to itself, for people."""
+        return self.contestant(choice).hardware(choice)
+
+    def begin(self, choices: Sequence[Choice]) -> None:
+        """Start what the choices need besides the models. Refuse, in a sentence, what this machine cannot run."""
+        found = [self.contestant(choice) for choice in choices]
+        for one in dict.fromkeys(found):
+            one.begin([choice for choice, other in zip(choices, found, strict=True) if other is one])
+
+    def close(self) -> None:
+        for one in self.contestants.values():
+            one.close()
+        if self.draft_process:
+            self.draft_process.end()
+
+    def classifier(self, name: str) -> Classifier:
+        """The named one, or the pair's own where none is named."""
+        if name not in self._classifiers:
+            folder = self.classifier_at(name)
+            if folder is None:
+                raise BadStrategy(
+                    f"disco needs a classifier and there is none {f'called {name}' if name else 'with this pair'}; "
+                    "train one for the pair, or name one: disco:classifier=NAME."
+                )
+            self._classifiers[name] = load_classifier(folder, self.fingerprints)
+        return self._classifiers[name]
+
+    def hold(self, name: str, classifier: Classifier) -> None:
+        """Let a classifier that is not stored yet be asked for by name."""
+        self._classifiers[name] = classifier
+
+    def misfits(self, choices: Sequence[Choice], sampling: Sampling) -> list[str]:
+        """Warn of each strategy whose classifier was trained for another sampling."""
+        named = [(c.label, str(c.params["classifier"])) for c in choices if "classifier" in c.params]
+        found = [misfit(label, self.classifier(name).card, sampling) for label, name in named]
+        return list(filter(None, found))
+
+    def process_of(self, choice: Choice) -> DraftProcess | None:
+        """The draft's own process, if the choice has the draft beside the target."""
+        return placed(str(choice.params.get("placement", "in-turn")), self.draft_process)
+
+    def lanes_of(self, choice: Choice) -> Lanes | None:
+        """The queues that target and draft launch on, if one thread drives both at once."""
+        placement = str(choice.params.get("placement", ""))
+        if placement in PLACEMENTS and placement not in self.lanes:
+            self.lanes[placement] = open_lanes(placement, self.target, self.draft, self._draft_on)
+        return self.lanes.get(placement)
+
+    def _draft_on(self, device: torch.device) -> ModelRunner:
+        assert self.draft_folder is not None
+        dtype = str(self.dtype).removeprefix("torch.")
+        return load(self.draft_folder, dtype=dtype, device=device, context=self.draft.context).runner

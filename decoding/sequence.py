@@ -1,0 +1,149 @@
+"""A sequence: one text in the making, with everything that belongs to it and to no other text."""
+
+from __future__ import annotations
+
+from collections import abc
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from decoding.dice import Dice, Weighing
+from decoding.drafters.base import EMPTY, Draft, Drafter
+from decoding.ending import Decoded, Ending
+from decoding.errors import BadPrompt
+from decoding.events import Drafted, EventSink, Finished, FinishReason, Started, Verified
+from decoding.runner import Feed, ModelRunner, align, read_prompt
+from decoding.timing import Clock
+from decoding.verify import Verdict
+
+
+@dataclass(eq=False)
+class Sequence:
+    """One text in the making. The loop calls, round by round: `draft`, `ask`, `weigh`, `settle`."""
+
+    prompt: abc.Sequence[int]
+    max_new_tokens: int
+    ending: Ending
+    target: ModelRunner  # the target's weights, with a cache that is this text's
+    drafter: Drafter
+    dice: Dice
+    sink: EventSink
+    clock: Clock
+
+    def __post_init__(self) -> None:
+        self.text = list(self.prompt)
+        self.reason: FinishReason | None = None  # why the text is complete; None while it grows
+        self._start = len(self.text)
+        self._end = _end(self._start, self.max_new_tokens, self.target.context)
+        self._round = 0
+        self._draft = EMPTY
+        self._weighing: Weighing
+        self._free_since = 0  # when the target last finished
+        self._began = self._drafted = self._asked = 0  # when this round's phases did
+
+    @property
+    def decoded(self) -> Decoded:
+        assert self.reason is not None, "the text still grows"
+        return Decoded(self.text[self._start :], self.reason)
+
+    def begin(self) -> None:
+        """Read the prompt with both models."""
+        self.dice.commit(self.text)
+        read_prompt(self.target, self.text)
+        self.drafter.prepare(self.text)
+        self._free_since = self.clock.now()
+        self.sink.emit(Started(self._start, self._free_since))
+
+    def draft(self) -> None:
+        self._round += 1
+        self._began = self.clock.now()
+        self._draft = self.drafter.propose(self.text, self._end - len(self.text) - 1)
+        self._drafted = self.clock.now()
+
+    def ask(self) -> Feed:
+        """Return what the target must read to judge the draft, and how many rows of logits that takes."""
+        text, draft, target = self.text, self._draft, self.target
+        self.drafter.anticipate(text, draft)
+        self._asked = self.clock.now()
+        need = len(draft.tokens) + 1
+        return target, align(target, [*text, *draft.tokens] if draft.tokens else text, need), need
+
+    def weigh(self, logits: Tensor) -> None:
+        """Launch the verdict on the draft."""
+        self._weighing = self.dice.weigh(logits, self._draft)
+
+    def settle(self) -> None:
+        """Take the verdict, tell of the round, and append its tokens to the text."""
+        draft, weighing = self._draft, self._weighing
+        self.drafter.meanwhile(weighing.is_done)
+        verdict = weighing.verdict()
+        verified = self.clock.now()
+        self._tell(draft, verdict, verified)
+        self._free_since = verified
+        self.drafter.observe(draft, verdict)
+        self._append([*draft.tokens[: verdict.accepted], verdict.token])
+
+    def finish(self, reason: FinishReason) -> None:
+        self.reason = reason
+        self.sink.emit(Finished(reason, len(self.text) - self._start, self.clock.now()))
+
+    def _append(self, fresh: list[int]) -> None:
+        self.text += fresh
+        ended = self.ending.find(self.text, len(fresh), self._start)
+        if ended:
+            kept, reason = ended
+            del self.text[self._start + kept :]
+            self.finish(reason)
+            return
+        self.dice.commit(fresh)
+        if len(self.text) >= self._end:
+            self.finish("length" if self._end == self._start + self.max_new_tokens else "context")
+
+    def _tell(self, draft: Draft, verdict: Verdict, verified: int) -> None:
+        emit = self.sink.emit
+        anticipated = self.drafter.anticipated(self._round - 1)
+        if anticipated:
+            emit(anticipated)
+        if draft.tokens:
+            emit(self._drafted_event(draft))
+        emit(
+            Verified(
+                round=self._round,
+                accepted=verdict.accepted,
+                token=verdict.token,
+                outcome=verdict.outcome,
+                wait_ns=self._asked - self._free_since,
+                start_ns=self._asked,
+                end_ns=verified,
+                lost=draft.lost,
+            )
+        )
+
+    def _drafted_event(self, draft: Draft) -> Drafted:
+        confidence, estimates = draft.details()
+        return Drafted(
+            round=self._round,
+            position=len(self.text),
+            lookahead=draft.lookahead,
+            tokens=draft.tokens,
+            confidence=confidence,
+            estimate=estimates,
+            stop=draft.stop,
+            source=draft.source,
+            passes=draft.passes,
+            start_ns=self._began,
+            end_ns=self._drafted,
+            backup=draft.backup,
+        )
+
+
+def _end(length: int, max_new_tokens: int, context: int) -> int:
+    """The length at which the text is full. Refuse a prompt that leaves no room for even one token."""
+    if length == 0:
+        raise BadPrompt("The prompt is empty, so there is nothing to continue; give it at least one token.")
+    if length >= context:
+        raise BadPrompt(
+            f"The prompt has {length} tokens and the target holds {context}, which leaves no room for an "
+            "answer; shorten the prompt or take a model with a longer context."
+        )
+    return min(length + max_new_tokens, context)

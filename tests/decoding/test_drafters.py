@@ -1,0 +1,57 @@
+"""A way to draft is one class: it must only propose. Whatever it proposes, the text stays the target's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from decoding.drafters.base import EMPTY, Draft, Drafter
+from decoding.events import Drafted
+from decoding.registry import Parts
+from decoding.spec import Sampling, choose
+from tests.decoding.test_strategies import LENGTH, VOCAB, chi_square, law_of_three
+from tests.decoding.worlds import World, tables
+
+
+class Repeats(Drafter):
+    """Proposes the last three tokens again, as a look-up does: no model, no scores, no tensor."""
+
+    def propose(self, text: Sequence[int], limit: int) -> Draft:
+        tokens = tuple(text[-3:][:limit])
+        return Draft(tokens, None, 3, "limit", "fresh", 0) if tokens else EMPTY
+
+
+def repeats(parts: Parts) -> Drafter:
+    return Repeats()
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.9])
+def test_a_drafter_without_scores_leaves_the_text_as_the_target_writes_it(temperature: float) -> None:
+    sampling = Sampling(temperature=temperature, dice="shared", max_new_tokens=40)
+    for seed in range(5):
+        world = World.of_tables(4, seed)
+        expected, _ = world.run(choose("autoregressive"), [3, 1], sampling, seed)
+        decoded, recorder = world.run(repeats, [3, 1], sampling, seed)
+        assert decoded == expected
+        drafts = [event for event in recorder.events if isinstance(event, Drafted)]
+        assert drafts and all(not draft.confidence and not draft.estimate for draft in drafts)
+
+
+@pytest.mark.parametrize("dice", ["ratio", "shared"])
+def test_three_tokens_of_a_drafter_without_scores_follow_the_targets_joint_distribution(dice: str) -> None:
+    world = World.of_tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
+    sampling = Sampling(temperature=1.0, dice=dice, max_new_tokens=LENGTH + 2)  # type: ignore[arg-type]
+    runs = (world.run(repeats, [0, 1, 2], sampling, seed)[0] for seed in range(1500))
+    counts = Counter(tuple(run.tokens[:LENGTH]) for run in runs)
+    law = law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], 0, 1, 2)
+    assert chi_square(counts, law) < 54.05  # 26 degrees of freedom, 99.9 %
+
+
+def test_a_drafter_that_cannot_propose_cannot_be_made() -> None:
+    class Silent(Drafter):
+        pass
+
+    with pytest.raises(TypeError, match="propose"):
+        Silent()  # type: ignore[abstract]

@@ -1,0 +1,77 @@
+"""The loop steps a set of sequences, and no sequence notices the others."""
+
+from __future__ import annotations
+
+from collections import abc
+
+import pytest
+import torch
+
+from decoding.errors import BadPrompt
+from decoding.events import Event, Finished, Recorder, to_dict
+from decoding.loop import decode, decode_all
+from decoding.sequence import Sequence
+from decoding.spec import Choice, Sampling, choose
+from tests.decoding.worlds import OURS, World
+
+SAMPLINGS = {
+    "greedy": Sampling(max_new_tokens=24),
+    "shared": Sampling(temperature=0.9, dice="shared", max_new_tokens=24, repetition_penalty=1.2),
+    "ratio": Sampling(temperature=0.9, dice="ratio", max_new_tokens=24),
+}
+PROMPTS = ([3, 1], [5, 9, 2, 2], [7])
+ENDS = frozenset({4})  # some texts end long before the others
+
+
+def made(world: World, choice: Choice, sampling: Sampling, number: int) -> Sequence:
+    """One sequence on the world's models, with caches of its own."""
+    own = World(world.target.model.new_runner(), world.draft.model.new_runner(), ENDS)
+    return own.sequence(choice, PROMPTS[number], sampling, number, None, Recorder())
+
+
+def recorded(sequence: Sequence) -> list[dict[str, object]]:
+    """Its events without times."""
+    assert isinstance(sequence.sink, Recorder)
+    events: abc.Sequence[Event] = sequence.sink.events
+    rows = [to_dict(event, seq) for seq, event in enumerate(events, 1)]
+    return [{name: value for name, value in row.items() if not name.endswith("_ns")} for row in rows]
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("name", SAMPLINGS)
+@pytest.mark.parametrize("choice", OURS, ids=lambda choice: choice.label)
+def test_texts_that_are_stepped_together_are_those_of_each_alone(choice: Choice, name: str) -> None:
+    world = World.of_tables(12, 7)
+    together = [made(world, choice, SAMPLINGS[name], number) for number in range(3)]
+    decode_all(together)
+    for number, sequence in enumerate(together):
+        alone = made(world, choice, SAMPLINGS[name], number)
+        assert decode(alone) == sequence.decoded
+        assert recorded(alone) == recorded(sequence)
+
+
+@torch.inference_mode()
+def test_a_text_that_is_complete_leaves_and_the_others_go_on() -> None:
+    world = World.of_tables(12, 7)
+    short, long = (made(world, choose("static"), Sampling(max_new_tokens=count), 0) for count in (2, 30))
+    decode_all([short, long])
+    rounds = [sum(row["event"] == "verified" for row in recorded(sequence)) for sequence in (short, long)]
+    assert rounds[0] < rounds[1]
+    assert len(short.decoded.tokens) == 2
+
+
+@torch.inference_mode()
+def test_cancelling_ends_every_text_that_still_grows() -> None:
+    world = World.of_tables(12, 7)
+    short, long = (made(world, choose("autoregressive"), Sampling(max_new_tokens=count), 0) for count in (1, 30))
+    decode_all([short, long], cancelled=lambda: short.reason is not None)
+    assert (short.reason, long.reason) == ("length", "cancelled")
+    for sequence in (short, long):
+        assert isinstance(sequence.sink, Recorder) and isinstance(sequence.sink.events[-1], Finished)
+
+
+def test_a_prompt_without_room_is_refused_before_anything_is_read() -> None:
+    world = World.of_tables(12, 7, context=2)
+    with pytest.raises(BadPrompt, match="2 tokens and the target holds 2"):
+        made(world, choose("static"), SAMPLINGS["greedy"], 0)
+    assert not world.target.tokens
