@@ -28,7 +28,8 @@ from decoding.events import Finished, Started
 from decoding.strategy import Looks, Strategy
 from decoding.timing import Clock
 
-SPECS = (Strategy("parrot", "Parrot", "Repeats the prompt, and knows no rounds.", "peer", Looks("♪", "M0,0H9Z", "#000")),)
+LOOKS = Looks("♪", "M0,0H9Z", "#000")
+SPECS = (Strategy("parrot", "Parrot", "Repeats the prompt, and knows no rounds.", "peer", LOOKS),)
 
 
 def contestant(pair):
