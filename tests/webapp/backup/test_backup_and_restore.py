@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from tests.webapp.backup.lab import COMMAND, ROOT, Lab
+from webapp.backup.archive import Archive
 
 REQUEUED = {"jobs.job", "jobs.jobevent"}  # what ran waits again
 REQUEUED_LINES = 2  # in the log of each job that ran: a comparison and a training
@@ -28,10 +29,6 @@ while True:
         for verb in ("one", "two"):
             AuditEntry.objects.create(team=team, verb=verb, subject="busy")
     print("wrote", flush=True)
-"""
-READ = """
-from webapp.accounts.models import AuditEntry, Team
-print(Team.objects.filter(name="busy").count(), AuditEntry.objects.filter(subject="busy").count())
 """
 TABLES = """
 import json
@@ -108,9 +105,12 @@ def test_a_backup_is_whole_while_somebody_writes(copy: Lab, tmp_path: Path) -> N
         writer.kill()
     seen = []
     for number in range(2):
-        seen_by = Lab(tmp_path / f"restored{number}")
-        seen_by.do("restore", tmp_path / f"{number}.tar")
-        teams, told = map(int, seen_by.python(READ).split())
+        with (tmp_path / f"{number}.tar").open("rb") as file:
+            archive = Archive(file)
+            teams, told = (
+                sum(b'"busy"' in row for row in archive.lines(table))
+                for table in ("accounts.team", "accounts.auditentry")
+            )
         assert told == 2 * teams
         seen.append(teams)
     assert 0 < seen[0] < seen[1]
