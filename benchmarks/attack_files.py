@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks._hostile_files import MODELS, PACKED, PROMPTS, TOKENIZERS
 from worker.memory import GIB, run_size
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -140,6 +139,8 @@ def python(*words: object) -> list[str]:
 
 def attacks(folder: Path, only: str) -> Iterator[Attack]:
     """Make each attack on demand, and remove its files before the next."""
+    from benchmarks._hostile_files import MODELS, PACKED, PROMPTS, TOKENIZERS  # makes some on import, which takes 5 s
+
     for name, spoil in {**MODELS, **TOKENIZERS}.items():
         if only not in name:
             continue

@@ -16,6 +16,12 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 skipped: Counter[Program] = Counter()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Modules with slow tests come first: else the longest of them would begin last, and one core wait for it."""
+    long = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in long)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for program in PROGRAMS:
         if item.get_closest_marker(program.mark) and locate(program) is None:

@@ -18,6 +18,7 @@ import pytest
 from tests.launcher.up import DEADLINE, Up, add_pair, until
 from worker import gauges
 
+pytestmark = pytest.mark.slow
 MEASURING, LIGHT = "-m worker --queue cpu", "-m worker --queue light"
 MOST_FILES = 2000  # in an archive: unpacking them takes a while
 

@@ -17,6 +17,8 @@ from celery import Celery
 
 from tests.launcher.up import DEADLINE, Up, add_pair, until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:

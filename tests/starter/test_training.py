@@ -19,6 +19,7 @@ from starter.distil import Turns
 from starter.loop import Plan, Progress, Training, Windows
 from starter.models import build_model, grown, shape
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 TINY = shape(hidden=32, inner=48, layers=1, heads=1, key_heads=1)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.core.cache import cache
-from django.db import transaction
+from django.db import connection, transaction
 
 from tests.webapp.addresses import address, routes
 from tests.webapp.everything import one_of_everything
@@ -41,7 +41,10 @@ USED_UP = {"core.answer"}  # records of the request itself
 
 
 def tally(root: Path) -> dict[str, int]:
-    rows = {kind._meta.label_lower: kind._base_manager.count() for kind in apps.get_models()}
+    tables = {kind._meta.label_lower: kind._meta.db_table for kind in apps.get_models()}
+    with connection.cursor() as cursor:  # all in one statement: it is asked a thousand times
+        cursor.execute("SELECT " + ", ".join(f'(SELECT count(*) FROM "{table}")' for table in tables.values()))
+        rows = dict(zip(tables, cursor.fetchone(), strict=True))
     files = sum(path.is_file() for path in (root / "chunks").rglob("*"))
     return {name: count for name, count in rows.items() if name not in USED_UP} | {"files": files}
 

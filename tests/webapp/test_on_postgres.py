@@ -9,7 +9,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,10 +18,18 @@ import pytest
 
 from tests.webapp.postgres import Server
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 HERE = Path(__file__).parent
-AGAIN = ["accounts/test_teams.py", "accounts/test_tokens.py", "comparisons", "jobs", "registry/test_datasets.py",
-         "registry/test_token_lengths.py", "studies", "test_isolation.py", "test_pages.py", "uploads"]  # fmt: skip
+LOOK_EVERY = 0.05  # s; looking all the time would take the cores from those that are looked at
+# Whatever locks, counts, orders, or keeps texts and numbers that a database may refuse, and every address that is read,
+# of things in every state. All statements of the others were compared with those of these: what is missing are plain
+# reads and writes by key.
+AGAIN = ["accounts/test_teams.py", "accounts/test_tokens.py", "comparisons/test_hardware.py",
+         "comparisons/test_launching.py", "comparisons/test_packing.py", "comparisons/test_room.py",
+         "comparisons/test_runs.py", "comparisons/test_samples.py", "jobs", "registry/test_datasets.py",
+         "registry/test_token_lengths.py", "studies/test_studies.py", "test_pages.py",
+         "test_reading_writes_nothing.py::test_no_address_writes_when_it_is_read[alice]",
+         "uploads/test_sending_files.py"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +65,12 @@ def web(database: str, data: Path) -> Iterator[str]:
 
 
 def test_many_at_once_share_a_few_connections(server: Server, tmp_path: Path) -> None:
-    """PostgreSQL has a hundred for everybody. This database has no tables, so asking for a shared page fails."""
+    """PostgreSQL has a hundred for everybody. This database has no tables, so nobody finds whose token it is."""
 
     def ask(number: int) -> int:
+        request = urllib.request.Request(f"{address}/api/v1/jobs/", headers={"Authorization": "Bearer dh_a.b"})
         try:
-            return int(urllib.request.urlopen(f"{address}/shared/unknown/", timeout=60).status)
+            return int(urllib.request.urlopen(request, timeout=60).status)
         except urllib.error.HTTPError as refusal:
             return refusal.code
 
@@ -69,7 +78,7 @@ def test_many_at_once_share_a_few_connections(server: Server, tmp_path: Path) ->
     with web(server.url, tmp_path) as address, psycopg.connect(server.url, autocommit=True) as looking:
         with ThreadPoolExecutor(60) as clients:
             asked = [clients.submit(ask, number) for number in range(120)]
-            while not all(one.done() for one in asked):
+            while wait(asked, timeout=LOOK_EVERY).not_done:
                 (others,) = looking.execute(
                     "SELECT count(*) FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()"
                 ).fetchone() or (0,)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -15,17 +17,18 @@ from tests.webapp.postgres import Server
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Callable[[], str]]:
-    """Each call makes an empty database and gives its URL."""
+def postgres() -> Iterator[Callable[..., str]]:
+    """Each call makes a database, empty or a copy of another, and gives its URL."""
     if locate(POSTGRES) is None:
         pytest.skip(POSTGRES.missing)
     server = Server.made()
     server.start()
 
-    def database() -> str:
+    def database(like: str = "") -> str:
         name = f"lab_{uuid.uuid4().hex[:8]}"
+        template = f"TEMPLATE {urlsplit(like).path[1:]}" if like else ""
         with psycopg.connect(server.url, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
+            connection.execute(f"CREATE DATABASE {name} {template}")
         return server.url.replace("/postgres?", f"/{name}?")
 
     yield database
@@ -49,3 +52,34 @@ def backup(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("backup") / "lab.tar"
     lab.do("backup", file)
     return file
+
+
+@pytest.fixture(scope="session")
+def restored(backup: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Lab]:
+    """The lab that came of the backup, restored once into each kind of database. Tests only copy it."""
+
+    @functools.cache
+    def one(database: Callable[..., str] | None = None) -> Lab:
+        lab = Lab(tmp_path_factory.mktemp("restored") / "data", database() if database else "")
+        lab.do("restore", backup)
+        return lab
+
+    return one
+
+
+@pytest.fixture
+def sqlite_copy(restored: Callable[..., Lab], tmp_path: Path) -> Lab:
+    return restored().copied(tmp_path / "copy")
+
+
+@pytest.fixture
+def postgres_copy(restored: Callable[..., Lab], postgres: Callable[..., str], tmp_path: Path) -> Lab:
+    lab = restored(postgres)
+    return lab.copied(tmp_path / "copy", postgres(like=lab.database))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def copy(request: pytest.FixtureRequest) -> Lab:
+    """A copy of the restored lab, on each kind of database."""
+    made: Lab = request.getfixturevalue(f"{request.param}_copy")
+    return made

@@ -13,9 +13,8 @@ from tests.webapp.backup.lab import ROOT, Lab, killed
 from webapp.backup import switching
 
 
-def test_a_killed_backup_leaves_the_one_before(lab: Lab, backup: Path, tmp_path: Path) -> None:
-    large = Lab(tmp_path / "large")
-    large.do("restore", backup)
+def test_a_killed_backup_leaves_the_one_before(sqlite_copy: Lab, tmp_path: Path) -> None:
+    large = sqlite_copy
     large.python(
         "import os\nfrom webapp.accounts.models import Team\nfrom webapp.uploads import services\n"
         "from webapp.accounts import actor\nfrom webapp.accounts.models import User\n"
@@ -32,9 +31,7 @@ def test_a_killed_backup_leaves_the_one_before(lab: Lab, backup: Path, tmp_path:
     assert "The file is whole." in large.do("restore", file, "--check")
 
 
-def test_a_killed_restore_leaves_what_was_there(lab: Lab, backup: Path, tmp_path: Path, database: str) -> None:
-    copy = Lab(tmp_path / "copy", database)
-    copy.do("restore", backup)
+def test_a_killed_restore_leaves_what_was_there(lab: Lab, backup: Path, copy: Lab) -> None:
     copy.python("from webapp.accounts.models import Team; Team.objects.create(name='since then')")
     before, secrets = copy.contents(), copy.secrets()
     staged = switching.staged(copy.folder / "secrets")

@@ -1,6 +1,6 @@
 """All of it as a user meets it: `./drafthouse up`, a real worker with the starter pair, a real Chromium. Nothing is
-played, so nothing here knows how fast anything is: every wait is for something that is seen. What was looked at is kept
-as pictures in `artefacts/`, or where DRAFTHOUSE_SHOTS says."""
+played, so nothing here knows how fast anything is: every wait is for something that is seen. Set DRAFTHOUSE_SHOTS to a
+folder and what was looked at is kept there in pictures."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def materials(lab: Lab) -> Lab:
     upload(page, "[data-upload] input:not([webkitdirectory])", [file])
     page.click("text=Add the prompts")
     expect(page.locator("main")).to_contain_text(f"{PROMPTS} prompts from ten.jsonl")
-    keep(page, "prompts")
+    keep(page, "end-to-end-prompts")
     page.context.close()
     return lab
 
@@ -111,7 +111,7 @@ def finished(materials: Lab) -> str:
     mode(page, "finished")
     expect(page.locator("#mode")).to_have_text("Finished")
     expect(page.locator("h1")).to_contain_text("Its text is exactly the target's on all 3 samples.")
-    keep(page, "finished")
+    keep(page, "end-to-end-finished")
     return page.url
 
 
@@ -120,7 +120,7 @@ def test_a_race_is_watched_through_a_reload_a_late_tab_and_a_lost_network_until_
     mode(page, "live")
     expect(page.locator("#strip .round").first).to_be_attached()
     more(page)
-    keep(page, "race-live")
+    keep(page, "end-to-end-race-live")
 
     page.reload()
     mode(page, "live")
@@ -131,7 +131,7 @@ def test_a_race_is_watched_through_a_reload_a_late_tab_and_a_lost_network_until_
         more(late)
     mode(page, "live")
     more(page)
-    keep(late, "race-late-dark")
+    keep(late, "end-to-end-race-late-dark")
 
     with page.expect_response(re.compile("/cancel/")):
         page.click("text=Cancel")
@@ -191,7 +191,7 @@ def test_what_if_is_asked_by_keyboard_alone(materials, finished):
     go_to(page, "#what-if [name=lookahead]")
     page.keyboard.press("Home")
     expect(page.locator("#what-said")).to_contain_text("Simulated: static:1 would be")
-    keep(page, "what-if")
+    keep(page, "end-to-end-what-if")
 
 
 def test_a_finished_comparison_fits_a_phone_in_the_dark(materials, finished):
@@ -203,7 +203,7 @@ def test_a_finished_comparison_fits_a_phone_in_the_dark(materials, finished):
     assert phone.evaluate("document.documentElement.scrollWidth") <= 360
     ground = "getComputedStyle(document.body).backgroundColor"
     assert phone.evaluate(ground) != light.evaluate(ground)
-    keep(phone, "finished-dark-360")
+    keep(phone, "end-to-end-finished-dark-360")
 
 
 def test_a_classifier_is_trained_and_compared_with(materials):
@@ -216,7 +216,7 @@ def test_a_classifier_is_trained_and_compared_with(materials):
     page.click("text=Train it")
     page.wait_for_url(re.compile("/classifiers/(?!train)"))
     expect(page.locator("h1")).to_contain_text("times as fast as autoregressive")
-    keep(page, "classifier")
+    keep(page, "end-to-end-classifier")
 
     page.click("text=Compare with this threshold")
     page.fill("[name=limit]", "2")
@@ -225,4 +225,4 @@ def test_a_classifier_is_trained_and_compared_with(materials):
     page.click("text=Launch")
     mode(page, "finished")
     expect(page.locator("#verdict tbody tr.s-disco")).to_contain_text("identical")
-    keep(page, "compared-with-classifier")
+    keep(page, "end-to-end-compared-with-classifier")

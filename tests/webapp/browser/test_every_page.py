@@ -1,12 +1,10 @@
-"""Every page there is, found by its address, in both themes: nothing serious for axe, nothing wider than the window. It
-leaves a picture of each in `artefacts/`, or where DRAFTHOUSE_SHOTS says, for people to look at."""
+"""Every page there is, found by its address, in both themes: nothing serious for axe, nothing wider than the window.
+Set DRAFTHOUSE_SHOTS to a folder and it leaves a picture of each there, for people to look at."""
 
 from __future__ import annotations
 
-import os
 import re
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from django.db import connections
@@ -15,11 +13,11 @@ from django.urls import NoReverseMatch, get_resolver, reverse
 from playwright.sync_api import expect
 
 from tests.webapp.browser.conftest import AXE
+from tests.webapp.browser.lab import keep
 from tests.webapp.everything import one_of_everything
 from webapp.accounts.models import Role, User
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-SHOTS = Path(os.environ.get("DRAFTHOUSE_SHOTS") or Path(__file__).parents[3] / "artefacts")
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 WIDTHS = (360, 2560, 1280)
 REFUSED = {"not-found": "/nowhere/", "gone": "/shared/no-such-link/"}
 NO_PAGES = ("healthz", "readyz", "sign-out", "schema")
@@ -98,7 +96,7 @@ def look_at(page, name: str, scheme: str) -> list[object]:
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
         if width == WIDTHS[-1] or scheme == "light":
-            page.screenshot(path=SHOTS / f"{name}-{scheme}-{width}.png", full_page=True)
+            keep(page, f"{name}-{scheme}-{width}")
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
     grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
@@ -108,7 +106,6 @@ def look_at(page, name: str, scheme: str) -> list[object]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_is_accessible_and_fits_every_width(open_page, addresses, scheme):
     assert len(addresses) > 30
-    SHOTS.mkdir(exist_ok=True)
     page = open_page("/comparisons/", color_scheme=scheme)
     base, found = page.url.removesuffix("/comparisons/"), []
     for name, path in {**addresses, **REFUSED}.items():

@@ -3,21 +3,13 @@ Without it the pages are opened all the same, and must fit their width."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import expect
 
+from tests.webapp.browser.lab import keep
+
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-FOLDER = os.environ.get("DRAFTHOUSE_SHOTS")
 WIDTHS = (360, 1280, 2560, 3840)
-
-
-def keep(page, name: str) -> None:
-    if FOLDER:
-        Path(FOLDER).mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=Path(FOLDER) / f"{name}.png", full_page=True)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
