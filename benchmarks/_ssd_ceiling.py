@@ -67,7 +67,7 @@ class Ceiling:
 
 
 def beside(alone: Costs, traces: Iterable[Sequence[Event]]) -> Costs:
-    """What verifying costs next to a draft at work, by the median of rounds: a stall now and then is no price."""
+    """Cost of verifying beside a draft at work. Median over rounds: a stall now and then is no price."""
     found = [(len(each.draft.tokens) + 1, each.verifying_s) for trace in traces for each in rounds(trace) if each.draft]
     slower = statistics.median(seconds / alone.verify(rows) for rows, seconds in found)
     return dataclasses.replace(alone, target=tuple(slower * seconds for seconds in alone.target))

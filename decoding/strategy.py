@@ -164,7 +164,7 @@ class Strategy:
 
     @property
     def sees(self) -> Sight | None:
-        """What its policy looks at, with any parameters; None where it has no policy."""
+        """The sight that its policy needs, whatever the parameters; None if it has no policy."""
         return self.policy(**self.read({})).sees if self.policy else None
 
     @property

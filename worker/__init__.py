@@ -1,1 +1,1 @@
-"""What carries comparisons out: in a terminal without a server, or for the service."""
+"""Workers: they carry comparisons out, in a terminal without a server or for the service."""

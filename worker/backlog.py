@@ -1,6 +1,5 @@
-"""What the engine has said and the database has not yet taken: first in, first out, in memory as long as it is little,
-on disk beyond that, and where the disk is full in memory again. Putting something in never waits, so a database that is
-away never holds up decoding."""
+"""Queue of the engine's reports that the database has not yet taken. It lies in memory while it is small, then on disk,
+and in memory again if the disk is full. Putting a report in never waits: a missing database never delays decoding."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ class Backlog:
             return self._is_closed and not self._line
 
     def _is_on_disk(self, message: bytes) -> bool:
-        """What a full disk took only in part is written over by the next."""
+        """Write a report to disk. The next one overwrites a report that a full disk took only in part."""
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  it is closed when it is read out

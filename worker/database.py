@@ -20,7 +20,7 @@ class Stopped(Exception):
 
 
 def storable(value: Any) -> Any:
-    """What JSON columns of every database can hold: PostgreSQL takes no NUL, and JSON knows no infinity."""
+    """Reduce to what JSON columns of every database hold: PostgreSQL takes no NUL, and JSON knows no infinity."""
     match value:
         case str():
             return value.replace("\0", "\N{REPLACEMENT CHARACTER}")

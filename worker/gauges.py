@@ -1,5 +1,5 @@
-"""What the machine says of itself, from the kernel's own counters: reading them costs a running sample nothing. Where a
-system has none of a kind, that kind is empty."""
+"""Readings of the machine, from the kernel's own counters: they cost a running sample nothing. A reading that a system
+lacks is empty."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """Of one core, or of all together: some ten milliseconds each, since the machine was started."""
+    """Time of one core, or of all together, since the machine was started, in ticks of about 10 ms."""
 
     all: int
     idle: int
@@ -43,7 +43,7 @@ def family(pid: int) -> list[int]:
 
 
 def ticks_of(pid: int) -> int | None:
-    """Of the whole family, those included that have ended; None when the process itself is gone."""
+    """Ticks of a process and all its descendants, ended ones too; None when the process itself is gone."""
     spent = [_spent(member) for member in family(pid)]
     return None if spent[0] is None else sum(ticks or 0 for ticks in spent)
 
@@ -57,7 +57,7 @@ def _spent(pid: int) -> int | None:
 
 
 def clocks_mhz() -> list[float]:
-    """Of each core."""
+    """Clock of each core."""
     told = sorted((SYS / "devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq"))
     if told:
         return [int(path.read_text()) / 1000 for path in told]
@@ -121,7 +121,7 @@ def memory_of(pid: int) -> int:
 
 
 def temperature_c() -> float | None:
-    """Of the hottest sensor."""
+    """Temperature of the hottest sensor."""
     found = []
     for sensor in (*SYS.glob("class/thermal/thermal_zone*/temp"), *SYS.glob("class/hwmon/hwmon*/temp*_input")):
         try:

@@ -1,5 +1,5 @@
-"""What the NVIDIA driver says of the devices that this worker may use. Needs the package `nvidia-ml-py`; without it, or
-without a driver, there are none to read."""
+"""Readings of the NVIDIA driver for the devices that this worker may use. Needs the package `nvidia-ml-py`; without it,
+or without a driver, there are none to read."""
 
 from __future__ import annotations
 

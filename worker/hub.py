@@ -33,7 +33,7 @@ class Unreachable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What is wanted of the hub. Pinned: one commit, so that every machine gets the same."""
+    """A model of the hub, pinned to one commit, so that every machine gets the same."""
 
     hub_id: str
     revision: str
@@ -98,5 +98,5 @@ def _asked(question: list[str], may_go_on: Callable[[], bool], tell: Callable[[]
 
 
 def _bytes(folder: Path) -> int:
-    """What has come so far; files that are still growing among it."""
+    """Bytes that have come so far, files that still grow included."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink())

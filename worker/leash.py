@@ -46,14 +46,14 @@ def held() -> dict[str, str]:
 
 
 def _watch(holder: int) -> None:
-    """Where the system cannot tell us of our parent's death, look."""
+    """Look whether the parent lives, on systems that do not tell of its death."""
     while os.getppid() == holder:
         time.sleep(LOOK_EVERY)
     os._exit(1)
 
 
 def stay_beside(command: Sequence[str], holder: int) -> int:
-    """Where the system ends nobody for us, a foreign program needs one of us beside it who does."""
+    """Stay beside a foreign program and end it, on systems that do not end it with its parent."""
     with subprocess.Popen(command) as program:
         signal.signal(signal.SIGTERM, lambda *_: None)  # the program hears it too, and may take its time
         while program.poll() is None:

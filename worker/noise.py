@@ -16,7 +16,7 @@ LEAST_TICKS = 20  # of all cores together; less is too coarse to tell
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What the counters said at one moment, in ticks of some ten milliseconds."""
+    """Counters at one moment, in ticks of about 10 ms."""
 
     all: int
     idle: int

@@ -1,4 +1,4 @@
-"""Whoever decodes is a module of `decoding.contestants`: adding one file is enough to compare it with the others."""
+"""A contestant is a module of `decoding.contestants`: adding one file is enough to compare it with the others."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Binned(Nouns):
 
 
 class Entries(Binned):
-    """What all registered things can do: be renamed until they are used, go to the bin, and come back."""
+    """Verbs of all registered things: rename until used, put into the bin, restore."""
 
     filterset_class = EntryFilter
 

@@ -28,7 +28,7 @@ def prioritise(*, job: Job, priority: int, by: Actor) -> Job:
 
 
 def require_may_give(priority: int, by: Actor) -> None:
-    """Whoever submits may lower a priority; only owners may put a job before others of their team."""
+    """Let everybody who submits lower a priority, and only owners put a job before others of their team."""
     if priority > USUAL_PRIORITY and not by.can_admin:
         raise Forbidden(
             f"Only owners may put a job before others of their team, with a priority above {USUAL_PRIORITY}.",

@@ -59,7 +59,7 @@ class News(Nouns):
         ],
     )
     def events(self, request: Request, pk: UUID) -> HttpResponse:
-        """What is new in a comparison; `wait` holds the answer until something is."""
+        """News of a comparison; `wait` holds the answer until there is some."""
         comparison = self.get_object()
         poll = Poll(request, Watch(comparison.pk))
         return poll.answer(trace.source_of_all(comparison.pk), who(request), reading(request, comparison))
@@ -78,7 +78,7 @@ class JobNews(Nouns):
         ],
     )
     def news(self, request: Request, pk: UUID) -> HttpResponse:
-        """What is new of a job: where it stands, its log with numbers; `wait` holds the answer until something is."""
+        """News of a job: its state, and its log with numbers; `wait` holds the answer until there is some."""
         job = self.get_object()
         return Poll(request, JobWatch(job.pk)).answer(log.source(job.pk), who(request), reading(request, job))
 

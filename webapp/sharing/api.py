@@ -43,7 +43,7 @@ class Shares(Nouns):
 
 
 class SharedWhatIf(APIView):
-    """What-if for whoever has a link: it shows numbers and no texts."""
+    """Answer what-if to everybody who has a link: it shows numbers and no texts."""
 
     authentication_classes = ()
     permission_classes = ()

@@ -137,7 +137,7 @@ def worker(queue: str, number: int, gpu: str | None = None) -> Child:
 
 
 def gpus() -> list[str]:
-    """What CUDA calls the devices of this machine; asked of the driver's own tool, because torch takes seconds."""
+    """CUDA's names of this machine's devices, from the driver's own tool, because torch takes seconds."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return []
@@ -168,7 +168,7 @@ def answers(url: str) -> bool:
 
 
 def set_environment(data: Path, host: str, broker: valkey.Broker) -> None:
-    """What every child reads its settings from."""
+    """Set the variables that every child reads its settings from."""
     os.environ["DRAFTHOUSE_DATA"] = str(data)
     if broker.command:
         os.environ["REDIS_URL"] = broker.url

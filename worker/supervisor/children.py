@@ -86,7 +86,7 @@ class Child:
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
     def _logged(self) -> list[str]:
-        """What it has written since it began."""
+        """Text that the child has written since it began."""
         if self.log is None or not self.log.exists():
             return []
         return self.log.read_bytes()[self._told :].decode(errors="replace").splitlines()

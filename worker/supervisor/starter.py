@@ -24,7 +24,7 @@ NAME = demo.STARTER
 
 
 def load() -> None:
-    """What was loaded once is not loaded again, even if somebody has put it into the bin since."""
+    """Load the starter once: not again, even if somebody has put it into the bin since."""
     owner = actors.of_user(accounts.first_owner())
     for path in sorted(PROMPTS.glob("*.jsonl")):
         _load_prompts(path, owner)

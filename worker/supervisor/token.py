@@ -53,7 +53,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def address(data: Path) -> str:
-    """Where the running `up` serves this folder; nothing if none does, or it runs elsewhere."""
+    """Address of the running `up` that serves this folder; empty if none does, or it runs elsewhere."""
     try:
         return str(json.loads((data / "drafthouse.lock").read_text())["address"])
     except (OSError, ValueError, KeyError):

@@ -1,5 +1,5 @@
-"""What was asked for on the command line, checked as far as it can be without a model. Standard library only, so that
-a slip is told at once and not after torch is loaded."""
+"""The command line, checked as far as that needs no model. Standard library only, so that a slip is refused at once and
+not after torch is loaded."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def read_arguments(argv: Sequence[str]) -> Asked:
 
 
 def read_bench(given: argparse.Namespace, split: str | None, *, all_splits: bool = False) -> Bench:
-    """What `parser_of` takes. A pair in the box names the split it is usually run on."""
+    """Read the arguments of `parser_of`. A pair in the box names the split that it usually runs on."""
     material = _material(given)
     material = replace(material, split=None if all_splits else split or material.split)
     return Bench(
@@ -154,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def parser_of(command: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:
-    """What every command takes that runs a pair on prompts."""
+    """Make the parser of a command that runs a pair on prompts."""
     parser = _Parser(
         prog=f"./drafthouse {command}",
         description=description,
@@ -278,7 +278,7 @@ def _pinned(named: str, choices: list[Choice]) -> str:
 
 
 def _sampling(given: argparse.Namespace, material: Material) -> Sampling:
-    """What was asked for; else what suits the pair; else the defaults."""
+    """Take the settings asked for, else those that suit the pair, else the defaults."""
     settings: dict[str, Any] = {}
     if material.settings:
         suited = json.loads(material.settings.read_text())

@@ -50,7 +50,7 @@ def allow(own: int) -> None:
 
 
 def opening(is_opening: bool) -> None:
-    """What follows opens strangers' files, and must not take long; or that is done."""
+    """Tell the guard that files of strangers are opened next, which must not take long, or that this is done."""
     _tell(f"until {time.monotonic() + TIME_TO_OPEN if is_opening else 0}")
 
 

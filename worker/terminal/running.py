@@ -81,7 +81,7 @@ def encode_all(comparison: Comparison) -> None:
 
 
 def announce(asked: Asked, loaded: LoadedPair, warnings: Sequence[str]) -> None:
-    """What is about to run, before it takes its time."""
+    """Print what is about to run."""
     facts = loaded.target.runner.facts
     prompts = asked.material.prompts.name + (f", {asked.material.split} split" if asked.material.split else "")
     repeats = f" × {asked.repeats} repeats" if asked.repeats > 1 else ""
@@ -98,7 +98,7 @@ def announce(asked: Asked, loaded: LoadedPair, warnings: Sequence[str]) -> None:
 
 
 def crowded(others: str, threads: int) -> str:
-    """What it means for what is about to run that others use the machine."""
+    """Warn if other programs use the machine."""
     waiting = (
         " The threads of a model wait for one another: --threads 1 may be many times as fast." if threads > 1 else ""
     )

@@ -16,7 +16,7 @@ REFUSED, UNREACHABLE = 2, 3  # exit codes
 
 
 class Refused(Exception):
-    """What the service answered, as a sentence."""
+    """The service's refusal, as a sentence."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -38,7 +38,7 @@ class Service:
             raise Refused(502, f"What answers at {self.address} is no Drafthouse: it sent no JSON.") from None
 
     def read(self, method: str, path: str, body: Any = None) -> bytes:
-        """Whatever it answers: JSON, CSV, a file."""
+        """Read an answer of any kind: JSON, CSV, a file."""
         content = None if body is None else json.dumps(body).encode()
         return self._call(method, path, content, {"Content-Type": "application/json"})
 

@@ -1,4 +1,4 @@
-"""What the commands share that record a pair on prompts: loading, and saying how far they are."""
+"""Shared parts of the commands that record a pair on prompts: loading, and showing progress."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def _settling(document: Mapping[str, Any]) -> list[str]:
 
 
 def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
-    """What a reader must know to read the table right."""
+    """Notes that a reader needs to read the table right."""
     return [
         f"speed-up: of decoding; median over prompts, paired with {baseline}; the 95 % intervals hold all at once",
         "end to end: the same with the time to read the prompt, and the output length from which it is a gain",

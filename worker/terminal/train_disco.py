@@ -84,7 +84,7 @@ def report(card: Mapping[str, Any]) -> str:
 
 
 def _elsewhere(others: Mapping[str, Any]) -> list[str]:
-    """What it is worth on prompts of other kinds."""
+    """Show the classifier's worth on prompts of other kinds."""
     if not others:
         return []
     names = list(next(iter(others.values()))["predicted"])

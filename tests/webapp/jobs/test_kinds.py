@@ -1,4 +1,4 @@
-"""What a job's kind is, its row says: the database and the web process have no list of kinds."""
+"""A job's row says what its kind is: the database and the web process have no list of kinds."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def _ranks(folder: Path) -> Iterator[tuple[str, str, int]]:
 
 @functools.cache
 def imported(entry: str) -> tuple[str, ...]:
-    """What a module imports, and what that imports, each once."""
+    """List the modules that a module imports, directly or not, each once."""
     known: dict[str, None] = {}
     waiting = [entry]
     while waiting:

@@ -1,4 +1,4 @@
-"""What a kind of job is stands on the job's row; the table has no list of kinds any more."""
+"""Write the facts of a job's kind on its row; the table has no list of kinds any more."""
 
 from django.db import migrations, models
 
