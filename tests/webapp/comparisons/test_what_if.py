@@ -18,6 +18,7 @@ from tests.decoding.worlds import World
 from tests.webapp import make
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Sample, TraceChunk
+from webapp.comparisons.what_if.recorded import recorded as recorded_of
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 
@@ -185,6 +186,14 @@ def test_an_answer_is_labelled_and_stands_beside_what_was_measured(world):
     [here] = [point for point in told["curve"]["points"] if point["value"] == 3]
     assert here["median"] == told["speedup"]["median"]
     assert told["error"] is not None
+
+
+def test_a_policy_may_read_the_prompts_end_before_the_first_round(world):
+    made = comparison(world, "static:2", prompts=1)
+    decode(made)
+    [places] = recorded_of(made).prompts
+    [prompt] = made.prompts
+    assert places.words(0) == prompt.text[-40:] != ""
 
 
 def test_a_replay_of_few_prompts_has_no_interval_either(world):

@@ -50,12 +50,14 @@ def recorded(comparison: Comparison) -> Recorded | None:
 
 def _read(comparison: Comparison) -> Recorded | None:
     rows = Sample.objects.filter(run__comparison=comparison, repeat=1).finished().select_related("run")
-    texts = {row.prompt_id: row.numbers for row in rows.filter(run__strategy=BASELINE).order_by("prompt__number")}
+    alone = rows.filter(run__strategy=BASELINE).select_related("prompt").order_by("prompt__number")
+    texts = {row.prompt_id: row.numbers for row in alone}
+    before = {row.prompt_id: row.prompt.text[-KEPT_WORDS:] for row in alone}
     few = list(texts)[:: max(1, -(-len(texts) * comparison.runs.count() // MOST_SAMPLES))]
     read = rows.filter(prompt_id__in=few, run__strategy__in=DRAFTED_BY_THE_PAIR | PRICED)
     alike = {row.pk: row for row in read if row.numbers["tokens"] == texts[row.prompt_id]["tokens"]}
     room = comparison.sampling["max_new_tokens"]
-    prompts = {prompt: _places(texts[prompt], room) for prompt in few if texts[prompt]["tokens"]}
+    prompts = {prompt: _places(texts[prompt], before[prompt], room) for prompt in few if texts[prompt]["tokens"]}
     priced: list[list[Event]] = []
     ahead: list[list[Event]] = []
     where: dict[int, Mapping[int, Stood]] = {}
@@ -84,10 +86,10 @@ def _is_beside(comparison: Comparison) -> bool:
     return any(devices_in(stated.get(run.label, "")) > 1 for run in comparison.runs.all() if run.strategy in AHEAD)
 
 
-def _places(text: Mapping[str, Any], room: int) -> Places:
+def _places(text: Mapping[str, Any], before: str, room: int) -> Places:
     length = len(text["tokens"])
     most = length if text["reason"] == "context" else max(room, length)
-    return Places.of(length, most, text["reason"] == "eos", text["prompt"])
+    return Places.of(length, most, text["reason"] == "eos", before)
 
 
 def _costs(priced: Sequence[Sequence[Event]]) -> Costs | None:
