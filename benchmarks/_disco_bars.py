@@ -194,8 +194,8 @@ def bars_of(
 def measure(
     pair: Pair, material: Material, other: Sequence[Prompt], sampling: Sampling, repeats: int
 ) -> dict[str, Any]:
-    recorded = making.record(pair, material, sampling, told=say)
-    classifier = making.learn(pair, recorded, material, sampling, told=say)
+    recorded = making.record(pair, material, sampling, on_progress=say)
+    classifier = making.learn(pair, recorded, material, sampling, on_progress=say)
     pair.hold(OURS, classifier)
     validation, test, costs = recorded.validation, recorded.test, Costs(**classifier.card["costs"])
     settings = chosen_on(validation, costs, classifier)

@@ -23,7 +23,7 @@ class Launched:
 
     scores: Tensor  # [1, V]
     preferences: Tensor  # [1, V], valid until the next token is launched
-    told: Tensor  # token (negative if the model is broken), then the values that the look returned: [1 + n], float64
+    values: Tensor  # token (negative if the model is broken), then the values that the look returned: [1 + n], float64
 
 
 class Choosing:
@@ -60,8 +60,8 @@ class Choosing:
             self._graph.replay()
         else:
             self._put_out = self._launches()
-        scores, preferences, told = self._put_out
-        return Launched(scores.clone(), preferences, told.clone())
+        scores, preferences, values = self._put_out
+        return Launched(scores.clone(), preferences, values.clone())
 
     def _launches(self) -> tuple[Tensor, Tensor, Tensor]:
         penalty, scores = self._sampling.repetition_penalty, self._logits
@@ -69,12 +69,12 @@ class Choosing:
             scores = penalised(scores, self._penalties, penalty)
         scores = tempered(scores, self._sampling)
         preferences = scores if self._sampling.is_greedy else scores + self._noise
-        told = best(preferences)
-        token = told.clamp(min=0)
+        chosen = best(preferences)
+        token = chosen.clamp(min=0)
         self._penalties.scatter_(1, token[:, None], penalty)
         self._number += 1
         seen = [self._look(scores, preferences, token, self._number).double()] if self._look else []
-        return scores, preferences, torch.cat([told.double(), *seen])
+        return scores, preferences, torch.cat([chosen.double(), *seen])
 
     def _capture(self, capturing: Capturing) -> None:
         """Record the graph. Call it before a draft fills the buffers: every run changes them."""

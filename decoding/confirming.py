@@ -32,10 +32,10 @@ def confirm(
     sampling: Sampling,
     predictions: Sequence[Prediction],
     *,
-    told: Callable[[int], None] = lambda done: None,
+    on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Run the settings and return each one's row of the report by its label. `told` is called after every sample."""
+    """Run the settings and return the report's rows by label. It calls `on_progress` after every sample."""
     choices = to_run(predictions)
     comparison = Comparison(pair, prompts, choices, sampling, cancelled=cancelled)
     comparison.warm_up()
@@ -45,7 +45,7 @@ def confirm(
     def finished(sample: Sample) -> None:
         nonlocal done
         done += 1
-        told(done)
+        on_progress(done)
 
     for group in comparison.run(finished):
         samples += group

@@ -94,7 +94,7 @@ def study(
     sampling: Sampling,
     *,
     tails: bool,
-    told: Callable[[int], None] = lambda done: None,
+    on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
     scribes: Scribes | None = None,
     texts: Texts = MappingProxyType({}),
@@ -104,7 +104,7 @@ def study(
     as any, so replays count what a run costs on average. `scribes` and `texts` are used if the caller has them."""
     depth = CAP if tails else 0
     with nullcontext(scribes) if scribes else Scribes(pair, copies_for(pair, len(prompts))) as who:
-        recordings = who.record(prompts, sampling, depth, texts=texts, told=told, cancelled=cancelled)
+        recordings = who.record(prompts, sampling, depth, texts=texts, on_progress=on_progress, cancelled=cancelled)
     return Study(recordings, pair.tokenizer.decode)
 
 

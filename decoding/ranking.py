@@ -140,10 +140,10 @@ def _rounded(count: int) -> str:
 
 
 def _may_be_as_fast(names: Sequence[str]) -> str:
-    told = list(names[:3])
-    if len(names) > len(told):
-        told.append(f"{len(names) - len(told)} more")
-    return f"{', '.join(told[:-1])} and {told[-1]} may be as fast." if told[1:] else f"{told[0]} may be as fast."
+    shown = list(names[:3])
+    if len(names) > len(shown):
+        shown.append(f"{len(names) - len(shown)} more")
+    return f"{', '.join(shown[:-1])} and {shown[-1]} may be as fast." if shown[1:] else f"{shown[0]} may be as fast."
 
 
 def _flattered(held_out: float | None, median: float) -> str:

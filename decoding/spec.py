@@ -61,8 +61,8 @@ def choose(strategy: str, params: Mapping[str, object] | None = None) -> Choice:
     """Make a choice. Every caller's strategies are checked here."""
     spec = STRATEGIES.get(strategy)
     if spec is None:
-        told = f"There is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}."
-        raise BadStrategy(told + meant(strategy, STRATEGIES))
+        sentence = f"There is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}."
+        raise BadStrategy(sentence + meant(strategy, STRATEGIES))
     return Choice(strategy, spec.read(params or {}))
 
 

@@ -60,7 +60,7 @@ class Step:
     numbers: Mapping[str, float] = field(default_factory=dict)  # for pages that draw the progress
 
 
-Told = Callable[[Step], None]
+OnProgress = Callable[[Step], None]
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,15 @@ def make_classifier(
     *,
     others: Mapping[str, Sequence[Prompt]] = MappingProxyType({}),
     texts: Texts = MappingProxyType({}),
-    told: Told = lambda step: None,
+    on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> Classifier:
     """Make the classifier and fill in its card; the caller stores it. `others` are further prompt sets, by name, to
     test it on. `texts` are texts that earlier runs have written."""
-    recorded = record(pair, material, sampling, others=others, texts=texts, told=told, cancelled=cancelled)
-    return learn(pair, recorded, material, sampling, told)
+    recorded = record(
+        pair, material, sampling, others=others, texts=texts, on_progress=on_progress, cancelled=cancelled
+    )
+    return learn(pair, recorded, material, sampling, on_progress)
 
 
 def record(
@@ -119,7 +121,7 @@ def record(
     *,
     others: Mapping[str, Sequence[Prompt]] = MappingProxyType({}),
     texts: Texts = MappingProxyType({}),
-    told: Told = lambda step: None,
+    on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> Recorded:
     """Record all prompts before anything is timed: copies of the pair would disturb the timing."""
@@ -127,9 +129,16 @@ def record(
     with Scribes(pair, copies_for(pair, sum(map(len, parts)))) as scribes:
 
         def one(name: str, prompts: Sequence[Prompt], tails: bool = True) -> Study:
-            hears = partial(_recorded, told, name, len(prompts))
+            hears = partial(_recorded, on_progress, name, len(prompts))
             return planning.study(
-                pair, prompts, sampling, tails=tails, told=hears, cancelled=cancelled, scribes=scribes, texts=texts
+                pair,
+                prompts,
+                sampling,
+                tails=tails,
+                on_progress=hears,
+                cancelled=cancelled,
+                scribes=scribes,
+                texts=texts,
             )
 
         return Recorded(
@@ -141,16 +150,16 @@ def record(
 
 
 def learn(
-    pair: Pair, recorded: Recorded, material: Material, sampling: Sampling, told: Told = lambda step: None
+    pair: Pair, recorded: Recorded, material: Material, sampling: Sampling, on_progress: OnProgress = lambda step: None
 ) -> Classifier:
     labelled = [training.label(part.recordings) for part in (recorded.training, recorded.validation, recorded.test)]
-    hearing = training.train(*labelled[:2], told=lambda p: told(_epoch(p)))
+    hearing = training.train(*labelled[:2], on_progress=lambda p: on_progress(_epoch(p)))
     glancing = training.train(*labelled[:2], columns=features.GLANCE, hidden=GLANCING)
     for name, candidate in zip(CANDIDATES, (hearing, glancing), strict=True):
         pair.hold(name, candidate)
-    told(Step("measuring costs", 0, 1))
+    on_progress(Step("measuring costs", 0, 1))
     prices = probing.probe_each(pair, material.validation, sampling, CANDIDATES)
-    told(Step("measuring costs", 1, 1))
+    on_progress(Step("measuring costs", 1, 1))
     classifier, costs = fastest(recorded.validation, list(zip((hearing, glancing), prices, strict=True)))
     thresholds = _tuned(recorded.validation, costs, classifier)
     return dataclasses.replace(
@@ -166,7 +175,7 @@ def learn(
             "data": {name: _digest(getattr(material, name)) for name in PARTS},
             "labelled": {"training": len(labelled[0].rows), "held_out": len(labelled[1].rows)},
             "metrics": dataclasses.asdict(_measured(classifier, labelled[2])),
-            "ablations": _ablations(labelled, told),
+            "ablations": _ablations(labelled, on_progress),
             "costs": dataclasses.asdict(costs),
             "predicted": _predicted(recorded.test, costs, classifier, thresholds),
             "elsewhere": {
@@ -205,8 +214,8 @@ def _digest(prompts: Sequence[Prompt]) -> str:
     return hashlib.sha256(json.dumps([[prompt.id, prompt.text] for prompt in prompts]).encode()).hexdigest()
 
 
-def _recorded(told: Told, name: str, due: int, done: int) -> None:
-    told(Step(f"recording {name}", done, due))
+def _recorded(on_progress: OnProgress, name: str, due: int, done: int) -> None:
+    on_progress(Step(f"recording {name}", done, due))
 
 
 def _epoch(progress: training.Progress) -> Step:
@@ -230,14 +239,14 @@ def _measured(classifier: Classifier, part: Labelled) -> metrics.Metrics:
     return metrics.measure(classifier(part.rows), part.accepted)
 
 
-def _ablations(labelled: Sequence[Labelled], told: Told) -> dict[str, Any]:
+def _ablations(labelled: Sequence[Labelled], on_progress: OnProgress) -> dict[str, Any]:
     rows = {}
     for number, (name, columns) in enumerate(ABLATIONS.items(), start=1):
         found = _measured(
             training.train(labelled[0], labelled[1], columns=columns, hidden=ABLATION_HIDDEN), labelled[2]
         )
         rows[name] = {"auc": found.auc, "f1": found.f1, "bce": found.bce}
-        told(Step("ablations", number, len(ABLATIONS)))
+        on_progress(Step("ablations", number, len(ABLATIONS)))
     return rows
 
 

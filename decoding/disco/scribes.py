@@ -38,7 +38,7 @@ PATIENCE = 0.2  # s between checks for cancellation while only copies work
 # Any strategy writes the same text; this one is fast. Under ratio dice nearly every token must be drafted and judged.
 WRITER, DEEP_WRITER = (choose(static.STRATEGY.slug, {"lookahead": lookahead}) for lookahead in (3, 20))
 
-Told = Callable[[int], None]
+OnProgress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Scribes:
         tail_depth: int,
         *,
         texts: Texts = MappingProxyType({}),
-        told: Told = lambda done: None,
+        on_progress: OnProgress = lambda done: None,
         cancelled: Callable[[], bool] = never,
     ) -> list[Recording]:
         """Record the prompts in their order; fewer after a cancellation. An unusable prompt is refused before the first
@@ -128,7 +128,7 @@ class Scribes:
         with _one_thread() if self._copies else contextlib.nullcontext():
             for number, recording in self._written(works, cancelled):
                 found[number] = recording
-                told(len(found))
+                on_progress(len(found))
         return [found[number] for number in sorted(found)]
 
     def _written(self, works: Sequence[Work], cancelled: Callable[[], bool]) -> Iterator[tuple[int, Recording]]:

@@ -84,7 +84,7 @@ def train(
     seed: int = 0,
     columns: Sequence[str] = features.QUICK,
     hidden: int = HIDDEN,
-    told: Callable[[Progress], None] = lambda progress: None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Classifier:
     """Fit on one set of prompts, stop when another no longer improves, calibrate on that other set. `columns` are the
     features to use."""
@@ -99,7 +99,9 @@ def train(
         torch.randn(1, hidden, generator=dice) * (1 / hidden) ** 0.5,
         torch.zeros(1),
     ]
-    best = _fit(weights, (training.rows - mean) * scale, training, (held_out.rows - mean) * scale, held_out, dice, told)
+    best = _fit(
+        weights, (training.rows - mean) * scale, training, (held_out.rows - mean) * scale, held_out, dice, on_progress
+    )
     weight, bias, out, out_bias = best
     folded = Classifier(weight * scale, bias - (weight * scale) @ mean, out, out_bias)
     return _calibrated(folded, held_out)
@@ -144,7 +146,7 @@ def _fit(
     held_out_rows: Tensor,
     held_out: Labelled,
     dice: torch.Generator,
-    told: Callable[[Progress], None],
+    on_progress: Callable[[Progress], None],
 ) -> list[Tensor]:
     for weight in weights:
         weight.requires_grad_()
@@ -164,7 +166,7 @@ def _fit(
             logits = _logits(weights, held_out_rows)
             now = float(F.binary_cross_entropy_with_logits(logits, held_out.accepted))
         f1 = _f1(logits, held_out.accepted)
-        told(Progress(epoch + 1, EPOCHS, float(torch.stack(losses).mean()), now, f1))
+        on_progress(Progress(epoch + 1, EPOCHS, float(torch.stack(losses).mean()), now, f1))
         waited += 1
         if now < best_loss:
             best, best_loss, waited = [w.detach().clone() for w in weights], now, 0

@@ -64,7 +64,7 @@ class ModelDrafter(Drafter):
         """Draft the token that follows these."""
         if self.choosing:
             launched = self.choosing.launch(logits, self.dice, len(tokens))
-            token, *seen = launched.told.tolist()
+            token, *seen = launched.values.tolist()
             step = DraftStep(text, tuple(tokens), int(token), launched.scores, launched.preferences, seen=seen)
         else:
             scores = self.dice.scores(logits, [tokens])
@@ -93,7 +93,7 @@ class ModelDrafter(Drafter):
         for number in range(room):
             launched = choosing.launch(self.runner.extend(fed), self.dice, number)
             rows.append(launched.scores)
-            ids.append(launched.told[:1].long())
+            ids.append(launched.values[:1].long())
             fed = ids[-1].clamp(min=0)
         tokens: list[int] = torch.cat(ids).tolist()
         if min(tokens) < 0:

@@ -84,7 +84,7 @@ def test_a_choice_may_serve_one_sample_after_another() -> None:
         for number in range(6):
             row = logits[number : number + 1]
             expected = dice.draw(dice.scores(row, [tokens]), [tokens])
-            tokens.append(int(choosing.launch(row, dice, number).told[0]))
+            tokens.append(int(choosing.launch(row, dice, number).values[0]))
             assert tokens[-1:] == expected.tolist()
 
 

@@ -42,7 +42,7 @@ ALL = prompts(40, "train", 1) + prompts(20, "validation", 2) + prompts(20, "test
 @pytest.fixture(scope="module")
 def made() -> tuple[Pair, list[Step], dict[str, float]]:
     ready, told = pair(), list[Step]()
-    classifier = make_classifier(ready, Material.of(ALL), SHARED, told=told.append)
+    classifier = make_classifier(ready, Material.of(ALL), SHARED, on_progress=told.append)
     ready.hold("ours", classifier)
     return ready, told, json.loads(json.dumps(classifier.card))  # a card is JSON through and through
 

@@ -314,7 +314,7 @@ def many(sampling: Sampling, seeds: range) -> list[Recording]:
 def trained(columns: Sequence[str] = features.NAMES) -> tuple[Classifier, training.Labelled, list[training.Progress]]:
     told: list[training.Progress] = []
     parts = [training.label(many(SAMPLINGS[1], seeds)) for seeds in (range(60), range(60, 90), range(90, 120))]
-    return training.train(parts[0], parts[1], columns=columns, told=told.append), parts[2], told
+    return training.train(parts[0], parts[1], columns=columns, on_progress=told.append), parts[2], told
 
 
 def test_training_learns_to_tell_accepted_from_refused_and_means_its_probabilities() -> None:

@@ -63,7 +63,7 @@ def test_every_prompt_is_recorded_once_and_in_order_whoever_writes_it(again: Cal
     alone = Scribes(pair()).record(PROMPTS, SHARED, 5)
     told: list[int] = []
     with Scribes(replace(pair(), again=again), copies=1) as scribes:
-        together = scribes.record(PROMPTS, SHARED, 5, told=told.append)
+        together = scribes.record(PROMPTS, SHARED, 5, on_progress=told.append)
     assert [recording.prompt for recording in together] == [prompt.id for prompt in PROMPTS]
     assert all(map(same, alone, together))
     assert told == list(range(1, 13))
@@ -72,7 +72,7 @@ def test_every_prompt_is_recorded_once_and_in_order_whoever_writes_it(again: Cal
 def test_a_cancelled_recording_leaves_no_half_text_and_no_copy_with_work_in_hand() -> None:
     told: list[int] = []
     with Scribes(replace(pair(), again=pair), copies=1) as scribes:
-        found = scribes.record(PROMPTS, SHARED, 0, told=told.append, cancelled=lambda: len(told) >= 3)
+        found = scribes.record(PROMPTS, SHARED, 0, on_progress=told.append, cancelled=lambda: len(told) >= 3)
     assert len(found) == len(told) == 3
     assert all(len(recording.matches) == 20 for recording in found)
     assert not multiprocessing.active_children()
@@ -81,7 +81,7 @@ def test_a_cancelled_recording_leaves_no_half_text_and_no_copy_with_work_in_hand
 def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None:
     told: list[int] = []
     with pytest.raises(BadPrompt, match="Prompt long has 5000 tokens"):
-        Scribes(pair()).record([*PROMPTS, Prompt("long", "a" * 5000)], SHARED, 0, told=told.append)
+        Scribes(pair()).record([*PROMPTS, Prompt("long", "a" * 5000)], SHARED, 0, on_progress=told.append)
     assert not told
 
 

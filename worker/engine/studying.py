@@ -62,7 +62,7 @@ def plan(order: PairOrder, residents: Residents, say: Say, cancelled: Cancelled)
         order.prompts,
         order.sampling,
         best,
-        told=lambda done: steps("confirming", done, due),
+        on_progress=lambda done: steps("confirming", done, due),
         cancelled=cancelled,
     )
     if not cancelled():
@@ -72,10 +72,12 @@ def plan(order: PairOrder, residents: Residents, say: Say, cancelled: Cancelled)
 
 
 def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, *, tails: bool) -> Study:
-    def told(done: int) -> None:
+    def on_progress(done: int) -> None:
         steps("recording", done, len(order.prompts))
 
-    return planning.study(pair, order.prompts, order.sampling, tails=tails, told=told, cancelled=cancelled)
+    return planning.study(
+        pair, order.prompts, order.sampling, tails=tails, on_progress=on_progress, cancelled=cancelled
+    )
 
 
 def _predicted(

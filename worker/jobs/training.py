@@ -45,10 +45,10 @@ class Train(PairOrder):
             },
         )
 
-        def told(step: making.Step) -> None:
+        def on_progress(step: making.Step) -> None:
             steps(step.phase, step.done, step.due, step.detail, step.numbers)
 
-        classifier = making.make_classifier(pair, material, self.sampling, told=told, cancelled=cancelled)
+        classifier = making.make_classifier(pair, material, self.sampling, on_progress=on_progress, cancelled=cancelled)
         if not cancelled():
             classifier.save(self.folder)
             say(Trained())

@@ -30,10 +30,12 @@ def run(argv: Sequence[str]) -> None:
     from decoding.planning import study
     from worker.terminal.studying import Steps, loaded
 
-    told, due = Steps(), len(bench.prompts)
+    steps, due = Steps(), len(bench.prompts)
     pair = loaded(bench).pair
-    recorded = study(pair, bench.prompts, bench.sampling, tails=False, told=lambda n: told(Step("recording", n, due)))
-    told.close()
+    recorded = study(
+        pair, bench.prompts, bench.sampling, tails=False, on_progress=lambda n: steps(Step("recording", n, due))
+    )
+    steps.close()
     names = [recording.prompt for recording in recorded.recordings]
     found = analyse(names, [recording.record for recording in recorded.recordings], given.lookahead)
     write(found, given.out)

@@ -46,7 +46,7 @@ def recorded(bench: Bench, ready: LoadedPair) -> Study:
 
     steps, due = Steps(), len(bench.prompts)
     found = study(
-        ready.pair, bench.prompts, bench.sampling, tails=True, told=lambda n: steps(Step("recording", n, due))
+        ready.pair, bench.prompts, bench.sampling, tails=True, on_progress=lambda n: steps(Step("recording", n, due))
     )
     steps.close()
     return found
@@ -71,7 +71,7 @@ def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]
 
     steps, due = Steps(), len(to_run(predictions)) * len(bench.prompts)
     rows = confirm(
-        ready.pair, bench.prompts, bench.sampling, predictions, told=lambda n: steps(Step("confirming", n, due))
+        ready.pair, bench.prompts, bench.sampling, predictions, on_progress=lambda n: steps(Step("confirming", n, due))
     )
     steps.close()
     lines = [f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>7}   95 % interval"]

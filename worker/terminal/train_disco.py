@@ -40,7 +40,9 @@ def run(argv: Sequence[str]) -> None:
 
     material = Material.of(bench.prompts)
     steps = Steps()
-    classifier = make_classifier(loaded(bench).pair, material, bench.sampling, others=others, texts=texts, told=steps)
+    classifier = make_classifier(
+        loaded(bench).pair, material, bench.sampling, others=others, texts=texts, on_progress=steps
+    )
     steps.close()
     classifier.save(out)
     print(report(classifier.card))
