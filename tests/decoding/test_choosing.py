@@ -139,7 +139,7 @@ def test_a_captured_choice_is_launched_without_a_stop() -> None:
     torch.cuda.set_sync_debug_mode("error")
     try:
         choosing.begin(dice)
-        told = [choosing.launch(logits, dice, number).told for number in range(4)]
+        told = [choosing.launch(logits, dice, number).values for number in range(4)]
     finally:
         torch.cuda.set_sync_debug_mode("default")
     assert torch.stack(told).isfinite().all()
