@@ -1,6 +1,7 @@
 """The one decode loop: propose, verify, commit, until every text is complete.
 
-It steps a set of sequences. Each drafts, the target reads what all of them ask in one call, and each takes its verdict.
+Each step plays one round of every sequence: all sequences draft, one call feeds their drafts to the target, and each
+sequence takes its verdict.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def decode(sequence: Sequence, cancelled: abc.Callable[[], bool] = never) -> Dec
 
 
 def decode_all(sequences: abc.Sequence[Sequence], cancelled: abc.Callable[[], bool] = never) -> None:
-    """Decode each text to its end. A text that ends leaves the others."""
+    """Decode each text to its end. When one text is complete, the others go on."""
     for sequence in sequences:
         sequence.begin()
     growing = list(sequences)

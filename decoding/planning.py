@@ -30,7 +30,7 @@ from decoding.strategies.disco import RULES, THRESHOLDS, Priced
 from decoding.strategy import LONGEST, WORDS, Policy
 
 CAP = LONGEST  # longest draft that is considered
-Rows = Sequence[Sequence[Sequence[float]]]  # by recording, first position of the round, token
+Rows = Sequence[Sequence[Sequence[float]]]  # indexed by recording, position where the round starts, token of the round
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ def study(
     scribes: Scribes | None = None,
     texts: Texts = MappingProxyType({}),
 ) -> Study:
-    """Write every prompt's text once and record the draft along it. `tails` are for replays of rules that look at
-    tokens; training does not need them. Under ratio dice each strategy has its own text; the recorded one is as likely
-    as any, so replays count what a run costs on average. `scribes` and `texts` are used if the caller has them."""
+    """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`;
+    training does not. Under ratio dice each strategy has its own text; the recorded one is as likely as any, so replays
+    give the average costs of a run. Pass `scribes` and `texts` if you have them already."""
     depth = CAP if tails else 0
     with nullcontext(scribes) if scribes else Scribes(pair, copies_for(pair, len(prompts))) as who:
         recordings = who.record(prompts, sampling, depth, texts=texts, on_progress=on_progress, cancelled=cancelled)
@@ -119,7 +119,7 @@ ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
 
 
 def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:
-    """Predict every setting of every strategy that replay knows."""
+    """Predict the speed of every setting that `grid` lists, for every strategy with a policy."""
     baseline = study.play(ALONE)
     estimates = study.estimates(classifier) if classifier else ()
 
@@ -185,7 +185,7 @@ def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> 
 
 
 def price_of_a_token(study: Study, costs: Costs, classifier: Classifier) -> float:
-    """Price of the priced rule. Tokens per second and price depend on each other, so iterate."""
+    """Threshold of the priced rule. It depends on the tokens per second, and they depend on it, so iterate."""
     estimates = study.estimates(classifier)
     price = rules.price(costs, costs.tokens_per_s(study.play(static(3))), study.follows)
     for _ in range(8):

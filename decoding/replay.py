@@ -1,9 +1,9 @@
 """Replay: any policy on texts that were recorded once, counted exactly. Standard library only.
 
 No model runs; `decoding.costs` turns the counts into seconds. A record says, for every position of the target's text,
-whether the draft would propose the same token. So one number decides a round that starts at some position: how many
-tokens the policy drafts there. Under greedy or shared dice the counts are those of a live run; the seconds are as good
-as the measured costs.
+whether the draft would propose the same token. So the position where a round starts and the number of tokens that the
+policy drafts there decide the round. Under greedy or shared dice the counts equal those of a live run; the seconds are
+as good as the measured costs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Record:
     propose as the target did."""
 
     runs: tuple[int, ...]
-    limits: tuple[int, ...]  # most tokens that a round may draft there: the room, or up to the draft's own end token
+    limits: tuple[int, ...]  # most tokens to draft from token i on: until the room ends, or the draft itself
 
     @classmethod
     def of(
@@ -32,7 +32,7 @@ class Record:
         ended: bool = False,
     ) -> Record:
         """Make a record from `matches`. `tails` gives, for positions without a match, how many tokens the draft would
-        add before its own end token, if it would end. `ended` says that the text's last token is an end token."""
+        add up to and including its own end token, if it would end. `ended`: the text's last token is an end token."""
         room, tails = max_new_tokens or len(matches), tails or {}
         if room < len(matches):
             raise ValueError(f"a text of {len(matches)} tokens where at most {room} were asked for")
@@ -56,7 +56,7 @@ class Counts:
     rounds: Counter[int] = field(default_factory=Counter)  # drafted tokens -> number of rounds
     accepted: int = 0
     catch_ups: int = 0  # first draft passes with two rows: the draft had not seen the last accepted token
-    parts: list[Counts] = field(default_factory=list, compare=False, repr=False)  # of each record
+    parts: list[Counts] = field(default_factory=list, compare=False, repr=False)  # the counts of each record
 
     @property
     def target_passes(self) -> int:
@@ -78,9 +78,9 @@ class Counts:
 class Seen:
     """Numbers and words that a policy may see of one text."""
 
-    row: Callable[[int], Sequence[float]] = lambda start: ()  # per token of a round that starts here
-    words: Callable[[int], str] = lambda start: ""  # last words before this position
-    is_whole: bool = True  # False: a row ends where nobody drafted further, and the draft ends there too
+    row: Callable[[int], Sequence[float]] = lambda start: ()  # one number per token of a round that starts here
+    words: Callable[[int], str] = lambda start: ""  # the last words before this position
+    is_whole: bool = True  # False: a row may end early, where no run drafted further; the draft then ends there
 
 
 NOTHING_SEEN = Seen()
@@ -97,8 +97,8 @@ class Draft:
 def replay(
     records: Iterable[Record], policy: Callable[[], Policy], seen: Callable[[int], Seen] = lambda i: NOTHING_SEEN
 ) -> Counts:
-    """Count every pass. Each record gets its own policy, so nothing carries over between prompts; `seen(i)` is what it
-    may see of record i."""
+    """Count every pass. Each record gets its own policy, so nothing carries over between prompts. `seen(i)` is what
+    the policy may see of record i."""
     total = Counts()
     for index, record in enumerate(records):
         total.add(_play(record, policy(), seen(index)))

@@ -1,4 +1,4 @@
-"""A sequence: one text in the making, with everything that belongs to it and to no other text."""
+"""Sequence: one text that is being decoded, with all state that it shares with no other text."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from decoding.verify import Verdict
 
 @dataclass(eq=False)
 class Sequence:
-    """One text in the making. The loop calls, round by round: `draft`, `ask`, `weigh`, `settle`."""
+    """One text that is being decoded. In each round the loop calls `draft`, `ask`, `weigh` and `settle`."""
 
     prompt: abc.Sequence[int]
     max_new_tokens: int
     ending: Ending
-    target: ModelRunner  # the target's weights, with a cache that is this text's
+    target: ModelRunner  # the target's weights, with a cache for this text alone
     drafter: Drafter
     dice: Dice
     sink: EventSink
@@ -39,7 +39,7 @@ class Sequence:
         self._draft = EMPTY
         self._weighing: Weighing
         self._free_since = 0  # when the target last finished
-        self._began = self._drafted = self._asked = 0  # when this round's phases did
+        self._began = self._drafted = self._asked = 0  # when this round began, had its draft, and asked the target
 
     @property
     def decoded(self) -> Decoded:
@@ -73,7 +73,7 @@ class Sequence:
         self._weighing = self.dice.weigh(logits, self._draft)
 
     def settle(self) -> None:
-        """Take the verdict, tell of the round, and append its tokens to the text."""
+        """Wait for the verdict, emit the round's events, and append its tokens to the text."""
         draft, weighing = self._draft, self._weighing
         self.drafter.meanwhile(weighing.is_done)
         verdict = weighing.verdict()
@@ -138,7 +138,7 @@ class Sequence:
 
 
 def _end(length: int, max_new_tokens: int, context: int) -> int:
-    """The length at which the text is full. Refuse a prompt that leaves no room for even one token."""
+    """Return the length at which the text is full. Refuse a prompt that leaves no room for even one token."""
     if length == 0:
         raise BadPrompt("The prompt is empty, so there is nothing to continue; give it at least one token.")
     if length >= context:

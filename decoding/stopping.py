@@ -1,4 +1,4 @@
-"""Stop rules that show each drafted token to a policy, as far as the policy asks to see it."""
+"""Stop rules that ask a policy. Each shows the policy the value of a drafted token that its `sees` names."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ class Reading(Driven):
 class Foreseeing(Driven):
     """Tells a policy whether the target will accept each token, by asking the target. For bounds only.
 
-    The clock is stopped meanwhile. The verification that follows feeds every drafted token again, as without peeking.
+    The clock stops while the rule peeks. The verification afterwards reads every drafted token again, as it would
+    without peeking.
     """
 
     reads = True

@@ -1,6 +1,6 @@
-"""A strategy as data and decisions: its form, its look, the settings a planner tries, and its policy.
+"""Strategy: its parameters, its mark and colour, the settings that the planner tries, and its policy.
 
-Standard library only: the web process reads all of it. `build` gets `Parts`, which know torch.
+Standard library only, because the web process imports it. `build` gets `Parts`, which may use torch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CLASSIFIER = Param("classifier", "text", "", "which classifier; none named takes
 Sight = Literal[
     "nothing",
     "confidence",  # the draft's own probability of the token
-    "estimate",  # a classifier's: how likely the target accepts the token
+    "estimate",  # a classifier's probability that the target accepts the token
     "fate",  # 1 if the target will accept the token, else 0: for bounds only
 ]
 
@@ -43,7 +43,7 @@ class Judged(Protocol):
     def tokens(self) -> Sequence[int]: ...
     @property
     def confidence(self) -> Sequence[float]:
-        """The draft's own probability of its tokens, as far as known."""
+        """The draft's own probability of each token, as far as known."""
         ...
 
 
@@ -53,14 +53,14 @@ class Policy:
     The decode loop drives it with models; replay, planner and what-if drive the same object with recordings.
     """
 
-    sees: ClassVar[Sight] = "nothing"  # what `stops` is shown of each drafted token; "nothing": `stops` is not asked
+    sees: ClassVar[Sight] = "nothing"  # the value that `stops` gets of each token; "nothing": nobody calls `stops`
     lookahead: int = 0  # the most tokens that this round may draft
 
     def begin(self, words: Callable[[], str]) -> None:
         """Start a round. `words()` returns the text's last tokens as words, `WORDS` of them."""
 
     def stops(self, seen: float) -> bool:
-        """Whether the draft ends with the token just drafted. The token stays in the draft either way: dropping it
+        """Whether to stop after the token just drafted. The token stays in the draft either way: dropping a token
         because of what it is would bias the output."""
         return False
 
@@ -127,7 +127,8 @@ Settings = Mapping[str, Value]
 
 
 def assistant(tokens: int, threshold: float) -> str:
-    """Set up a transformers assistant. It reads its own configuration: the same given to `generate` does nothing."""
+    """Line of code that configures a transformers assistant. The assistant reads its own `generation_config`; the same
+    settings passed to `generate` have no effect."""
     return (
         f"assistant_model.generation_config.update(num_assistant_tokens={tokens}, "
         f"num_assistant_tokens_schedule='constant', assistant_confidence_threshold={threshold:g})"
@@ -159,7 +160,7 @@ class Strategy:
     usual: tuple[Settings, ...] = ()  # settings that a new comparison begins with
     demo: tuple[Settings, ...] = ()  # settings that the demo runs
     sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve
-    remark: str = ""  # ends a note below the table of results that begins with the strategy's label
+    remark: str = ""  # a note below the table of results, shown after the strategy's label
     prepares_ahead: bool = False  # the draft works while the target verifies
 
     @property
@@ -169,7 +170,7 @@ class Strategy:
 
     @property
     def drafts_with_the_pair(self) -> bool:
-        """Whether its drafts are the pair's draft model's, so that they tell other strategies something."""
+        """Whether the pair's draft model makes its drafts. What-if then learns from them about other strategies."""
         return self.role in ("ranked", "bound")
 
     @property
@@ -178,7 +179,7 @@ class Strategy:
 
     @property
     def prices_passes(self) -> bool:
-        """Whether its rounds take the time of the pair's passes and nothing else."""
+        """Whether its rounds consist of the pair's passes alone. What-if then reads the costs of passes from them."""
         return self.role in ("baseline", "ranked") and self.sees in ("nothing", "confidence")
 
     def read(self, given: Mapping[str, object]) -> dict[str, Value]:

@@ -1,4 +1,4 @@
-"""Contestants: everybody who can decode a request. Each is one module here and carries the strategies that it runs.
+"""Contestants: programs that decode requests. Each is one module here, which also holds the strategies that it runs.
 
 Importing a contestant loads neither torch nor transformers, so that the web process can read its strategies.
 """
@@ -33,6 +33,6 @@ def specs() -> tuple[Strategy, ...]:
 
 
 def runs(strategy: str) -> ModuleType:
-    """The contestant that carries the strategy, or ours, whose strategies are in `decoding.spec`."""
+    """Return the contestant that runs the strategy. Ours runs those of `decoding.strategies`."""
     carriers = {spec.slug: module for module in modules() for spec in module.SPECS}
     return carriers.get(strategy, sys.modules[f"{__name__}.{OURS}"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from decoding.ending import Decoded, Ending
 from decoding.events import EventSink
 
-if TYPE_CHECKING:  # decoding.spec scans the contestants
+if TYPE_CHECKING:  # decoding.spec imports the contestants
     from decoding.spec import Choice, Sampling
 
 
@@ -29,17 +29,17 @@ SinkFor = Callable[[Request], EventSink]
 
 
 class Contestant(ABC):
-    """Somebody who decodes requests. Nothing but this class knows who it is."""
+    """Decodes requests. Callers know this interface and not the implementation behind it."""
 
     @abstractmethod
     def run(
         self, requests: Sequence[Request], sink_for: SinkFor, cancelled: Callable[[], bool]
     ) -> Iterator[tuple[Request, Decoded]]:
-        """Decode the requests, and yield each with its text when that is complete: many at once and in any order, if
-        the contestant can.
+        """Decode the requests. Yield each request with its text as soon as the text is complete. A contestant may
+        decode many requests at once and yield them in any order.
 
-        A request's sink gets Started first and Finished last. A contestant that knows its rounds tells them in
-        between; one that does not tells nothing.
+        A request's sink gets Started first and Finished last. A contestant that knows its rounds emits their events in
+        between; another contestant emits nothing there.
         """
 
     @abstractmethod
@@ -48,14 +48,14 @@ class Contestant(ABC):
 
     @abstractmethod
     def hardware(self, choice: Choice) -> str:
-        """Describe what the choice has to itself, for people."""
+        """Describe the hardware that the choice runs on, for display."""
 
     def must_match(self, sampling: Sampling) -> bool:
-        """Say if its texts must be autoregressive's, token for token. If so, they are audited."""
+        """Whether its texts must equal autoregressive's, token for token. Drafthouse audits such texts."""
         return sampling.is_greedy
 
     def begin(self, choices: Sequence[Choice]) -> None:  # noqa: B027  most need nothing
-        """Start what these choices need besides the models. Refuse, in a sentence, what this machine cannot run."""
+        """Start what these choices need besides the models. Raise an error if this machine cannot run one."""
 
     def close(self) -> None:  # noqa: B027  most hold nothing
-        """End what was started."""
+        """End what `begin` started."""

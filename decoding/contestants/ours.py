@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from decoding.spec import Choice, Sampling
     from decoding.strategy import Strategy
 
-SPECS: tuple[Strategy, ...] = ()  # decoding.spec holds ours
+SPECS: tuple[Strategy, ...] = ()  # ours are in decoding.strategies
 
 
 def contestant(pair: Pair) -> Contestant:
@@ -51,7 +51,7 @@ class Ours(Contestant):
         return sampling.fixes_the_text
 
     def begin(self, choices: abc.Sequence[Choice]) -> None:
-        """Check memory and placements, and start the draft's process where a choice has it beside the target."""
+        """Check memory and placements. Start the draft's process if a choice runs it beside the target."""
         import torch
 
         from decoding.devices import free_bytes

@@ -1,8 +1,8 @@
 """The transformers library as a contestant: its `generate` on the same weights, on the same prompts.
 
-Its loop is its own; forward hooks and a streamer tell which rounds it made. It reads the prompt inside its first round,
-so that round is traced but counts as prefill. On a GPU the split between drafting and verifying is that of the
-launches; the total is exact.
+The library runs its own loop; forward hooks and a streamer record the rounds. It reads the prompt inside its first
+round, so that round is traced but counts as prefill. On a GPU the hooks time launches, not the work itself: the split
+between drafting and verifying is approximate, the total is exact.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def contestant(pair: Pair) -> Contestant:
 
 
 class Transformers(Contestant):
-    """`generate` with the draft as its assistant, or alone for a choice of another strategy."""
+    """Runs `generate`, with the draft as its assistant if the choice is `assisted`."""
 
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
 
     @cached_property
     def models(self) -> tuple[Any, Any]:
-        """Target and draft, loaded once more, when they are first needed."""
+        """Target and draft, loaded a second time, for this contestant alone, at first use."""
         from transformers import AutoModelForCausalLM
 
         pair = self._pair
@@ -87,7 +87,7 @@ class Transformers(Contestant):
         import torch
 
         target, draft = self.models
-        for model in (target, draft):  # a setting left empty in the call is filled in from here
+        for model in (target, draft):  # `generate` takes settings that its call leaves empty from here
             model.generation_config.eos_token_id = sorted(request.ending.end_tokens) or None
         torch.manual_seed(request.seed % 2**63)
         rounds = _Rounds(len(request.prompt), clock)
@@ -139,7 +139,7 @@ def _generation_config(request: Request) -> Any:
 
 
 class _Rounds:
-    """A streamer and three hooks, which note when each model ran, on how many tokens, and what came of it."""
+    """A streamer and three hooks. They note when each model ran, on how many tokens, and which tokens resulted."""
 
     def __init__(self, prompt_tokens: int, clock: Clock) -> None:
         self.prompt_tokens = prompt_tokens

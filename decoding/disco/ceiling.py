@@ -45,7 +45,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Third:
-    """Test prompts whose oracle's lookaheads vary about equally."""
+    """One third of the test prompts, grouped by how much the oracle's lookahead varies within a text."""
 
     deviation: float
     mean: float
@@ -100,7 +100,7 @@ def _spread(study: Study) -> tuple[float, float]:
 
 
 def _standings(validation: Study, test: Study, classifier: Classifier) -> Callable[[str, Costs], Standing]:
-    """Return a function from costs to a standing. Everything that costs do not affect is replayed once."""
+    """Return a function from costs to a standing. Replays that do not depend on costs run once, here."""
     chosen_among = {n: validation.play(static(n)) for n in range(1, CAP + 1)}
     statics = {n: test.play(static(n)) for n in chosen_among}
     baseline, heuristic, oracle = map(test.play, (ALONE, HEURISTIC, ORACLE))

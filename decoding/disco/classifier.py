@@ -53,8 +53,8 @@ class Classifier:
         return 1.0 / (1.0 + math.exp(-max(logit, -700.0)))
 
     def unrolled(self, ahead: float, *echoes: float) -> list[Unit]:
-        """Hidden units of a classifier that uses QUICK features alone, with the position and the echoes added to the
-        biases. `units` caches them, since few combinations occur."""
+        """Return the hidden units of a classifier that uses QUICK features alone. Their biases include the position and
+        the echoes. `units` caches them, because few combinations occur."""
         weights, says = self.hidden.double(), self.out[0].tolist()
 
         def of(name: str) -> Tensor:
@@ -68,8 +68,8 @@ class Classifier:
         return made
 
     def glance(self, scores: Tensor, preferences: Tensor, token: Tensor, number: Tensor) -> Tensor:
-        """Estimate [1] for the token [1] that scores and preferences [1, V] gave, the draft's `number`th [1], by GLANCE
-        features alone. Launches on their device and does not wait."""
+        """Estimate one token [1] by GLANCE features alone: [1]. It was chosen from `scores` by `preferences` [1, V],
+        and is the draft's `number`th [1]. Launches on the device of the scores and does not wait."""
         if scores.device not in self._glances_on:
             columns = self.hidden[:, [features.NAMES.index(name) for name in features.GLANCE]]
             parts = (columns.T, self.hidden_bias, self.out, self.out_bias)

@@ -1,4 +1,4 @@
-"""Echoes: whether the text had the same tokens before, and what followed them. Standard library only.
+"""Echoes: whether the text's last tokens occurred earlier in it, and what followed them. Standard library only.
 
 A large model uses more of its context than a small one, so a repetition tells much about whether the target will agree
 with the draft.
@@ -15,7 +15,7 @@ Followers = dict[tuple[int, ...], int]
 
 
 class Echoes:
-    """Which token last followed the text's last one, two and three tokens."""
+    """Remembers which token last followed each context of 1, 2 or 3 tokens."""
 
     def __init__(self) -> None:
         self._committed: Followers = {}
@@ -48,8 +48,8 @@ class Echoes:
         return None
 
     def of(self, token: int) -> list[float]:
-        """Echoes of a token, by length of the context: 1 if it followed last time, -1 if another did, 0 if neither is
-        known."""
+        """Echoes of a token, by length of the context: 1 if this token followed the context last time, -1 if another
+        did, 0 if the context is new."""
         echoes = [0.0] * LONGEST
         for length, context in enumerate(self._here):
             before = self._before(context)

@@ -42,7 +42,7 @@ UNHEARD = (0.0,) * LONGEST  # without echoes
 
 
 def describe(scores: Tensor, preferences: Tensor, ids: Tensor, echoes: Tensor | None = None) -> Tensor:
-    """Static columns for rows of scores [n, V] from which `ids` [n] were chosen by `preferences` [n, V]."""
+    """Compute the static features of the tokens `ids` [n], chosen from `scores` [n, V] by `preferences` [n, V]."""
     scores = scores.float().clamp(min=LEAST_SCORE)
     probabilities = torch.softmax(scores, -1)
     top = probabilities.topk(min(TOP, scores.shape[-1]), -1).values
@@ -67,8 +67,8 @@ def margin_and_score(scores: Tensor, preferences: Tensor, ids: Tensor) -> tuple[
 def describe_one(
     scores: Tensor, preferences: Tensor, token: int, echoes: Sequence[float] = UNHEARD, *, quick: bool = False
 ) -> list[float]:
-    """Describe one token [1, V]. `quick` leaves out all but QUICK: the classifier asks after every drafted token, and
-    on small models each call of torch counts."""
+    """Compute the static features of one token. With `quick`, compute those of QUICK only and leave the others 0: this
+    runs after every drafted token, and on small models each call of torch counts."""
     if not quick:
         rows = describe(scores, preferences, torch.tensor([token], device=scores.device))
         return [*rows[0, :-LONGEST].tolist(), *echoes]
@@ -82,8 +82,8 @@ def quick_one(first: float, second: float, score: float, echoes: Sequence[float]
 
 
 def glance(scores: Tensor, preferences: Tensor, token: int, row: Row | None = None) -> tuple[float, float]:
-    """Margin and score of one token [1, V]. `row` are the preferences as a numpy array, if there is one already. On a
-    CPU, find the runner-up by argmax with the winner masked: topk takes 20 times as long, max 3 times."""
+    """Margin and score of one token. `row` are the preferences as a numpy array, if there is one already. On a CPU,
+    this finds the runner-up by argmax with the winner masked: topk takes 20 times as long, max 3 times."""
     try:
         if row is None:
             row = preferences.numpy()[0]
@@ -101,8 +101,8 @@ def glance(scores: Tensor, preferences: Tensor, token: int, row: Row | None = No
 
 
 def in_round(static: Tensor, previous: Tensor, position: Tensor) -> Tensor:
-    """All columns: rows [n, STATIC], the probability of the previous token [n] (1 for a round's first), and the
-    position in the round [n], from 1."""
+    """Join all features: the static ones [n, STATIC], the probability of the previous token [n] (1 for a round's
+    first), and the position in the round [n], from 1."""
     return torch.cat((static, previous[:, None], position[:, None] / POSITION_SCALE), -1)
 
 

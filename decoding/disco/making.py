@@ -30,8 +30,8 @@ from decoding.spec import Sampling
 from decoding.strategies.disco import Priced
 from decoding.summary import DEFINITIONS_VERSION
 
-# The names by which the pair holds the two candidates. The one with echoes knows more and takes longer, which pays
-# where a drafted token is expensive: replay decides which one to keep (docs/decisions/0029).
+# The names of the two candidates in the pair. The one with echoes is more accurate and slower, so it pays if a drafted
+# token is expensive. Replay decides which one to keep (docs/decisions/0029).
 CANDIDATES = ("one that hears echoes", "one that takes a glance")
 
 # Other sets of features. If a single number does as well as the network, the card shows it.
@@ -65,7 +65,7 @@ OnProgress = Callable[[Step], None]
 
 @dataclass(frozen=True)
 class Material:
-    """Prompts by purpose. No prompt may have two."""
+    """Prompts by purpose. Each prompt may serve one purpose only."""
 
     training: Sequence[Prompt]
     validation: Sequence[Prompt]  # stops the training, calibrates, tunes the thresholds
@@ -73,7 +73,7 @@ class Material:
 
     @classmethod
     def of(cls, prompts: Sequence[Prompt]) -> Material:
-        """Split prompts by their `split`; prompts without one are dealt 6 : 2 : 2."""
+        """Split prompts by their `split`. If no prompt has one, split them 6 : 2 : 2."""
         splits = {name: [p for p in prompts if p.split == name] for name in ("train", "validation", "test")}
         if not any(splits.values()):
             dealt = [prompts[i::10] for i in range(10)]
@@ -188,7 +188,7 @@ def learn(
 
 
 def fastest(study: Study, candidates: Sequence[tuple[Classifier, Costs]]) -> tuple[Classifier, Costs]:
-    """Return the candidate whose stopping by price is fastest in replay, its own cost included."""
+    """Return the candidate with which the priced rule is fastest in replay. Each candidate's own cost counts."""
 
     def speed(candidate: tuple[Classifier, Costs]) -> float:
         classifier, costs = candidate

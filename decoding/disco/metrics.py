@@ -1,4 +1,5 @@
-"""Quality of a set of probabilities: figures, and points of the usual curves."""
+"""Quality of a classifier's probabilities: F1, calibration and so on, and the points of the ROC, precision-recall and
+reliability curves."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ class Metrics:
     precision: float
     recall: float
     auc: float
-    calibration_error: float  # expected, over BINS equal bins
+    calibration_error: float  # expected calibration error, over BINS bins of equal width
     bce: float
     reliability: list[tuple[float, float, int]]  # per bin: mean probability, share accepted, tokens
     roc: list[tuple[float, float]]  # false positive rate, true positive rate

@@ -1,9 +1,9 @@
-"""Recording: what the draft proposes at each position of the target's text. Classifiers learn from it, replays run on
-it.
+"""Recording: what the draft proposes at each position of the target's text. Classifiers learn from recordings, and
+replays run on them.
 
-One teacher-forced pass gives the draft's proposals for the whole text. Live runs show the same, round by round: tests
-compare the two. `tails` are the tokens that the draft would add after each refused one. They give no labels, but a
-replay needs them to know when a rule would have stopped.
+One teacher-forced pass gives the draft's proposals for the whole text. A live run gives the same proposals round by
+round; tests compare the two. `tails` are the tokens that the draft would add after each refused one. They give no
+labels, but a replay needs them to know when a rule would have stopped.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Recording:
     prompt: str
     tokens: Sequence[int]  # prompt and text
     prompt_tokens: int  # how many of them are the prompt's
-    matches: Tensor  # bool [N]
+    matches: Tensor  # bool [N], whether the draft proposes the text's token
     accepted: Tensor  # [N], the probability that each was accepted: 1 or 0 where the dice fix the text
-    static: Tensor  # [N, STATIC], of the draft's own token at each position
+    static: Tensor  # [N, STATIC], features of the draft's own token at each position
     tails: Tensor  # [M, depth, STATIC], one row per position without a match, in order
-    tail_room: Mapping[int, int]  # position -> tokens of its tail before the draft's own end token, where there is one
+    tail_room: Mapping[int, int]  # position -> tokens of its tail up to and including an end token, if it has one
     max_new_tokens: int
     ended: bool  # the text's last token is an end token
 
@@ -121,8 +121,8 @@ def _tails(
     end_tokens: Collection[int],
     depth: int,
 ) -> tuple[Tensor, dict[int, list[int]], dict[int, int]]:
-    """Continue the draft after each refused token. Returns the tails' features without echoes, the tokens by position
-    from the refused one on, and the positions where they end the text."""
+    """Continue the draft after each refused token. Returns the tails' features without echoes; by position, the refused
+    token and its tail; and by position, the tokens of a tail up to and including its end token, if it has one."""
     parts: list[Tensor] = []
     continued: dict[int, list[int]] = {}
     room: dict[int, int] = {}

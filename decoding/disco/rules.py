@@ -12,17 +12,17 @@ from decoding.disco.recording import Recording
 
 
 def price(costs: Costs, tokens_per_s: float, follows: float) -> float:
-    """Cost of one more drafted token (drafting, deciding, one more row to verify) in tokens, divided by the chance
-    `follows` that a token is accepted after an accepted one. If no token ever was, 1: only the first token is worth
-    it."""
+    """Return the threshold of the priced rule: the cost of one more drafted token (draft it, decide, verify one more
+    row), in tokens, divided by `follows`, the probability that a token is accepted after an accepted one. If that is 0,
+    return 1: a draft then ends after its first token."""
     if not follows:
         return 1.0
     return tokens_per_s * (costs.draft + costs.decision + costs.row()) / follows
 
 
 def rounds_from_everywhere(recording: Recording, cap: int) -> Tensor:
-    """Static columns of every token of the rounds that start at each position: [N, cap, STATIC]. After the first
-    refusal they describe the tail."""
+    """Return the static features of the rounds that start at each position, `cap` tokens each: [N, cap, STATIC]. After
+    a round's first refused token they are those of the tail."""
     count = len(recording.matches)
     runs = torch.tensor(recording.record.runs)
     starts, steps = torch.arange(count)[:, None], torch.arange(cap)[None]
@@ -36,7 +36,7 @@ def rounds_from_everywhere(recording: Recording, cap: int) -> Tensor:
 
 @torch.inference_mode()
 def estimates(classifier: Classifier, rounds: Tensor) -> Tensor:
-    """The classifier's estimate for each token of such rounds: [N, cap]."""
+    """Estimate each token of `rounds_from_everywhere` with the classifier: [N, cap]."""
     count, cap, _ = rounds.shape
     own = features.own(rounds)
     previous = torch.cat((torch.ones(count, 1), own[:, :-1]), 1)

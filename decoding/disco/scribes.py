@@ -1,5 +1,6 @@
-"""Writing and recording texts: by the pair here, prompt by prompt, and by copies of it in other processes where cores
-are free. If a copy dies, this process writes the texts that the copy had not finished."""
+"""Scribes: they write the target's texts and record the draft along them, prompt by prompt. The pair of this process
+works, and copies of it in other processes if cores are free. If a copy dies, the others write the text that it had not
+finished."""
 
 from __future__ import annotations
 
@@ -32,10 +33,11 @@ from decoding.spec import Sampling, choose
 from decoding.strategies import static
 
 LEAST_AGREED = 0.95  # a text from other settings differs after a few tokens
-LEAST_PROMPTS = 16  # fewer prompts are written here before a copy has loaded
+LEAST_PROMPTS = 16  # with fewer prompts, this process is done before a copy has loaded
 ROOM = 4  # a copy needs this many times the pair's weights in free memory
 PATIENCE = 0.2  # s between checks for cancellation while only copies work
-# Any strategy writes the same text; this one is fast. Under ratio dice nearly every token must be drafted and judged.
+# If the dice fix the text, any strategy writes it, and WRITER is fast. Under ratio dice nearly every token must be
+# drafted and judged, so DEEP_WRITER drafts long.
 WRITER, DEEP_WRITER = (choose(static.STRATEGY.slug, {"lookahead": lookahead}) for lookahead in (3, 20))
 
 OnProgress = Callable[[int], None]
@@ -118,8 +120,8 @@ class Scribes:
         on_progress: OnProgress = lambda done: None,
         cancelled: Callable[[], bool] = never,
     ) -> list[Recording]:
-        """Record the prompts in their order; fewer after a cancellation. An unusable prompt is refused before the first
-        is written. `texts` are written already."""
+        """Return one recording per prompt, in their order; fewer after a cancellation. An unusable prompt is refused
+        before any text is written. `texts` are texts that earlier runs wrote."""
         reading = Comparison(self.pair, prompts, [WRITER], sampling)
         for prompt in prompts:
             reading.tokens(prompt)
@@ -132,7 +134,8 @@ class Scribes:
         return [found[number] for number in sorted(found)]
 
     def _written(self, works: Sequence[Work], cancelled: Callable[[], bool]) -> Iterator[tuple[int, Recording]]:
-        """Yield recordings: this process takes prompts from the front, copies from the back, until they meet."""
+        """Yield recordings as they are made. This process takes prompts from the front, copies take them from the
+        back."""
         waiting = deque(range(len(works)))
         try:
             while waiting or any(copy.has is not None for copy in self._copies):
@@ -196,8 +199,8 @@ class _Copy:
 
 
 def serve(again: Callable[[], Pair], connection: Connection) -> None:
-    """Run in the other process: write each work that arrives until the connection closes. Plain pickles, because
-    torch's own way to send a tensor keeps a file open for each."""
+    """Run in the other process: write and record the prompt of each `Work` that arrives, until the connection closes.
+    Recordings travel as plain pickles, because torch's own way to send tensors keeps a file open for each tensor."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     torch.set_num_threads(1)
     pair = again()
@@ -212,8 +215,8 @@ def serve(again: Callable[[], Pair], connection: Connection) -> None:
 
 
 def copies_for(pair: Pair, prompt_count: int) -> int:
-    """How many copies pay: one per thread beside this one, as far as memory allows. Single-threaded processes together
-    write faster than one with all threads."""
+    """Number of copies worth starting: one per thread besides this one, as far as memory allows. Single-threaded
+    processes together write faster than one process with all threads."""
     device = pair.target.device
     folders = [folder for folder in (pair.target_folder, pair.draft_folder) if folder is not None]
     if not pair.again or not folders or device.type != "cpu" or prompt_count < LEAST_PROMPTS:

@@ -1,5 +1,5 @@
-"""Classifier as a stop rule: it estimates after each drafted token whether the target will accept it, and a policy
-decides. It runs between two passes that leave the caches cold, so each call counts."""
+"""Stop rules with a classifier: it estimates after each drafted token whether the target will accept it, and a policy
+decides. They run between two passes of the draft model, which evict them from the CPU's caches, so calls are slow."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Glance(Estimating):
         return self._judge(step, (len(step.ahead),))
 
     def _judge(self, step: DraftStep, known: tuple[float, ...]) -> bool:
-        """Judge one token. `known` are the features with few possible values: the number of drafted tokens, and the
-        echoes if used."""
+        """Estimate one token and ask the policy. `known` are the features with few possible values: the number of
+        tokens drafted before it, and the echoes if used."""
         units = self._units.get(known)
         if units is None:
             ahead, *echoes = known

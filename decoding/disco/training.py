@@ -1,5 +1,5 @@
-"""Training: from recordings to a calibrated classifier. It takes minutes, all in matrix products of a few hundred
-kB."""
+"""Training: from recordings to a calibrated classifier. Training takes minutes, in matrix products of a few hundred
+kB each."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ LEAST_TOKENS = 200  # fewer labelled tokens do not suffice
 
 @dataclass(frozen=True)
 class Labelled:
-    """Drafted tokens and whether each was accepted: up to each round's first refusal, the last token that was
-    judged."""
+    """Drafted tokens and whether each was accepted. A round's tokens end with the first refused one, because later ones
+    were not judged."""
 
     rows: Tensor  # [n, F]
     accepted: Tensor  # [n], in [0, 1]
@@ -45,7 +45,7 @@ class Progress:
 
 
 def label(recordings: Sequence[Recording], lookahead: int | None = None) -> Labelled:
-    """Label tokens in rounds as a static lookahead makes them, or an unlimited draft without one."""
+    """Label the tokens of rounds with a static lookahead. Without `lookahead`, a draft has no limit."""
     parts = [_label_one(number, recording, lookahead) for number, recording in enumerate(recordings)]
     if not parts:
         raise BadStrategy("There is no recording to learn from; give prompts that fit the models' context.")
@@ -86,8 +86,8 @@ def train(
     hidden: int = HIDDEN,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Classifier:
-    """Fit on one set of prompts, stop when another no longer improves, calibrate on that other set. `columns` are the
-    features to use."""
+    """Fit on `training`, stop when the loss on `held_out` no longer improves, then calibrate on `held_out`. `columns`
+    are the features to use."""
     _check(training, held_out)
     allowed = torch.tensor([name in columns for name in features.NAMES], dtype=torch.float32)
     mean, spread = training.rows.mean(0), training.rows.std(0)

@@ -1,1 +1,1 @@
-"""Drafters: ways to propose tokens. Each is one module here; a strategy's builder in `decoding.registry` names it."""
+"""Drafters: ways to propose tokens. Each is one module here; `build` of a strategy makes one."""

@@ -19,14 +19,14 @@ class Draft:
     """The tokens that one round proposes."""
 
     tokens: tuple[int, ...]
-    scores: Tensor | None  # [k, V], what each token was drawn from; None where none was drawn: it is judged as certain
-    lookahead: int  # how many were asked for
+    scores: Tensor | None  # [k, V], what each token was drawn from; None: not drawn, so each is judged as certain
+    lookahead: int  # number of tokens asked for
     stop: StopReason
     source: Source
     passes: int
     estimates: tuple[float, ...] = ()  # the probability that each token is accepted, if its drafter has one
     backup: Backup = ""
-    lost: str = ""  # why there is no draft any more, on the first round that goes without
+    lost: str = ""  # why drafting has ended; set in the first round without a draft
 
     @cached_property
     def confidence(self) -> tuple[float, ...]:
@@ -37,7 +37,7 @@ class Draft:
         return tuple(torch.softmax(self.scores.float(), -1).gather(1, ids)[:, 0].tolist())
 
     def details(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Return confidence and estimates for the trace, which asks after the verification."""
+        """Return confidence and estimates for the trace. The sequence asks for them after the verification."""
         return self.confidence, self.estimates
 
 
@@ -49,21 +49,21 @@ class Drafter(ABC):
 
     @abstractmethod
     def propose(self, text: Sequence[int], limit: int) -> Draft:
-        """Propose up to `limit` tokens to follow the text. The tokens may depend on anything but coins that the
-        target's verdict will use."""
+        """Propose up to `limit` tokens to follow the text. The tokens may depend on anything except the random numbers
+        that the target's verdict will use."""
 
     def prepare(self, text: Sequence[int]) -> None:  # noqa: B027
         """Read the prompt, so that rounds begin warm."""
 
     def anticipate(self, text: Sequence[int], draft: Draft) -> None:  # noqa: B027
-        """Start what can run beside the target, which is about to judge this draft, and return at once."""
+        """Start work that can run while the target judges this draft, and return at once."""
 
     def meanwhile(self, is_done: Callable[[], bool]) -> None:  # noqa: B027
-        """Use this thread until the target's verdict, which has been launched, is done."""
+        """Work in this thread until the target's verdict is done. The verdict has been launched already."""
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:  # noqa: B027
         """Learn from the verdict on a draft."""
 
     def anticipated(self, number: int) -> Anticipated | None:
-        """Describe what was prepared beside that round's verification. The loop asks when it has the next draft."""
+        """Describe what was prepared during the verification of round `number`. The loop asks after the next draft."""
         return None

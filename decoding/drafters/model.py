@@ -1,4 +1,4 @@
-"""The drafter that asks a model."""
+"""Drafter that drafts with a model."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from decoding.verify import Verdict
 
 @dataclass
 class ModelDrafter(Drafter):
-    """Drafts with a model, one token after another, until the rule, an end token or the room says stop."""
+    """Drafts one token after another until the stop rule says so, an end token comes, or no room is left."""
 
     runner: ModelRunner
     rule: StopRule
     dice: Dice
     end_tokens: Collection[int] = field(default_factory=frozenset)
-    choosing: Choosing | None = None  # where choosing means launching
+    choosing: Choosing | None = None  # if a GPU chooses the tokens
 
     def prepare(self, text: Sequence[int]) -> None:
-        if len(text) <= self.runner.context:  # otherwise it never drafts, and the target goes on alone
+        if len(text) <= self.runner.context:  # if the prompt is longer, the target decodes alone
             read_prompt(self.runner, text)
 
     def propose(self, text: Sequence[int], limit: int) -> Draft:
@@ -39,7 +39,7 @@ class ModelDrafter(Drafter):
             return EMPTY
         if self.choosing:
             self.choosing.begin(self.dice)
-            if not self.rule.reads:  # to read a token would stop the queue
+            if not self.rule.reads:  # reading a token would wait for the device
                 return self._queued(self.choosing, text, asked, room)
         return self._step_by_step(text, asked, room)
 
@@ -85,8 +85,8 @@ class ModelDrafter(Drafter):
         return None
 
     def _queued(self, choosing: Choosing, text: Sequence[int], asked: int, room: int) -> Draft:
-        """Launch the whole chain before its first token is known. Cut what follows an end token: no text can contain
-        it."""
+        """Launch the whole draft before its first token is known. Then cut what follows an end token, where the text
+        would end."""
         ids: list[Tensor] = []
         rows: list[Tensor] = []
         fed: Sequence[int] | Tensor = align(self.runner, text)

@@ -1,4 +1,4 @@
-"""The drafter of autoregressive decoding: to verify an empty draft is to decode one token."""
+"""The drafter of autoregressive decoding: verifying an empty draft decodes one token."""
 
 from __future__ import annotations
 

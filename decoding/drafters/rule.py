@@ -1,4 +1,4 @@
-"""Stop rules as a model's drafter sees them: they decide how many tokens a round drafts."""
+"""Stop rules: after each token that a model drafts, they decide whether to draft another."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from decoding.drafters.base import Draft
 from decoding.verify import Verdict
 
 
-@dataclass  # not frozen: one is made after every token, and that takes three times as long
+@dataclass  # one is made after every token, and making a frozen one takes 3 times as long
 class DraftStep:
     """One drafted token as a stop rule sees it. Looking at a value waits for the device."""
 
-    text: Sequence[int]  # what is committed
+    text: Sequence[int]  # the committed tokens
     ahead: Sequence[int]  # the round's tokens before this one
     token: int
     scores: Tensor  # [1, V], what it was chosen from
-    preferences: Tensor  # [1, V], what the choice went by: under shared dice, scores and noise
-    row: Row | None = None  # the same [V], where numpy has looked at it
-    seen: Sequence[float] = ()  # what the rule's look has seen, where one was launched
+    preferences: Tensor  # [1, V], what the dice chose by: under shared dice, scores plus noise
+    row: Row | None = None  # the preferences as a numpy array [V], if there is one
+    seen: Sequence[float] = ()  # the values of the rule's look, if one was launched
 
     @cached_property
     def confidence(self) -> float:
@@ -33,20 +33,20 @@ class DraftStep:
 
 
 class StopRule:
-    """Decides how long a draft gets. It may remember all it has seen of drafts and verdicts. It may not see the dice of
-    a verdict that is still to come, unless it belongs to a bound."""
+    """Decides how long a draft gets. A rule may remember earlier drafts and verdicts. Only the rule of a bound may see
+    the random numbers of a verdict that is still to come."""
 
-    lookahead: int = 0  # the most tokens this round may have, once it has begun
-    reads: bool = False  # whether `should_stop` looks at the tokens; if not, a draft is queued without waiting
-    estimates: Sequence[float] = ()  # that each token of this round is accepted; empty where the rule makes none
+    lookahead: int = 0  # the most tokens that this round may draft; valid after `begin`
+    reads: bool = False  # whether `should_stop` looks at tokens; if not, a GPU drafts them all without waiting
+    estimates: Sequence[float] = ()  # probability that each token is accepted; empty if the rule estimates none
     look: Look | None = None  # computes `DraftStep.seen` on the device, in the launch that chooses the token
 
     def begin(self, text: Sequence[int]) -> None:
         """Start a round after this text."""
 
     def should_stop(self, step: DraftStep) -> bool:
-        """Say after a drafted token whether to stop. The token stays in the draft whatever the answer: to drop it
-        because of what it is would bias the output."""
+        """Whether to stop after this token. The token stays in the draft either way: dropping a token because of what
+        it is would bias the output."""
         return False
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:

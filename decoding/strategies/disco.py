@@ -22,12 +22,13 @@ class Below(Policy):
 
 
 class Priced(Policy):
-    """Go on while one more token is worth its time.
+    """Draft on while one more token is worth its time.
 
-    One more token brings the chance that all of the draft so far is accepted, times the chance that a token is whose
-    predecessors were. The threshold is the first of these at which gain and cost are equal. That is the best stopping
-    time wherever later estimates do not depend on earlier ones: the chance that all is accepted only falls, so a token
-    that is not worth its time now will not be later (docs/decisions/0010).
+    One more token gains the product of two probabilities: that the target accepts the whole draft so far (the product
+    of the estimates), and that it then accepts the next token too (a constant from recordings). The threshold is the
+    value of the first probability at which gain equals cost. No other stopping time is better if later estimates do not
+    depend on earlier ones: the first probability only falls, so a token that is not worth its time now will not be
+    worth it later (docs/decisions/0010).
     """
 
     sees = "estimate"

@@ -5,7 +5,8 @@ from decoding.strategy import CAP, LONGEST, Looks, Policy, Strategy
 class UntilRefused(Policy):
     """Stop after the first token that the target will refuse.
 
-    After it, not before: leaving the doomed token out would turn a correction into a bonus and skew the distribution.
+    The draft keeps that token. Without it, the target would add a bonus token instead of a correction, and the text
+    would be biased.
     """
 
     sees = "fate"

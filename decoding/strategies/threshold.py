@@ -33,10 +33,11 @@ class Unsure(Policy):
 
 
 class Adaptive(Unsure):
-    """The threshold that would have cost least on the tokens judged so far; stopping one token too early counts three
-    times as much as drafting one too many. Tokens after the first refusal were never judged and teach nothing.
+    """Refits the threshold after each round: to the one that would have cost least on the tokens judged so far.
 
-    The new threshold governs the very next round. In transformers, as published, it reached no round at all.
+    Stopping one token too early costs 3 times as much as drafting one too many. Tokens after the first refusal were
+    never judged, so they do not count. The next round uses the new threshold; in transformers, as published, no round
+    used it.
     """
 
     def __init__(self, threshold: float, cap: int) -> None:
@@ -52,7 +53,8 @@ class Adaptive(Unsure):
 
 
 def cheapest_threshold(judged: Sequence[tuple[float, bool]], fallback: float) -> float:
-    """The confidence that, taken as the least one to go on with, minimises fpr + 3 fnr; ties go to the highest."""
+    """Return the confidence in `judged` that minimises fpr + 3 fnr as a threshold; of equal ones the highest. Drafting
+    goes on at or above the threshold."""
     good = sorted(confidence for confidence, accepted in judged if accepted)
     bad = sorted(confidence for confidence, accepted in judged if not accepted)
     if not good or not bad:

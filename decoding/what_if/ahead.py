@@ -1,8 +1,8 @@
 """SSD under other settings, simulated along the recorded texts. No model runs.
 
-A round ends at the draft's first wrong token, whatever the settings, and a run of SSD shows which of its branches there
-held the target's token. So branches can be placed anew. If no branch held it, it may rank just behind them or nowhere:
-the simulation runs once for each case. The costs of branches come from the same run.
+A round ends at the draft's first wrong token, whatever the settings. The trace of an SSD run shows which branch held
+the target's token there, so the simulation can place other branches. If no branch held it, its rank is unknown: just
+behind the branches, or nowhere. The simulation runs once for each case. The same trace gives the costs of branches.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from decoding.what_if.possible import Possible
 
 MOST_BRANCHES = 32  # most that a setting may ask for
 LONGEST = 96  # tokens of each text that are simulated
-MOST_TOKENS = 960  # tokens of all texts: an answer must not keep a slider waiting
+MOST_TOKENS = 960  # tokens of all texts that are simulated, so that a slider answers quickly
 _ELSE = tuple(range(-10, -10 - RANKS - MOST_BRANCHES - 2, -1))  # tokens that differ from all of the target's
 
 
 @dataclass(frozen=True)
 class Stood:
-    """Rank of the target's token among the draft's preferences, after the first. If not found, its rank is at least
-    this."""
+    """Rank of the target's token among the draft's preferences, not counting the first preference. If it was not found,
+    its true rank is at least `rank`."""
 
     rank: int
     was_found: bool
@@ -117,7 +117,7 @@ def ahead_of(
     *,
     is_beside: bool,
 ) -> Ahead | None:
-    """Return None if no SSD ran long enough to measure its costs."""
+    """Build the tracks of both cases. Return None if no SSD run was long enough to measure its costs."""
     if not any(isinstance(event, Anticipated) and event.round > 1 and event.passes > 1 for t in ahead for event in t):
         return None
     heads = [(text[:LONGEST], places.head(LONGEST), where) for text, places, where in texts]
@@ -129,7 +129,7 @@ def ahead_of(
 
 @dataclass(frozen=True)
 class Played(Possible):
-    """Result like `simulation.Simulation`, for SSD."""
+    """Simulated SSD in both cases: the counterpart of `simulation.Simulation`."""
 
     found: Ahead
     refused: Simulated

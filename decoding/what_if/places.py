@@ -20,10 +20,10 @@ class Places:
     has_ended: bool  # the last token is an end token
     said: list[bool | None]  # per token: whether the draft proposed it; None if nobody drafted there
     confidence: list[float]  # the draft's probability of its own token
-    tails: dict[int, Sequence[float]] = field(default_factory=dict)  # probabilities after a token that was refused
-    prompt: str = ""  # its end
+    tails: dict[int, Sequence[float]] = field(default_factory=dict)  # position of a refusal -> confidence after it
+    prompt: str = ""  # the end of the prompt
     pieces: Sequence[str] = ()  # the text's tokens as words, if known
-    ends: set[int] = field(default_factory=set)  # refused tokens after which the draft ended the text
+    ends: set[int] = field(default_factory=set)  # positions of refused tokens after which the draft ended the text
 
     @classmethod
     def of(cls, length: int, room: int, has_ended: bool, prompt: str = "") -> Places:
@@ -71,8 +71,8 @@ class Places:
         return self.prompt * (place < WORDS) + "".join(self.pieces[max(0, place - WORDS) : place])
 
     def seen(self, record: Record, policy: Policy, hopes: bool) -> Seen:
-        """Show what a policy may see of the text. Beyond what was drafted, the policy stops at once or, with `hopes`,
-        never."""
+        """Return what a policy may see of the text. At the first token that no run drafted, the policy stops; with
+        `hopes`, it goes on."""
 
         def row(start: int) -> Sequence[float]:
             miss = start + record.runs[start]

@@ -1,8 +1,9 @@
-"""Facts about a pair, read from the traces of a comparison: at each position, would the draft propose the target's
-token, with what probability, and what did passes cost? No model runs.
+"""Facts about a pair, read from the traces of a comparison: whether the draft would propose the target's token at each
+position, with what probability, and the costs of passes. No model runs.
 
-Strategies that write the same text have the same draft at each position, so what one of them drafted is known for all.
-Positions where none drafted are unknown; a replay then runs twice, once for each possibility.
+Strategies that write the same text would draft the same token at each position, so a position where one of them drafted
+is known for all. Positions where none drafted are unknown. So a replay runs twice: it takes all unknown tokens as
+refused, then all as accepted.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from decoding.what_if.places import Places
 @dataclass(frozen=True)
 class Recorded:
     prompts: list[Places]
-    prompt_count: int  # of the comparison; `prompts` may be fewer
+    prompt_count: int  # prompts of the comparison; `prompts` may hold fewer
     costs: Costs
     widest: int  # rows of the widest verification that was measured
     ahead: Ahead | None = None  # None if no SSD run shows its costs

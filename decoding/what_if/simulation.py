@@ -52,7 +52,7 @@ class Simulation(Possible):
         return round(self.over(lambda counts: counts.draft_passes))
 
     def over(self, number: Callable[[Counts], float]) -> float:
-        """Mean of the two cases of a figure over all prompts."""
+        """Mean of a figure over the two cases. In each case the figure covers all prompts."""
         return (number(_added(self.refused)) + number(_added(self.accepted))) / 2
 
 

@@ -1,8 +1,8 @@
-"""Fan-outs say how many branches each accepted count gets. From them, or from probabilities, outcomes are chosen. Pure
-functions, standard library only.
+"""Fan-outs: how many branches each accepted count gets. Functions here compute fan-outs, and choose the outcomes that
+get a branch by a fan-out or by probabilities. Pure functions, standard library only.
 
-A fan-out is a tuple of lookahead + 1 numbers. Entry k says how many of the target's tokens are guessed for the case
-that exactly k drafted tokens are accepted.
+A fan-out is a tuple of lookahead + 1 numbers. Entry k is the number of guesses of the target's next token for the case
+that the target accepts exactly k drafted tokens.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ NAMES = ("uniform", "geometric", "measured")
 
 
 def uniform(lookahead: int, branches: int) -> FanOut:
-    """Give every count the same. The remainder goes to the last count first: a whole acceptance is the likeliest."""
+    """Give each count equally many branches, and the rest to the last count first: a whole acceptance is likeliest."""
     share, left = divmod(branches, lookahead + 1)
     extra = [lookahead, *range(lookahead)][:left]
     return tuple(share + (k in extra) for k in range(lookahead + 1))
 
 
 def geometric(lookahead: int, branches: int, acceptance: float, exponent: float) -> FanOut:
-    """Give each count a share in proportion to its probability to the power of 1 / (1 + exponent).
+    """Give each count a share in proportion to its probability ** (1 / (1 + exponent)).
 
-    This is the optimum if every token has the same acceptance and F guesses miss with a probability that falls as F to
-    the minus exponent (Theorem 12 of the SSD paper)."""
+    This is the optimum if every token has the same acceptance and F guesses miss with a probability that falls as
+    F ** -exponent (Theorem 12 of the SSD paper)."""
     acceptance = min(max(acceptance, 0.01), 0.99)
     weights = [p ** (1 / (1 + exponent)) for p in count_probabilities([acceptance] * lookahead)]
     return _largest_remainder([branches * weight / sum(weights) for weight in weights])
@@ -56,8 +56,8 @@ def count_probabilities(acceptances: Sequence[float]) -> list[float]:
 
 
 def exponent(miss: Callable[[int], float], counts: Sequence[int] = (1, 2, 4, 8)) -> float:
-    """Fit the power by which misses fall with the number of guesses: the slope through the logarithms. Real curves have
-    a factor in front, which the theorem lacks; it does not change the shape of a fan-out."""
+    """Fit misses to factor * guesses ** -exponent, by linear regression of the logarithms, and return the exponent. The
+    theorem has no factor; a factor does not change the shape of a fan-out."""
     x = [math.log(count) for count in counts]
     y = [math.log(max(miss(count), 1e-6)) for count in counts]
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
@@ -66,13 +66,14 @@ def exponent(miss: Callable[[int], float], counts: Sequence[int] = (1, 2, 4, 8))
 
 
 def fitted(fanout: FanOut, drafted: int) -> FanOut:
-    """Shorten a fan-out for a draft shorter than the lookahead. The last entry stays that of a whole acceptance."""
+    """Shorten a fan-out for a draft shorter than the lookahead. Its last entry, for a whole acceptance, becomes the sum
+    of all entries from there on."""
     return fanout if drafted + 1 >= len(fanout) else (*fanout[:drafted], sum(fanout[drafted:]))
 
 
 def read(text: str, lookahead: int, branches: int) -> tuple[FanOut, FanOut] | None:
-    """Parse `5/4/3/0`, or one list after a hit and one after a miss, `5/4/3/0+12/0/0/0`. Returns None for one of NAMES.
-    Raises ValueError with the reason, as the end of a sentence, if the lists cannot be used."""
+    """Parse one list, `5/4/3/0`, or two, `5/4/3/0+12/0/0/0`: the first for rounds after a hit, the second after a miss.
+    Returns None for one of NAMES. If the lists cannot be used, raises ValueError, whose text ends a sentence."""
     if text in NAMES:
         return None
     lists = [tuple(_count(word) for word in part.split("/")) for part in text.split("+")]

@@ -13,7 +13,7 @@ from decoding.ssd.settings import WantedBackup
 
 ENOUGH = 3  # values before a mean counts for anything
 RECENT = 16  # values that a mean remembers
-STALL = 4.0  # times the mean: a longer time was an interruption, and counts as no more than this
+STALL = 4.0  # times the mean: a longer time was an interruption, and counts as this much
 OVERDUE = 1.5  # times the mean: a verdict that has not come by then may take any time
 
 
@@ -51,14 +51,14 @@ class Pace:
         self._step_ns = RecentMean()  # one step of all branches
         self._round_ns = RecentMean()  # from a draft to the next question
         self._round_ns_of: dict[int, RecentMean] = defaultdict(RecentMean)  # the same by number of drafted tokens
-        self._tokens_after_hit = RecentMean()  # that such a round adds to the text
+        self._tokens_after_hit = RecentMean()  # tokens that a round after a hit adds to the text
         self._tokens_after_model = RecentMean()
         self._tokens_after_ngram = RecentMean()
         self._hit_rate = RecentMean()
         self._given_at_ns = 0
 
     def note_draft(self, at_ns: int | None = None) -> None:
-        """Note that the target got a draft: now, or at this time if it took one from the board."""
+        """Note that the target got a draft: now, or at `at_ns` if the target took the draft from the board."""
         self._given_at_ns = self._clock_ns() if at_ns is None else at_ns
 
     def note_drafting(self, tokens: int, took_ns: int) -> None:
@@ -83,7 +83,7 @@ class Pace:
             self._hit_rate.add(draft.source == "hit")
 
     def note_ngram(self, tokens: Sequence[int], text: Sequence[int]) -> None:
-        """Note what an n-gram draft would have added, used or not, as far as the text is known."""
+        """Note how many tokens an n-gram draft would have added, whether or not it was used, as far as `text` shows."""
         right = next((i for i, (a, b) in enumerate(zip(tokens, text, strict=False)) if a != b), len(tokens))
         self._tokens_after_ngram.add(min(right + 1, len(text)))
 
@@ -93,8 +93,8 @@ class Pace:
         return self._token_ns.value * self._tokens_per_ns
 
     def would_delay(self, tokens: int, saved_ns: float) -> bool:
-        """Whether one more step is likely to be under way when the verdict on a draft of so many tokens comes, and to
-        keep the target waiting for longer than the step saves. False while the times are unknown."""
+        """Whether one more step would probably still run when the verdict on a draft of so many tokens comes, and make
+        the target wait for longer than the step saves. False while the times are unknown."""
         usual = self._round_ns_of[tokens]
         if min(usual.count, self._step_ns.count) < ENOUGH:
             return False
@@ -102,8 +102,8 @@ class Pace:
         return elapsed_ns < OVERDUE * usual.value and elapsed_ns + self._step_ns.value - usual.value > saved_ns
 
     def saved_ns(self, chance: float) -> float:
-        """Time that a prepared token saves if it counts with this chance: after a hit the draft need not draft it
-        alone. A token saves no more than it is worth."""
+        """Expected time that one more prepared token saves: after a hit the draft need not draft it while the target
+        waits. `chance` is the probability that the token is accepted. A token saves no more than it is worth."""
         worth_ns = chance / self._tokens_per_ns if self._tokens_per_ns else 0.0
         return self._hit_rate.value * min(self._token_ns.value, worth_ns)
 
@@ -122,7 +122,7 @@ class Pace:
 
     @property
     def _tokens_per_ns(self) -> float:
-        """Tokens that a round adds per ns, where the model drafted."""
+        """Tokens that a round adds per ns, over rounds in which the model drafted."""
         after_hit, after_model = self._tokens_after_hit, self._tokens_after_model
         rounds = after_hit.count + after_model.count
         if not rounds or not self._round_ns.value:

@@ -1,9 +1,9 @@
 """Planners choose the outcomes to prepare for: by a fan-out, as published, or by the classifier's estimates.
 
 Both learn from verdicts: how many tokens are accepted, and how high on the draft's own list the target's token stands.
-Their probabilities are counts on top of a prior, so that the first rounds have some too. The prior is weak: 24 tokens'
-worth of an acceptance, and as many of a rank that F guesses miss with probability (F + 1) ** -1.2, as on the starter
-pair under its default sampling (docs/log.md).
+Both add what they count to a prior, so that the first rounds have probabilities too. The prior is weak: it weighs as
+much as 24 tokens. Its ranks assume that F guesses miss with probability (F + 1) ** -1.2, as on the starter pair under
+its default sampling (docs/log).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from decoding.ssd.policy.fanout import Chosen, FanOut, Guesses, by_fanout, by_pr
 from decoding.ssd.policy.pace import JudgedDraft
 from decoding.ssd.settings import Settings
 
-RANKS = 12  # ranks of the draft's list that are counted apart
+RANKS = 12  # ranks of the draft's list that have a count of their own
 PRIOR_TOKENS = 24.0
 PRIOR_POWER = 1.2
 PRIOR_TAIL = [(rank + 1) ** -PRIOR_POWER - (rank + 2) ** -PRIOR_POWER for rank in range(RANKS)]
@@ -32,12 +32,12 @@ class OutcomeCounts:
 
     def __init__(self, acceptance: float) -> None:
         self._prior = acceptance
-        self._judged: Counter[int] = Counter()  # position in the draft -> drafts judged there
+        self._judged: Counter[int] = Counter()  # position in the draft -> tokens judged there
         self._accepted: Counter[int] = Counter()
         self._ranks: dict[Case, Counter[int]] = {"refused": Counter(), "bonus": Counter()}
 
     def add(self, drafted: int, accepted: int, rank: int | None) -> None:
-        """Count a verdict. A rank of RANKS or more stands lower than what is counted; None is unknown."""
+        """Count a verdict. A rank of RANKS or more has no count of its own; None is unknown."""
         self.add_accepted(drafted, accepted)
         if rank is not None:
             self.add_rank("bonus" if accepted == drafted else "refused", rank)
@@ -83,8 +83,8 @@ class OutcomeCounts:
         return fanout.exponent(lambda count: 1.0 - sum(ranks[:count]))
 
     def _rank_prior(self, case: Case) -> Sequence[float]:
-        """After a whole acceptance the likeliest token is right as often as a drafted one. What is left, and all after
-        a refusal, falls with the rank."""
+        """Prior probability of each rank. After a whole acceptance the first guess is right as often as a drafted token
+        is accepted. All other probabilities fall with the rank, as in PRIOR_TAIL."""
         if case == "refused":
             return PRIOR_TAIL
         first = self.acceptance
@@ -117,8 +117,8 @@ class Planner(Protocol):
 
 
 class FanOutPlanner:
-    """Follows a fan-out. Counts after a hit and after a miss apart: a miss comes where the text is hard, or from a poor
-    backup."""
+    """Follows a fan-out. Counts rounds after a hit and after a miss separately: after a miss the text is often hard, or
+    a poor backup drafted."""
 
     def __init__(self, settings: Settings) -> None:
         self.most_guesses = settings.branches
@@ -191,7 +191,7 @@ class EstimatePlanner:
     def choose(
         self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
     ) -> Chosen:
-        """`estimates` has one more than the draft has tokens: that of the likeliest token after all of them."""
+        """Choose the likeliest outcomes. The last of the `estimates` is that of the likeliest token after the draft."""
         *drafted, last = estimates
         tail = self._counts.rank_probabilities("refused")
         ranks = [self._with_echo(tail, length) for length in (echo_lengths or [0] * len(estimates))]

@@ -32,7 +32,7 @@ class PricedClassifier(Protocol):
 
 @dataclass(frozen=True)
 class TokenPrices:
-    """A draft grows while the chance that all of it is accepted is at least this."""
+    """Thresholds: a draft grows while the probability that all of it is accepted is at least the threshold."""
 
     alone: float  # for a token that the target waits for
     beside: float  # for a token drafted while the target verifies: it costs only its row of the verification
@@ -54,7 +54,7 @@ class SsdPolicy:
         random_tokens: RandomTokens | None = None,
         clock_ns: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
-        """`prices` are a classifier's. With them the planner follows its estimates, as `ssd-disco` does."""
+        """`prices` come from a classifier. If given, the planner follows its estimates, as in `ssd-disco`."""
         self.lookahead = settings.lookahead
         self.has_estimates = prices is not None
         self.prices = prices or TokenPrices(0.0, 0.0)
@@ -65,7 +65,7 @@ class SsdPolicy:
         self._end_tokens = end_tokens
         self._random_tokens = random_tokens
         self._compares_backups = settings.backup == "auto"
-        self._guesses: Guesses = ()  # for the draft with the target, once outcomes are chosen
+        self._guesses: Guesses = ()  # for the draft that the target verifies, once outcomes are chosen
         self._echo_lengths: Sequence[int] = ()
 
     def read(self, text: Sequence[int]) -> None:
@@ -85,8 +85,9 @@ class SsdPolicy:
         return not self.is_long(depth) and (is_done or not self._average_grows(depth))
 
     def is_long(self, tokens: int) -> bool:
-        """Whether to ask the classifier how many of so many tokens to verify. Asking takes about as long as verifying a
-        row. It is worth that if the average draft of this length is worth less than 1/4 of its last row."""
+        """Whether a draft of so many tokens is long enough to ask the classifier how many of them to verify. Asking
+        takes about as long as verifying a row. It pays if the last token of an average draft of this length brings less
+        than 1/4 of what its row costs."""
         return self.has_estimates and self.planner.acceptance**tokens < self.prices.beside / 4
 
     def grows(self, tokens: int, survival: Callable[[], float]) -> bool:
@@ -112,8 +113,9 @@ class SsdPolicy:
         return [token for token in candidates if token != refused and token not in self._end_tokens]
 
     def put_echo_first(self, guesses: list[int], echo: int | None, drafted: int | None) -> bool:
-        """Put the echo first among the guesses in place of the draft's favourite: the token drafted here, or after a
-        whole acceptance (`drafted` is None) the first guess. Returns whether the echo is another token than that."""
+        """Put the echo before all guesses but the draft's favourite. The favourite is the token drafted here, which is
+        not among the guesses; after a whole acceptance (`drafted` is None) it is the first guess. Returns whether the
+        echo was put there: not if it is the favourite, or an end token."""
         favourite = drafted if drafted is not None or not guesses else guesses[0]
         if not guesses or echo is None or echo == favourite or echo in self._end_tokens:
             return False
@@ -125,8 +127,8 @@ class SsdPolicy:
     def choose(
         self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
     ) -> Chosen:
-        """Choose the outcomes that get a branch. `guesses` has a list for each accepted count, likeliest first;
-        `echo_lengths` the length of the context of each list's echo, 0 for none."""
+        """Choose the outcomes that get a branch. `guesses` has a list for each accepted count, likeliest first.
+        `echo_lengths` has the length of the context of each list's echo, 0 for none."""
         self._guesses, self._echo_lengths = guesses, echo_lengths
         return self.planner.choose(draft, estimates, guesses, echo_lengths)
 
@@ -165,8 +167,8 @@ class SsdPolicy:
 
 
 def worth_keeping(estimates: Sequence[float], price: float, count: int, after: int = 0) -> int:
-    """Number of tokens to keep out of `count`: up to the first, behind `after` tokens, with which the chance that all
-    are accepted falls below the price."""
+    """Number of tokens to keep, at most `count`. The last one kept is the first with which the probability that all are
+    accepted falls below the price. The first `after` tokens are kept in any case."""
     survivals = itertools.accumulate(estimates, operator.mul)
     return next((n for n, chance in enumerate(survivals, start=1) if n > after and chance < price), count)
 
@@ -191,8 +193,8 @@ def echo_of(echoes: Echoes) -> tuple[int | None, int]:
 
 
 def _row_share(costs: Mapping[str, Any] | None) -> float:
-    """The share of one more token's price that its row of the verification makes up: all that a token costs which is
-    drafted while the target verifies. 0 if no costs were measured."""
+    """Share of a drafted token's cost that is its row of the verification. A token that is drafted while the target
+    verifies costs only this share. 0 if no costs were measured."""
     if not costs:
         return 0.0
     measured = Costs(**costs)
