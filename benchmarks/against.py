@@ -32,7 +32,7 @@ def speeds(checkout: Path, asked: argparse.Namespace) -> Mapping[str, float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="drafthouse bench against", description=__doc__)
+    parser = argparse.ArgumentParser(prog="./drafthouse bench against", description=__doc__)
     parser.add_argument("other", type=Path, help="a checkout of the commit to compare with")
     parser.add_argument("--strategies", default=STRATEGIES)
     parser.add_argument("--pairs", type=int, default=8, help="how often each of the two runs")

@@ -383,7 +383,7 @@ def labelled(rows: torch.Tensor, accepted: torch.Tensor) -> training.Labelled:
         (lambda p: labelled(p.rows[:50], p.accepted[:50]), "give 50 drafted tokens and at least 200"),
         (lambda p: labelled(p.rows, torch.ones_like(p.accepted)), "all were accepted"),
         (lambda p: labelled(p.rows, torch.zeros_like(p.accepted)), "none were accepted"),
-        (lambda p: labelled(p.rows * torch.nan, p.accepted), "no numbers"),
+        (lambda p: labelled(p.rows * torch.nan, p.accepted), "are NaN or infinite"),
     ],
 )
 def test_what_teaches_nothing_is_refused_in_words(spoil, sentence: str) -> None:  # type: ignore[no-untyped-def]

@@ -109,7 +109,7 @@ def test_one_that_was_left_in_the_middle_of_an_answer_is_replaced(process: Draft
     try:
         with pytest.raises(Interrupted):
             signal.setitimer(signal.ITIMER_REAL, 0.05)
-            process.ask(b"\0", patience=DEADLINE)
+            process.ask(b"\0", patience_s=DEADLINE)
     finally:
         signal.signal(signal.SIGALRM, before)
     assert process.pid == pid
@@ -123,7 +123,7 @@ def test_one_that_stands_still_is_ended(process: DraftProcess) -> None:
     assert pid
     os.kill(pid, signal.SIGSTOP)
     with pytest.raises(DraftLost, match=r"did not answer within 0\.05 s"):
-        process.ask(b"\0", patience=0.05)
+        process.ask(b"\0", patience_s=0.05)
     assert process.pid is None
     if sys.platform == "linux":
         until_gone(pid)

@@ -34,7 +34,7 @@ def add(page) -> None:
 def work():
     """Unpack waiting uploads in a thread that is not Playwright's."""
 
-    def unpack() -> None:
+    def do_it() -> None:
         hold = Hold(jobs.claim(worker="w1", queues=["light"]))
         try:
             unpack.work(Attempt(hold, engine=None))
@@ -43,7 +43,7 @@ def work():
             connections.close_all()
 
     with ThreadPoolExecutor(1) as hands:
-        yield lambda: hands.submit(unpack)
+        yield lambda: hands.submit(do_it)
 
 
 def test_a_file_goes_straight_to_the_bucket_where_there_is_one(open_page, bucket, settings):  # noqa: F811
