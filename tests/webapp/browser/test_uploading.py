@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from tests.webapp.uploads.conftest import bucket, s3_server  # noqa: F401
 from webapp.jobs import services as jobs
 from worker.attempt import Attempt
+from worker.jobs import unpack
 from worker.pulse import Hold
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

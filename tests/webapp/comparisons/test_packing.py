@@ -108,7 +108,12 @@ def test_readers_do_not_notice_that_a_trace_was_packed(begun):
     assert TraceChunk.objects.count() == 1
     assert {(after, limit): read(begun, after, limit)[0] for after, limit in before} == before
     assert read(begun, after=2)[1] >= {"c", "d"}  # who has read two events is told the words of the others
-    assert [seq for _, events, _ in store.whole([begun.pk]) for seq in (event["seq"] for event in events)] == [1, 2, 3, 4]
+    assert [seq for _, events, _ in store.whole([begun.pk]) for seq in (event["seq"] for event in events)] == [
+        1,
+        2,
+        3,
+        4,
+    ]
 
 
 def test_a_long_trace_is_packed_in_several_pieces(begun, monkeypatch):
