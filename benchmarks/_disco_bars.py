@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks._engine_bars import Bar
-from decoding import probing
-from decoding.comparison import Comparison, Key
-from decoding.costs import Costs, decision_cost
 from decoding.disco import making
 from decoding.disco.ceiling import ceiling
 from decoding.disco.classifier import Classifier
@@ -23,14 +20,17 @@ from decoding.disco.stops import estimating
 from decoding.drafters.base import Draft
 from decoding.drafters.rule import DraftStep, StopRule
 from decoding.events import Drafted, Event, EventSink, Recorder
+from decoding.measure.comparison import Comparison, Key
+from decoding.measure.summary import Sample, speedup
 from decoding.pair import Pair
-from decoding.planning import CAP, Study, best, predict, tuned
-from decoding.prompts import Prompt
+from decoding.prompts.prompt import Prompt
+from decoding.replay import probing
+from decoding.replay.costs import Costs, decision_cost
+from decoding.replay.planning import CAP, Study, best, predict, tuned
 from decoding.spec import Choice, Sampling, choose
 from decoding.stopping import Driven, no_words
 from decoding.strategies.disco import RULES, Priced
 from decoding.strategies.static import SameLength
-from decoding.summary import Sample, speedup
 from decoding.verify import Verdict
 from worker.terminal.arguments import read_bench, read_prompt_file
 from worker.terminal.files import whole_file

@@ -17,18 +17,18 @@ import transformers
 
 from benchmarks._forward_passes import of_runner
 from benchmarks.engine import STARTER
-from decoding.checkpoints import load
-from decoding.comparison import Comparison, Key, SinkFor
 from decoding.contestants.base import Request
 from decoding.contestants.transformers import Transformers
-from decoding.devices import set_threads
 from decoding.ending import Ending
 from decoding.events import EventSink, Recorder, Silence
 from decoding.loop import never
+from decoding.measure.comparison import Comparison, Key, SinkFor
+from decoding.measure.summary import repeated_8grams
+from decoding.models.checkpoints import load
+from decoding.models.devices import set_threads
 from decoding.pair import Pair
-from decoding.prompts import Prompt, read_prompts
+from decoding.prompts.prompt import Prompt, read_prompts
 from decoding.spec import Choice, Sampling, choose
-from decoding.summary import repeated_8grams
 from worker.engine.tracing import Tracing
 
 LOOKAHEADS = (2, 3, 4, 5, 6)

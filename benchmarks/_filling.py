@@ -12,8 +12,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from decoding import summary
 from decoding.events import Drafted, Event, Finished, Started, Verified, to_dict
+from decoding.measure import summary
 from decoding.spec import parse_choices
 from tests.webapp import make
 from tests.webapp.everything import one_of_everything

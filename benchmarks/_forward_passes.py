@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from transformers import DynamicCache
 
-from decoding.checkpoints import load
-from decoding.devices import device_called, set_threads, wait_for
-from decoding.runner import ModelRunner
-from decoding.transformers_runner import TransformersRunner
+from decoding.models.checkpoints import load
+from decoding.models.devices import device_called, set_threads, wait_for
+from decoding.models.runner import ModelRunner
+from decoding.models.transformers import TransformersRunner
 
 Cost = Callable[[int], float]  # number of rows -> seconds
 Times = dict[str, dict[int, list[float]]]

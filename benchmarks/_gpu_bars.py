@@ -15,15 +15,15 @@ import torch
 from benchmarks._made_pairs import bytes_per_pass, layers, models, runner_of
 from benchmarks._pair_shapes import PAIRS, PairShape
 from benchmarks._placements import against_static, draft_process
-from decoding.checkpoints import load
-from decoding.comparison import Comparison
 from decoding.contestants import transformers
-from decoding.devices import name_of, wait_for
+from decoding.measure.comparison import Comparison
+from decoding.measure.summary import Sample
+from decoding.models.checkpoints import load
+from decoding.models.devices import name_of, wait_for
 from decoding.pair import Pair
-from decoding.prompts import Prompt, read_prompts
+from decoding.prompts.prompt import Prompt, read_prompts
 from decoding.spec import Sampling, choose
 from decoding.ssd.transport.draft_process import process_for
-from decoding.summary import Sample
 
 STARTER = Path(__file__).parents[1] / "starter"
 

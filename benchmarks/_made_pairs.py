@@ -8,10 +8,10 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from benchmarks._pair_shapes import PairShape
-from decoding.fast.model import FastModel
-from decoding.fast.runner import FastRunner
-from decoding.fast.shape import shape_of
-from decoding.fast.weights import weights_of
+from decoding.models.fast.model import FastModel
+from decoding.models.fast.runner import FastRunner
+from decoding.models.fast.shape import shape_of
+from decoding.models.fast.weights import weights_of
 
 AGREEMENT = 0.75  # how often draft and target have the same most likely token on random text
 

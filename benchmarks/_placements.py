@@ -17,18 +17,18 @@ from typing import Any
 
 from safetensors.torch import load_file, save_file
 
-from decoding.comparison import Comparison
 from decoding.errors import DrafthouseError
-from decoding.fast.model import FastModel
-from decoding.fast.runner import FastRunner
-from decoding.fast.shape import shape_of
-from decoding.fast.weights import weights_of
+from decoding.measure.comparison import Comparison
+from decoding.measure.summary import Sample, speedup
+from decoding.models.fast.model import FastModel
+from decoding.models.fast.runner import FastRunner
+from decoding.models.fast.shape import shape_of
+from decoding.models.fast.weights import weights_of
 from decoding.pair import Pair
-from decoding.prompts import Prompt
+from decoding.prompts.prompt import Prompt
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.accounting import rates
 from decoding.ssd.transport.draft_process import DraftProcess, divide
-from decoding.summary import Sample, speedup
 
 PLACES = {"beside": "target on the card, draft on host cores", "two-streams": "both on the card, on two streams"}
 LOOKAHEADS = (2, 3, 4, 5, 6)

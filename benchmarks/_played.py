@@ -14,7 +14,7 @@ from decoding.events import Event
 from tests.launcher.up import Up
 
 if TYPE_CHECKING:
-    from decoding.comparison import Key
+    from decoding.measure.comparison import Key
 
 Say = Callable[[Any], None]
 
@@ -71,7 +71,7 @@ class Played:
 
 def numbers_of(events: list[Event], key: Key, count: int) -> Any:
     """Figures as the engine would report them for a sample of so many tokens."""
-    from decoding import summary
+    from decoding.measure import summary
 
     return summary.sample_from_events(events, choice=key.choice, prompt=key.prompt.id, category=key.prompt.category,
                                       repeat=key.repeat, tokens=[0] * count, text="")  # fmt: skip

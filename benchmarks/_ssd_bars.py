@@ -16,18 +16,18 @@ from benchmarks import _ssd_figures as figures
 from benchmarks._ssd_figures import Contestant, Run, Runs
 from benchmarks._ssd_simulated import simulated, tracks
 from benchmarks.ssd import STARTER
-from decoding.checkpoints import load
-from decoding.comparison import Comparison, Key
-from decoding.devices import set_threads
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.disco.making import Material, make_classifier
 from decoding.errors import DrafthouseError
 from decoding.events import Recorder
+from decoding.measure.comparison import Comparison, Key
+from decoding.measure.summary import sample_from_events
+from decoding.models.checkpoints import load
+from decoding.models.devices import set_threads
 from decoding.pair import Pair
-from decoding.prompts import Prompt, read_prompts
+from decoding.prompts.prompt import Prompt, read_prompts
 from decoding.spec import Sampling, choose
 from decoding.ssd.transport.draft_process import process_for
-from decoding.summary import sample_from_events
 
 OURS = "ours"  # name by which the pair holds the classifier
 BASE: dict[str, object] = {"lookahead": 4, "branches": 12, "fanout": "geometric", "backup": "auto"}

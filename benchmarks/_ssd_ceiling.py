@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.costs import Costs
 from decoding.events import Event
-from decoding.replay import Counts, Record, replay
+from decoding.replay.costs import Costs
+from decoding.replay.records import Counts, Record, replay
 from decoding.ssd.accounting import rounds
 from decoding.strategies.static import SameLength
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from benchmarks._engine_bars import Bar
 from decoding.events import Drafted, Event
+from decoding.measure.summary import Sample, so_few, speedup
 from decoding.spec import Choice
 from decoding.ssd import accounting as counting
-from decoding.summary import Sample, so_few, speedup
 
 
 @dataclass(frozen=True)

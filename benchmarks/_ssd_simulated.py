@@ -11,15 +11,15 @@ import torch
 
 from benchmarks import _ssd_ceiling
 from benchmarks._ssd_figures import Contestant, Run, Runs, fastest, hits
-from decoding.comparison import Comparison
-from decoding.costs import costs_from
 from decoding.dice import dice_for
 from decoding.disco.classifier import Classifier
 from decoding.disco.recording import record
 from decoding.disco.rules import estimates, rounds_from_everywhere
 from decoding.events import Event, Finished, Started
+from decoding.measure.comparison import Comparison
 from decoding.pair import Pair
-from decoding.prompts import Prompt
+from decoding.prompts.prompt import Prompt
+from decoding.replay.costs import costs_from
 from decoding.spec import Choice
 from decoding.ssd.accounting import mean_phases
 from decoding.ssd.settings import Settings

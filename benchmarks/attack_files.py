@@ -72,7 +72,7 @@ def end(refusal):
 PARSE = (
     DJANGO
     + """
-from decoding import prompts
+from decoding.prompts import prompt as prompts
 from decoding.errors import DrafthouseError
 from webapp.registry import prompt_sets
 path = Path(sys.argv[1])

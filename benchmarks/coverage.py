@@ -22,11 +22,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from decoding.prompts import read_prompts
-from decoding.ranking import ranking
+from decoding.measure.ranking import ranking
+from decoding.measure.summary import Audit, Sample, report
+from decoding.measure.verdict import verdict
+from decoding.prompts.prompt import read_prompts
 from decoding.spec import Choice, Sampling, choose
-from decoding.summary import Audit, Sample, report
-from decoding.verdict import verdict
 
 STARTER = Path(__file__).parents[1] / "starter"
 STRATEGIES = 8
@@ -154,9 +154,9 @@ def decoded() -> list[list[Sample]]:
     """Decode every prompt of the starter pair nine times in a row by autoregressive, 24 tokens each."""
     import torch
 
-    from decoding.checkpoints import load
-    from decoding.comparison import Comparison, Key
-    from decoding.devices import set_threads
+    from decoding.measure.comparison import Comparison, Key
+    from decoding.models.checkpoints import load
+    from decoding.models.devices import set_threads
     from decoding.pair import Pair
 
     set_threads(1)

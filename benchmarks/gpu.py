@@ -26,8 +26,8 @@ def main() -> None:
     )
     options = arguments(parser)
     from benchmarks._gpu_bars import measure_all  # loads torch: --help must not need it
-    from decoding.devices import device_called
     from decoding.errors import BadDevice
+    from decoding.models.devices import device_called
 
     try:
         device = device_called(options.device)

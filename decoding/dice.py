@@ -17,8 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from decoding import chance
-from decoding.devices import Launched, on_its_way
 from decoding.errors import BrokenModel
+from decoding.models.devices import Launched, on_its_way
 from decoding.spec import Sampling
 from decoding.verify import Verdict, by_equality, by_ratio, certain, choose_each
 

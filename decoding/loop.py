@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import abc
 
 from decoding.ending import Decoded
-from decoding.runner import extend_all
+from decoding.models.runner import extend_all
 from decoding.sequence import Sequence
 
 

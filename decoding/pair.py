@@ -11,13 +11,13 @@ from typing import Protocol
 import torch
 
 from decoding import contestants
-from decoding.checkpoints import load
 from decoding.choosing import Choosings
 from decoding.contestants.base import Contestant
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.errors import BadStrategy
-from decoding.misfit import misfit
-from decoding.runner import ModelRunner
+from decoding.measure.misfit import misfit
+from decoding.models.checkpoints import load
+from decoding.models.runner import ModelRunner
 from decoding.spec import Choice, Sampling
 from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lanes, open_lanes

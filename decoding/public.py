@@ -4,25 +4,28 @@ In `webapp`, import from here: then other modules can move without changing the 
 something new, add its name here. An import contract refuses any other import, and anything that would load torch.
 """
 
-from decoding import bounded_json, prompt_containers, prompts, summary
-from decoding.config_bounds import check_against_tensors, check_numbers
-from decoding.costs import Costs, costs_from, drafting_is_clear
+from decoding import bounded_json
 from decoding.errors import BadCheckpoint, BadPair, BadPrompts, BadSampling, BadStrategy, meant
 from decoding.events import Event, Verified, from_dict
-from decoding.intervals import fewest_rows, median_interval
-from decoding.misfit import misfit
-from decoding.pairs import check_pair
+from decoding.measure import summary
+from decoding.measure.intervals import fewest_rows, median_interval
+from decoding.measure.misfit import misfit
+from decoding.measure.ranking import order, ranking
+from decoding.measure.summary import DEFINITIONS, so_few
+from decoding.measure.verdict import verdict
+from decoding.models.config_bounds import check_against_tensors, check_numbers
+from decoding.models.fit import check_pair
 from decoding.params import LONGEST_TEXT, Param
-from decoding.prompt_containers import is_json_array, table_rows
-from decoding.prompt_forms import FORMS
-from decoding.prompts import Prompt
-from decoding.ranking import order, ranking
+from decoding.prompts import containers as prompt_containers
+from decoding.prompts import prompt as prompts
+from decoding.prompts.containers import is_json_array, table_rows
+from decoding.prompts.forms import FORMS
+from decoding.prompts.prompt import Prompt
+from decoding.replay.costs import Costs, costs_from, drafting_is_clear
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, STRATEGIES
 from decoding.strategy import Slider, Strategy
-from decoding.summary import DEFINITIONS, so_few
-from decoding.verdict import verdict
 from decoding.what_if.ahead import Played, Stood, ahead_of, stood, surer
 from decoding.what_if.places import Places
 from decoding.what_if.recorded import Recorded

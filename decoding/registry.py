@@ -14,7 +14,7 @@ from decoding.drafters.base import Drafter
 from decoding.drafters.model import ModelDrafter
 from decoding.drafters.none import NoDraft
 from decoding.drafters.rule import StopRule
-from decoding.runner import ModelRunner
+from decoding.models.runner import ModelRunner
 from decoding.spec import Choice
 from decoding.ssd.settings import Settings
 from decoding.ssd.transport.beside import BesideTransport

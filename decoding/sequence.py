@@ -12,7 +12,7 @@ from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadPrompt
 from decoding.events import Drafted, EventSink, Finished, FinishReason, Started, Verified
-from decoding.runner import Feed, ModelRunner, align, read_prompt
+from decoding.models.runner import Feed, ModelRunner, align, read_prompt
 from decoding.timing import Clock
 from decoding.verify import Verdict
 

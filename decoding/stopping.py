@@ -11,7 +11,7 @@ from torch import Tensor
 from decoding.dice import Dice
 from decoding.drafters.base import Draft
 from decoding.drafters.rule import DraftStep, StopRule
-from decoding.runner import ModelRunner, align
+from decoding.models.runner import ModelRunner, align
 from decoding.strategy import WORDS, Policy
 from decoding.timing import Clock
 from decoding.verify import Verdict

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 
-from decoding.checkpoints import load
-from decoding.replay import Record, replay
-from decoding.runner import ModelRunner
+from decoding.measure.summary import repeated_8grams
+from decoding.models.checkpoints import load
+from decoding.models.runner import ModelRunner
+from decoding.replay.records import Record, replay
 from decoding.strategies.static import SameLength
-from decoding.summary import repeated_8grams
 from starter.text import Choose, sampler, write
 
 HERE = Path(__file__).parent

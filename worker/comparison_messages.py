@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from decoding.events import Event
+from decoding.measure.summary import Sample
 from decoding.spec import Choice
-from decoding.summary import Sample
 from worker.messages import PairOrder, Report
 
 # Which sample: strategy's label, prompt's id, repeat.

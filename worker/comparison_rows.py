@@ -6,8 +6,8 @@ from django.db import transaction
 from django.db.models import Q
 
 from decoding.events import to_dict
+from decoding.measure.summary import Sample as Numbers
 from decoding.spec import Sampling
-from decoding.summary import Sample as Numbers
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet

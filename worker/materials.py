@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from decoding import prompts
+from decoding.prompts import prompt as prompts
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Queue
 from webapp.registry import checkpoints

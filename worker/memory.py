@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from decoding.errors import DrafthouseError
-from decoding.model_folder import ModelFolder, inspect
+from decoding.models.folder import ModelFolder, inspect
 from decoding.spec import Choice
 from decoding.ssd.memory import needed_by
 from worker import gauges

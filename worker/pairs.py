@@ -12,7 +12,7 @@ from typing import Any
 import torch
 import transformers
 
-from decoding.checkpoints import Loaded
+from decoding.models.checkpoints import Loaded
 from decoding.pair import Pair
 from decoding.spec import Choice
 from decoding.ssd.transport.draft_process import process_for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from decoding.prompts import Prompt
+from decoding.prompts.prompt import Prompt
 from decoding.spec import Sampling
 from webapp.studies import services as studies
 from webapp.studies.models import Classifier, Study

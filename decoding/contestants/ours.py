@@ -40,7 +40,7 @@ class Ours(Contestant):
         return " and ".join(dict.fromkeys(runner.facts.runner for runner in runners))
 
     def hardware(self, choice: Choice) -> str:
-        from decoding.devices import described
+        from decoding.models.devices import described
 
         process, lanes = self._pair.process_of(choice), self._pair.lanes_of(choice)
         if process:
@@ -54,7 +54,7 @@ class Ours(Contestant):
         """Check memory and placements. Start the draft's process if a choice runs it beside the target."""
         import torch
 
-        from decoding.devices import free_bytes
+        from decoding.models.devices import free_bytes
         from decoding.ssd.memory import check_branches
         from decoding.ssd.transport.two_lanes import check_ranked_together
 

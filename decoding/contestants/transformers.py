@@ -79,7 +79,7 @@ class Transformers(Contestant):
         return "transformers"
 
     def hardware(self, choice: Choice) -> str:
-        from decoding.devices import described
+        from decoding.models.devices import described
 
         return described(self._pair.target.device)
 

@@ -11,11 +11,11 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from decoding.costs import Costs
 from decoding.disco.classifier import Classifier
-from decoding.oracle import lookaheads
-from decoding.planning import ALONE, CAP, HEURISTIC, ORACLE, Study, price_of_a_token, static
-from decoding.replay import Counts
+from decoding.replay.costs import Costs
+from decoding.replay.oracle import lookaheads
+from decoding.replay.planning import ALONE, CAP, HEURISTIC, ORACLE, Study, price_of_a_token, static
+from decoding.replay.records import Counts
 from decoding.strategies.disco import Priced
 from decoding.strategy import Sight
 

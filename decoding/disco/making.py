@@ -13,9 +13,7 @@ from typing import Any
 
 import torch
 
-from decoding import planning, probing
 from decoding.chance import CHANCE_VERSION
-from decoding.costs import Costs
 from decoding.disco import features, metrics, training
 from decoding.disco.classifier import Classifier
 from decoding.disco.scribes import Scribes, copies_for
@@ -23,12 +21,14 @@ from decoding.disco.texts import Texts
 from decoding.disco.training import Labelled
 from decoding.errors import BadPrompts
 from decoding.loop import never
+from decoding.measure.summary import DEFINITIONS_VERSION
 from decoding.pair import Pair
-from decoding.planning import Study
-from decoding.prompts import Prompt
+from decoding.prompts.prompt import Prompt
+from decoding.replay import planning, probing
+from decoding.replay.costs import Costs
+from decoding.replay.planning import Study
 from decoding.spec import Sampling
 from decoding.strategies.disco import Priced
-from decoding.summary import DEFINITIONS_VERSION
 
 # The names of the two candidates in the pair. The one with echoes is more accurate and slower, so it pays if a drafted
 # token is expensive. Replay decides which one to keep (docs/decisions/0029).

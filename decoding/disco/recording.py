@@ -18,8 +18,8 @@ from torch import Tensor
 from decoding.dice import Dice, broken
 from decoding.disco import features
 from decoding.disco.echoes import LONGEST, Echoes
-from decoding.replay import Record
-from decoding.runner import ModelRunner, read_prompt
+from decoding.models.runner import ModelRunner, read_prompt
+from decoding.replay.records import Record
 
 BRANCHES = 32  # tails that are drafted side by side
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from decoding.costs import Costs
 from decoding.disco import features
 from decoding.disco.classifier import Classifier
 from decoding.disco.recording import Recording
+from decoding.replay.costs import Costs
 
 
 def price(costs: Costs, tokens_per_s: float, follows: float) -> float:

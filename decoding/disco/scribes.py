@@ -17,18 +17,18 @@ from types import MappingProxyType
 
 import torch
 
-from decoding.comparison import Comparison, Key
-from decoding.devices import free_bytes
 from decoding.dice import dice_for
 from decoding.disco.recording import Recording, record
 from decoding.disco.texts import Texts
 from decoding.errors import BadPrompts, DrafthouseError
 from decoding.events import Recorder
 from decoding.loop import never
-from decoding.model_folder import inspect
+from decoding.measure.comparison import Comparison, Key
+from decoding.models.devices import free_bytes
+from decoding.models.folder import inspect
+from decoding.models.runner import read_prompt
 from decoding.pair import Pair
-from decoding.prompts import Prompt
-from decoding.runner import read_prompt
+from decoding.prompts.prompt import Prompt
 from decoding.spec import Sampling, choose
 from decoding.strategies import static
 

@@ -13,7 +13,7 @@ from decoding.dice import Dice, broken
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.drafters.rule import DraftStep, StopRule
 from decoding.events import StopReason
-from decoding.runner import ModelRunner, align, read_prompt
+from decoding.models.runner import ModelRunner, align, read_prompt
 from decoding.verify import Verdict
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from decoding.replay import Record, Seen
+from decoding.replay.records import Record, Seen
 from decoding.strategy import WORDS, Policy
 
 BY_NO_MODEL = ("ngram", "random")  # backups that show nothing about the draft

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from decoding.costs import Costs
-from decoding.replay import Record
+from decoding.replay.costs import Costs
+from decoding.replay.records import Record
 from decoding.what_if.ahead import Ahead
 from decoding.what_if.places import Places
 

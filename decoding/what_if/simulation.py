@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from decoding.replay import Counts, Record, replay
+from decoding.replay.records import Counts, Record, replay
 from decoding.spec import Choice
 from decoding.strategies.oracle import UntilRefused
 from decoding.strategy import LONGEST, Policy

@@ -12,10 +12,10 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from decoding.fast.model import FastModel
-from decoding.fast.runner import FastRunner
-from decoding.fast.shape import shape_of
-from decoding.fast.weights import TensorFiles, weights_of
+from decoding.models.fast.model import FastModel
+from decoding.models.fast.runner import FastRunner
+from decoding.models.fast.shape import shape_of
+from decoding.models.fast.weights import TensorFiles, weights_of
 
 LLAMA: dict[str, Any] = {
     "vocab_size": 97,

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from decoding.runner import ModelRunner
+from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.draft_process import DraftProcess
 from tests.decoding.test_ssd_process import DEADLINE, state
 

@@ -14,10 +14,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from decoding.checkpoints import context_that_fits, load
 from decoding.errors import BadCheckpoint, DrafthouseError, OutOfMemory
-from decoding.fast.runner import FastRunner
-from decoding.model_folder import inspect
+from decoding.models.checkpoints import context_that_fits, load
+from decoding.models.fast.runner import FastRunner
+from decoding.models.folder import inspect
 from tests.decoding.models import LLAMA, save
 
 
@@ -56,7 +56,7 @@ def test_a_folder_becomes_a_runner_and_a_tokenizer(folder: Path) -> None:
 
 def test_judging_a_folder_needs_no_torch(folder: Path) -> None:
     code = (
-        "import sys; from decoding.model_folder import inspect; inspect(sys.argv[1]).fingerprint;"
+        "import sys; from decoding.models.folder import inspect; inspect(sys.argv[1]).fingerprint;"
         "print([m for m in ('torch', 'numpy', 'transformers', 'safetensors') if m in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)

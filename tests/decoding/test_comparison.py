@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.comparison import Comparison, Key
 from decoding.errors import BadPrompt, OutOfMemory
 from decoding.events import Event, EventSink, Finished, Recorder
+from decoding.measure.comparison import Comparison, Key
+from decoding.measure.summary import Sample
+from decoding.models.table import TableRunner
 from decoding.pair import Pair
-from decoding.prompts import Prompt
+from decoding.prompts.prompt import Prompt
 from decoding.spec import Sampling, parse_choices
-from decoding.summary import Sample
-from decoding.table_runner import TableRunner
 from tests.decoding.worlds import state_of, tables
 
 LETTERS = "abcdefghijkl"

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from decoding import contestants
-from decoding.comparison import Comparison
 from decoding.contestants.base import Request
 from decoding.ending import Ending
 from decoding.events import Finished, Recorder, Started
 from decoding.loop import never
+from decoding.measure.comparison import Comparison
+from decoding.measure.summary import report
 from decoding.spec import Sampling, choose, parse_choices
 from decoding.strategies import STRATEGIES
-from decoding.summary import report
 from tests.decoding.test_comparison import PROMPTS, pair
 
 ROOT = Path(__file__).parents[2]

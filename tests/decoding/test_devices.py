@@ -7,8 +7,8 @@ import os
 import pytest
 import torch
 
-from decoding.devices import device_called, facts_of, free_bytes, name_of, set_threads, usual_threads, wait_for
 from decoding.errors import BadDevice
+from decoding.models.devices import device_called, facts_of, free_bytes, name_of, set_threads, usual_threads, wait_for
 
 CPU = torch.device("cpu")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import _disco_bars, disco
-from decoding.costs import Costs
 from decoding.disco import making
 from decoding.disco.ceiling import ceiling
 from decoding.disco.making import Material
+from decoding.replay.costs import Costs
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import ALL, SHARED, prompts
 from worker.terminal.ending import ended

@@ -17,9 +17,8 @@ from decoding.events import (
     to_dict,
     write_jsonl,
 )
-from decoding.ranking import ranking
-from decoding.spec import choose
-from decoding.summary import (
+from decoding.measure.ranking import ranking
+from decoding.measure.summary import (
     DEFINITIONS,
     Audit,
     Sample,
@@ -28,7 +27,8 @@ from decoding.summary import (
     sample_from_events,
     speedup,
 )
-from decoding.verdict import verdict
+from decoding.measure.verdict import verdict
+from decoding.spec import choose
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "two_rounds.jsonl"
 TWO_ROUNDS: list[Event] = [

@@ -15,15 +15,15 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from decoding.checkpoints import load
-from decoding.comparison import Comparison
 from decoding.errors import BadCheckpoint, BadPrompt
-from decoding.model_folder import inspect
+from decoding.measure.comparison import Comparison
+from decoding.models.checkpoints import load
+from decoding.models.fit import check_pair
+from decoding.models.folder import inspect
+from decoding.models.tokenizer_files import read_tokenizer
 from decoding.pair import Pair
-from decoding.pairs import check_pair
-from decoding.prompts import Prompt
+from decoding.prompts.prompt import Prompt
 from decoding.spec import Sampling, parse_choices
-from decoding.tokenizer_files import read_tokenizer
 from tests.decoding.models import LLAMA, OTHERS, save
 
 

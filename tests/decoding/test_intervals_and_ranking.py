@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from decoding.intervals import fewest_rows, median_interval, median_intervals
-from decoding.ranking import Ranking, ranking
+from decoding.measure.intervals import fewest_rows, median_interval, median_intervals
+from decoding.measure.ranking import Ranking, ranking
+from decoding.measure.summary import Audit, Sample, report
+from decoding.measure.verdict import verdict
 from decoding.spec import choose
-from decoding.summary import Audit, Sample, report
-from decoding.verdict import verdict
 
 Draw = Callable[[random.Random], float]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from decoding.misfit import misfit
+from decoding.measure.misfit import misfit
 from decoding.spec import Sampling
 
 DRAWN = Sampling(temperature=0.6, repetition_penalty=1.1)

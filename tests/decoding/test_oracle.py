@@ -1,5 +1,5 @@
-from decoding.oracle import BINS, analyse, lookaheads
-from decoding.replay import Record
+from decoding.replay.oracle import BINS, analyse, lookaheads
+from decoding.replay.records import Record
 
 
 def record(matches: str) -> Record:

@@ -12,18 +12,18 @@ import pytest
 import torch
 from transformers import GenerationConfig
 
-from decoding.comparison import Comparison
-from decoding.costs import Costs
 from decoding.disco import rules
 from decoding.disco.classifier import Classifier
 from decoding.disco.features import GLANCE, QUICK
 from decoding.disco.making import Material, Step, fastest, make_classifier
 from decoding.disco.training import label, train
 from decoding.errors import BadPrompts, BadStrategy
+from decoding.measure.comparison import Comparison
 from decoding.pair import Pair
-from decoding.planning import CAP, best, predict, price_of_a_token, study
-from decoding.probing import probe
-from decoding.prompts import Prompt
+from decoding.prompts.prompt import Prompt
+from decoding.replay.costs import Costs
+from decoding.replay.planning import CAP, best, predict, price_of_a_token, study
+from decoding.replay.probing import probe
 from decoding.spec import Sampling, choose
 from decoding.strategies.disco import Priced
 from tests.decoding.test_comparison import LETTERS, pair

@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
-from decoding import probing
 from decoding.events import Drafted
-from decoding.probing import Answers, EveryLength, Timed
-from decoding.prompts import Prompt
+from decoding.prompts.prompt import Prompt
+from decoding.replay import probing
+from decoding.replay.probing import Answers, EveryLength, Timed
 from decoding.spec import Sampling
 from tests.decoding.test_comparison import pair
 from tests.decoding.worlds import World, some_classifier, stop_of

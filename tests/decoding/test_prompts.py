@@ -8,9 +8,9 @@ from subprocess import run
 import pytest
 
 from decoding.errors import BadPrompts
-from decoding.prompt_containers import LONGEST
-from decoding.prompt_forms import FORMS
-from decoding.prompts import Prompt, decode, from_rows, read_prompts
+from decoding.prompts.containers import LONGEST
+from decoding.prompts.forms import FORMS
+from decoding.prompts.prompt import Prompt, decode, from_rows, read_prompts
 
 FILES = Path(__file__).parent / "prompt_files"
 
@@ -184,7 +184,7 @@ def test_windows_line_ends_leave_no_trace():
 
 
 def test_the_web_process_can_import_it_without_torch():
-    program = "import decoding.prompts, sys; sys.exit('torch' in sys.modules)"
+    program = "import decoding.prompts.prompt, sys; sys.exit('torch' in sys.modules)"
     assert run([sys.executable, "-c", program], check=False).returncode == 0
 
 

@@ -9,7 +9,6 @@ from functools import partial
 import pytest
 import torch
 
-from decoding.costs import Costs, costs_from, counted, decision_cost, drafting_is_clear
 from decoding.dice import dice_for
 from decoding.disco import features, metrics, training
 from decoding.disco.classifier import Classifier, load_classifier
@@ -19,9 +18,10 @@ from decoding.drafters.base import Draft
 from decoding.drafters.rule import DraftStep, StopRule
 from decoding.errors import BadStrategy
 from decoding.events import Drafted, Event, Finished, Started, Verified
-from decoding.planning import Study
 from decoding.registry import Parts
-from decoding.replay import Record, replay
+from decoding.replay.costs import Costs, costs_from, counted, decision_cost, drafting_is_clear
+from decoding.replay.planning import Study
+from decoding.replay.records import Record, replay
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.strategies.disco import RULES
 from decoding.strategies.static import SameLength

@@ -11,7 +11,7 @@ from benchmarks._ssd_bars import OURS, contestants, race
 from benchmarks._ssd_figures import Contestant
 from benchmarks._ssd_simulated import simulated, tracks
 from benchmarks.ssd import main
-from decoding.comparison import Comparison
+from decoding.measure.comparison import Comparison
 from decoding.spec import Sampling, choose
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import prompts

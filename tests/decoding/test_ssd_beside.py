@@ -15,13 +15,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from decoding.checkpoints import load
 from decoding.errors import BadDevice, BrokenModel, OutOfMemory
 from decoding.events import Anticipated, Drafted, Event, Verified
-from decoding.runner import ModelRunner
+from decoding.models.checkpoints import load
+from decoding.models.runner import ModelRunner
+from decoding.models.table import TableRunner
 from decoding.spec import Sampling, choose
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, Patience, placed, runner_in
-from decoding.table_runner import TableRunner
 from tests.decoding import models
 from tests.decoding.patient import Patient, Striking
 from tests.decoding.test_ssd_process import LINUX

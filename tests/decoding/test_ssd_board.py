@@ -11,14 +11,14 @@ import pytest
 from decoding.dice import dice_for
 from decoding.drafters.base import Draft
 from decoding.events import Drafted, Verified
-from decoding.runner import ModelRunner
+from decoding.models.runner import ModelRunner
+from decoding.models.table import TableRunner
 from decoding.spec import Sampling, choose
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.speculator.speculator import Speculator
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
-from decoding.table_runner import TableRunner
 from tests.decoding.patient import Patient
 from tests.decoding.test_ssd_process import LINUX
 from tests.decoding.worlds import World, some_classifier, state_of, tables

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from benchmarks._ssd_ceiling import Ceiling, ceiling
-from decoding.costs import Costs
-from decoding.replay import Record
+from decoding.replay.costs import Costs
+from decoding.replay.records import Record
 
 FLAT = Costs((0.0, 1.0, 1.0), draft=0.2, draft_round=0.0, catch_up=0.0, round=0.0)
 ACCEPTED, REFUSED = Record.of([True] * 900, 2000), Record.of([False] * 90, 200)

@@ -14,12 +14,12 @@ from decoding.dice import Dice, dice_for
 from decoding.drafters.model import ModelDrafter
 from decoding.errors import BadStrategy
 from decoding.events import Anticipated, Drafted, Event, Verified
+from decoding.models.table import TableRunner
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.speculator import Speculator
 from decoding.stopping import Driven, no_words
 from decoding.strategies.static import SameLength
-from decoding.table_runner import TableRunner
 from tests.decoding.worlds import World, state_of, tables
 
 GREEDY = Sampling(max_new_tokens=50)

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from decoding.events import Anticipated, Drafted, Event, Finished, Started, Verified
+from decoding.measure.summary import report, sample_from_events
 from decoding.spec import choose
 from decoding.ssd.accounting import count, rates
-from decoding.summary import report, sample_from_events
 
 TRACE: list[Event] = [
     Started(5, 1_000),

@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 import torch
 
-from decoding.checkpoints import load
 from decoding.dice import dice_for
-from decoding.runner import ModelRunner
+from decoding.models.checkpoints import load
+from decoding.models.runner import ModelRunner
 from decoding.spec import Sampling
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.speculator import Speculator

@@ -11,14 +11,15 @@ from typing import TypeGuard
 import pytest
 import torch
 
-from decoding.comparison import Comparison
 from decoding.dice import dice_for
 from decoding.drafters.base import EMPTY
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadDevice, BadStrategy
 from decoding.events import Anticipated, Drafted, Event, Recorder, Verified
-from decoding.fast.runner import FastRunner
 from decoding.loop import decode
+from decoding.measure.comparison import Comparison
+from decoding.models.fast.runner import FastRunner
+from decoding.models.table import TableRunner
 from decoding.sequence import Sequence
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.settings import Settings
@@ -26,7 +27,6 @@ from decoding.ssd.speculator.speculator import Speculator
 from decoding.ssd.transport.drafter import SsdDrafter
 from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import Lane, Lanes, TwoLaneTransport, open_lanes
-from decoding.table_runner import TableRunner
 from decoding.timing import Clock
 from tests.decoding import models
 from tests.decoding.test_comparison import pair

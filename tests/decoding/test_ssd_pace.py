@@ -10,16 +10,16 @@ from typing import cast
 import pytest
 import torch
 
-from decoding.costs import Costs
 from decoding.dice import dice_for
 from decoding.drafters.base import Draft
 from decoding.events import Source
-from decoding.runner import ModelRunner
+from decoding.models.runner import ModelRunner
+from decoding.models.table import TableRunner
+from decoding.replay.costs import Costs
 from decoding.spec import Sampling
 from decoding.ssd.policy.pace import Pace
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.speculator import Speculator
-from decoding.table_runner import TableRunner
 from tests.decoding.test_ssd_core_models import Watched
 from tests.decoding.worlds import some_classifier, state_of, tables
 

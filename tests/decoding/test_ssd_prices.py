@@ -7,7 +7,7 @@ import random
 import pytest
 
 from decoding.events import Anticipated, Drafted, Event, Started, Verified
-from decoding.replay import Record
+from decoding.replay.records import Record
 from decoding.spec import Sampling, choose
 from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN

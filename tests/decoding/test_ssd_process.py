@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from decoding.comparison import Comparison
 from decoding.errors import DraftLost
+from decoding.measure.comparison import Comparison
+from decoding.models.table import TableRunner
 from decoding.pair import Pair
-from decoding.prompts import Prompt
+from decoding.prompts.prompt import Prompt
 from decoding.spec import Sampling, parse_choices
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
-from decoding.table_runner import TableRunner
 
 ROOT = Path(__file__).resolve().parents[2]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, or chooses cores")
@@ -32,7 +32,7 @@ from functools import partial
 import torch
 from decoding.ssd.transport.draft_process import Cores
 from decoding.ssd.transport.draft_process import DraftProcess
-from decoding.table_runner import TableRunner
+from decoding.models.table import TableRunner
 
 process = DraftProcess(partial(TableRunner, torch.zeros(3, 3)), Cores(2))
 process.begin()

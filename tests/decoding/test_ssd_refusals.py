@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from decoding.errors import BadDevice, OutOfMemory
+from decoding.models.table import TableRunner
 from decoding.pair import Pair
 from decoding.spec import choose
 from decoding.ssd.memory import GIB, check_branches
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
-from decoding.table_runner import TableRunner
 
 MANY = choose("ssd", {"lookahead": 64, "branches": 512})
 

@@ -11,13 +11,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from decoding.costs import Costs
 from decoding.dice import dice_for
 from decoding.disco.classifier import Classifier
 from decoding.disco.recording import record
 from decoding.disco.rules import estimates, rounds_from_everywhere
 from decoding.events import Anticipated, Drafted, Event, Started, Verified
-from decoding.replay import Record
+from decoding.replay.costs import Costs
+from decoding.replay.records import Record
 from decoding.spec import Choice, Sampling, choose
 from decoding.ssd.accounting import mean_phases, rounds
 from decoding.ssd.settings import Settings

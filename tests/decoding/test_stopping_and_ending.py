@@ -1,7 +1,7 @@
 import torch
 
 from decoding.ending import Ending
-from decoding.replay import Draft
+from decoding.replay.records import Draft
 from decoding.strategies.heuristic import TwoMoreOrOneFewer
 from decoding.strategies.threshold import Adaptive, cheapest_threshold
 

@@ -15,10 +15,10 @@ from decoding.drafters.rule import DraftStep, StopRule
 from decoding.ending import Ending
 from decoding.errors import BadPrompt, BrokenModel
 from decoding.events import Drafted, Event, Finished, Started, Verified
+from decoding.models.runner import align
+from decoding.models.table import TableRunner
 from decoding.registry import Parts
-from decoding.runner import align
 from decoding.spec import Choice, Sampling, choose
-from decoding.table_runner import TableRunner
 from decoding.verify import Verdict
 from tests.decoding.worlds import OURS, RANKED, World, state_of, tables
 

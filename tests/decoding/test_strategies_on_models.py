@@ -8,12 +8,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from decoding.checkpoints import load
 from decoding.contestants.base import Request
 from decoding.contestants.transformers import Transformers
 from decoding.ending import Decoded, Ending
 from decoding.events import Drafted, Finished, Recorder, Started, Verified
 from decoding.loop import never
+from decoding.models.checkpoints import load
 from decoding.pair import Pair
 from decoding.spec import Choice, Sampling, choose
 from tests.decoding import models

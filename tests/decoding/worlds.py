@@ -19,14 +19,14 @@ from decoding.drafters.rule import StopRule
 from decoding.ending import Decoded, Ending
 from decoding.events import Recorder
 from decoding.loop import decode
+from decoding.models.runner import ModelRunner
+from decoding.models.table import TableRunner, hashed
 from decoding.registry import Parts, build
-from decoding.runner import ModelRunner
 from decoding.sequence import Sequence
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.stopping import Words, no_words
 from decoding.strategies.disco import RULES
-from decoding.table_runner import TableRunner, hashed
 from decoding.timing import Clock
 
 RANKED = parse_choices(

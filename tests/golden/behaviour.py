@@ -18,10 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from decoding.costs import Costs
 from decoding.ending import Ending
 from decoding.events import Event, to_dict
-from decoding.planning import predict, study
+from decoding.replay.costs import Costs
+from decoding.replay.planning import predict, study
 from decoding.spec import Sampling, parse_choices
 from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN

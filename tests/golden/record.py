@@ -10,8 +10,8 @@ from pathlib import Path
 
 from decoding.ending import Ending
 from decoding.events import Event, write_jsonl
+from decoding.measure.summary import Sample, sample_from_events
 from decoding.spec import Sampling, parse_choices
-from decoding.summary import Sample, sample_from_events
 from tests.decoding.worlds import World
 
 FOLDER = Path(__file__).parent / "worlds"

@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from decoding.devices import set_threads
-from decoding.prompts import Prompt, read_prompts
+from decoding.models.devices import set_threads
+from decoding.prompts.prompt import Prompt, read_prompts
 from decoding.spec import Sampling
 from worker.engine.residents import Residents
 from worker.jobs.oracle import AskOracle

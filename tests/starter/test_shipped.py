@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from decoding.prompts import read_prompts
+from decoding.prompts.prompt import read_prompts
 from decoding.spec import Sampling
 
 STARTER = Path(__file__).parents[2] / "starter"

@@ -16,7 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from decoding.devices import usual_threads
+from decoding.models.devices import usual_threads
 from tests.decoding.models import LLAMA, save
 from webapp.core.version import version
 from worker.terminal.compare import main

@@ -10,7 +10,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from decoding import events, summary
+from decoding import events
+from decoding.measure import summary
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace

@@ -9,10 +9,10 @@ import pytest
 import torch
 from django.test import Client
 
-from decoding.costs import counted
 from decoding.dice import dice_for
 from decoding.disco.recording import record
-from decoding.planning import Study, predict
+from decoding.replay.costs import counted
+from decoding.replay.planning import Study, predict
 from decoding.spec import Sampling, choose
 from tests.decoding.models import LLAMA, save
 from tests.decoding.test_comparison import pair as small_pair
@@ -48,7 +48,7 @@ def test_a_replay_counts_what_a_live_run_does(seed: int) -> None:
 
 
 def test_the_planner_prices_its_grid() -> None:
-    from decoding.planning import study
+    from decoding.replay.planning import study
 
     rows = predict(study(small_pair(), small_prompts(4), Sampling(max_new_tokens=20), tails=True), COSTS)
     assert [row.choice.params["after"] for row in rows if row.choice.strategy == "line-breaks"] == [*range(2, 9)]

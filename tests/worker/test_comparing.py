@@ -15,8 +15,8 @@ import torch
 from django.db import OperationalError, connection
 
 from decoding.events import Finished, Started, Verified
+from decoding.measure.summary import Audit, sample_from_events
 from decoding.spec import choose
-from decoding.summary import Audit, sample_from_events
 from tests.webapp import make
 from tests.worker.conftest import DEADLINE
 from webapp.comparisons import trace

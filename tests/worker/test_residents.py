@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from decoding.checkpoints import Loaded
-from decoding.model_folder import inspect
+from decoding.models.checkpoints import Loaded
+from decoding.models.folder import inspect
 from tests.decoding.models import LLAMA, save
 from worker.engine.residents import ROOM, Residents, Spot
 

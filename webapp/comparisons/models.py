@@ -103,7 +103,7 @@ class Exactness(models.TextChoices):
 
 
 class Figures(models.Model):
-    """Results of a run of an ended comparison, by decoding.summary, in columns so that 10,000 can be sorted."""
+    """Results of a run of an ended comparison, by decoding.measure.summary, in columns so that 10,000 can be sorted."""
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="figures")
     conditions = models.ForeignKey(Conditions, on_delete=models.CASCADE, related_name="figures")
@@ -157,7 +157,7 @@ class Sample(Noun):
     last_seq = models.PositiveIntegerField(null=True)  # number of events in its trace, once it is finished
     new_tokens = models.PositiveIntegerField(null=True)
     tokens_per_s = models.FloatField(null=True)
-    numbers = models.JSONField(default=dict)  # decoding.summary.Sample
+    numbers = models.JSONField(default=dict)  # decoding.measure.summary.Sample
 
     objects = SampleQuerySet.as_manager()
 

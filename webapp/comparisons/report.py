@@ -1,4 +1,4 @@
-"""The result of a comparison so far: verdict and rows, computed by decoding.verdict and decoding.summary alone."""
+"""The result of a comparison so far: verdict and rows, computed by `decoding.measure` alone."""
 
 from __future__ import annotations
 

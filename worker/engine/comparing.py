@@ -6,9 +6,9 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
-from decoding.comparison import Comparison, Key
 from decoding.errors import DrafthouseError
-from decoding.summary import Sample
+from decoding.measure.comparison import Comparison, Key
+from decoding.measure.summary import Sample
 from worker.comparison_messages import Audited, Began, Broke, Decoded, ToCompare
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from decoding.devices import device_called
+from decoding.models.devices import device_called
+from decoding.models.fit import check_pair
 from decoding.pair import Pair
-from decoding.pairs import check_pair
 from decoding.spec import Choice
 from worker.engine.residents import Residents, Spot
 from worker.messages import Loaded, PairPlace

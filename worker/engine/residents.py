@@ -10,10 +10,10 @@ from pathlib import Path
 
 import torch
 
-from decoding.checkpoints import Loaded, load
-from decoding.devices import free_bytes
 from decoding.errors import OutOfMemory
-from decoding.model_folder import inspect
+from decoding.models.checkpoints import Loaded, load
+from decoding.models.devices import free_bytes
+from decoding.models.folder import inspect
 
 ROOM = 2.0  # a model wants this many times its weights free: itself, and its cache of keys and values
 

@@ -9,8 +9,8 @@ import threading
 import traceback
 from multiprocessing.connection import Connection
 
-from decoding.devices import set_threads, usual_threads
 from decoding.errors import DrafthouseError
+from decoding.models.devices import set_threads, usual_threads
 from webapp.core import logs
 from worker.engine.residents import Residents
 from worker.messages import Cancel, Ended, Failed, Order, Report, StillHere

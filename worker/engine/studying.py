@@ -7,14 +7,14 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from decoding import planning, probing
-from decoding.confirming import best_of_each, confirm, to_run
-from decoding.costs import Costs
 from decoding.disco import metrics, training
 from decoding.disco.classifier import Classifier
-from decoding.oracle import analyse
 from decoding.pair import Pair
-from decoding.planning import Prediction, Study
+from decoding.replay import planning, probing
+from decoding.replay.confirming import best_of_each, confirm, to_run
+from decoding.replay.costs import Costs
+from decoding.replay.oracle import analyse
+from decoding.replay.planning import Prediction, Study
 from decoding.spec import Choice
 from decoding.strategies.disco import RULES
 from worker import noise

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 
-from decoding.comparison import Key
 from decoding.events import Anticipated, Drafted, Event, Verified
+from decoding.measure.comparison import Key
 from worker.comparison_messages import Grew, Which
 from worker.messages import Say
 

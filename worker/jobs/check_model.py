@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from decoding.errors import DrafthouseError
-from decoding.model_folder import inspect
+from decoding.models.folder import inspect
 from webapp.registry.kinds import CHECK_MODEL
 from worker.disk import NotNow
 from worker.engine_process import EngineDied
@@ -31,7 +31,7 @@ class CheckModel(Order):
     judges_models = True
 
     def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
-        from decoding.checkpoints import tokenizer_of
+        from decoding.models.checkpoints import tokenizer_of
 
         facts = inspect(self.folder)
         tokenizer = tokenizer_of(facts)

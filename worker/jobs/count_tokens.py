@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from decoding.model_folder import inspect
+from decoding.models.folder import inspect
 from webapp.registry.kinds import COUNT_TOKENS
 from worker.messages import Cancelled, Order, Report, Say
 
 if TYPE_CHECKING:
-    from decoding.checkpoints import Tokenizer
+    from decoding.models.checkpoints import Tokenizer
     from worker.attempt import Attempt
     from worker.engine.residents import Residents
 
@@ -64,6 +64,6 @@ def work(attempt: Attempt) -> None:
 @functools.lru_cache(maxsize=1)
 def _tokenizer(folder: Path) -> Tokenizer:
     """Load it once: the prompts of a set come in several orders."""
-    from decoding.checkpoints import tokenizer_of
+    from decoding.models.checkpoints import tokenizer_of
 
     return tokenizer_of(inspect(folder))

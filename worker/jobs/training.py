@@ -25,8 +25,8 @@ class Train(PairOrder):
     folder: Path
 
     def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
-        from decoding import probing
         from decoding.disco import making
+        from decoding.replay import probing
         from worker.engine.pairs import load_pair
         from worker.engine.steps import Steps
 

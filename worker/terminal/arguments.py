@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from decoding.errors import BadPrompts, DrafthouseError
-from decoding.prompt_forms import FORMS
-from decoding.prompts import LARGEST_PROMPT_FILE, Prompt, decode, read_prompts
+from decoding.prompts.forms import FORMS
+from decoding.prompts.prompt import LARGEST_PROMPT_FILE, Prompt, decode, read_prompts
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.strategies import BASELINE
 from worker.terminal.catalogue import catalogue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from decoding.pairs import check_pair
+from decoding.models.fit import check_pair
 from worker.terminal.arguments import read_arguments
 from worker.terminal.ending import ended
 from worker.terminal.guarded import guarded

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from decoding.chance import CHANCE_VERSION
-from decoding.comparison import WARM_UP_TOKENS
-from decoding.prompts import Prompt
-from decoding.ranking import ranking
-from decoding.summary import DEFINITIONS, DEFINITIONS_VERSION, Sample, report
-from decoding.verdict import verdict
+from decoding.measure.comparison import WARM_UP_TOKENS
+from decoding.measure.ranking import ranking
+from decoding.measure.summary import DEFINITIONS, DEFINITIONS_VERSION, Sample, report
+from decoding.measure.verdict import verdict
+from decoding.prompts.prompt import Prompt
 from webapp.core.version import version
 from worker.terminal.arguments import Asked
 

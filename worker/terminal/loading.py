@@ -10,10 +10,10 @@ from typing import Any
 
 import transformers
 
-from decoding.checkpoints import Loaded, load
-from decoding.devices import device_called, set_threads, usual_threads
+from decoding.models.checkpoints import Loaded, load
+from decoding.models.devices import device_called, set_threads, usual_threads
+from decoding.models.fit import check_pair
 from decoding.pair import Pair
-from decoding.pairs import check_pair
 from worker.memory import run_size
 from worker.pairs import ReadyPair, pair_of
 from worker.terminal.arguments import Asked, Bench

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from decoding.oracle import Analysis, Passes, analyse
+from decoding.replay.oracle import Analysis, Passes, analyse
 from worker.terminal.arguments import count_of, parser_of, read_bench
 from worker.terminal.files import require_folder, whole_file
 from worker.terminal.guarded import guarded
@@ -27,7 +27,7 @@ def run(argv: Sequence[str]) -> None:
     require_folder(given.out)
 
     from decoding.disco.making import Step  # loads torch: slips are told before that
-    from decoding.planning import study
+    from decoding.replay.planning import study
     from worker.terminal.studying import Steps, loaded
 
     steps, due = Steps(), len(bench.prompts)

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from decoding.summary import so_few
+from decoding.measure.summary import so_few
 from worker import noise
 from worker.terminal.arguments import Bench, parser_of, read_bench
 from worker.terminal.guarded import guarded
 
 if TYPE_CHECKING:
-    from decoding.planning import Prediction, Study
+    from decoding.replay.planning import Prediction, Study
     from worker.terminal.loading import LoadedPair
 
 
@@ -41,7 +41,7 @@ def run(argv: Sequence[str]) -> None:
 
 def recorded(bench: Bench, ready: LoadedPair) -> Study:
     from decoding.disco.making import Step
-    from decoding.planning import study
+    from decoding.replay.planning import study
     from worker.terminal.studying import Steps
 
     steps, due = Steps(), len(bench.prompts)
@@ -54,9 +54,9 @@ def recorded(bench: Bench, ready: LoadedPair) -> Study:
 
 def predicted(bench: Bench, ready: LoadedPair, recorded: Study) -> list[Prediction]:
     """The best setting of each strategy, fastest first."""
-    from decoding.confirming import best_of_each
-    from decoding.planning import predict
-    from decoding.probing import probe
+    from decoding.replay.confirming import best_of_each
+    from decoding.replay.planning import predict
+    from decoding.replay.probing import probe
 
     classifier = ready.pair.classifier("") if ready.pair.classifier_at("") is not None else None
     costs = probe(ready.pair, bench.prompts, bench.sampling, "" if classifier else None)
@@ -65,8 +65,8 @@ def predicted(bench: Bench, ready: LoadedPair, recorded: Study) -> list[Predicti
 
 def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]) -> str:
     """A table of promise and truth."""
-    from decoding.confirming import confirm, to_run
     from decoding.disco.making import Step
+    from decoding.replay.confirming import confirm, to_run
     from worker.terminal.studying import Steps
 
     steps, due = Steps(), len(to_run(predictions)) * len(bench.prompts)
@@ -92,7 +92,7 @@ def _line(prediction: Prediction, row: Mapping[str, object] | None) -> str:
 
 def elsewhere(predictions: Sequence[Prediction]) -> str:
     """The same settings in other engines' words."""
-    from decoding.planning import elsewhere as translated
+    from decoding.replay.planning import elsewhere as translated
 
     return "\n".join(
         (

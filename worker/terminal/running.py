@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 
-from decoding.comparison import WARM_UP_TOKENS, Comparison, no_sink
-from decoding.summary import Sample
+from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
+from decoding.measure.summary import Sample
 from worker import noise
 from worker.terminal.arguments import Asked
 from worker.terminal.document import document, write_document

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from decoding.measure.summary import so_few
 from decoding.strategies import STRATEGIES
-from decoding.summary import so_few
 from worker.terminal.palette import Palette
 
 HEADINGS = ("strategy", "tokens/s", "speed-up", "end to end", "accepted", "rate", "draft", "verify", "audit")

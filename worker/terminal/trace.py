@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TextIO
 
-from decoding.comparison import Key
 from decoding.events import EventSink, Recorder, to_dict
+from decoding.measure.comparison import Key
 
 
 class Trace:

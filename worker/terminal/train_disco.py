@@ -9,7 +9,7 @@ from typing import Any
 
 from decoding.disco.texts import Texts, texts_of
 from decoding.errors import BadPrompts
-from decoding.prompts import Prompt
+from decoding.prompts.prompt import Prompt
 from worker.terminal.arguments import parser_of, read_bench, read_prompt_file
 from worker.terminal.files import require_folder
 from worker.terminal.guarded import guarded

@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from decoding.costs import Costs
 from decoding.disco.echoes import Echoes
 from decoding.events import Backup
+from decoding.replay.costs import Costs
 from decoding.ssd.policy.fanout import Chosen, Guesses
 from decoding.ssd.policy.pace import JudgedDraft, Pace
 from decoding.ssd.policy.planner import RANKS, planner_for

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from decoding.costs import Costs, costs_from
 from decoding.events import Anticipated, Event
+from decoding.replay.costs import Costs, costs_from
 from decoding.ssd.accounting import Round, rounds
 
 

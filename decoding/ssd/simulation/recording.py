@@ -10,8 +10,8 @@ import torch
 from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
-from decoding.replay import Record
-from decoding.runner import ModelRunner, read_prompt
+from decoding.models.runner import ModelRunner, read_prompt
+from decoding.replay.records import Record
 from decoding.ssd.backups import random_tokens
 from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.policy.ssd_policy import TokenPrices, echo_of

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from decoding.replay import Record
+from decoding.replay.records import Record
 from decoding.ssd.policy.ssd_policy import worth_keeping
 
 

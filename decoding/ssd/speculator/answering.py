@@ -12,7 +12,7 @@ from torch import Tensor
 
 from decoding.drafters.base import Draft
 from decoding.events import Backup, Source, StopReason
-from decoding.runner import align
+from decoding.models.runner import align
 from decoding.ssd.speculator.drawing import Chain
 from decoding.ssd.speculator.state import CurrentDraft, DraftRows, SpeculatorState
 from decoding.ssd.speculator.tree import Tree

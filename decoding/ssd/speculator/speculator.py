@@ -13,7 +13,7 @@ from typing import NamedTuple
 from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.drafters.base import Draft
-from decoding.runner import ModelRunner
+from decoding.models.runner import ModelRunner
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator import answering
 from decoding.ssd.speculator.answering import Ready

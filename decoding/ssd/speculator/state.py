@@ -15,7 +15,7 @@ from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.drafters.base import EMPTY, Draft
-from decoding.runner import ModelRunner, read_prompt
+from decoding.models.runner import ModelRunner, read_prompt
 from decoding.ssd.backups import random_tokens
 from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from decoding.runner import Branches, align
+from decoding.models.runner import Branches, align
 from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.ssd_policy import echo_of
 from decoding.ssd.speculator.drawing import Branch, Drawing, Drawn

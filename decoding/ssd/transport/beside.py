@@ -18,7 +18,7 @@ import torch
 
 from decoding.drafters.base import EMPTY, Draft
 from decoding.errors import DrafthouseError, DraftLost
-from decoding.runner import ModelRunner
+from decoding.models.runner import ModelRunner
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import DraftProcess

@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 
 from decoding.errors import BadDevice, DrafthouseError, DraftLost
-from decoding.runner import ModelRunner
+from decoding.models.runner import ModelRunner
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.mailbox import Gone, Mailbox, Silence, connect
 
@@ -134,7 +134,7 @@ class Patience:
 
 def runner_in(folder: Path, dtype: str, context: int, runner: str) -> ModelRunner:
     """Load the draft in its process: as here, but on a processor core, wherever the target is."""
-    from decoding.checkpoints import load  # takes seconds, and the target's process does not need it
+    from decoding.models.checkpoints import load  # takes seconds, and the target's process does not need it
 
     return load(folder, dtype=dtype, context=context, runner=runner, device=torch.device("cpu")).runner
 

@@ -24,7 +24,7 @@ from decoding.disco.classifier import Classifier
 from decoding.drafters.base import EMPTY, Draft
 from decoding.errors import DrafthouseError
 from decoding.events import Backup, Source, StopReason
-from decoding.runner import ModelRunner
+from decoding.models.runner import ModelRunner
 from decoding.spec import Sampling
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator.answering import Ready

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from decoding.devices import wait_for
 from decoding.drafters.base import EMPTY, Draft
 from decoding.errors import BadDevice, BadStrategy
-from decoding.runner import ModelRunner
+from decoding.models.devices import wait_for
+from decoding.models.runner import ModelRunner
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 
 PLACEMENTS = ("two-gpus", "two-streams")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from decoding.checkpoints import load
-from decoding.runner import ModelRunner
-from decoding.table_runner import TableRunner, hashed
+from decoding.models.checkpoints import load
+from decoding.models.runner import ModelRunner
+from decoding.models.table import TableRunner, hashed
 from tests.decoding.models import GPT2, LLAMA, OTHERS, fast_runner, save
 
 Maker = Callable[[Path], ModelRunner]

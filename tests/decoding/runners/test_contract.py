@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from decoding.errors import BadPrompt
-from decoding.runner import ModelRunner, align, extend_all
+from decoding.models.runner import ModelRunner, align, extend_all
 
 TEXT = torch.randint(0, 97, (60,), generator=torch.Generator().manual_seed(5)).tolist()
 

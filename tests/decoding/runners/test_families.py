@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM
 
-from decoding.checkpoints import load
-from decoding.fast.runner import FastRunner
+from decoding.models.checkpoints import load
+from decoding.models.fast.runner import FastRunner
 from tests.decoding.models import GPT2, LLAMA, fast_runner, save
 
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}

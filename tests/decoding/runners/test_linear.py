@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.fast.linear import Apply, Layout, Way, fastest, fits_half, prepare
+from decoding.models.fast.linear import Apply, Layout, Way, fastest, fits_half, prepare
 
 ROWS = range(1, 25)
 WAYS: list[Way] = ["half", "packed", "plain"]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from decoding.fast.passes import StaticPasses, attend_at_once, attend_in_steps
-from decoding.fast.runner import FastRunner
-from decoding.runner import align
+from decoding.models.fast.passes import StaticPasses, attend_at_once, attend_in_steps
+from decoding.models.fast.runner import FastRunner
+from decoding.models.runner import align
 from tests.decoding.models import GPT2, LLAMA, fast_runner, save
 
 LONG = LLAMA | {"max_position_embeddings": 700}

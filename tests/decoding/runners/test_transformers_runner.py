@@ -8,8 +8,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from decoding.checkpoints import load
-from decoding.transformers_runner import TransformersRunner
+from decoding.models.checkpoints import load
+from decoding.models.transformers import TransformersRunner
 from tests.decoding.models import LLAMA, OTHERS, save
 
 TEXT = torch.randint(0, 97, (40,), generator=torch.Generator().manual_seed(2)).tolist()

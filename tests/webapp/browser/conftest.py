@@ -20,8 +20,8 @@ from django.db import connections
 from django.test import Client
 
 from decoding.events import from_dict
+from decoding.measure.summary import Audit
 from decoding.spec import parse_choices
-from decoding.summary import Audit
 from tests.golden.record import FOLDER, name_of, summed
 from tests.programs import CHROMIUM, lend_playwright_a_node, locate
 from tests.webapp import make

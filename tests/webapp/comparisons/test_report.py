@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from decoding import summary
+from decoding.measure import summary
 from tests.webapp import make
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import names_of, report, sample_of, so_far, step

@@ -7,10 +7,10 @@ import json
 
 import pytest
 
-from decoding.costs import Costs
 from decoding.events import Anticipated, Drafted, Finished, Started, Verified, to_dict
+from decoding.measure.summary import sample_from_events
+from decoding.replay.costs import Costs
 from decoding.spec import Sampling, choose, parse_choices
-from decoding.summary import sample_from_events
 from decoding.what_if.places import Places
 from decoding.what_if.recorded import Recorded
 from decoding.what_if.simulation import oracle, simulate

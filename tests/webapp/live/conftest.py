@@ -18,7 +18,7 @@ from asgiref.testing import ApplicationCommunicator
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 
-from decoding import summary
+from decoding.measure import summary
 from tests.webapp import make
 from webapp.accounts.models import User
 from webapp.comparisons import services, trace

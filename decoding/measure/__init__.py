@@ -1,0 +1,1 @@
+"""Comparisons: run them, sum them up, and say what holds."""

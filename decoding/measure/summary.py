@@ -1,0 +1,328 @@
+"""Summaries of runs: one sample's figures, and paired speed-ups with their intervals. Standard library only.
+
+Names follow vLLM's per-request metrics. DEFINITIONS says what each means; a change of meaning changes
+DEFINITIONS_VERSION, which every result carries.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from decoding.events import Drafted, Event, Finished, Started, Verified
+from decoding.measure import intervals
+from decoding.spec import Choice
+from decoding.ssd import accounting
+from decoding.strategies import BASELINE
+
+DEFINITIONS_VERSION = 2
+DEFINITIONS = {
+    "tokens_per_s": "generated tokens per second of decoding, over all samples; reading the prompt is excluded",
+    "speedup": "per prompt, the ratio of tokens per second to the baseline's on the same prompt in the same pass "
+    "(median over repeats); the median over prompts, with a 95 % interval that holds for all strategies of the "
+    "comparison at once, where there are prompts enough; the baseline is autoregressive unless another is pinned",
+    "end_to_end": "the same with the time that reading the prompt takes, the draft's reading included: tokens per "
+    "second from request to last token",
+    "prefill_ms": "median time that reading the prompt takes, target and draft together",
+    "break_even_tokens": "the output length from which the strategy is faster end to end: what its prefill takes "
+    "longer than the baseline's, divided by what it saves per token; median over prompts, null if it saves nothing",
+    "num_spec_steps": "target passes that verified at least one drafted token",
+    "num_draft_tokens": "drafted tokens that were verified",
+    "num_accepted_draft_tokens": "drafted tokens that the target accepted",
+    "mean_acceptance_length": "1 + num_accepted_draft_tokens / num_spec_steps; 1 without speculation",
+    "draft_acceptance_rate": "num_accepted_draft_tokens / num_draft_tokens",
+    "acceptance_histogram": "entry i: verifications that accepted exactly i drafted tokens",
+    "acceptance_by_position": "entry i: of the drafts with more than i tokens, the share whose token i was accepted",
+    "repeated_8grams": "share of the generated 8-grams that occurred before in the same generated text",
+    "draft_share": "drafting's part of the decoding time; work beside a verification is no part of it",
+    "verify_share": "verification's part of the decoding time",
+    "num_target_passes": "runs of the target model after reading the prompt",
+    "num_draft_passes": "runs of the draft model after reading the prompt; a step of all branches is one",
+    "hit_rate": "of the verdicts that a draft followed, the share whose outcome had been prepared",
+    "hit_rate_by_position": "the same by how many drafted tokens the verdict accepted",
+    "hit_rate_by_source": "the same by where the judged draft came from: fresh, hit, or the backup after a miss",
+    "predicted_hit_rate": "what the draft's side expected of hit_rate when it chose its branches",
+    "hidden_share": "of the time that the draft model worked, the part that lay within a verification",
+    "lost": "samples whose draft was lost on the way, so that the target went on alone, by the reason",
+    "audit": "against autoregressive's tokens: identical; tie (the first difference lies within rounding); divergent; "
+    "not_compared (draws of another kind, where only the distribution is the same)",
+}
+
+
+Outcome = Literal["identical", "tie", "divergent", "not_compared"]
+AUDIT_OUTCOMES: tuple[Outcome, ...] = ("identical", "tie", "divergent", "not_compared")
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Comparison of one sample's tokens with autoregressive's."""
+
+    outcome: Outcome
+    position: int | None = None  # of the first difference, in generated tokens
+    token: int | None = None
+    expected: int | None = None
+    gap: float | None = None  # between the two tokens' scores, in units of the number format's rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One prompt decoded once by one strategy."""
+
+    strategy: str  # the choice's label
+    prompt: str
+    category: str
+    repeat: int
+    prompt_tokens: int
+    tokens: tuple[int, ...]
+    text: str
+    reason: str
+    prefill_ns: int
+    decode_ns: int
+    timed_tokens: int  # tokens generated in `decode_ns`: all, but for a peer whose first round includes the prefill
+    draft_ns: int
+    verify_ns: int
+    num_target_passes: int
+    num_draft_passes: int
+    num_spec_steps: int
+    num_draft_tokens: int
+    num_accepted_draft_tokens: int
+    acceptance_histogram: tuple[int, ...]
+    drafts_by_position: tuple[int, ...]  # entry i: drafts with more than i tokens
+    accepted_by_position: tuple[int, ...]  # entry i: of those, how many had token i accepted
+    audit: Audit | None = None
+    hits: accounting.Counted | None = None  # decoding.ssd.accounting; None where nothing was prepared ahead
+    lost: str = ""  # why the target went on alone, where it did
+
+    @property
+    def tokens_per_s(self) -> float:
+        return self.timed_tokens * 1e9 / self.decode_ns if self.decode_ns else 0.0
+
+    @property
+    def end_to_end_tokens_per_s(self) -> float:
+        total_ns = self.prefill_ns + self.decode_ns
+        return len(self.tokens) * 1e9 / total_ns if total_ns else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        record = {
+            field.name: getattr(self, field.name) for field in dataclasses.fields(self)
+        }  # asdict copies each token
+        record["audit"] = self.audit and dataclasses.asdict(self.audit)
+        record["tokens_per_s"] = self.tokens_per_s
+        return record
+
+
+def sample_from_events(
+    events: Sequence[Event],
+    *,
+    choice: Choice,
+    prompt: str,
+    category: str,
+    repeat: int,
+    tokens: Sequence[int],
+    text: str,
+) -> Sample:
+    """Fold a trace into its sample."""
+    started, finished = Started(0, 0), Finished("length", 0, 0)
+    drafts: dict[int, Drafted] = {}
+    verdicts: list[Verified] = []
+    for event in events:
+        match event:
+            case Started():
+                started = event
+            case Drafted():
+                drafts[event.round] = event
+            case Verified():
+                verdicts.append(event)
+            case Finished():
+                finished = event
+    ahead = accounting.count(events)
+    judged = [(drafts[v.round], v.accepted) for v in verdicts if v.round in drafts]
+    timed = [v for v in verdicts if v.start_ns >= started.prefill_ns]
+    untimed_tokens = sum(v.accepted + 1 for v in verdicts if v.start_ns < started.prefill_ns)
+    longest = max((len(draft.tokens) for draft, _ in judged), default=0)
+    return Sample(
+        strategy=choice.label,
+        prompt=prompt,
+        category=category,
+        repeat=repeat,
+        prompt_tokens=started.prompt_tokens,
+        tokens=tuple(tokens),
+        text=text,
+        reason=finished.reason,
+        prefill_ns=started.prefill_ns,
+        decode_ns=finished.end_ns - started.prefill_ns,
+        timed_tokens=len(tokens) - untimed_tokens,
+        draft_ns=sum(drafts[v.round].end_ns - drafts[v.round].start_ns for v in timed if v.round in drafts)
+        + (ahead["busy_ns"] - ahead["hidden_ns"] - ahead["waited_ns"] if ahead else 0),
+        verify_ns=sum(v.end_ns - v.start_ns for v in timed),
+        num_target_passes=len(verdicts),
+        num_draft_passes=sum(draft.passes for draft in drafts.values()) + (ahead["passes"] if ahead else 0),
+        num_spec_steps=len(judged),
+        num_draft_tokens=sum(len(draft.tokens) for draft, _ in judged),
+        num_accepted_draft_tokens=sum(accepted for _, accepted in judged),
+        acceptance_histogram=tuple(sum(a == i for _, a in judged) for i in range(longest + 1)) if judged else (),
+        drafts_by_position=tuple(sum(len(d.tokens) > i for d, _ in judged) for i in range(longest)),
+        accepted_by_position=tuple(sum(a > i for _, a in judged) for i in range(longest)),
+        hits=ahead,
+        lost=next((verdict.lost for verdict in verdicts if verdict.lost), ""),
+    )
+
+
+def repeated_8grams(tokens: Sequence[int]) -> float:
+    """How repetitive a text is. Loops make every strategy look faster, so each figure comes with this number."""
+    grams = [tuple(tokens[i : i + 8]) for i in range(len(tokens) - 7)]
+    return 1.0 - len(set(grams)) / len(grams) if grams else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Speedup:
+    median: float
+    low: float | None  # None if there are too few prompts for so many strategies
+    high: float | None
+    prompts: int
+
+
+Ratios = Mapping[str, float]  # prompt -> the strategy's speed on it relative to the baseline's
+Speed = Callable[[Sample], float]
+
+
+def decode_speed(sample: Sample) -> float:
+    return sample.tokens_per_s
+
+
+def end_to_end_speed(sample: Sample) -> float:
+    return sample.end_to_end_tokens_per_s
+
+
+def ratios(samples: Iterable[Sample], baseline: Iterable[Sample], speed: Speed = decode_speed) -> Ratios:
+    """Each prompt's ratio to the baseline: the median over repeats."""
+    base = {(s.prompt, s.repeat): speed(s) for s in baseline}
+    found: dict[str, list[float]] = {}
+    for sample in samples:
+        reference = base.get((sample.prompt, sample.repeat))
+        if reference and speed(sample):
+            found.setdefault(sample.prompt, []).append(speed(sample) / reference)
+    return {prompt: statistics.median(values) for prompt, values in found.items()}
+
+
+def speedups(columns: Sequence[Ratios]) -> list[Speedup | None]:
+    """One speed-up per strategy, with intervals that hold together. None if no prompt has samples of both."""
+    found = zip(columns, intervals.median_intervals(columns), strict=True)
+    return [
+        Speedup(statistics.median(column.values()), low, high, len(column)) if column else None
+        for column, (low, high) in found
+    ]
+
+
+def speedup(samples: Sequence[Sample], baseline: Sequence[Sample]) -> Speedup | None:
+    """Speed-up of a single strategy, judged alone."""
+    return speedups([ratios(samples, baseline)])[0]
+
+
+def break_even_tokens(samples: Iterable[Sample], baseline: Iterable[Sample]) -> float | None:
+    """Number of output tokens from which the strategy is faster end to end; None if it never is or that is unknown."""
+    base = {(s.prompt, s.repeat): s for s in baseline if s.tokens_per_s}
+    found = [
+        _break_even(sample, base[sample.prompt, sample.repeat])
+        for sample in samples
+        if sample.tokens_per_s and (sample.prompt, sample.repeat) in base
+    ]
+    middle = statistics.median(found) if found else math.inf
+    return middle if math.isfinite(middle) else None
+
+
+def _break_even(sample: Sample, baseline: Sample) -> float:
+    saved_ns = 1e9 / baseline.tokens_per_s - 1e9 / sample.tokens_per_s
+    return max(0.0, (sample.prefill_ns - baseline.prefill_ns) / saved_ns) if saved_ns > 0 else math.inf
+
+
+def _row(
+    choice: Choice, runner: str, samples: Sequence[Sample], gain: Speedup | None, end_to_end: Speedup | None
+) -> dict[str, Any]:
+    """One row of a comparison, as in the JSON document."""
+    decode_ns = sum(s.decode_ns for s in samples)
+    spec_steps = sum(s.num_spec_steps for s in samples)
+    drafted = sum(s.num_draft_tokens for s in samples)
+    accepted = sum(s.num_accepted_draft_tokens for s in samples)
+    by_position = zip(
+        _added(s.accepted_by_position for s in samples), _added(s.drafts_by_position for s in samples), strict=True
+    )
+    return {
+        "strategy": choice.strategy,
+        "label": choice.label,
+        "params": dict(choice.params),
+        "role": choice.spec.role,
+        "runner": runner,
+        "tokens_per_s": sum(s.timed_tokens for s in samples) * 1e9 / decode_ns if decode_ns else 0.0,
+        "speedup": dataclasses.asdict(gain) if gain else None,
+        "end_to_end": dataclasses.asdict(end_to_end) if end_to_end else None,
+        "prefill_ms": statistics.median(s.prefill_ns for s in samples) / 1e6 if samples else None,
+        "mean_acceptance_length": 1 + accepted / spec_steps if spec_steps else 1.0,
+        "draft_acceptance_rate": accepted / drafted if drafted else None,
+        "num_spec_steps": spec_steps,
+        "num_draft_tokens": drafted,
+        "num_accepted_draft_tokens": accepted,
+        "num_target_passes": sum(s.num_target_passes for s in samples),
+        "num_draft_passes": sum(s.num_draft_passes for s in samples),
+        "acceptance_histogram": _added(s.acceptance_histogram for s in samples),
+        "acceptance_by_position": [a / d for a, d in by_position],
+        "draft_share": sum(s.draft_ns for s in samples) / decode_ns if decode_ns else None,
+        "verify_share": sum(s.verify_ns for s in samples) / decode_ns if decode_ns else None,
+        **accounting.rates([s.hits for s in samples if s.hits]),
+        "lost": dict(Counter(s.lost for s in samples if s.lost)),
+        "repeated_8grams": statistics.mean(repeated_8grams(s.tokens) for s in samples) if samples else None,
+        "audit": {
+            outcome: sum(s.audit is not None and s.audit.outcome == outcome for s in samples)
+            for outcome in AUDIT_OUTCOMES
+        },
+        "samples": [s.to_dict() for s in samples],
+    }
+
+
+def report(
+    choices: Sequence[Choice], runners: Mapping[str, str], samples: Sequence[Sample], baseline: str = BASELINE
+) -> list[dict[str, Any]]:
+    """Every strategy's row, in the order of `choices`. `runners` names the runner of each label; speed-ups are relative
+    to the strategy that `baseline` labels."""
+    by_label: dict[str, list[Sample]] = {choice.label: [] for choice in choices}
+    for sample in samples:
+        if sample.strategy in by_label:
+            by_label[sample.strategy].append(sample)
+    base = by_label.get(baseline, [])
+    gains = _gains(by_label, base, decode_speed, baseline)
+    totals = _gains(by_label, base, end_to_end_speed, baseline)
+    rows = []
+    for choice in choices:
+        own, label = by_label[choice.label], choice.label
+        row = _row(choice, runners[label], own, gains[label], totals[label])
+        rows.append({**row, "break_even_tokens": None if label == baseline else break_even_tokens(own, base)})
+    return rows
+
+
+def _gains(
+    by_label: Mapping[str, Sequence[Sample]], base: Sequence[Sample], speed: Speed, baseline: str
+) -> dict[str, Speedup | None]:
+    """Every strategy's speed-up. The baseline's own is exactly 1 and makes no other interval wider."""
+    columns = {label: ratios(samples, base, speed) for label, samples in by_label.items()}
+    others = [label for label in columns if label != baseline]
+    found = dict(zip(others, speedups([columns[label] for label in others]), strict=True))
+    return {**found, **{label: speedups([column])[0] for label, column in columns.items() if label == baseline}}
+
+
+def so_few(prompts: int) -> str:
+    """Text in place of an interval that needs more prompts."""
+    return "a single prompt" if prompts == 1 else f"{prompts} prompts"
+
+
+def _added(rows: Iterable[Sequence[int]]) -> list[int]:
+    total: list[int] = []
+    for row in rows:
+        total += [0] * (len(row) - len(total))
+        for i, count in enumerate(row):
+            total[i] += count
+    return total

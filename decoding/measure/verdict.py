@@ -1,0 +1,66 @@
+"""Verdict: a comparison in one sentence. Standard library only; works on the rows of `summary.report`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from decoding.measure.ranking import Row, ranked
+from decoding.measure.summary import so_few
+from decoding.strategies import BASELINE
+
+
+def verdict(
+    strategies: Sequence[Row], baseline: str = BASELINE, *, is_noisy: bool = False, is_over: bool = True
+) -> str:
+    """State how much faster than the baseline the best strategy is, how certain that is, and whether the text is still
+    the target's. A busy machine is mentioned first. `is_over` is false while more prompts are to come."""
+    found = ranked(strategies, baseline)
+    if not found:
+        return f"Nothing to rank yet: no strategy has a finished sample beside {baseline}'s."
+    doubt = "On a machine that was not quiet: " if is_noisy else ""
+    if all(row["speedup"]["high"] and row["speedup"]["high"] < 1.0 for row in found):
+        return f"{doubt}Every strategy is slower than {baseline}; {_closest(found[0])}. {_losslessness(found[0])}"
+    return f"{doubt}{_gain(found[0], baseline, is_over)}. {_losslessness(found[0])}"
+
+
+def _gain(best: Row, baseline: str, is_over: bool) -> str:
+    gain = best["speedup"]
+    if gain["low"] is None and not is_over:
+        ran_on = so_few(gain["prompts"])
+        return f"{best['label']} runs at {gain['median']:.2f} times {baseline}'s speed so far, on {ran_on}"
+    if gain["low"] is None:
+        return (
+            f"{best['label']} ran at {gain['median']:.2f} times {baseline}'s speed on {so_few(gain['prompts'])}, too "
+            "few to say how sure that is"
+        )
+    if gain["low"] <= 1.0:
+        return f"No strategy is shown to be faster than {baseline}; {_closest(best)}"
+    return f"{best['label']} is {gain['median']:.2f} times as fast as {baseline} ({_interval(gain)})"
+
+
+def _closest(row: Row) -> str:
+    gain = row["speedup"]
+    return f"{row['label']} comes closest at {gain['median']:.2f} times its speed ({_interval(gain)})"
+
+
+def _interval(gain: Row) -> str:
+    return f"95 % interval {gain['low']:.2f} to {gain['high']:.2f}, {gain['prompts']} prompts"
+
+
+def _losslessness(row: Row) -> str:
+    audit = row["audit"]
+    compared = audit["identical"] + audit["tie"] + audit["divergent"]
+    if not compared:
+        return (
+            "Its texts are draws of their own from the target's distribution, so they are not compared word for word."
+        )
+    if audit["identical"] == compared:
+        return (
+            f"Its text is exactly the target's on {'the one sample' if compared == 1 else f'all {compared} samples'}."
+        )
+    words = f"Its text is exactly the target's on {audit['identical']} of {compared} samples"
+    if audit["tie"]:
+        words += f", differs by a numeric tie on {audit['tie']}"
+    if audit["divergent"]:
+        words += f", and really diverges on {audit['divergent']}: do not trust it"
+    return words + "."

@@ -1,0 +1,1 @@
+"""Models: their folders and files, runners that read texts with them, and whether two of them fit together."""

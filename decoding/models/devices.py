@@ -1,0 +1,146 @@
+"""Devices: which exist, their names, free memory and threads."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from decoding.errors import BadDevice
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Hardware and number format of a runner, for display and for results."""
+
+    runner: str  # fast | transformers | table
+    device: str
+    device_name: str
+    dtype: str  # of activations
+    weights: str  # layout of the matrices: half | packed | plain (decoding.models.fast.linear)
+    threads: int
+    context: int
+
+
+def facts_of(runner: str, device: torch.device, dtype: torch.dtype, weights: str, context: int) -> Facts:
+    return Facts(
+        runner,
+        str(device),
+        name_of(device),
+        str(dtype).removeprefix("torch."),
+        weights,
+        torch.get_num_threads(),
+        context,
+    )
+
+
+def device_called(name: str) -> torch.device:
+    """Return the device called `cpu`, `cuda`, `cuda:1`, or `auto`: a GPU if there is one."""
+    gpus = torch.cuda.device_count()
+    if name == "auto":
+        return torch.device("cuda:0" if gpus else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise BadDevice(f"There is no device called {name!r}. Devices are cpu, cuda:0, cuda:1 and so on.") from None
+    if device.type not in ("cpu", "cuda"):
+        raise BadDevice(f"{name} is not supported. Devices are cpu, cuda:0, cuda:1 and so on.")
+    if device.type == "cpu" and device.index:
+        raise BadDevice(f"{name} was asked for, and all cores together are one device, cpu. Choose cpu.")
+    if device.type == "cuda" and (device.index or 0) >= gpus:
+        there = f"{gpus} CUDA device{'s' if gpus > 1 else ''}" if gpus else "no CUDA device that torch can use"
+        raise BadDevice(f"{name} was asked for, but this machine has {there}. Choose another device.")
+    return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
+
+
+def name_of(device: torch.device) -> str:
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = (line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line)
+        return next(names, platform.machine())
+    return platform.processor() or platform.machine()
+
+
+def described(device: torch.device) -> str:
+    """Describe what one model at work has: the device, or how many cores of the processor."""
+    if device.type != "cpu":
+        return str(device)
+    threads = torch.get_num_threads()
+    return f"{threads} core{'s' if threads > 1 else ''}"
+
+
+def free_bytes(device: torch.device) -> int:
+    """Bytes that can be allocated now, according to the system."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        sizes = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
+        free = int(sizes["MemAvailable"].split()[0]) * 1024
+    return min(free, _left_in_container(free))
+
+
+CORES_AT_FIRST = torch.get_num_threads()  # torch's own choice, before anyone sets a number
+
+
+def usual_threads() -> int:
+    """Default number of threads: all cores but one. In every product all threads wait for the slowest, so with one core
+    taken by other programs, all cores were 60 times slower than all but one (docs/scaling.md)."""
+    return max(1, CORES_AT_FIRST - 1)
+
+
+def set_threads(count: int) -> None:
+    """Set how many cores one matrix product may use, in the whole process."""
+    cores = os.cpu_count() or 1
+    if not 1 <= count <= cores:
+        raise BadDevice(f"{count} threads were asked for, but this machine has {cores} cores. Choose 1 to {cores}.")
+    torch.set_num_threads(count)
+
+
+def wait_for(device: torch.device) -> None:
+    """Wait until the device has done all launches. Never call it inside a round."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+class Launched:
+    """Marker of what has been launched on a device's current stream so far. On a CPU everything is already done."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._event: Any = None
+        if device.type == "cuda":
+            new_event: Any = torch.cuda.Event
+            self._event = new_event()
+            self._event.record(torch.cuda.current_stream(device))
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the launches are done. Does not wait."""
+        return self._event is None or bool(self._event.query())
+
+    def wait(self) -> None:
+        """Wait for these launches alone: other streams of the device go on."""
+        if self._event is not None:
+            self._event.synchronize()
+
+
+def on_its_way(tensor: torch.Tensor) -> torch.Tensor:
+    """Copy a tensor to where the CPU can read it once earlier launches are done. The copy is in pinned memory: any
+    other copy would wait here."""
+    if tensor.device.type == "cpu":
+        return tensor
+    return torch.empty_like(tensor, device="cpu", pin_memory=True).copy_(tensor, non_blocking=True)
+
+
+def _left_in_container(otherwise: int) -> int:
+    limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+    if not limit.exists() or not used.exists() or limit.read_text().strip() == "max":
+        return otherwise
+    return max(int(limit.read_text()) - int(used.read_text()), 0)

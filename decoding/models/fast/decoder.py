@@ -1,0 +1,153 @@
+"""The forward pass: ids to logits, for the rows that `Rows` describes. It keeps no state and knows no text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from decoding.models.fast.linear import Apply, Layout, fastest, prepare
+from decoding.models.fast.rope import turn, turns
+from decoding.models.fast.shape import GELU_TANH, Shape
+from decoding.models.fast.weights import LayerWeights, ModelWeights, Part
+
+FIRST_TURNS = 8192  # positions
+
+
+class Memory(Protocol):
+    """The slots that one pass writes its keys and values to, and those that its rows see."""
+
+    @property
+    def positions(self) -> slice | Tensor: ...
+
+    def write(self, layer: int, keys_and_values: Tensor) -> None: ...
+
+    def attend(self, layer: int, queries: Tensor) -> Tensor:
+        """[rows, heads, head_dim] -> [rows, heads * head_dim]"""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    norm_1: Apply
+    qkv: Apply
+    head_norm: Tensor | None
+    out: Apply
+    norm_2: Apply
+    feed: Apply
+
+
+class Decoder:
+    def __init__(self, shape: Shape, weights: ModelWeights, layout: Layout, context: int, device: torch.device) -> None:
+        self.shape = shape
+        self.layout = layout
+        self.device = device
+        self.embedding = weights.embedding.to(device)  # as on disk: only a row or two of it is read per pass
+        self.learned_positions = None
+        if weights.learned_positions is not None:
+            self.learned_positions = weights.learned_positions.to(device, layout.dtype)
+        self._context = context
+        self.turns: Tensor | None = None
+        self.reach(context if device.type == "cuda" else min(context, FIRST_TURNS))  # graphs cannot see it grow
+        self.layers = [self._layer(weights.layer(i)) for i in range(shape.layers)]
+        self.norm = self._norm(weights.norm)
+        self.head = self._linear(weights.head)
+
+    def __call__(self, ids: Tensor, memory: Memory, need: int) -> Tensor:
+        """Ids [rows] -> float32 logits [need, V], those of the last `need` rows."""
+        shape = self.shape
+        heads_per_row = shape.heads + 2 * shape.kv_heads
+        turned = shape.heads + shape.kv_heads
+        count = ids.shape[0]
+        hidden = F.embedding(ids, self.embedding).to(self.layout.dtype)
+        if self.learned_positions is not None:
+            hidden = hidden + self.learned_positions[memory.positions]
+        turns = None if self.turns is None else self.turns[memory.positions]
+        for number, layer in enumerate(self.layers):
+            # Attention's arithmetic is float32 up to the scores, whatever the linear layers use.
+            heads = layer.qkv(layer.norm_1(hidden)).float().view(count, heads_per_row, shape.head_dim)
+            if layer.head_norm is not None:
+                normed = F.rms_norm(heads[:, :turned], (shape.head_dim,), None, shape.norm_eps)
+                torch.mul(normed, layer.head_norm, out=heads[:, :turned])
+            if turns is not None:
+                turn(heads[:, :turned], turns)
+            memory.write(number, heads[:, shape.heads :].view(count, 2, shape.kv_heads, shape.head_dim))
+            attended = memory.attend(number, heads[:, : shape.heads])
+            hidden = layer.out(attended.to(self.layout.dtype)).add_(hidden)
+            hidden = layer.feed(layer.norm_2(hidden)).add_(hidden)
+        return self.head(self.norm(hidden[count - need :])).float()
+
+    def reach(self, positions: int) -> None:
+        """Make turns for so many positions. The table for all that a config claims may take more than the model."""
+        there = 0 if self.turns is None else len(self.turns)
+        if self.shape.rope is not None and positions > there:
+            count = min(self._context, max(positions, 2 * there))
+            self.turns = turns(self.shape.rope, self.shape.head_dim, count).to(self.device)
+
+    def _layer(self, weights: LayerWeights) -> Layer:
+        head_norm = weights.head_norm
+        return Layer(
+            norm_1=self._norm(weights.norm_1),
+            qkv=self._linear(weights.qkv),
+            head_norm=None if head_norm is None else head_norm.to(self.device, torch.float32),
+            out=self._linear(weights.out),
+            norm_2=self._norm(weights.norm_2),
+            feed=self._feed(weights),
+        )
+
+    def _linear(self, part: Part) -> Apply:
+        bias = None if part.bias is None else part.bias.to(self.device)
+        return prepare(part.weight.to(self.device), bias, self.layout)
+
+    def _feed(self, weights: LayerWeights) -> Apply:
+        activation = _ACTIVATIONS[self.shape.activation]
+        inner, down, width = self._linear(weights.inner), self._linear(weights.down), self.shape.inner
+        if not weights.is_gated:
+            return lambda rows: down(activation(inner(rows)))
+
+        def gated(rows: Tensor) -> Tensor:
+            both = inner(rows)
+            return down(activation(both[:, :width]).mul_(both[:, width:]))
+
+        return gated
+
+    def _norm(self, part: Part) -> Apply:
+        eps, size, dtype = self.shape.norm_eps, self.shape.hidden, self.layout.dtype
+        weight = part.weight.to(self.device, dtype)
+        if self.shape.family == "gpt2":
+            bias = None if part.bias is None else part.bias.to(self.device, dtype)
+            return lambda rows: F.layer_norm(rows, (size,), weight, bias, eps)
+        if self.device.type == "cpu" and dtype == torch.float32:
+            return _small_rms_norm(weight, eps)
+        return lambda rows: F.rms_norm(rows, (size,), weight, eps)
+
+
+def _small_rms_norm(weight: Tensor, eps: float) -> Apply:
+    """Make a norm for a few rows on a CPU. It takes 2/3 of the time of `F.rms_norm`, a chain of calls there."""
+    offset, share = torch.tensor(eps), 1.0 / weight.numel()
+
+    def norm(rows: Tensor) -> Tensor:
+        length = torch.linalg.vector_norm(rows, 2, -1, True)
+        return torch.mul(rows, torch.addcmul(offset, length, length, value=share).rsqrt_()).mul_(weight)
+
+    return norm
+
+
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "silu": lambda rows: F.silu(rows, inplace=True),
+    "swish": lambda rows: F.silu(rows, inplace=True),
+    "relu": lambda rows: F.relu(rows, inplace=True),
+    "gelu": F.gelu,
+    **{name: lambda rows: F.gelu(rows, approximate="tanh") for name in GELU_TANH},
+}
+
+
+def cpu_layout(weights: ModelWeights, dtypes: list[torch.dtype]) -> Layout:
+    """Find the fastest way to lay out this model's matrices, on slices of its first layer."""
+    first = weights.layer(0)
+    parts = (first.qkv, first.out, first.inner, first.down)
+    return fastest([part.weight[:2048] for part in parts], dtypes)

@@ -1,0 +1,126 @@
+"""The cache of keys and values, and the masks that say which of them a row may see.
+
+One tensor for all layers: [layers, 2, kv_heads, slots, head_dim]. A text's tokens take the slots from 0 on. Branches
+take the slots behind the text: their step s, row b lies at `length + s * rows + b`. Nothing is ever erased; what lies
+behind the text is overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from decoding.models.fast.shape import Shape
+
+HIDDEN = float("-inf")
+
+
+class Cache:
+    """The keys and values of one text and its branches."""
+
+    def __init__(self, shape: Shape, slots: int, dtype: torch.dtype, device: torch.device) -> None:
+        # Not cleared: rows see only slots that were written, and memory that no text reaches is never touched.
+        self.values = torch.empty(shape.layers, 2, shape.kv_heads, slots, shape.head_dim, dtype=dtype, device=device)
+
+    @property
+    def slots(self) -> int:
+        return self.values.shape[3]
+
+    def reserve(self, slots: int, used: int) -> None:
+        """Grow to at least so many slots. The first `used` keep what they hold."""
+        if slots > self.slots:
+            wanted = -(-max(slots, used * 5 // 4) // 64) * 64
+            wider = self.values.new_zeros(*self.values.shape[:3], wanted, self.values.shape[4])
+            wider[:, :, :, :used] = self.values[:, :, :, :used]
+            self.values = wider
+
+    def move(self, slots: Tensor, to: int) -> None:
+        """Copy scattered slots to the row of slots that starts at `to`."""
+        self.values.narrow(3, to, slots.numel()).copy_(self.values.index_select(3, slots))
+
+
+class Rows:
+    """The rows of one forward pass: where their keys and values go, which ones they see, what positions they have.
+
+    The new rows take the slots from `start` on, and see slots before them: all of their own past in a text
+    (`chain_mask`), or their own branch (`BranchMask`). Masks are added to the scores, [rows * group, slots seen].
+    """
+
+    def __init__(
+        self,
+        cache: Cache,
+        shape: Shape,
+        start: int,
+        count: int,
+        positions: slice | Tensor,
+        masks: dict[int | None, Tensor | None],
+    ) -> None:
+        self.positions = positions
+        self._shape = shape
+        self._count = count
+        self._masks = [masks[window] for window in shape.windows]
+        self._new = cache.values.narrow(3, start, count).unbind(0)
+        self._seen = cache.values.flatten(0, 1).unsqueeze(1).narrow(3, 0, start + count).unbind(0)
+
+    def write(self, layer: int, keys_and_values: Tensor) -> None:
+        """[count, 2, kv_heads, head_dim]"""
+        self._new[layer].copy_(keys_and_values.permute(1, 2, 0, 3))
+
+    def attend(self, layer: int, queries: Tensor) -> Tensor:
+        """[count, heads, head_dim] -> [count, heads * head_dim]. Dealt heads make rows times groups one axis."""
+        shape = self._shape
+        grouped = queries.reshape(1, self._count * shape.group, shape.kv_heads, shape.head_dim).transpose(1, 2)
+        keys, values = self._seen[2 * layer], self._seen[2 * layer + 1]
+        mixed = F.scaled_dot_product_attention(grouped, keys, values, self._masks[layer])
+        return mixed.transpose(1, 2).reshape(self._count, shape.heads * shape.head_dim)
+
+
+def chain_mask(start: int, count: int, window: int | None, group: int) -> Tensor | None:
+    """Make the mask of a text's next `count` tokens: each sees itself and what came before, at most `window` back."""
+    end = start + count
+    if count == 1 and (window is None or end <= window):
+        return None
+    rows = torch.arange(start, end).repeat_interleave(group).unsqueeze(1)
+    keys = torch.arange(end)
+    hidden = keys > rows
+    if window is not None:
+        hidden |= keys <= rows - window
+    return torch.zeros(hidden.shape, device=hidden.device).masked_fill_(hidden, HIDDEN)
+
+
+class BranchMask:
+    """The masks of branches: each sees the text up to its own length, then its own chain, which grows by each step."""
+
+    def __init__(self, length: int, lengths: Sequence[int], group: int, device: torch.device) -> None:
+        self._starts = torch.tensor(lengths, device=device)
+        self._first = self._starts.repeat_interleave(group).unsqueeze(1)
+        self._keys = torch.arange(length, device=device)  # positions of what is seen
+        self._others = _others(len(lengths), group, device)
+        self._mask = _hide(self._keys >= self._first)
+        self._depth = 0
+
+    def step(self, windows: set[int | None]) -> dict[int | None, Tensor | None]:
+        """Make the masks of the next step, by window."""
+        self._mask = torch.cat((self._mask, self._others), 1)
+        masks: dict[int | None, Tensor | None] = {None: self._mask}
+        if windows != {None}:
+            self._keys = torch.cat((self._keys, self._starts + self._depth))
+            age = self._first + self._depth - self._keys
+            masks |= {w: self._mask.masked_fill(age >= w, HIDDEN) for w in windows if w is not None}
+        self._depth += 1
+        return masks
+
+
+@lru_cache(maxsize=4)  # one preparation after another opens as many branches
+def _others(branches: int, group: int, device: torch.device) -> Tensor:
+    """Hide the branches of one step from each other."""
+    rows = torch.arange(branches, device=device)
+    return _hide(rows != rows.repeat_interleave(group).unsqueeze(1))
+
+
+def _hide(hidden: Tensor) -> Tensor:
+    return torch.zeros(hidden.shape, device=hidden.device).masked_fill_(hidden, HIDDEN)

@@ -1,0 +1,218 @@
+"""The layout of a pass in memory: a CPU cuts tensors to size, a GPU keeps every address and shape the same.
+
+A pass appends rows. `chain` appends them to the text; `tree` appends one to each branch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from decoding.capturing import Capturing
+from decoding.models.fast.decoder import Decoder
+from decoding.models.fast.kv import HIDDEN, Cache, Rows, chain_mask
+
+SHORTEST = 256  # slots that a static pass looks at; it doubles as the text grows
+MOST_CAPTURED_ROWS = 64  # a longer pass is a prompt, and comes once
+
+Masks = dict[int | None, Tensor | None]
+
+
+class Passes(Protocol):
+    def chain(self, ids: Tensor, start: int, need: int) -> Tensor: ...
+
+    def tree(self, ids: Tensor, start: int, positions: Tensor, masks: Masks) -> Tensor: ...
+
+
+class SlicedPasses:
+    """Passes whose rows see exactly the slots that are in use: nothing is computed for the rest."""
+
+    def __init__(self, decoder: Decoder, cache: Cache) -> None:
+        self._decoder = decoder
+        self._cache = cache
+        self._windows = set(decoder.shape.windows)
+
+    def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
+        shape, count = self._decoder.shape, len(ids)
+        masks = {window: chain_mask(start, count, window, shape.group) for window in self._windows}
+        rows = Rows(self._cache, shape, start, count, slice(start, start + count), masks)
+        return self._decoder(ids, rows, need)
+
+    def tree(self, ids: Tensor, start: int, positions: Tensor, masks: Masks) -> Tensor:
+        count = len(ids)
+        rows = Rows(self._cache, self._decoder.shape, start, count, positions, masks)
+        return self._decoder(ids, rows, count)
+
+
+class StaticPasses:
+    """Passes of a form read the same buffers and do the same launches, so that each form is captured once and replayed.
+    Rows look at a fixed number of slots, and a mask hides those that are not theirs."""
+
+    def __init__(self, decoder: Decoder, cache: Cache) -> None:
+        self._decoder = decoder
+        self._cache = cache
+        self._values: Tensor | None = None
+        self._forms: dict[Form, StaticPass] = {}
+        self._capturing = Capturing(decoder.device) if decoder.device.type == "cuda" else None
+
+    def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
+        form = self._form(len(ids), need, start + len(ids), is_tree=False)
+        static = self._static(form)
+        torch.arange(start, start + len(ids), out=static.positions)
+        return self._run(static, ids)
+
+    def tree(self, ids: Tensor, start: int, positions: Tensor, masks: Masks) -> Tensor:
+        form = self._form(len(ids), len(ids), start + len(ids), is_tree=True)
+        static = self._static(form)
+        static.positions.copy_(positions)
+        torch.arange(start, start + len(ids), out=static.slots)
+        for window, mask in masks.items():
+            if mask is not None and window in static.masks:
+                static.masks[window][:, : mask.shape[1]].copy_(mask)
+                static.masks[window][:, mask.shape[1] :].fill_(HIDDEN)
+        return self._run(static, ids)
+
+    def _form(self, rows: int, need: int, seen: int, is_tree: bool) -> Form:
+        slots = SHORTEST
+        while slots < seen:
+            slots *= 2
+        return Form(rows, need, min(slots, self._cache.slots), is_tree)
+
+    def _static(self, form: Form) -> StaticPass:
+        if self._values is not self._cache.values:
+            self._forms.clear()  # they hold the addresses of storage that has been replaced
+            self._values = self._cache.values
+        static = self._forms.get(form) or StaticPass(form, self._decoder, self._cache.values)
+        if form.rows <= MOST_CAPTURED_ROWS:
+            self._forms[form] = static
+        return static
+
+    def _run(self, static: StaticPass, ids: Tensor) -> Tensor:
+        static.ids.copy_(ids, non_blocking=True)
+        static.uses += 1
+        # A form that comes a second time will come again; most prompts' lengths come once.
+        if self._capturing is None or static.uses == 1:
+            return static.launch()
+        if static.graph is None:
+            static.capture(self._capturing)
+        return static.replay()
+
+
+@dataclass(frozen=True)
+class Form:
+    """The properties that two passes must share to be the same launches."""
+
+    rows: int
+    need: int
+    slots: int  # how many the rows look at
+    is_tree: bool
+
+
+class StaticPass:
+    """The buffers of one form, and its graph once that is captured. It is the `Memory` of its own launches."""
+
+    def __init__(self, form: Form, decoder: Decoder, values: Tensor) -> None:
+        device, shape = decoder.device, decoder.shape
+        self.form = form
+        self.uses = 0
+        self.ids = torch.zeros(form.rows, dtype=torch.long, device=device)
+        self.positions = torch.zeros(form.rows, dtype=torch.long, device=device)
+        self.slots = torch.zeros_like(self.positions) if form.is_tree else self.positions
+        self.masks = {
+            window: torch.full((form.rows * shape.group, form.slots), HIDDEN, dtype=values.dtype, device=device)
+            for window in set(shape.windows)
+        }
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self._decoder = decoder
+        self._values = values
+        self._keys = torch.arange(form.slots, device=device)
+        self._attend = attend_at_once
+        self._logits = torch.empty(0)
+
+    def launch(self) -> Tensor:
+        if not self.form.is_tree:
+            self._mask_chain()
+        return self._decoder(self.ids, self, self.form.need)
+
+    def capture(self, capturing: Capturing) -> None:
+        """Run, choose how to attend, then record one run.
+
+        Running twice writes the same keys and values to the same slots twice."""
+        with capturing.aside():
+            for _ in range(2):
+                self.launch()
+            self._attend = self._faster_attention()
+            self.launch()
+        self.graph, self._logits = capturing.record(self.launch)
+
+    def replay(self) -> Tensor:
+        """Replay the graph, and copy its logits: the next graph of the pool overwrites them."""
+        assert self.graph is not None
+        self.graph.replay()
+        return self._logits.clone()
+
+    def write(self, layer: int, keys_and_values: Tensor) -> None:
+        new = keys_and_values.permute(1, 2, 0, 3).to(self._values.dtype)
+        self._values[layer].index_copy_(2, self.slots, new)
+
+    def attend(self, layer: int, queries: Tensor) -> Tensor:
+        shape = self._decoder.shape
+        rows, group = self.form.rows, shape.group
+        grouped = queries.to(self._values.dtype).reshape(rows * group, shape.kv_heads, shape.head_dim).transpose(0, 1)
+        keys, values = self._values[layer, :, :, : self.form.slots].unbind(0)
+        mixed = self._attend(grouped, keys, values, self.masks[shape.windows[layer]])
+        return mixed.transpose(0, 1).reshape(rows, shape.heads * shape.head_dim)
+
+    def _mask_chain(self) -> None:
+        """Write the masks from the positions, in the launches themselves."""
+        age = self.positions.repeat_interleave(self._decoder.shape.group, output_size=self._grouped).unsqueeze(1)
+        age = age - self._keys
+        for window, mask in self.masks.items():
+            is_hidden = age < 0 if window is None else (age < 0) | (age >= window)
+            mask.zero_().masked_fill_(is_hidden, HIDDEN)
+
+    @property
+    def _grouped(self) -> int:
+        return self.form.rows * self._decoder.shape.group
+
+    def _faster_attention(self) -> Attend:
+        """Time both ways: which is faster depends on rows, heads, slots and the device."""
+        shape = self._decoder.shape
+        queries = self._values.new_zeros(shape.kv_heads, self._grouped, shape.head_dim)
+        keys, values = self._values[0, :, :, : self.form.slots].unbind(0)
+        mask = self.masks[shape.windows[0]]
+        return min((attend_at_once, attend_in_steps), key=lambda way: _gpu_time(way, queries, keys, values, mask))
+
+
+class Attend(Protocol):
+    """[kv_heads, rows * group, head_dim] and twice [kv_heads, slots, head_dim] -> the shape of the first."""
+
+    def __call__(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor: ...
+
+
+def attend_at_once(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(queries[None], keys[None], values[None], mask)[0]
+
+
+def attend_in_steps(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """Attend by ordinary products: more launches, but all of the device works on one long text."""
+    scaled = queries * queries.shape[-1] ** -0.5
+    scores = torch.baddbmm(mask.unsqueeze(0), scaled, keys.transpose(1, 2))
+    return torch.bmm(scores.softmax(-1, dtype=torch.float32).to(values.dtype), values)
+
+
+def _gpu_time(way: Attend, *tensors: Tensor) -> float:
+    event: Any = torch.cuda.Event
+    start, end = event(enable_timing=True), event(enable_timing=True)
+    for _ in range(3):
+        way(*tensors)
+    start.record()
+    for _ in range(20):
+        way(*tensors)
+    end.record()
+    end.synchronize()
+    return float(start.elapsed_time(end))

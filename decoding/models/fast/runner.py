@@ -1,0 +1,156 @@
+"""FastRunner: a fast model that reads one text, with branches in the slots behind the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from decoding.models.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
+from decoding.models.devices import Facts
+from decoding.models.fast.decoder import Decoder
+from decoding.models.fast.kv import BranchMask, Cache
+from decoding.models.fast.passes import Passes
+
+PASS = 512  # rows of one pass: a long prompt is read in pieces, so that no mask is as large as its square
+
+
+class Model(Protocol):
+    """The parts of a `FastModel` that a runner uses."""
+
+    vocab_size: int
+    context: int
+    device: torch.device
+    facts: Facts
+    decoder: Decoder
+
+    def new_runner(self) -> FastRunner: ...
+    def passes_over(self, cache: Cache) -> Passes: ...
+
+
+class FastRunner:
+    """A model with one cache."""
+
+    def __init__(self, model: Model, cache: Cache) -> None:
+        self.model = model
+        self.vocab_size = model.vocab_size
+        self.context = model.context
+        self.device = model.device
+        self.facts = model.facts
+        self.decoder = model.decoder
+        self.cache = cache
+        self.passes = model.passes_over(cache)
+        self._length = 0
+        self._tokens: list[int] = []
+        self._unread: list[Tensor] = []  # ids that were fed as tensors and have not been looked at yet
+        self._branches: FastBranches | None = None
+
+    @property
+    def length(self) -> int:
+        return self._length
+
+    @property
+    def tokens(self) -> list[int]:
+        for ids in self._unread:
+            self._tokens.extend(ids.tolist())
+        self._unread.clear()
+        return self._tokens
+
+    @torch.inference_mode()
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        left = len(tokens)
+        check_extend(self._length, left, need, self.context)
+        self._close()
+        logits = []
+        for ids in torch.split(self._ids(tokens), PASS):
+            left -= len(ids)
+            needed = min(need - left, len(ids))
+            last = self._pass(ids, max(needed, 1))
+            if needed > 0:
+                logits.append(last)
+        return logits[0] if len(logits) == 1 else torch.cat(logits)
+
+    def rewind(self, length: int) -> None:
+        check_rewind(self._length, length)
+        self._close()
+        del self.tokens[length:]
+        self._length = length
+
+    def fork(self, lengths: Sequence[int]) -> FastBranches:
+        check_fork(self._length, lengths)
+        self._close()
+        self._branches = FastBranches(self, lengths)
+        return self._branches
+
+    def _ids(self, tokens: Sequence[int] | Tensor) -> Tensor:
+        """Put the ids on the device. Note them now, or when `tokens` is next asked for."""
+        if isinstance(tokens, Tensor) and tokens.device == self.device and self.device.type != "cpu":
+            ids = tokens.clone()  # the caller may write the next ids over these
+            self._unread.append(ids)
+            return ids
+        listed = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
+        check_ids(listed, self.vocab_size)
+        self.tokens.extend(listed)
+        if self.device.type == "cpu":
+            return torch.tensor(listed)
+        # From pinned memory, or the copy would wait for everything launched before it.
+        return torch.tensor(listed, pin_memory=True).to(self.device, non_blocking=True)
+
+    def _pass(self, ids: Tensor, need: int) -> Tensor:
+        start, count = self._length, len(ids)
+        self.decoder.reach(start + count)
+        logits = self.passes.chain(ids, start, need)
+        self._length += count
+        return logits
+
+    def adopt(self, length: int, chain: list[int], slots: Tensor) -> None:
+        """Let `chain`, stored in `slots`, follow the first `length` tokens."""
+        self.cache.move(slots, length)
+        self._close()
+        self.tokens[length:] = chain
+        self._length = length + len(chain)
+
+    def _close(self) -> None:
+        if self._branches is not None:
+            self._branches.is_open = False
+            self._branches = None
+
+
+class FastBranches:
+    """Branches take the slots behind the text: step s of row b lies at `length + s * rows + b`."""
+
+    def __init__(self, runner: FastRunner, lengths: Sequence[int]) -> None:
+        self.is_open = True
+        self._runner = runner
+        self._lengths = list(lengths)
+        self._positions = torch.tensor(self._lengths, device=runner.device)
+        self._length = runner.length
+        shape = runner.decoder.shape
+        self._windows = set(shape.windows)
+        self._mask = BranchMask(self._length, self._lengths, shape.group, runner.device)
+        self._fed: list[Tensor] = []  # per step: ids [B]
+
+    @torch.inference_mode()
+    def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
+        runner, count, depth = self._runner, len(self._lengths), len(self._fed)
+        check_branches(self.is_open, [length + depth for length in self._lengths], len(tokens), runner.context)
+        if not isinstance(tokens, Tensor):
+            check_ids(tokens, runner.vocab_size)
+        ids = torch.as_tensor(tokens, device=runner.device)
+        start = self._length + depth * count
+        runner.cache.reserve(start + count, used=start)
+        runner.decoder.reach(max(self._lengths) + depth + 1)
+        masks = self._mask.step(self._windows)
+        logits = runner.passes.tree(ids, start, self._positions + depth, masks)
+        self._fed.append(ids.clone())
+        return logits
+
+    @torch.inference_mode()
+    def adopt(self, row: int) -> None:
+        check_open(self.is_open)
+        count = len(self._lengths)
+        chain = [int(ids[row]) for ids in self._fed]
+        slots = torch.arange(len(chain), device=self._runner.device) * count + self._length + row
+        self._runner.adopt(self._lengths[row], chain, slots)

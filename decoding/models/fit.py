@@ -1,0 +1,241 @@
+"""Check whether a draft fits a target, when the pair is made. Standard library only: the web uses it.
+
+Exactness never depends on the draft. An id must mean the same to both models; everything else is a remark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from decoding.errors import BadPair
+from decoding.models.folder import ModelFolder, inspect
+from decoding.models.tokenizer_files import TokenizerFacts, read_tokenizer
+
+GIB = 1024**3
+KV_BYTES = 4  # on a CPU, in float32; on a GPU half of it
+
+
+@dataclass(frozen=True)
+class Finding:
+    level: Literal["fits", "remark", "misfit"]
+    topic: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class PairReport:
+    target: ModelFolder
+    draft: ModelFolder
+    context: int  # text length that the memory is counted for
+    findings: tuple[Finding, ...]
+
+    @property
+    def fits(self) -> bool:
+        return all(finding.level != "misfit" for finding in self.findings)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All remarks, worst first."""
+        order = ("misfit", "remark", "fits")
+        return tuple(found.sentence for found in sorted(self.findings, key=lambda found: order.index(found.level)))
+
+    @property
+    def shared_vocab(self) -> int:
+        """Ids below this are in both models."""
+        return min(self.target.vocab_size, self.draft.vocab_size)
+
+    @property
+    def memory_bytes(self) -> int:
+        return sum(
+            model.weight_bytes + (model.kv_values_per_token or 0) * KV_BYTES * self.context
+            for model in (self.target, self.draft)
+        )
+
+    def require(self) -> None:
+        """Raise BadPair if anything is wrong."""
+        if not self.fits:
+            raise BadPair(" ".join(found.sentence for found in self.findings if found.level == "misfit"))
+
+
+def check_pair(target: Path | str, draft: Path | str, context: int | None = None) -> PairReport:
+    """Compare two model folders. A folder that cannot be used at all raises BadCheckpoint."""
+    models = inspect(target), inspect(draft)
+    longest = min((model.context for model in models if model.context), default=4096)
+    asked = context or min(longest, 4096)
+    findings = [
+        *_tokenizers(*models),
+        *_contexts(*models, longest, context),
+        *_sizes(*models),
+        *_dtypes(*models),
+    ]
+    report = PairReport(*models, asked, tuple(findings))
+    return PairReport(*models, asked, (*findings, _memory(report)))
+
+
+def _tokenizers(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
+    theirs, ours = read_tokenizer(target.path), read_tokenizer(draft.path)
+    shared = min(target.vocab_size, draft.vocab_size)
+    if theirs.binary or ours.binary:
+        if theirs.binary == ours.binary:
+            yield Finding("fits", "tokenizer", "Both have the same tokenizer.model.")
+        else:
+            yield Finding(
+                "misfit",
+                "tokenizer",
+                "The tokenizers cannot be compared or differ (tokenizer.model). Save both with a tokenizer.json.",
+            )
+        return
+    yield from _vocabularies(theirs, ours)
+    yield from _padding(target, draft, theirs, ours, shared)
+    yield from _habits(target, draft, theirs, ours)
+
+
+def _vocabularies(theirs: TokenizerFacts, ours: TokenizerFacts) -> Iterator[Finding]:
+    by_id = {number: token for token, number in theirs.ids.items()}
+    clashes = [(n, by_id[n], token) for token, n in ours.ids.items() if n in by_id and by_id[n] != token]
+    if clashes:
+        number, in_target, in_draft = min(clashes)
+        yield Finding(
+            "misfit",
+            "tokenizer",
+            f"The tokenizers differ: {len(clashes):,} ids mean different things; {number} is {in_target!r} to the "
+            f"target and {in_draft!r} to the draft. Choose a draft of the target's own family.",
+        )
+    elif theirs.merges != ours.merges:
+        yield Finding(
+            "misfit",
+            "tokenizer",
+            f"{_merges(theirs, ours)} Choose a draft of the target's own family.",
+        )
+    elif theirs.ids != ours.ids:
+        only = sorted(set(theirs.ids.items()) ^ set(ours.ids.items()), key=lambda item: item[1])
+        yield Finding(
+            "remark",
+            "tokenizer",
+            f"The tokenizers agree wherever both name a token; {len(only):,} tokens are named by one only, "
+            f"{only[0][0]!r} first.",
+        )
+    else:
+        yield Finding("fits", "tokenizer", f"Both have the same {len(ours.ids):,} tokens.")
+
+
+def _merges(theirs: TokenizerFacts, ours: TokenizerFacts) -> str:
+    if theirs.ids == ours.ids:
+        return "The tokenizers have the same tokens but merge them differently."
+    return (
+        f"The tokenizers differ: the target's has {len(theirs.ids):,} tokens and {len(theirs.merges):,} merges, "
+        f"the draft's {len(ours.ids):,} and {len(ours.merges):,}."
+    )
+
+
+def _padding(
+    target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, ours: TokenizerFacts, shared: int
+) -> Iterator[Finding]:
+    lost = sorted((number, token) for token, number in {**ours.ids, **theirs.ids}.items() if number >= shared)
+    sizes = f"the target has {target.vocab_size:,} outputs and the draft {draft.vocab_size:,}"
+    if lost:
+        yield Finding(
+            "misfit",
+            "vocabulary",
+            f"{len(lost):,} tokens, {lost[0][1]!r} first, have ids that not both models know: {sizes}. "
+            "Cutting to the shared part would take them from the target.",
+        )
+    elif target.vocab_size != draft.vocab_size:
+        yield Finding(
+            "fits", "vocabulary", f"The vocabularies differ by padding alone: {sizes}; {shared:,} are shared."
+        )
+
+
+def _habits(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, ours: TokenizerFacts) -> Iterator[Finding]:
+    if theirs.cutting is not None and ours.cutting is not None and theirs.cutting != ours.cutting:
+        yield Finding(
+            "remark",
+            "tokenizer",
+            "The tokenizers cut text differently before they look tokens up; the target's is used.",
+        )
+    if theirs.specials != ours.specials:
+        odd = ", ".join(sorted(theirs.specials ^ ours.specials)[:3])
+        yield Finding("remark", "special tokens", f"Special tokens differ ({odd}); the target's are used.")
+    if strange := sorted(target.named_end_tokens - target.end_tokens):
+        yield Finding(
+            "remark",
+            "special tokens",
+            f"The target's end token {strange[0]} is none of its {target.vocab_size:,} tokens: no text ends with it.",
+        )
+    if target.end_tokens != draft.end_tokens:
+        ends = " and ".join(str(sorted(model.end_tokens)) for model in (target, draft))
+        yield Finding(
+            "remark", "special tokens", f"The end tokens differ ({ends}); a text ends where the target ends it."
+        )
+    if theirs.chat_template != ours.chat_template:
+        yield Finding("remark", "chat template", "The chat templates differ; prompts are written in the target's.")
+
+
+def _contexts(target: ModelFolder, draft: ModelFolder, longest: int, asked: int | None) -> Iterator[Finding]:
+    if asked and asked > longest:
+        yield Finding(
+            "misfit",
+            "context",
+            f"A text of {asked:,} tokens was asked for, and the pair holds {longest:,} "
+            f"(target {_count(target.context)}, draft {_count(draft.context)}). Ask for less.",
+        )
+    elif growing := [model for model in (target, draft) if model.context != model.made_for]:
+        yield Finding(
+            "remark",
+            "context",
+            f"The pair holds {longest:,} tokens: past {growing[0].context:,} the rope factors of {growing[0].family} "
+            "change with the length of the text, and drafting would change the text.",
+        )
+    elif target.context != draft.context:
+        yield Finding(
+            "remark",
+            "context",
+            f"The target was made for {_count(target.context)} tokens and the draft for {_count(draft.context)}; "
+            f"together they hold {longest:,}.",
+        )
+    else:
+        yield Finding("fits", "context", f"Both were made for {_count(target.context)} tokens.")
+
+
+def _sizes(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
+    if target.fingerprint == draft.fingerprint:
+        yield Finding(
+            "remark", "size", "Target and draft are the same model: every draft is accepted, but none saves time."
+        )
+        return
+    ratio = target.parameters / draft.parameters
+    sizes = f"{_millions(target.parameters)} against {_millions(draft.parameters)} parameters"
+    if ratio < 3:
+        yield Finding(
+            "remark", "size", f"The draft is large for its target ({sizes}): it must be several times smaller to pay."
+        )
+    else:
+        yield Finding("fits", "size", f"The draft is {ratio:.0f} times smaller ({sizes}).")
+
+
+def _dtypes(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
+    if target.dtype == draft.dtype:
+        yield Finding("fits", "dtype", f"Both are stored in {target.dtype}.")
+    else:
+        yield Finding("remark", "dtype", f"The target is stored in {target.dtype} and the draft in {draft.dtype}.")
+
+
+def _memory(report: PairReport) -> Finding:
+    weights = report.target.weight_bytes + report.draft.weight_bytes
+    return Finding(
+        "fits",
+        "memory",
+        f"Weights take {weights / GIB:.2f} GiB; with the cache of a text of {report.context:,} tokens "
+        f"{report.memory_bytes / GIB:.2f} GiB.",
+    )
+
+
+def _count(number: int | None) -> str:
+    return "an unstated number of" if number is None else f"{number:,}"
+
+
+def _millions(parameters: int) -> str:
+    return f"{parameters / 1e9:.1f}B" if parameters >= 1e9 else f"{parameters / 1e6:.1f}M"

@@ -1,0 +1,108 @@
+"""The models as the decode loop sees them: text in, logits out, and a cache that can be wound back.
+
+A *model* owns weights. A *cache* owns the keys and values of one text. A *runner* is a model with one cache.
+
+A runner knows the token ids that its cache holds, so nobody else keeps lengths: `align` compares those ids with the
+text and returns what is left to feed. A draft that is one token behind after a full acceptance simply
+catches up; a runner that nobody touched for three rounds is still right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from decoding.models.devices import Facts
+
+
+class Branches(Protocol):
+    """Several continuations of one runner's text, extended side by side. Row b sees the first `lengths[b]` cached
+    tokens and its own chain, nothing else."""
+
+    def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
+        """Append one token to every row: ids [B] -> logits [B, V]."""
+        ...
+
+    def adopt(self, row: int) -> None:
+        """Make this row's chain the text of the runner that was forked, without running the model again."""
+        ...
+
+
+class Model(Protocol):
+    """One model's weights. Any number of texts can be read with them, each by a runner of its own."""
+
+    def new_runner(self) -> ModelRunner:
+        """Make a runner with an empty cache."""
+        ...
+
+
+class ModelRunner(Protocol):
+    """A model that reads one text. Every call appends to, cuts, or branches from `tokens`."""
+
+    vocab_size: int
+    context: int  # the most tokens it can hold
+    device: torch.device
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def facts(self) -> Facts:
+        """Name what it runs on, for people and for results."""
+        ...
+
+    @property
+    def tokens(self) -> list[int]:
+        """The ids whose keys and values are cached, oldest first. Callers must not change the list."""
+        ...
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        """Append tokens and return the logits after each of the last `need` of them: [need, V].
+
+        The runner takes a tensor of ids that is already on the device without waiting for its values, so that a chain
+        of drafted tokens can be queued without one stop. `tokens` reads them when it is next asked.
+        """
+        ...
+
+    def rewind(self, length: int) -> None:
+        """Forget everything past the first `length` tokens."""
+        ...
+
+    def fork(self, lengths: Sequence[int]) -> Branches:
+        """Open one branch per entry, each starting after that many cached tokens. Extending or rewinding the runner
+        closes its branches."""
+        ...
+
+
+Feed = tuple[ModelRunner, Sequence[int], int]  # a runner, what it must read, and how many rows of logits are needed
+
+
+def extend_all(feeds: Sequence[Feed]) -> list[Tensor]:
+    """Extend each runner and return its logits, today one pass after another. Runners of one model may share a pass."""
+    return [runner.extend(tokens, need) for runner, tokens, need in feeds]
+
+
+def align(runner: ModelRunner, text: Sequence[int], need: int = 1) -> Sequence[int]:
+    """Rewind `runner` to what it shares with `text`, and return what is left to feed (at least `need` tokens).
+
+    It compares ids, not lengths: a runner that sat out a round may hold another text of the right length.
+    """
+    cached = runner.tokens
+    limit = min(len(cached), len(text) - need)
+    if (cached if limit == len(cached) else cached[:limit]) == text[:limit]:  # copying a long text takes microseconds
+        shared = limit
+    else:
+        shared = next(i for i in range(limit) if cached[i] != text[i])
+    if shared < len(cached):
+        runner.rewind(shared)
+    return text[shared:]
+
+
+def read_prompt(runner: ModelRunner, text: Sequence[int]) -> None:
+    """Read the prompt into an empty cache: what an earlier sample left there must not make this one look faster."""
+    runner.rewind(0)
+    if len(text) > 1:
+        runner.extend(text[:-1])

@@ -1,0 +1,100 @@
+"""A model that is a table: exact in float64, instant, a real `ModelRunner`. Tests and demonstrations stand on it."""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from decoding.models.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
+from decoding.models.devices import Facts, facts_of
+
+StateOf = Callable[[Sequence[int]], int]  # a text -> the table's row that says what follows it
+
+
+def last_token(text: Sequence[int]) -> int:
+    return text[-1]
+
+
+def hashed(rows: int) -> StateOf:
+    """Let the whole text choose among `rows` rows, so that what follows depends on everything before it."""
+    return lambda text: zlib.crc32(array("q", text).tobytes()) % rows
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """The weights: logits [rows, V], and which row says what follows a text."""
+
+    table: Tensor
+    context: int = 4096
+    state_of: StateOf = last_token
+
+    def new_runner(self) -> TableRunner:
+        return TableRunner(self.table, self.context, self.state_of)
+
+
+class TableRunner:
+    def __init__(self, table: Tensor, context: int = 4096, state_of: StateOf = last_token) -> None:
+        self.model = TableModel(table, context, state_of)
+        self.table = table
+        self.vocab_size = table.shape[1]
+        self.context = context
+        self.device = table.device
+        self.state_of = state_of
+        self._tokens: list[int] = []
+        self._branches: TableBranches | None = None
+
+    @property
+    def facts(self) -> Facts:
+        return facts_of("table", self.device, self.table.dtype, "plain", self.context)
+
+    @property
+    def tokens(self) -> list[int]:
+        return self._tokens
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
+        check_extend(len(self._tokens), len(new), need, self.context)
+        check_ids(new, self.vocab_size)
+        self._close()
+        self._tokens.extend(new)
+        ends = range(len(self._tokens) - need + 1, len(self._tokens) + 1)
+        return self.table[[self.state_of(self._tokens[:end]) for end in ends]]
+
+    def rewind(self, length: int) -> None:
+        check_rewind(len(self._tokens), length)
+        self._close()
+        del self._tokens[length:]
+
+    def fork(self, lengths: Sequence[int]) -> TableBranches:
+        check_fork(len(self._tokens), lengths)
+        self._close()
+        self._branches = TableBranches(self, [self._tokens[:length] for length in lengths])
+        return self._branches
+
+    def _close(self) -> None:
+        if self._branches is not None:
+            self._branches.is_open = False
+            self._branches = None
+
+
+class TableBranches:
+    def __init__(self, runner: TableRunner, texts: list[list[int]]) -> None:
+        self._runner = runner
+        self._texts = texts
+        self.is_open = True
+
+    def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
+        new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
+        check_branches(self.is_open, [len(text) for text in self._texts], len(new), self._runner.context)
+        for text, token in zip(self._texts, new, strict=True):
+            text.append(token)
+        return self._runner.table[[self._runner.state_of(text) for text in self._texts]]
+
+    def adopt(self, row: int) -> None:
+        check_open(self.is_open)
+        self._runner._tokens[:] = self._texts[row]
+        self._runner._close()

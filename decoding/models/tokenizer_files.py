@@ -1,0 +1,95 @@
+"""Tokenizers read from their files, so that two can be compared. Standard library only.
+
+Two folders rarely hold the same bytes: one was saved by an older library, another names the author's folder. The
+comparison covers what decides ids: vocabulary, merges, added tokens, and how text is split beforehand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from decoding.errors import BadCheckpoint
+from decoding.models.files import read_json
+from decoding.models.tokenizer_bounds import check_tokenizer
+
+LONGEST_TEMPLATE = 1 << 20  # characters; templates are compared, never rendered
+
+
+@dataclass(frozen=True)
+class TokenizerFacts:
+    ids: dict[str, int]  # token -> id; empty for a binary file
+    merges: tuple[str, ...]
+    specials: frozenset[str]
+    cutting: Any  # normalizer and pre-tokenizer; None if no file has them
+    binary: str  # digest of a tokenizer.model without a tokenizer.json
+    chat_template: str
+
+
+def read_tokenizer(folder: Path) -> TokenizerFacts:
+    template = _chat_template(folder)
+    whole = read_tokenizer_json(folder)
+    if whole is not None:
+        return _from_tokenizer_json(folder, whole, template)
+    vocab = read_json(folder / "vocab.json")
+    if vocab is not None:
+        merges = _lines(folder / "merges.txt")
+        added = read_json(folder / "added_tokens.json") or {}
+        return TokenizerFacts({**vocab, **added}, merges, frozenset(added), None, "", template)
+    with (folder / "tokenizer.model").open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    return TokenizerFacts({}, (), frozenset(), None, digest, template)
+
+
+def read_tokenizer_json(folder: Path) -> dict[str, Any] | None:
+    """Read tokenizer.json within bounds; None if there is none."""
+    whole = read_json(folder / "tokenizer.json")
+    try:
+        if whole is not None:
+            check_tokenizer(whole)
+    except ValueError as error:
+        raise BadCheckpoint(
+            f"The tokenizer of {folder} cannot be loaded: {error}. Copy tokenizer.json again."
+        ) from None
+    return whole
+
+
+def _from_tokenizer_json(folder: Path, whole: dict[str, Any], template: str) -> TokenizerFacts:
+    try:
+        model = whole["model"]
+        vocab = model["vocab"]
+        # A unigram model lists tokens with scores, in the order of their ids.
+        ids = vocab if isinstance(vocab, dict) else {str(entry[0]): number for number, entry in enumerate(vocab)}
+        added = whole.get("added_tokens") or []
+        ids = {**ids, **{token["content"]: int(token["id"]) for token in added}}
+        merges = tuple(pair if isinstance(pair, str) else " ".join(pair) for pair in model.get("merges") or [])
+        specials = frozenset(token["content"] for token in added if token.get("special"))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        raise BadCheckpoint(f"{folder / 'tokenizer.json'} is no tokenizer ({error!r}). Copy it again.") from None
+    cutting = _without_defaults({name: whole.get(name) for name in ("normalizer", "pre_tokenizer")})
+    return TokenizerFacts(ids, merges, specials, cutting, "", template)
+
+
+def _chat_template(folder: Path) -> str:
+    file = folder / "chat_template.jinja"
+    if file.is_file():
+        with file.open(encoding="utf-8", errors="replace") as opened:
+            return opened.read(LONGEST_TEMPLATE).strip()
+    found = (read_json(folder / "tokenizer_config.json") or {}).get("chat_template") or ""
+    return str(found).strip()
+
+
+def _lines(file: Path) -> tuple[str, ...]:
+    if not file.is_file():
+        return ()
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#version"))
+
+
+def _without_defaults(value: Any) -> Any:
+    """Drop values that newer libraries write out and older ones omit."""
+    if isinstance(value, dict):
+        return {key: _without_defaults(item) for key, item in value.items() if item not in (None, False, [], {})}
+    return [_without_defaults(item) for item in value] if isinstance(value, list) else value

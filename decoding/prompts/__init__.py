@@ -1,0 +1,1 @@
+"""Prompts, and the forms and files that they come in."""

@@ -1,0 +1,141 @@
+"""Containers of prompt files (JSON lines, a JSON array, CSV, TSV, plain text), parsed into rows."""
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+
+from decoding import bounded_json
+from decoding.errors import BadPrompts
+from decoding.prompts.forms import BrokenRow, Row
+
+LONGEST = 1_000_000  # characters of one prompt, some 250,000 tokens; a longer one means a wrong file
+MOST_LINES = 2_000_000
+MOST_CELLS = 100_000  # in one row of a table
+SEPARATOR = "---"
+LONE_RETURN = re.compile(r"(?<=\r)(?!\n)(?!\Z)")
+
+Placed = tuple[str, Row | BrokenRow]  # position in the file, and the row or why it is broken
+
+
+def lines(text: str) -> Iterator[str]:
+    """Yield lines with their ends, one at a time: a list of 64 million empty lines would take 0.5 GiB. splitlines()
+    would also split at characters that JSON allows in strings."""
+    if (count := text.count("\n")) > MOST_LINES:
+        raise BadPrompts(f"The file has {count:,} lines, more than {MOST_LINES:,}. Split it, or remove empty lines.")
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end
+
+
+def is_json_array(text: str) -> bool:
+    return next((char for char in text if not char.isspace()), "") == "["
+
+
+def _json_lines(text: str) -> Iterator[Placed]:
+    for number, line in enumerate(lines(text), 1):
+        if not line.isspace():
+            yield f"line {number}", _json_object(line.rstrip("\r\n"))
+
+
+def _json_object(line: str) -> Row | BrokenRow:
+    try:
+        value = bounded_json.loads(line)
+    except ValueError as error:
+        return BrokenRow(f"not JSON ({error})")
+    return value if isinstance(value, dict) else BrokenRow("not a JSON object")
+
+
+def _json(text: str) -> Iterator[Placed]:
+    """Parse a JSON array of objects. Published `.json` files are often JSON lines instead."""
+    if not is_json_array(text):
+        yield from _json_lines(text)
+        return
+    try:
+        entries = bounded_json.loads(text)
+    except ValueError as error:
+        yield f"line {getattr(error, 'lineno', 1)}", BrokenRow(f"not JSON ({getattr(error, 'msg', error)})")
+        return
+    for number, entry in enumerate(entries, 1):
+        yield f"entry {number}", entry if isinstance(entry, dict) else BrokenRow("not a JSON object")
+
+
+class TableLines:
+    """Lines for a csv reader, with few enough cells: 64 million commas would become a list of 64 million cells."""
+
+    def __init__(self, text: str, delimiter: str) -> None:
+        self._lines = lines(text)
+        self._delimiter = delimiter
+        self.cells = 0  # upper bound for the current row; `table_rows` sets it back
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.cells += line.count(self._delimiter)
+            if self.cells > MOST_CELLS:
+                raise csv.Error(f"a row has more than {MOST_CELLS:,} cells")
+            yield from LONE_RETURN.split(line)  # old files end lines with a lone carriage return
+
+
+def table_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number after each row, and its cells. Raises csv.Error."""
+    csv.field_size_limit(LONGEST)
+    source = TableLines(text, delimiter)
+    reader = csv.reader(source, delimiter=delimiter, strict=True)
+    for cells in reader:
+        source.cells = 0
+        yield reader.line_num, cells
+
+
+def _separated(delimiter: str) -> Callable[[str], Iterator[Placed]]:
+    """Parse a table whose first line names the columns."""
+
+    def rows(text: str) -> Iterator[Placed]:
+        columns: list[str] = []
+        place = "line 1"
+        try:
+            for line_number, cells in table_rows(text, delimiter):
+                if not columns:
+                    columns = [cell.strip() for cell in cells]
+                elif len(cells) == len(columns):
+                    yield place, dict(zip(columns, cells, strict=True))
+                elif cells:
+                    yield place, BrokenRow(f"it has {len(cells)} cells where the first line has {len(columns)}")
+                place = f"line {line_number + 1}"
+        except csv.Error as error:
+            yield place, BrokenRow(f"not a table ({error})")
+
+    return rows
+
+
+def _text(text: str) -> Iterator[Placed]:
+    """Parse one prompt per line; if a line says `---`, one prompt between such lines."""
+    if any(line.strip("\r\n") == SEPARATOR for line in lines(text)):
+        yield from _pieces(text)
+        return
+    for number, line in enumerate(lines(text), 1):
+        if not line.isspace():
+            yield f"line {number}", {"text": line.rstrip("\r\n")}
+
+
+def _pieces(text: str) -> Iterator[Placed]:
+    start, found = 1, list[str]()
+    for number, line in enumerate(lines(text + "\n" + SEPARATOR), 1):
+        if line.strip("\r\n") != SEPARATOR:
+            found.append(line.replace("\r\n", "\n"))
+            continue
+        piece = "".join(found).strip("\n")
+        if piece.strip():
+            yield f"line {start}", {"text": piece}
+        start, found = number + 1, []
+
+
+CONTAINERS: dict[str, Callable[[str], Iterator[Placed]]] = {
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".json": _json,
+    ".csv": _separated(","),
+    ".tsv": _separated("\t"),
+    ".txt": _text,
+    ".md": _text,
+}

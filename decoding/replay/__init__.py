@@ -1,0 +1,1 @@
+"""Replays of recorded texts: counts of passes, their prices, and plans."""

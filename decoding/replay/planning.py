@@ -1,0 +1,194 @@
+"""Planning: find the best settings for a pair and prompts. Record once, predict every setting by replay, name the
+best."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+from torch import Tensor
+
+from decoding.disco import features, rules
+from decoding.disco.classifier import Classifier
+from decoding.disco.recording import Recording
+from decoding.disco.scribes import Scribes, copies_for
+from decoding.disco.texts import Texts
+from decoding.loop import never
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
+from decoding.replay.costs import Costs
+from decoding.replay.records import Counts, Record, Seen, replay
+from decoding.spec import Choice, Sampling, choose
+from decoding.stopping import Words, no_words
+from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle
+from decoding.strategies import static as static_strategy
+from decoding.strategies.disco import RULES, THRESHOLDS, Priced
+from decoding.strategy import LONGEST, WORDS, Policy
+
+CAP = LONGEST  # longest draft that is considered
+Rows = Sequence[Sequence[Sequence[float]]]  # indexed by recording, position where the round starts, token of the round
+
+
+@dataclass(frozen=True)
+class Study:
+    """Recordings of one prompt set, and what replays compute from them once."""
+
+    recordings: Sequence[Recording]
+    words: Words = no_words
+
+    @cached_property
+    def rounds(self) -> list[Tensor]:
+        return [rules.rounds_from_everywhere(recording, CAP) for recording in self.recordings]
+
+    @cached_property
+    def follows(self) -> float:
+        """Probability that a token is accepted after an accepted one."""
+        after = [accepted for r in self.recordings for accepted in r.accepted[1:][r.matches[:-1]].tolist()]
+        return statistics.mean(after) if after else 1.0
+
+    @cached_property
+    def records(self) -> list[Record]:
+        return [recording.record for recording in self.recordings]
+
+    @cached_property
+    def confidences(self) -> Rows:
+        return [features.own(rounds).tolist() for rounds in self.rounds]
+
+    def estimates(self, classifier: Classifier) -> Rows:
+        return [rules.estimates(classifier, rounds).tolist() for rounds in self.rounds]
+
+    def count(self, policy: Callable[[], Policy], estimates: Rows = ()) -> Counts:
+        """Count the passes of a policy. A policy that sees estimates needs those of a classifier."""
+        rows = {"confidence": self.confidences, "estimate": estimates}.get(policy().sees, ())
+        return replay(self.records, policy, lambda i: self._seen(i, rows[i] if rows else ()))
+
+    def play(self, choice: Choice, estimates: Rows = ()) -> Counts:
+        return self.count(choice.policy, estimates)
+
+    def _seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
+        recording = self.recordings[i]
+
+        def words(place: int) -> str:
+            end = recording.prompt_tokens + place
+            return self.words(recording.tokens[max(0, end - WORDS) : end])
+
+        return Seen(rows.__getitem__, words)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Predicted speed of a setting, by replay and measured costs."""
+
+    choice: Choice
+    tokens_per_s: float
+    speedup: float  # over autoregressive
+
+
+def study(
+    pair: Pair,
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    *,
+    tails: bool,
+    on_progress: Callable[[int], None] = lambda done: None,
+    cancelled: Callable[[], bool] = never,
+    scribes: Scribes | None = None,
+    texts: Texts = MappingProxyType({}),
+) -> Study:
+    """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`;
+    training does not. Under ratio dice each strategy has its own text; the recorded one is as likely as any, so replays
+    give the average costs of a run. Pass `scribes` and `texts` if you have them already."""
+    depth = CAP if tails else 0
+    with nullcontext(scribes) if scribes else Scribes(pair, copies_for(pair, len(prompts))) as who:
+        recordings = who.record(prompts, sampling, depth, texts=texts, on_progress=on_progress, cancelled=cancelled)
+    return Study(recordings, pair.tokenizer.decode)
+
+
+def static(lookahead: int) -> Choice:
+    return choose(static_strategy.STRATEGY.slug, {"lookahead": lookahead})
+
+
+ALONE = choose(BASELINE)
+STATICS = [static(n) for n in range(1, CAP + 1)]
+HEURISTIC = choose(heuristic.STRATEGY.slug, {"initial": 5})
+ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
+
+
+def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:
+    """Predict the speed of every setting that `grid` lists, for every strategy with a policy."""
+    baseline = study.play(ALONE)
+    estimates = study.estimates(classifier) if classifier else ()
+
+    def predicted(choice: Choice) -> Prediction:
+        counts, sees = study.play(choice, estimates), choice.policy().sees
+        speed = costs.tokens_per_s(counts, sees)
+        return Prediction(choice, speed, costs.speedup(counts, baseline, sees))
+
+    return [predicted(choice) for choice in _settings(has_classifier=classifier is not None)]
+
+
+def _settings(has_classifier: bool) -> Iterator[Choice]:
+    for strategy in STRATEGIES.values():
+        if strategy.policy and (has_classifier or strategy.sees != "estimate"):
+            yield from (choose(strategy.slug, params) for params in strategy.grid())
+
+
+def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:
+    """Export the same settings to other engines. Passes cost differently there, so use them as starting points."""
+    return [
+        {"engine": export.engine, "setting": export.setting, "of": prediction.choice.label}
+        for prediction in predictions
+        for export in prediction.choice.spec.exports(prediction.choice.params)
+    ]
+
+
+def sweep(study: Study, costs: Costs, classifier: Classifier) -> dict[str, list[dict[str, float]]]:
+    """Speed-up of each of DISCO's rules over its threshold."""
+    baseline, estimates = study.play(ALONE), study.estimates(classifier)
+
+    def at(rule: Callable[[float, int], Policy], threshold: float) -> dict[str, float]:
+        counts = study.count(lambda: rule(threshold, CAP), estimates)
+        rounds = max(1, counts.target_passes)
+        return {
+            "threshold": threshold,
+            "speedup": costs.speedup(counts, baseline, "estimate"),
+            "drafted": counts.draft_passes / rounds,
+            "accepted": counts.accepted / rounds,
+        }
+
+    return {name: [at(rule, threshold) for threshold in THRESHOLDS] for name, rule in RULES.items()}
+
+
+def tuned(study: Study, estimates: Rows, thresholds: Mapping[str, float]) -> dict[str, Counts]:
+    """Counts of each of DISCO's rules at its own threshold."""
+
+    def count(name: str) -> Counts:
+        return study.count(lambda: RULES[name](thresholds[name], CAP), estimates)
+
+    return {name: count(name) for name in ("threshold", "priced")}
+
+
+def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> Prediction:
+    """Return the fastest setting of one strategy among those with these parameters."""
+    return max(
+        (
+            p
+            for p in predictions
+            if p.choice.strategy == strategy and all(p.choice.params[name] == value for name, value in params.items())
+        ),
+        key=lambda prediction: prediction.tokens_per_s,
+    )
+
+
+def price_of_a_token(study: Study, costs: Costs, classifier: Classifier) -> float:
+    """Threshold of the priced rule. It depends on the tokens per second, and they depend on it, so iterate."""
+    estimates = study.estimates(classifier)
+    price = rules.price(costs, costs.tokens_per_s(study.play(static(3))), study.follows)
+    for _ in range(8):
+        counts = study.count(lambda at=price: Priced(at, CAP), estimates)  # type: ignore[misc]
+        price = rules.price(costs, costs.tokens_per_s(counts, "estimate"), study.follows)
+    return price

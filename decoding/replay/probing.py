@@ -1,0 +1,165 @@
+"""Probe: measure what passes cost on this machine, within seconds. A few prompts are decoded in the real loop with
+drafts of every length."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import cycle, islice
+
+import torch
+
+from decoding import sequence
+from decoding.dice import dice_for
+from decoding.disco.stops import estimating
+from decoding.drafters.base import Draft
+from decoding.drafters.model import ModelDrafter
+from decoding.drafters.rule import DraftStep, StopRule
+from decoding.ending import Ending
+from decoding.events import Event, Recorder
+from decoding.loop import decode
+from decoding.measure.comparison import Comparison, Key
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
+from decoding.replay.costs import Costs, costs_from
+from decoding.replay.planning import ALONE, CAP
+from decoding.spec import Sampling
+from decoding.stopping import Reading, no_words
+from decoding.strategies.disco import Below
+from decoding.strategies.threshold import Unsure
+from decoding.timing import Clock
+from decoding.verify import Verdict
+
+PROMPTS = 4
+VARIED = 5  # samples of each prompt with drafts of every length
+UNAIDED = (0, 2, 4)  # after these the target decodes alone: every speed-up depends on that cost
+LENGTHS = (*range(1, 9), *range(1, 9), *range(1, 24))  # verifies 1 to 24 rows, and few rows often
+STRIDE = 7  # step through LENGTHS: short and long drafts follow each other
+KEPT = 3  # rounds per length: a pass of the same shape as the last finds warmer caches, as in most real runs
+EVEN_ODDS = 0.5  # threshold of the timed rules
+
+
+def samples(prompt_count: int, *, classifiers: int) -> int:
+    """How many samples a probe decodes."""
+    return min(PROMPTS, prompt_count) * (len(UNAIDED) + VARIED + 1 + classifiers)
+
+
+def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:
+    """Costs of a verification by rows, a drafted token, a look at the draft's own probability, and a classifier's
+    decision."""
+    if classifier is not None:
+        return probe_each(pair, prompts, sampling, [classifier])[0]
+    return _probed(pair, prompts, sampling, [])[0]
+
+
+def probe_each(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifiers: Sequence[str]) -> list[Costs]:
+    """Probe several classifiers at once. The costs differ only in the decision."""
+    rules = [partial(estimating, Below(EVEN_ODDS, CAP), pair.classifier(name), no_words) for name in classifiers]
+    costs, decisions = _probed(pair, prompts, sampling, rules)
+    return [dataclasses.replace(costs, decision=decision) for decision in decisions]
+
+
+def _probed(
+    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, deciding: Sequence[Callable[[], StopRule]]
+) -> tuple[Costs, list[float]]:
+    """Costs of drafting and verifying, and of one decision by each of these rules."""
+    comparison = Comparison(pair, typical(prompts), [ALONE], sampling)
+    comparison.warm_up()
+    traces = list[list[Event]]()
+    reading, *decided = answers = [Answers() for _ in range(1 + len(deciding))]
+    rules: list[Callable[[], StopRule]] = [partial(Reading, Unsure(EVEN_ODDS, CAP), no_words), *deciding]
+    for number, prompt in enumerate(comparison.prompts):
+        for turn in range(VARIED):
+            traces.append(ruled(comparison, prompt, EveryLength(number * VARIED + turn)))
+            if turn in UNAIDED:
+                traces.append(_traced(comparison, prompt))
+            if turn == VARIED // 2:
+                for rule, given in zip(rules, answers, strict=True):
+                    ruled(comparison, prompt, Timed(rule(), given))
+    return dataclasses.replace(costs_from(traces), reading=reading.price), [given.price for given in decided]
+
+
+def typical(prompts: Sequence[Prompt]) -> list[Prompt]:
+    """Pick the middle prompt of each quarter by length: a verification after a long prompt costs more, so the first
+    prompts might not represent the set."""
+    by_length, count = sorted(prompts, key=lambda prompt: len(prompt.text)), min(PROMPTS, len(prompts))
+    return [by_length[(2 * quarter + 1) * len(prompts) // (2 * count)] for quarter in range(count)]
+
+
+class EveryLength(StopRule):
+    """Lookahead that changes after every few rounds."""
+
+    def __init__(self, turn: int) -> None:
+        changes = islice(cycle(LENGTHS), turn, None, STRIDE)
+        self._lengths = (length for length in changes for _ in range(KEPT))
+        self.lookahead = next(self._lengths)
+
+    def observe(self, draft: Draft, verdict: Verdict) -> None:
+        self.lookahead = next(self._lengths)
+
+
+@dataclass
+class Answers:
+    """Times in ns that a rule took to answer: after a draft's first token, with cold caches, and after later ones."""
+
+    first: list[int] = field(default_factory=list)
+    later: list[int] = field(default_factory=list)
+
+    @property
+    def price(self) -> float:
+        """Seconds per token, from medians, which a busy moment hardly moves."""
+        parts = [part for part in (self.first, self.later) if part]
+        return sum(len(part) * statistics.median(part) for part in parts) * 1e-9 / max(1, sum(map(len, parts)))
+
+
+class Timed(StopRule):
+    """Times each answer of a rule: an answer takes too little beside a pass to be measured on whole drafts."""
+
+    reads = True
+
+    def __init__(self, rule: StopRule, answers: Answers) -> None:
+        self.rule, self.answers, self.look = rule, answers, rule.look
+
+    def begin(self, text: Sequence[int]) -> None:
+        self.rule.begin(text)
+        self.lookahead = self.rule.lookahead
+
+    def should_stop(self, step: DraftStep) -> bool:
+        began = time.perf_counter_ns()
+        stop = self.rule.should_stop(step)
+        took = time.perf_counter_ns() - began
+        (self.answers.later if step.ahead else self.answers.first).append(took)
+        return stop
+
+    def observe(self, draft: Draft, verdict: Verdict) -> None:
+        self.rule.observe(draft, verdict)
+
+
+def _traced(comparison: Comparison, prompt: Prompt) -> list[Event]:
+    recorder = Recorder()
+    comparison.decode(Key(ALONE, prompt, 0), recorder)
+    return recorder.events
+
+
+def ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]:
+    """Decode a sample whose drafts this rule stops, and return its events."""
+    pair, sampling, recorder = comparison.pair, comparison.sampling, Recorder()
+    dice = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0))
+    ends = frozenset[int]() if sampling.ignore_eos else pair.end_tokens
+    probed = sequence.Sequence(
+        prompt=comparison.tokens(prompt),
+        max_new_tokens=sampling.max_new_tokens,
+        ending=Ending(ends, sampling.stop, pair.tokenizer.decode),
+        target=pair.target,
+        drafter=ModelDrafter(pair.draft, rule, dice, ends, pair.choosings.of(sampling, rule.look)),
+        dice=dice,
+        sink=recorder,
+        clock=Clock(),
+    )
+    with torch.inference_mode():
+        decode(probed)
+    return recorder.events
