@@ -111,13 +111,17 @@ def paused(server: Server) -> Iterator[None]:
     main = int((server.home / "data" / "postmaster.pid").read_text().split()[0])
     children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
     family = [main, *map(int, children)]
-    for number in family:
-        os.kill(number, signal.SIGSTOP)
+    _tell(family, signal.SIGSTOP)
     try:
         yield
     finally:
-        for number in family:
-            os.kill(number, signal.SIGCONT)
+        _tell(family, signal.SIGCONT)
+
+
+def _tell(family: list[int], what: signal.Signals) -> None:
+    for number in family:
+        with suppress(ProcessLookupError):  # a backend ends with its client
+            os.kill(number, what)
 
 
 def ask(address: str) -> tuple[int, dict[str, Any]]:
