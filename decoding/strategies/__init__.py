@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
+from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
 
 from decoding import contestants
@@ -17,7 +20,14 @@ from decoding.strategy import Strategy
 
 PARTS = {"STRATEGY": "a Strategy(…)"}
 
-__path__ += [folder for folder in os.environ.get("DRAFTHOUSE_STRATEGIES", "").split(os.pathsep) if folder]
+for folder in filter(None, os.environ.get("DRAFTHOUSE_STRATEGIES", "").split(os.pathsep)):
+    if not Path(folder).is_dir():
+        raise BadStrategyModule(f"DRAFTHOUSE_STRATEGIES names {folder}, which is no folder. Mend it or leave it out.")
+    known = {module.name for module in iter_modules(__path__)}
+    for module in iter_modules([folder]):
+        if module.name in known:  # the first of two files would be imported twice
+            raise BadStrategyModule(f"Two strategies are called {module.name!r}; rename the file and slug of yours.")
+    __path__.append(folder)
 
 
 def _strategy(module: ModuleType) -> Strategy:
@@ -31,6 +41,22 @@ def _strategy(module: ModuleType) -> Strategy:
     return found
 
 
-_ALL = [*map(_strategy, modules_in(sys.modules[__name__], PARTS)), *contestants.specs()]
-STRATEGIES: dict[str, Strategy] = {each.slug: each for each in sorted(_ALL, key=lambda each: (each.order, each.slug))}
-[BASELINE] = [slug for slug, strategy in STRATEGIES.items() if strategy.role == "baseline"]
+def _only(strategies: Iterable[Strategy]) -> dict[str, Strategy]:
+    """Put them in order by slug. Two of one name would hide one another."""
+    found: dict[str, Strategy] = {}
+    for each in sorted(strategies, key=lambda each: (each.order, each.slug)):
+        if each.slug in found:
+            raise BadStrategyModule(f"Two strategies are called {each.slug!r}; rename the file and slug of yours.")
+        found[each.slug] = each
+    return found
+
+
+def _baseline() -> str:
+    slugs = [slug for slug, strategy in STRATEGIES.items() if strategy.role == "baseline"]
+    if len(slugs) > 1:
+        raise BadStrategyModule(f"{' and '.join(slugs)} are each the baseline; give yours the role ranked.")
+    return slugs[0]
+
+
+STRATEGIES = _only([*map(_strategy, modules_in(sys.modules[__name__], PARTS)), *contestants.specs()])
+BASELINE = _baseline()

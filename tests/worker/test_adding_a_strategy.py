@@ -60,3 +60,26 @@ def test_a_module_that_lacks_a_part_is_refused_with_its_name(says: str, module: 
     done = with_strategies(tmp_path, "-c", "import decoding.strategies")
     assert done.returncode != 0
     assert "strategies.mine" in done.stdout.splitlines()[-1] and says in done.stdout
+
+
+SOUND = """from decoding.strategy import Looks, Policy, Strategy
+STRATEGY = Strategy({slug!r}, "Mine", "It is mine.", {role!r}, Looks("m", "M0,0Z", "#000"), policy=Policy)
+"""
+TAKEN = {
+    "static.py": (SOUND.format(slug="static", role="ranked"), "Two strategies are called 'static'"),
+    "assisted.py": (SOUND.format(slug="assisted", role="ranked"), "Two strategies are called 'assisted'"),
+    "mine.py": (SOUND.format(slug="mine", role="baseline"), "are each the baseline"),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_strategy_that_would_hide_or_double_another_is_refused(name: str, tmp_path: Path) -> None:
+    module, says = TAKEN[name]
+    (tmp_path / name).write_text(module)
+    done = with_strategies(tmp_path, "-c", "import decoding.strategies")
+    assert done.returncode != 0 and says in done.stdout.splitlines()[-1]
+
+
+def test_a_folder_of_strategies_that_is_not_there_is_named(tmp_path: Path) -> None:
+    done = with_strategies(tmp_path / "nowhere", "-c", "import decoding.strategies")
+    assert done.returncode != 0 and "nowhere, which is no folder" in done.stdout.splitlines()[-1]
