@@ -25,7 +25,7 @@ for folder in filter(None, os.environ.get("DRAFTHOUSE_STRATEGIES", "").split(os.
         raise BadStrategyModule(f"DRAFTHOUSE_STRATEGIES names {folder}, which is no folder. Mend it or leave it out.")
     known = {module.name for module in iter_modules(__path__)}
     for module in iter_modules([folder]):
-        if module.name in known:  # the first of two files would be imported twice
+        if module.name in known:  # Python would import the first file and never see yours
             raise BadStrategyModule(f"Two strategies are called {module.name!r}; rename the file and slug of yours.")
     __path__.append(folder)
 
