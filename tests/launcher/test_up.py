@@ -105,7 +105,8 @@ def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up, order: tu
     samples = up.patiently(f"samples/?comparison={made['id']}&limit=200", token)
     assert samples["count"] == 60
     assert len({(s["run"], s["prompt"], s["repeat"]) for s in samples["results"]}) == 60
-    maps = Path(f"/proc/{up.pid_of('-m worker --queue cpu')}/maps").read_text()
+    worker = until(lambda: up.pid_of("-m worker --queue cpu"), "a worker: the last kill may have ended it")
+    maps = Path(f"/proc/{worker}/maps").read_text()
     assert "libtorch" not in maps, "a worker needs no torch of its own, neither its memory nor the time to load it"
 
 
