@@ -10,6 +10,7 @@ from torch import Tensor
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import Rows
 from decoding.models.fast.runner import PASS, FastRunner
+from decoding.models.fast.shape import Shape
 from decoding.models.runner import Feed
 
 
@@ -41,7 +42,7 @@ def _pass(decoder: Decoder, feeds: Sequence[Feed]) -> list[Tensor]:
     ids = [runner.take(tokens, need) for runner, (_, tokens, need) in zip(runners, feeds, strict=True)]
     counts = [len(own) for own in ids]
     needs = [need for _, _, need in feeds]
-    rows = JointRows([runner.grow(count) for runner, count in zip(runners, counts, strict=True)])
+    rows = JointRows([runner.grow(count) for runner, count in zip(runners, counts, strict=True)], decoder.shape)
     return list(torch.split_with_sizes(decoder(torch.cat(ids), rows, _needed(counts, needs)), needs))
 
 
@@ -60,15 +61,22 @@ def _needed(counts: Sequence[int], needs: Sequence[int]) -> int | Tensor:
 class JointRows:
     """The rows of several texts. It is the `Memory` of their pass."""
 
-    def __init__(self, parts: Sequence[Rows]) -> None:
+    def __init__(self, parts: Sequence[Rows], shape: Shape) -> None:
         self.positions = torch.cat([torch.arange(part.start, part.start + part.count) for part in parts])
         self._parts = parts
+        self._shape = shape
         self._counts = [part.count for part in parts]
+        self._grouped = [part.count * shape.group for part in parts]
 
     def write(self, layer: int, keys_and_values: Tensor) -> None:
-        for part, new in zip(self._parts, torch.split_with_sizes(keys_and_values, self._counts), strict=True):
-            part.write(layer, new)
+        turned = keys_and_values.permute(1, 2, 0, 3)
+        for part, new in zip(self._parts, torch.split_with_sizes(turned, self._counts, 2), strict=True):
+            part.new[layer].copy_(new)
 
     def attend(self, layer: int, queries: Tensor) -> Tensor:
-        own = zip(self._parts, torch.split_with_sizes(queries, self._counts), strict=True)
-        return torch.cat([part.attend(layer, asked) for part, asked in own])
+        """[rows, heads, head_dim] -> [rows, heads * head_dim]. What each text need not do alone is done for all."""
+        shape = self._shape
+        grouped = queries.reshape(1, -1, shape.kv_heads, shape.head_dim).transpose(1, 2)
+        own = zip(self._parts, torch.split_with_sizes(grouped, self._grouped, 2), strict=True)
+        mixed = torch.cat([part.mix(layer, asked) for part, asked in own], 2)
+        return mixed.transpose(1, 2).reshape(len(queries), shape.heads * shape.head_dim)
