@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from decoding.contestants.base import Answers, Request
+from decoding.crowd import Crowd
 from decoding.load import Arrived, Queue
 from decoding.loop import Batch
 from decoding.models.runner import ModelRunner
@@ -48,9 +49,16 @@ class Places:
 Begin = abc.Callable[[Arrived[Request], Place, Clock, int], Sequence]  # the last: how long the request has waited
 
 
-def serve(queue: Queue[Request], places: Places, most: int, begin: Begin, cancelled: abc.Callable[[], bool]) -> Answers:
+def serve(
+    queue: Queue[Request],
+    places: Places,
+    most: int,
+    begin: Begin,
+    cancelled: abc.Callable[[], bool],
+    crowd: Crowd | None = None,
+) -> Answers:
     """Decode the requests of the queue, `most` at once. Clocks stop while the caller looks at an answer."""
-    clock, batch = Clock(), Batch()
+    clock, batch = Clock(), Batch(crowd)
     running: dict[Sequence, tuple[Request, Place]] = {}
 
     def admit() -> None:
