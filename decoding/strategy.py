@@ -177,6 +177,11 @@ class Strategy:
         return self.policy(**self.read({})).sees if self.policy else None
 
     @property
+    def prices_rounds(self) -> bool:
+        """Whether its policy needs the costs of joint passes."""
+        return self.policy is not None and self.policy(**self.read({})).prices_rounds
+
+    @property
     def drafts_with_the_pair(self) -> bool:
         """Whether the pair's draft model makes its drafts. What-if then learns from them about other strategies."""
         return self.role in ("ranked", "bound")

@@ -73,8 +73,7 @@ class Ours(Contestant):
         """What a choice's texts know of each other. It outlives them: it is about the machine."""
         choice = request.choice
         if choice.label not in self._crowds:
-            prices = choice.spec.policy and choice.policy().prices_rounds
-            costs = self._measured(request.sampling, most) if prices else None
+            costs = self._measured(request.sampling, most) if choice.spec.prices_rounds else None
             self._crowds[choice.label] = Crowd(costs)
         return self._crowds[choice.label]
 

@@ -1,8 +1,8 @@
-"""Replay at load: what a policy does when several users ask at once, from texts recorded for one. Standard library only.
+"""Replay at load: what a policy does when several users ask at once, from texts that were recorded for one.
 
 The batch is played as the loop plays it (`decoding.loop.Batch`): joint draft steps for all that still draft, then one
 joint verification, in which a piece of each unread prompt takes part. The policies are those of the engine, and the
-times are measured costs.
+times are measured costs. Standard library only.
 """
 
 from __future__ import annotations

@@ -98,4 +98,5 @@ STRATEGY = Strategy(
     ),
     policy=_policy,
     build=_build,
+    grid=lambda: ({"mode": mode} for mode in ("stop", "trim", "both")),
 )
