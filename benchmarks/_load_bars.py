@@ -33,6 +33,7 @@ from decoding.replay.planning_at_load import Material
 from decoding.replay.probing import probe
 from decoding.serving import Place, Places
 from decoding.spec import Choice, Sampling, parse_choices
+from decoding.ssd.simulation.theory import Speculation, without_hits
 from worker.engine.tracing import Tracing
 from worker.terminal.arguments import read_arguments
 from worker.terminal.loading import load_pair
@@ -51,18 +52,21 @@ def measure_all(given: argparse.Namespace) -> None:
     sampling = dataclasses.replace(asked.sampling, ignore_eos=True)
     users = [int(count) for count in given.loads.split(",")]
     choices = [ALONE, *parse_choices(given.strategies)]
-    steps, bars, rows = given.steps.split(","), list[Bar](), Rows()
-    if "loads" in steps:
-        rows = dict(run_all(pair, prompts, sampling, [c.at(Load(count)) for count in users for c in choices]))
-        bars += at_loads(rows, choices, users)
-    if "transformers" in steps:
-        bars.append(beside_transformers(pair, prompts, given.tokens))
-    if "worthless" in steps:
-        bars.append(worthless(pair, prompts, sampling, max(users)))
-    if "replay" in steps and rows:
-        bars += replayed(pair, prompts, sampling, rows, choices, users)
-    if "tracing" in steps:
-        bars.append(traced(pair, prompts, sampling, max(users)))
+    rows: Rows = {}
+
+    def loads() -> list[Bar]:
+        rows.update(run_all(pair, prompts, sampling, [c.at(Load(count)) for count in users for c in choices]))
+        return at_loads(rows, choices, users)
+
+    ways: dict[str, Callable[[], list[Bar]]] = {
+        "loads": loads,
+        "transformers": lambda: beside_transformers(pair, prompts, given.tokens),
+        "worthless": lambda: worthless(pair, prompts, sampling, max(users)),
+        "replay": lambda: replayed(pair, prompts, sampling, rows, choices, users),
+        "tracing": lambda: traced(pair, prompts, sampling, max(users)),
+        "ssd": lambda: ssd(pair, prompts, sampling, [count for count in users if count <= BATCH]),
+    }
+    bars = [bar for step in given.steps.split(",") for bar in ways[step]()]
     for bar in bars:
         print(f"{bar.what:64} {bar.figure:7.3f}  bar {'<=' if bar.at_most else '>='} {bar.bar:<5} {bar.reached}")
     if given.json:
@@ -120,7 +124,7 @@ def speed_of(
     return float(row["tokens_per_s_device"])
 
 
-def beside_transformers(pair: Pair, prompts: Sequence[Prompt], tokens: int) -> Bar:
+def beside_transformers(pair: Pair, prompts: Sequence[Prompt], tokens: int) -> list[Bar]:
     """Ours against `generate` on a left-padded batch of the same prompts, the same number of tokens each."""
     sampling = Sampling(max_new_tokens=tokens, ignore_eos=True)
     texts = [pair.tokenizer.encode(prompt.text) for prompt in prompts[:BATCH]]
@@ -155,10 +159,10 @@ def beside_transformers(pair: Pair, prompts: Sequence[Prompt], tokens: int) -> B
 
     own, *others = turns([ours, *map(theirs, models)])
     fastest = min(others, key=statistics.median)
-    return Bar(f"ours / transformers generate, batch of {BATCH}", ratio(fastest, own), 2.0)
+    return [Bar(f"ours / transformers generate, batch of {BATCH}", ratio(fastest, own), 2.0)]
 
 
-def worthless(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: int) -> Bar:
+def worthless(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: int) -> list[Bar]:
     """A draft that is never right: its output head reads another model's words."""
     from decoding.models.checkpoints import load
 
@@ -167,11 +171,8 @@ def worthless(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: 
     wrong = dataclasses.replace(pair, draft=draft, contestants={}, fingerprints=None)
     choices = [c.at(Load(users)) for c in (ALONE, *parse_choices("budget"))]
     rows = run_all(wrong, prompts, sampling, choices)
-    return Bar(
-        f"worthless draft: budget / autoregressive at {users}",
-        paired(dict(rows), "budget:stop", ALONE.label, Load(users)),
-        0.98,
-    )
+    figure = paired(dict(rows), "budget:stop", ALONE.label, Load(users))
+    return [Bar(f"worthless draft: budget / autoregressive at {users}", figure, 0.98)]
 
 
 def _shuffle(draft: ModelRunner) -> None:
@@ -214,7 +215,38 @@ def replayed(
     return found
 
 
-def traced(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: int) -> Bar:
+def ssd(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: Sequence[int]) -> list[Bar]:
+    """Print SSD relative to a fixed lookahead on the same core, and what Corollary 16 expects of it there.
+
+    On one core nothing is hidden: the draft prepares before the target verifies, so a round with hits takes the
+    verification and the preparation, and one with a miss the backup's drafting too."""
+    fixed, own = parse_choices("static:4,ssd:4,placement=in-turn")
+    choices = [ALONE, fixed, own]
+    rows = dict(run_all(pair, prompts, sampling, [c.at(Load(count)) for count in users for c in choices]))
+    for count in users:
+        row, plain = (rows[c.at(Load(count)).label] for c in (own, fixed))
+        expected = _corollary_16(row, plain, count)
+        measured = paired(rows, own.settings, fixed.settings, Load(count))
+        told = f"measured {measured:.2f}, Corollary 16 {expected:.2f}, hits {row['hit_rate']:.2f}"
+        print(f"{own.settings} / {fixed.settings} at {count}: {told}")
+    return []
+
+
+def _corollary_16(row: dict[str, Any], plain: dict[str, Any], users: int) -> float:
+    """With hits and acceptance of this load, and the shares of time of its rounds."""
+    drafting = plain["draft_share"] / plain["verify_share"]
+    preparing = 1 + row["draft_share"] / row["verify_share"]
+    speculation = Speculation(
+        hit_rate=row["hit_rate"],
+        tokens_on_hit=row["mean_acceptance_length"],
+        tokens_on_miss=row["mean_acceptance_length"],
+        preparing=preparing,
+        backup=drafting,
+    )
+    return speculation.over(without_hits(plain["mean_acceptance_length"], drafting), users)
+
+
+def traced(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: int) -> list[Bar]:
     choice = parse_choices("static:2")[0].at(Load(users))
     with Tracing(pickle.dumps, pair.tokenizer.decode) as tracing:
         on, off = turns(
@@ -223,4 +255,4 @@ def traced(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: int
                 lambda: speed_of(pair, prompts, sampling, choice, lambda key: Silence()),
             ]
         )
-    return Bar(f"tracing on / off at {users}", ratio(off, on), 1.03, at_most=True)
+    return [Bar(f"tracing on / off at {users}", ratio(off, on), 1.03, at_most=True)]

@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 STARTER = Path(__file__).parents[1] / "starter"
-STEPS = ("loads", "transformers", "worthless", "replay", "tracing")
+STEPS = ("loads", "transformers", "worthless", "replay", "tracing", "ssd")
 
 
 def arguments() -> argparse.Namespace:
