@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from decoding.spec import Choice, Sampling
     from decoding.strategy import Strategy
 
-MOST_AT_ONCE = 64  # texts in an open loop; later requests wait
 SHARE_FOR_CACHES = 0.8  # of the memory that is free
 
 SPECS: tuple[Strategy, ...] = ()  # ours are in decoding.strategies
@@ -86,11 +85,10 @@ class Ours(Contestant):
         """How many texts may be decoded at once: as many as the load asks for, if memory holds their caches."""
         from decoding.models.devices import free_bytes
 
-        wanted = MOST_AT_ONCE if load.is_open else load.concurrency
         pair = self._pair
         room = free_bytes(pair.target.device) * SHARE_FOR_CACHES
         each = sum(runner.model.bytes_for(runner.context) for runner in (pair.target, pair.draft))
-        return max(1, min(wanted, int(room // each)))
+        return max(1, min(load.most_at_once, int(room // each)))
 
     def runner(self, choice: Choice) -> str:
         drafts = choice.spec.role != "baseline"
