@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from decoding.models.devices import facts_of
+from decoding.capturing import Capturing
+from decoding.models.devices import facts_of, indexed
 from decoding.models.fast.decoder import Decoder, cpu_layout
 from decoding.models.fast.kv import Cache
 from decoding.models.fast.linear import Layout
@@ -35,11 +36,12 @@ class FastModel:
         self.shape = shape
         self.vocab_size = shape.vocab_size
         self.context = min(context or shape.context, shape.context)
-        self.device = device or torch.device("cpu")
+        self.device = indexed(device or torch.device("cpu"))
         self.decoder = Decoder(shape, weights, _layout(weights, dtype, self.device), self.context, self.device)
         layout = self.decoder.layout
         self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context)
         self._is_static = self.device.type == "cuda" if static is None else static
+        self._capturing = Capturing(self.device) if self.device.type == "cuda" else None
 
     def new_runner(self) -> FastRunner:
         return FastRunner(self, self.new_cache())
@@ -53,7 +55,9 @@ class FastModel:
         return cache
 
     def passes_over(self, cache: Cache) -> Passes:
-        return StaticPasses(self.decoder, cache) if self._is_static else SlicedPasses(self.decoder, cache)
+        return (
+            StaticPasses(self.decoder, cache, self._capturing) if self._is_static else SlicedPasses(self.decoder, cache)
+        )
 
 
 def _layout(weights: ModelWeights, dtype: str, device: torch.device) -> Layout:
