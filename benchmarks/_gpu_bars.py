@@ -87,7 +87,6 @@ def measure(
     sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
     comparison = Comparison(pair, texts, choices, sampling)
     comparison.warm_up()
-    comparison.warm_up()  # shapes are captured when they occur a second time
     samples = [sample for group in comparison.run() for sample in group]
     with draft_process(draft, draft_config, context, named) as pair.draft_process:
         placed = against_static(pair, texts, sampling, minutes, told)
@@ -101,15 +100,23 @@ def measure(
 
 def measure_starter(device: torch.device, *, prompts: int, new_tokens: int, minutes: float) -> dict[str, Any]:
     """Measure SSD alone, with the shipped pair, on prompts that it was not trained on."""
-    target, draft = (load(STARTER / "pair" / role, device=device) for role in ("target", "draft"))
     file = STARTER / "prompts" / "code.jsonl"
     texts = [prompt for prompt in read_prompts(file.read_text(), file.name) if prompt.split == "test"][:prompts]
-    pair = Pair(target.runner, draft.runner, target.tokenizer, frozenset(), torch.float32)
-    pair.draft_process = process_for(STARTER / "pair" / "draft", "auto", draft.runner.context)
+    pair = starter_pair(device)
     try:
         return {"ssd": against_static(pair, texts, Sampling(max_new_tokens=new_tokens), minutes, told)}
     finally:
         pair.close()
+
+
+def starter_pair(device: torch.device) -> Pair:
+    """Load the shipped pair, its draft also in a process on host cores. The audit must know in which dtype it runs, or
+    it would call ties divergent."""
+    target, draft = (load(STARTER / "pair" / role, device=device) for role in ("target", "draft"))
+    dtype = getattr(torch, target.runner.facts.dtype)
+    pair = Pair(target.runner, draft.runner, target.tokenizer, frozenset(), dtype)
+    pair.draft_process = process_for(STARTER / "pair" / "draft", "auto", draft.runner.context)
+    return pair
 
 
 def told(line: str) -> None:

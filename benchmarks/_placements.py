@@ -62,7 +62,6 @@ def _measured(
     comparison = Comparison(pair, prompts, choices, sampling, cancelled=lambda: time.perf_counter() > deadline)
     pair.begin(choices)
     comparison.warm_up()
-    comparison.warm_up()  # shapes are captured when they occur a second time
     groups = [group for group in comparison.run() if all(sample.reason != "cancelled" for sample in group)]
     of = {choice.label: [s for group in groups for s in group if s.strategy == choice.label] for choice in choices}
     if not groups:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks._gpu_bars import bars, copy_bandwidth, measure
+from benchmarks._gpu_bars import bars, copy_bandwidth, measure, starter_pair
 from benchmarks._pair_shapes import PAIRS, PairShape
 from benchmarks._placements import against_static
 from benchmarks.gpu import main
@@ -76,6 +76,11 @@ def test_what_time_does_not_allow_for_is_said() -> None:
     ready.lanes["two-streams"] = Lanes(Lane(CPU), Lane(CPU), ready.draft)
     found = against_static(ready, prompts(1), Sampling(max_new_tokens=8), 0.0, lambda line: None)
     assert "not enough" in found["two-streams"]["not run"]
+
+
+def test_the_audit_of_the_starter_pair_knows_the_dtype_that_it_runs_in() -> None:
+    ready = starter_pair(CPU)
+    assert str(ready.dtype) == f"torch.{ready.target.facts.dtype}"
 
 
 @pytest.mark.parametrize("wrong", [["--pairs", "3B"], ["--device", "cuda:99"], ["--minutes", "0"]])
