@@ -12,6 +12,7 @@ from decoding.drafters.none import NoDraft
 from decoding.ending import Ending
 from decoding.events import Recorder, Started, Verified
 from decoding.loop import decode
+from decoding.models.fast.fused import Kernels
 from decoding.models.fast.runner import FastRunner
 from decoding.sequence import Sequence
 from decoding.spec import Sampling
@@ -28,11 +29,20 @@ def passes(card: Card) -> None:
     card.say(section="prompt", tokens=prompt, ms=1e3 * card.seconds(lambda: runner.extend(text)))
     for rows in (1, 2, 4, 6, 12):
         _by_rows(card, runner, text, rows)
+    names = runner.decoder.kernels.names
+    card.say(section="fused kernels", names=names)
     _queued(card, runner, text, steps, size)
     for turn in range(3):
         _decoded(card, runner, text, steps, size, turn)
     if not card.is_tiny:
         _kernels(card, runner, text)
+    if names or card.is_tiny:
+        runner.decoder.kernels = Kernels()
+        plain = runner.model.new_runner()
+        plain.extend(text)
+        card.say(section="from here on without fused kernels")
+        _by_rows(card, plain, text, 1)
+        _queued(card, plain, text, steps, size)
 
 
 def _by_rows(card: Card, runner: FastRunner, text: list[int], rows: int) -> None:

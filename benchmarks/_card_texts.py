@@ -89,12 +89,11 @@ def _pin(cores: abc.Iterable[int]) -> None:
 @dataclass(frozen=True)
 class Decoded:
     texts: list[list[int]]
-    seconds: float  # of all, prompts included
-    decoding_s: float  # after the prompts were read
+    seconds: float  # prompts included
 
     @property
     def speed(self) -> float:
-        return sum(map(len, self.texts)) / self.decoding_s
+        return sum(map(len, self.texts)) / self.seconds
 
 
 class Crowd:
@@ -112,17 +111,9 @@ class Crowd:
         while len(self._runners) <= max(numbers):
             self._runners.append((self._pair.target.model.new_runner(), self._pair.draft.model.new_runner()))
         sequences = [self._sequence(choice, number) for number in numbers]
-        read: list[float] = []
-
-        def note() -> bool:
-            """Note the first round's beginning: the loop asks in each round whether to stop."""
-            read[:] = read or [time.perf_counter()]
-            return False
-
         start = time.perf_counter()
-        decode_all(sequences, note)
-        end = time.perf_counter()
-        return Decoded([sequence.decoded.tokens for sequence in sequences], end - start, end - read[0])
+        decode_all(sequences)
+        return Decoded([sequence.decoded.tokens for sequence in sequences], time.perf_counter() - start)
 
     def _sequence(self, choice: Choice, number: int) -> Sequence:
         target, draft = self._runners[number]

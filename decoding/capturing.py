@@ -18,7 +18,7 @@ class Capturing:
     another."""
 
     def __init__(self, device: torch.device) -> None:
-        self._device = device
+        self.device = device
         # Each owner has its own pool: the draft's and the target's graphs may replay at the same time.
         self._pool = torch.cuda.graph_pool_handle()
         # torch refuses to capture into a pool whose graphs are all gone, so the first graph stays.
@@ -31,14 +31,14 @@ class Capturing:
     @property
     def priority(self) -> int:
         """Priority of the current stream. A graph replays with the priority of the stream that it was recorded on."""
-        return int(torch.cuda.current_stream(self._device).priority)
+        return int(torch.cuda.current_stream(self.device).priority)
 
     def record(self, launch: Callable[[], T]) -> tuple[torch.cuda.CUDAGraph, T]:
         """Return a graph of these launches, and the outputs that each replay fills. Run the launches `aside` first."""
         graph = torch.cuda.CUDAGraph()
         stream = self._stream(self.priority)
         with (
-            torch.cuda.device(self._device),
+            torch.cuda.device(self.device),
             torch.cuda.graph(graph, pool=self._pool, stream=stream, capture_error_mode="thread_local"),
         ):
             outputs = launch()
@@ -49,7 +49,7 @@ class Capturing:
     def aside(self) -> Iterator[None]:
         """Run launches on the capture stream, as CUDA demands before a capture: libraries allocate their buffers for
         that stream then."""
-        with torch.cuda.device(self._device):
+        with torch.cuda.device(self.device):
             stream = self._stream(self.priority)
             stream.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(stream):
@@ -67,13 +67,13 @@ class Capturing:
             work()
         graph, _ = self.record(repeated)
         graph.replay()  # the first replay also uploads the graph
-        with torch.cuda.device(self._device):
+        with torch.cuda.device(self.device):
             return min(_elapsed(graph) for _ in range(3)) / TIMED_CALLS
 
     def _stream(self, priority: int) -> Any:
         if priority not in self._streams:
             new_stream: Any = torch.cuda.Stream
-            self._streams[priority] = new_stream(self._device, priority=priority)
+            self._streams[priority] = new_stream(self.device, priority=priority)
         return self._streams[priority]
 
 

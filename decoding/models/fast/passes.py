@@ -166,6 +166,9 @@ class StaticPass:
         self.graph.replay()
         return self._logits.clone()
 
+    def storage(self, layer: int) -> Tensor:
+        return self._values[layer]
+
     def write(self, layer: int, keys_and_values: Tensor) -> None:
         new = keys_and_values.permute(1, 2, 0, 3).to(self._values.dtype)
         self._values[layer].index_copy_(2, self.slots, new)
