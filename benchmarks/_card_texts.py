@@ -38,7 +38,7 @@ LOADS = (1, 2, 4, 8, 16, 32, 64)
 COMPARED = 4  # texts that are also decoded alone
 PROMPT_TOKENS = 128
 STRATEGIES = (choose("autoregressive"), choose("static", {"lookahead": 3}))
-TRAINING_PROMPTS = 20
+TRAINING_PROMPTS = 10
 SSD_MINUTES = 1.5
 COPIES = 2.0  # of the largest pair's weights while it is made
 
@@ -155,7 +155,7 @@ def _loaded(card: Card, crowd: Crowd, choice: Choice, numbers: abc.Sequence[int]
 
 def largest(card: Card) -> None:
     """Measure DISCO, with a classifier trained here, and SSD on two streams, with the largest pair that fits."""
-    tokens, new_tokens, count = (12, 96, 2) if card.is_tiny else (PROMPT_TOKENS, 120, 4)
+    tokens, new_tokens, count = (12, 120, 1) if card.is_tiny else (PROMPT_TOKENS, 120, 2)
     name = "tiny" if card.is_tiny else _largest(free_bytes(card.device))
     pair = made_pair(card, PAIRS[name], tokens + new_tokens + 64)
     card.say(section="pair", name=name, facts=dataclasses.asdict(pair.target.facts))

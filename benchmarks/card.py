@@ -67,7 +67,7 @@ def _texts(is_tiny: bool) -> Iterator[Step]:
     yield _own("cores", "cores", is_tiny, 120, "--pair", "1B")
     for pair in reversed(PAIRS):
         yield _own(f"load-{pair}", "load", is_tiny, 240, "--pair", pair)
-    yield _own("largest", "largest", is_tiny, 360)
+    yield _own("largest", "largest", is_tiny, 420)
 
 
 def _starter(is_tiny: bool) -> Step:
