@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from decoding.models.devices import facts_of
+from decoding.capturing import Capturing
+from decoding.models.devices import facts_of, indexed
 from decoding.models.fast.decoder import Decoder, cpu_layout
+from decoding.models.fast.fused import chosen
 from decoding.models.fast.joint import extend_jointly
 from decoding.models.fast.kv import Cache
 from decoding.models.fast.linear import Layout
@@ -40,11 +42,13 @@ class FastModel:
         self.shape = shape
         self.vocab_size = shape.vocab_size
         self.context = min(context or shape.context, shape.context)
-        self.device = device or torch.device("cpu")
-        self.decoder = Decoder(shape, weights, _layout(weights, dtype, self.device), self.context, self.device)
-        layout = self.decoder.layout
-        self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context)
+        self.device = indexed(device or torch.device("cpu"))
         self._is_static = self.device.type == "cuda" if static is None else static
+        layout = _layout(weights, dtype, self.device, self._is_static)
+        self._capturing = Capturing(self.device) if self.device.type == "cuda" else None
+        kernels = chosen(shape, layout, self._capturing) if self._capturing and self._is_static else None
+        self.decoder = Decoder(shape, weights, layout, self.context, self.device, kernels)
+        self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context)
 
     def new_runner(self) -> FastRunner:
         return FastRunner(self, self.new_cache())
@@ -70,14 +74,16 @@ class FastModel:
         return cache
 
     def passes_over(self, cache: Cache) -> Passes:
-        return StaticPasses(self.decoder, cache) if self._is_static else SlicedPasses(self.decoder, cache)
+        return (
+            StaticPasses(self.decoder, cache, self._capturing) if self._is_static else SlicedPasses(self.decoder, cache)
+        )
 
 
-def _layout(weights: ModelWeights, dtype: str, device: torch.device) -> Layout:
+def _layout(weights: ModelWeights, dtype: str, device: torch.device, is_static: bool) -> Layout:
     """Choose how the matrices lie, and in which dtype rows travel between them. `auto` never rounds the weights."""
     stored = weights.embedding.dtype
-    if device.type != "cpu":
-        return Layout("plain", stored if dtype == "auto" else DTYPES[dtype])
+    if is_static or device.type != "cpu":
+        return Layout("plain", stored if dtype == "auto" else DTYPES[dtype], is_fused=is_static)
     if dtype == "auto":
         return cpu_layout(weights, [torch.float32, torch.bfloat16] if stored == torch.bfloat16 else [torch.float32])
     return cpu_layout(weights, [DTYPES[dtype]])
