@@ -31,7 +31,7 @@ from decoding.replay.confirming import run_all
 from decoding.replay.planning import ALONE, study
 from decoding.replay.planning_at_load import Material
 from decoding.replay.probing import probe
-from decoding.serving import Place, Places
+from decoding.serving import Places
 from decoding.spec import Choice, Sampling, parse_choices
 from decoding.ssd.simulation.theory import Speculation, without_hits
 from worker.engine.tracing import Tracing
@@ -195,7 +195,7 @@ def replayed(
     classifier = pair.classifier("")
     recorded = study(pair, prompts, sampling, tails=True)
     costs = probe(pair, prompts, sampling, "")
-    joint = measure(pair, Places(Place(pair.target, pair.draft)), max(users), sampling)
+    joint = measure(pair, Places(pair.target.model, pair.draft.model), max(users), sampling)
     material = Material(recorded, joint, costs, classifier)
     estimates = recorded.estimates(classifier)
     found = []

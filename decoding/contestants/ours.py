@@ -41,9 +41,9 @@ class Ours(Contestant):
 
     @cached_property
     def places(self) -> Places:
-        from decoding.serving import Place, Places
+        from decoding.serving import Places
 
-        return Places(Place(self._pair.target, self._pair.draft))
+        return Places(self._pair.target.model, self._pair.draft.model)
 
     def run(
         self, requests: abc.Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE

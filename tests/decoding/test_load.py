@@ -96,7 +96,7 @@ def test_a_waiting_request_says_how_long_it_waited() -> None:
     requests = [Request(choose("autoregressive"), [1], SAMPLINGS["greedy"], 0, Ending(frozenset())) for _ in range(4)]
     recorders = {request: Recorder() for request in requests}
     world = World.of_tables(12, 7)
-    places = Places(Place(world.target, world.draft))
+    places = Places(world.target.model, world.draft.model)
 
     def begin(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
         recorder = recorders[arrived.request]

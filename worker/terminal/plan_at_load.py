@@ -19,7 +19,7 @@ from decoding.replay.planning_at_load import (
     schedule,
 )
 from decoding.replay.probing import probe
-from decoding.serving import Place, Places
+from decoding.serving import Places
 from decoding.spec import Choice
 from worker.terminal.arguments import Bench
 from worker.terminal.loading import LoadedPair
@@ -33,7 +33,7 @@ def plan_at_load(bench: Bench, ready: LoadedPair, study: Study, users: Sequence[
     pair = ready.pair
     classifier = pair.classifier("") if pair.classifier_at("") is not None else None
     costs = probe(pair, bench.prompts, bench.sampling, "" if classifier else None)
-    joint = measure(pair, Places(Place(pair.target, pair.draft)), max(users), bench.sampling)
+    joint = measure(pair, Places(pair.target.model, pair.draft.model), max(users), bench.sampling)
     material = Material(study, joint, costs, classifier)
     found = predict_at_load(material, users)
     shown = {count: best_by_strategy(rows)[:SHOWN] for count, rows in found.items()}

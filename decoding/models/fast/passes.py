@@ -182,8 +182,7 @@ class StaticPass:
         age = self.positions.repeat_interleave(self._decoder.shape.group, output_size=self._grouped).unsqueeze(1)
         age = age - self._keys
         for window, mask in self.masks.items():
-            is_hidden = age < 0 if window is None else (age < 0) | (age >= window)
-            mask.zero_().masked_fill_(is_hidden, HIDDEN)
+            hide(age, window, mask)
 
     @property
     def _grouped(self) -> int:
@@ -197,6 +196,12 @@ class StaticPass:
         mask = self.masks[shape.windows[0]]
         ways = (attend_at_once, attend_in_steps)
         return min(ways, key=lambda way: capturing.time(partial(way, queries, keys, values, mask)))
+
+
+def hide(age: Tensor, window: int | None, mask: Tensor) -> None:
+    """Write a mask by how old each key is for each row."""
+    is_hidden = age < 0 if window is None else (age < 0) | (age >= window)
+    mask.zero_().masked_fill_(is_hidden, HIDDEN)
 
 
 class Attend(Protocol):

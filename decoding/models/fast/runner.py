@@ -11,9 +11,9 @@ from torch import Tensor
 from decoding.models.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
 from decoding.models.devices import Facts, sent_to
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import BranchMask, Cache, Rows, chain_rows
+from decoding.models.fast.kv import BranchMask, Cache
 from decoding.models.fast.passes import Passes
-from decoding.models.runner import Feed
+from decoding.models.runner import Feed, ModelRunner
 
 DEEPEST = 32  # tokens of a branch for which a static cache makes room at once
 PASS = 512  # rows of one pass: a long prompt is read in pieces, so that no mask is as large as its square
@@ -31,6 +31,7 @@ class Model(Protocol):
     @property
     def shares_passes(self) -> bool: ...
     def new_runner(self) -> FastRunner: ...
+    def new_runners(self, count: int) -> Sequence[ModelRunner]: ...
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]: ...
     def bytes_for(self, tokens: int) -> int: ...
     def passes_over(self, cache: Cache) -> Passes: ...
@@ -82,12 +83,12 @@ class FastRunner:
         self._close()
         return self._ids(tokens)
 
-    def grow(self, count: int) -> Rows:
-        """Return the text's next `count` rows, for a pass that other texts share."""
+    def advance(self, count: int) -> int:
+        """Count rows that a pass reads which other texts share. Return where they start."""
         start = self._length
         self.decoder.reach(start + count)
         self._length += count
-        return chain_rows(self.cache, self.decoder.shape, start, count)
+        return start
 
     def rewind(self, length: int) -> None:
         check_rewind(self._length, length)

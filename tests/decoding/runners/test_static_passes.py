@@ -209,3 +209,25 @@ def test_a_capture_has_the_priority_of_its_stream() -> None:
     assert capturing.priority == 0
     with Lane(device, is_urgent=True).current():
         assert capturing.priority == -1
+
+
+@pytest.mark.parametrize("model_type", list(CASES))
+def test_texts_in_a_slab_share_captured_passes_and_answer_as_each_does_alone(tmp_path: Path, model_type: str) -> None:
+    """Also when one enters with a long prompt, one sits out, and one outgrows its place by branches."""
+    model = fast_runner(save(tmp_path, model_type, **CASES[model_type]), static=True).model
+    texts = [TEXT[:20], TEXT[5:9], TEXT[:31]]
+    together, alone = model.new_runners(3), [model.new_runner() for _ in texts]
+    for runners in (together, alone):
+        for runner, text in zip(runners, texts, strict=True):
+            runner.extend(text)
+    rounds = [((0, 1), (1, 5), (2, 2)), ((0, 3), (2, 1)), ((1, 1), (2, 4)), ((0, 20), (1, 2), (2, 2))]
+    for number, feeds in enumerate(rounds):
+        if number == 2:
+            for runners in (together, alone):
+                runners[0].fork([20] * 40).extend([1] * 40)
+        tokens = {place: TEXT[number : number + count] for place, count in feeds}
+        got = model.extend_all([(together[place], tokens[place], len(tokens[place])) for place, _ in feeds])
+        for (place, count), logits in zip(feeds, got, strict=True):
+            want = alone[place].extend(tokens[place], count)
+            torch.testing.assert_close(logits, want, atol=1e-4, rtol=1e-4)
+    assert [runner.tokens for runner in together] == [runner.tokens for runner in alone]
