@@ -54,13 +54,9 @@ def things(world) -> Iterator[dict[str, Any]]:
 
 
 def prepare(case: schemathesis.Case) -> dict[str, str]:
-    """Nobody waits for news here, and nobody has tried too often. An order that is empty is none, whatever the schema
-    says. The headers to send."""
+    """Nobody waits for news here, and nobody has tried too often. The headers to send."""
     cache.clear()
-    query = case.query or {}
-    query.pop("wait", None)
-    if query.get("ordering") == "":
-        del query["ordering"]
+    (case.query or {}).pop("wait", None)
     make_plausible(case)
     return token_of(newcomer())
 
