@@ -69,7 +69,7 @@ def test_nothing_listens_but_the_pages(up: Up) -> None:
 
 
 def open_files(pid: int) -> Iterator[str]:
-    """What a process has open; an engine that models are checked in may end meanwhile."""
+    """Name the files of a process, which may end meanwhile: one that checks models does."""
     with suppress(FileNotFoundError):
         for file in Path(f"/proc/{pid}/fd").iterdir():
             with suppress(FileNotFoundError):
