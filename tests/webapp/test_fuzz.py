@@ -56,7 +56,7 @@ def everything(
         with override_settings(DATA_DIR=folder):
             found = one_of_everything(a_world())
         yield folder, found
-        call_command("flush", interactive=False, verbosity=0, inhibit_post_migrate=True)
+        call_command("flush", interactive=False, verbosity=0)
 
 
 @pytest.fixture
