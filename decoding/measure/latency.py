@@ -13,13 +13,11 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from decoding.errors import BadLoad
 from decoding.events import Event, Started, Verified
-
-if TYPE_CHECKING:
-    from decoding.measure.summary import Sample
+from decoding.load import Load
 
 PER_OCTAVE = 32  # bins of gaps: each 2.2 % wide
 PERCENTILES = (50, 95, 99)
@@ -37,6 +35,25 @@ class Timing:
 
 
 UNKNOWN = Timing()
+
+
+class Sample(Protocol):
+    """A sample (`measure.summary`), as far as its times go."""
+
+    @property
+    def load(self) -> Load: ...
+    @property
+    def repeat(self) -> int: ...
+    @property
+    def tokens(self) -> Sequence[int]: ...
+    @property
+    def timing(self) -> Timing: ...
+    @property
+    def prefill_ns(self) -> int: ...
+    @property
+    def decode_ns(self) -> int: ...
+    @property
+    def end_to_end_tokens_per_s(self) -> float: ...
 
 
 def timing(events: Iterable[Event]) -> Timing:
@@ -62,7 +79,7 @@ def _middle(number: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What a user is promised: goodput counts only the requests that keep it."""
+    """Promise to a user. Goodput counts only the requests that keep it."""
 
     ttft_ms: float = math.inf  # to the first token
     tpot_ms: float = math.inf  # for each token after it
