@@ -33,6 +33,19 @@ class Branches(Protocol):
         ...
 
 
+class Tree(Protocol):
+    """Tokens behind one runner's text, each with a parent. A token sees the text and its ancestors, nothing else."""
+
+    def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
+        """Append tokens and return the logits after each: [n, V]. A parent is the number of a token of the tree, or -1
+        for the end of the text."""
+        ...
+
+    def adopt(self, path: Sequence[int]) -> None:
+        """Make these tokens, from the text's end down, the text of the runner, without running the model again."""
+        ...
+
+
 class Model(Protocol):
     """One model's weights. Any number of texts can be read with them, each by a runner of its own."""
 
@@ -88,6 +101,10 @@ class ModelRunner(Protocol):
 
     def rewind(self, length: int) -> None:
         """Forget everything past the first `length` tokens."""
+        ...
+
+    def grow(self) -> Tree:
+        """Open a tree behind the text. Extending or rewinding the runner closes it."""
         ...
 
     def fork(self, lengths: Sequence[int]) -> Branches:
