@@ -35,9 +35,9 @@ class Ours(Contestant):
             yield request, self._decode(request, sink_for(request), cancelled)
 
     def runner(self, choice: Choice) -> str:
-        drafts = choice.spec.role != "baseline"
-        runners = [self._pair.target, self._pair.draft] if drafts else [self._pair.target]
-        return " and ".join(dict.fromkeys(runner.facts.runner for runner in runners))
+        drafts = choice.spec.needs_draft
+        runners = (self._pair.target, self._pair.draft if drafts else None)
+        return " and ".join(dict.fromkeys(runner.facts.runner for runner in runners if runner))
 
     def hardware(self, choice: Choice) -> str:
         from decoding.models.devices import described
@@ -65,7 +65,9 @@ class Ours(Contestant):
         )
         for choice, process in zip(choices, processes, strict=True):
             lanes = pair.lanes_of(choice)
-            device = torch.device("cpu") if process else lanes.draft.device if lanes else pair.draft.device
+            device = (
+                torch.device("cpu") if process else lanes.draft.device if lanes else (pair.draft or pair.target).device
+            )
             check_branches(choice, pair.vocab, free_bytes(device))
         for process in filter(None, processes):
             process.begin()

@@ -24,7 +24,7 @@ def run(argv: Sequence[str]) -> None:
         "whether it keeps the promise.",
     )
     parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
-    bench = read_bench(given := parser.parse_args(argv), given.split)
+    bench = read_bench(given := parser.parse_args(argv), given.split, drafting="A plan")
 
     from worker.terminal.studying import loaded
 
