@@ -124,7 +124,6 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
     make.begin_a_heat(running)
     study = make.study(by, pair=things["pair"], dataset=things["dataset"])
     alone = make.comparison(by, pair=make.target_alone(by), strategies=[{"strategy": "autoregressive"}])
-    make.begin_a_heat(alone)
     for entry in (binned, study, made := make.model(by, name="new")):
         entries.bin(entry=entry, by=by)
     Pause.objects.create(queue="gpu", by=world.alice, reason="")
