@@ -150,6 +150,7 @@ def test_a_comparison_of_it_has_a_page_that_says_why_there_is_no_what_if(world, 
     Job.objects.exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
     shown = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
+    assert "Only autoregressive takes part, so there is nothing to rank." in shown
     assert f"What-if {NO_DRAFT} It replays what a draft model proposed." in shown
     answer = world.script("read").get(f"/api/v1/comparisons/{comparison.pk}/what-if/")
     assert (answer.status_code, answer.json()["code"]) == (409, "no-draft")
