@@ -90,3 +90,9 @@ def test_a_command_that_records_a_draft_is_refused(
 def test_a_draft_alone_is_refused(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare(["--draft", str(box / "draft"), "--prompts", str(box / "prompts.txt")]) == 2
     assert "A draft needs a target to draft for: give --target DIR too." in capsys.readouterr().err
+
+
+def test_it_serves_many_requests_at_once(box: Path) -> None:
+    at_once = compared(box, "--concurrency", "2")
+    assert [row["strategy"] for row in at_once["strategies"]] == [choice.strategy for choice in alone.usual()]
+    assert tokens(at_once) == tokens(compared(box))

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 
+from decoding.load import ONE
 from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
 from decoding.measure.summary import Sample
 from worker import noise
@@ -91,8 +92,10 @@ def announce(asked: Asked, loaded: LoadedPair, warnings: Sequence[str]) -> None:
     say(f"{asked.material.name}: {target}{draft}")
     say(f"{facts.device_name}, {threads}, {facts.runner} runner, {facts.dtype} on {facts.weights} weights")
     count = f"{len(asked.prompts)} prompt" + ("s" if len(asked.prompts) > 1 else "")
-    strategies = f"{len(asked.choices)} strateg" + ("ies" if len(asked.choices) > 1 else "y")
-    say(f"{count} of {prompts} × {strategies}{repeats}")
+    number = len(asked.choices) // len(asked.loads)
+    strategies = f"{number} strateg" + ("ies" if number > 1 else "y")
+    at = "" if asked.loads == (ONE,) else f", at {', '.join(map(str, asked.loads))}"
+    say(f"{count} of {prompts} × {strategies}{repeats}{at}")
     for choice in filter(loaded.pair.process_of, asked.choices):
         say(f"{choice.label} on {loaded.pair.hardware_of(choice)}")
     for remark in (*loaded.remarks, *asked.remarks, *warnings):
