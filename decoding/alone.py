@@ -15,8 +15,9 @@ def runnable() -> list[str]:
 
 
 def usual() -> list[Choice]:
-    """Choices that a new comparison of a target alone begins with."""
-    return [choose(slug, params) for slug in runnable() for params in STRATEGIES[slug].usual]
+    """Choices that a new comparison of a target alone begins with: there are few, so each strategy takes part."""
+    able = (STRATEGIES[slug] for slug in runnable() if STRATEGIES[slug].role in ("baseline", "ranked"))
+    return [choose(each.slug, params) for each in able for params in each.usual or ({},)]
 
 
 def lacks_draft(what: str) -> str:

@@ -8,12 +8,14 @@ from typing import Any
 
 from django.http import QueryDict
 
-from decoding.public import STRATEGIES, Param, Strategy
+from decoding.public import STRATEGIES, Param, Strategy, alone
 from webapp.accounts.asked import Asked
 from webapp.comparisons.serializers import NewComparison, SamplingInput
 from webapp.core.forms import Form
 from webapp.registry.models import Pair
 
+USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
+USUAL_ALONE = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
 PLAIN = ("name", "pair", "dataset", "split", "limit", "repeats", "queue", "priority")
 
 
@@ -35,13 +37,15 @@ class StrategyBox:
 class ComparisonForm:
     def __init__(self, request: Asked, initial: Mapping[str, Any]) -> None:
         self.posted = request.POST if request.method == "POST" else None
+        pairs = Pair.objects.visible_to(request.actor).kept().filter(draft=None)
+        self.alone = [str(pk) for pk in pairs.values_list("pk", flat=True)]  # pairs without a draft, for the script
         self.body = _body(self.posted) if self.posted is not None else dict(initial)
+        self.is_alone = str(self.body.get("pair")) in self.alone
+        self.body.setdefault("strategies", USUAL_ALONE if self.is_alone else USUAL)
         self.main = Form(
             NewComparison, data=self.body if self.posted is not None else None, initial=initial,
             actor=request.actor,
         )  # fmt: skip
-        pairs = Pair.objects.visible_to(request.actor).kept().filter(draft=None)
-        self.alone = [str(pk) for pk in pairs.values_list("pk", flat=True)]  # pairs without a draft, for the script
         self.sampling = Form(SamplingInput, initial=self.body.get("sampling") or {})
 
     def submit(self, act: Any) -> Any:
@@ -59,9 +63,8 @@ class ComparisonForm:
     def strategies(self) -> list[StrategyBox]:
         """Return a box for each strategy of the engine. Several values of its first parameter make several runs."""
         asked = self.body.get("strategies") or []
-        is_alone = str(self.body.get("pair")) in self.alone
         return [
-            _box(spec, [entry for entry in asked if entry["strategy"] == spec.slug], is_alone and spec.needs_draft)
+            _box(spec, [entry for entry in asked if entry["strategy"] == spec.slug], self.is_alone and spec.needs_draft)
             for spec in STRATEGIES.values()
         ]
 

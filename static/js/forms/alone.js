@@ -3,8 +3,7 @@
 const alone = new Set(JSON.parse(document.getElementById("alone").textContent));
 const pair = document.querySelector("select[name=pair]");
 const boxes = [...document.querySelectorAll("[data-needs-draft]")];
-// Chosen again as soon as the pair has a draft.
-const held = new Set(boxes.filter((box) => box.disabled && box.dataset.needsDraft === "chosen"));
+const held = new Set(); // chosen again as soon as the pair has a draft
 
 function show() {
   const isAlone = alone.has(pair.value);

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from django.urls import reverse
 
+from decoding.alone import usual as usual_alone
 from decoding.strategies import STRATEGIES
 from tests.webapp import make
 from webapp.comparisons import demo
@@ -125,9 +128,9 @@ def test_the_form_of_a_comparison_offers_only_what_runs(world, alone):
     }
     lines = [line for line in shown.content.decode().split('<div class="strategy">')[1:]]
     assert ["disabled" in line for line in lines] == [box.is_blocked for box in boxes.values()]
-    assert ["checked" in line for line in lines] == [
-        bool(box.spec.usual) and not box.is_blocked for box in boxes.values()
-    ]
+    usual = {choice.strategy for choice in usual_alone()}
+    assert "autoregressive" in usual and ["checked" in line for line in lines] == [slug in usual for slug in boxes]
+    assert {each["strategy"] for each in json.loads(shown.context["code"]["body"])["strategies"]} == usual
 
 
 def test_a_form_that_asks_for_too_much_says_why(world, alone, prompts):
