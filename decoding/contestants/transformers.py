@@ -20,6 +20,8 @@ from decoding.strategy import Looks, Strategy
 from decoding.timing import Clock
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import torch
     from torch import Tensor
 
@@ -56,21 +58,17 @@ class Transformers(Contestant):
     @cached_property
     def models(self) -> tuple[Any, Any]:
         """Target and draft, if there is one, loaded a second time, for this contestant alone, at first use."""
-        from transformers import AutoModelForCausalLM
-
         pair = self._pair
         assert pair.target_folder is not None
-        target, draft = (
-            AutoModelForCausalLM.from_pretrained(
-                folder, dtype=pair.dtype, use_safetensors=True, trust_remote_code=False
-            )
-            .to(pair.target.device)
-            .eval()
-            if folder
-            else None
-            for folder in (pair.target_folder, pair.draft_folder)
+        return self._load(pair.target_folder), self._load(pair.draft_folder) if pair.draft_folder else None
+
+    def _load(self, folder: Path) -> Any:
+        from transformers import AutoModelForCausalLM
+
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=self._pair.dtype, use_safetensors=True, trust_remote_code=False
         )
-        return target, draft
+        return model.to(self._pair.target.device).eval()
 
     def run(
         self, requests: Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE

@@ -7,6 +7,7 @@ import json
 import pytest
 from django.urls import reverse
 
+from decoding.alone import those_that_run
 from decoding.alone import usual as usual_alone
 from decoding.strategies import STRATEGIES
 from tests.webapp import make
@@ -69,7 +70,7 @@ def test_the_form_makes_a_pair_without_a_draft_and_its_page_says_what_runs(world
     answer = client.post("/pairs/new/", {"name": "p", "target": str(target.pk), "draft": ""})
     assert answer["Location"] == reverse("pair", args=[Pair.objects.get().pk])
     shown = client.get(answer["Location"]).content.decode()
-    assert "alone, without a draft" in shown and "autoregressive can run" in shown
+    assert "alone, without a draft" in shown and f"Without a draft, {those_that_run()} can run." in shown
     assert "Train" not in shown and "kind=oracle" not in shown and "kind=plan" not in shown
     assert '<span class="quiet">none</span>' in client.get("/pairs/").content.decode()
 
@@ -89,7 +90,7 @@ def test_a_strategy_that_needs_a_draft_is_refused_and_leaves_nothing(world, alon
     answer = post(world, "comparisons/", make.body(alone, prompts, strategies=strategies))
     told = answer.json()
     assert (answer.status_code, told["field"], told["code"]) == (400, "strategies.1", "no-draft")
-    assert NO_DRAFT in told["detail"] and "autoregressive can run" in told["detail"] and told["hint"]
+    assert NO_DRAFT in told["detail"] and f"{those_that_run()} can run" in told["detail"] and told["hint"]
     assert not Comparison.objects.exists() and Job.objects.count() == jobs
 
 
