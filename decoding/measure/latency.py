@@ -168,12 +168,19 @@ def throughput(samples: Sequence[Sample]) -> float:
 
 
 def _served(samples: Sequence[Sample]) -> float:
-    """Requests answered per second, from the first answer to the last; the median over repeats."""
-    by_repeat: dict[int, list[float]] = {}
+    """Requests answered per second, from the first arrival to the last answer; the median over repeats. The time of the
+    quickest answer is left out: the last request needs at least that after its arrival."""
+    by_repeat: dict[int, list[Sample]] = {}
     for sample in samples:
-        by_repeat.setdefault(sample.repeat, []).append(sample.timing.arrived_ns / 1e9 + e2e_ms(sample) / 1e3)
-    spans = [(len(ends) - 1, max(ends) - min(ends)) for ends in by_repeat.values() if len(ends) > 1]
-    return statistics.median(count / span for count, span in spans) if spans else 0.0
+        by_repeat.setdefault(sample.repeat, []).append(sample)
+    return statistics.median(_served_in(own) for own in by_repeat.values())
+
+
+def _served_in(samples: Sequence[Sample]) -> float:
+    first = min(sample.timing.arrived_ns for sample in samples) / 1e6
+    last = max(sample.timing.arrived_ns / 1e6 + e2e_ms(sample) for sample in samples)
+    span = last - first - min(map(e2e_ms, samples))
+    return (len(samples) - 1) * 1e3 / span if span > 0 else 0.0
 
 
 def overloaded(rows: Iterable[Mapping[str, Any]]) -> list[str]:
