@@ -14,6 +14,7 @@ from decoding.drafters.base import Drafter
 from decoding.drafters.model import ModelDrafter
 from decoding.drafters.none import NoDraft
 from decoding.drafters.rule import StopRule
+from decoding.errors import BadStrategy
 from decoding.models.runner import ModelRunner
 from decoding.spec import Choice
 from decoding.ssd.settings import Settings
@@ -32,7 +33,7 @@ class Parts:
     """Parts of one sample. Everything but the runners belongs to that sample alone."""
 
     target: ModelRunner
-    draft: ModelRunner
+    draft: ModelRunner | None  # None: the pair is a target alone
     dice: Dice
     clock: Clock
     end_tokens: Collection[int]
@@ -52,7 +53,7 @@ class Parts:
 
     def ruled(self, rule: StopRule) -> Drafter:
         choosing = self.choosings.of(self.dice.sampling, rule.look)
-        return ModelDrafter(self.draft, rule, self.dice, self.end_tokens, choosing)
+        return ModelDrafter(self._draft, rule, self.dice, self.end_tokens, choosing)
 
     def speculating(self, placement: str, settings: Settings, classifier: Classifier | None = None) -> Drafter:
         """Return a drafter that prepares drafts ahead, at the given placement."""
@@ -65,8 +66,14 @@ class Parts:
 
     def _here(self, recipe: Recipe) -> Transport:
         if self.lanes is None:
-            return InTurnTransport(recipe.speculator(self.draft))
+            return InTurnTransport(recipe.speculator(self._draft))
         return TwoLaneTransport(recipe.speculator(self.lanes.runner), self.lanes, recipe.sends_scores)
+
+    @property
+    def _draft(self) -> ModelRunner:
+        if self.draft is None:
+            raise BadStrategy("A strategy says needs_draft=False and asks the draft model. Remove that from its file.")
+        return self.draft
 
     def _stop(self, policy: Policy, classifier: Classifier | None) -> StopRule:
         match policy.sees:

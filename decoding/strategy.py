@@ -170,6 +170,7 @@ class Strategy:
     sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve
     remark: str = ""  # a note below the table of results, shown after the strategy's label
     prepares_ahead: bool = False  # the draft works while the target verifies
+    needs_draft: bool = True  # False: it runs on a target alone
 
     @property
     def sees(self) -> Sight | None:
@@ -184,7 +185,7 @@ class Strategy:
     @property
     def drafts_with_the_pair(self) -> bool:
         """Whether the pair's draft model makes its drafts. What-if then learns from them about other strategies."""
-        return self.role in ("ranked", "bound")
+        return self.needs_draft and self.role in ("ranked", "bound")
 
     @property
     def needs_classifier(self) -> bool:

@@ -43,7 +43,8 @@ class Ours(Contestant):
     def places(self) -> Places:
         from decoding.serving import Places
 
-        return Places(self._pair.target.model, self._pair.draft.model)
+        draft = self._pair.draft
+        return Places(self._pair.target.model, draft.model if draft else None)
 
     def run(
         self, requests: abc.Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
@@ -87,13 +88,13 @@ class Ours(Contestant):
 
         pair = self._pair
         room = free_bytes(pair.target.device) * SHARE_FOR_CACHES
-        each = sum(runner.model.bytes_for(runner.context) for runner in (pair.target, pair.draft))
+        each = sum(runner.model.bytes_for(runner.context) for runner in (pair.target, pair.draft) if runner)
         return max(1, min(load.most_at_once, int(room // each)))
 
     def runner(self, choice: Choice) -> str:
-        drafts = choice.spec.role != "baseline"
-        runners = [self._pair.target, self._pair.draft] if drafts else [self._pair.target]
-        return " and ".join(dict.fromkeys(runner.facts.runner for runner in runners))
+        drafts = choice.spec.needs_draft
+        runners = (self._pair.target, self._pair.draft if drafts else None)
+        return " and ".join(dict.fromkeys(runner.facts.runner for runner in runners if runner))
 
     def hardware(self, choice: Choice) -> str:
         from decoding.models.devices import described
@@ -126,7 +127,9 @@ class Ours(Contestant):
                     f"{choice.label}: a draft that works beside the target serves one request at a time. Under load "
                     "choose placement=in-turn."
                 )
-            device = torch.device("cpu") if process else lanes.draft.device if lanes else pair.draft.device
+            device = (
+                torch.device("cpu") if process else lanes.draft.device if lanes else (pair.draft or pair.target).device
+            )
             check_branches(choice, pair.vocab, free_bytes(device))
         for process in filter(None, processes):
             process.begin()

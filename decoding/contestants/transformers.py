@@ -20,6 +20,8 @@ from decoding.strategy import Looks, Strategy
 from decoding.timing import Clock
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import torch
     from torch import Tensor
 
@@ -55,20 +57,18 @@ class Transformers(Contestant):
 
     @cached_property
     def models(self) -> tuple[Any, Any]:
-        """Target and draft, loaded a second time, for this contestant alone, at first use."""
+        """Target and draft, if there is one, loaded a second time, for this contestant alone, at first use."""
+        pair = self._pair
+        assert pair.target_folder is not None
+        return self._load(pair.target_folder), self._load(pair.draft_folder) if pair.draft_folder else None
+
+    def _load(self, folder: Path) -> Any:
         from transformers import AutoModelForCausalLM
 
-        pair = self._pair
-        assert pair.target_folder is not None and pair.draft_folder is not None
-        target, draft = (
-            AutoModelForCausalLM.from_pretrained(
-                folder, dtype=pair.dtype, use_safetensors=True, trust_remote_code=False
-            )
-            .to(pair.target.device)
-            .eval()
-            for folder in (pair.target_folder, pair.draft_folder)
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=self._pair.dtype, use_safetensors=True, trust_remote_code=False
         )
-        return target, draft
+        return model.to(self._pair.target.device).eval()
 
     def run(
         self, requests: Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
@@ -101,7 +101,7 @@ class Transformers(Contestant):
 
         request, clock = arrived.request, Clock()
         target, draft = self.models
-        for model in (target, draft):  # `generate` takes settings that its call leaves empty from here
+        for model in filter(None, (target, draft)):  # `generate` takes settings that its call leaves empty from here
             model.generation_config.eos_token_id = sorted(request.ending.end_tokens) or None
         torch.manual_seed(request.seed % 2**63)
         rounds = _Rounds(len(request.prompt), clock)
@@ -165,11 +165,11 @@ class _Rounds:
         self._drafting = 0
         self._began = 0
 
-    def watching(self, target: torch.nn.Module, draft: torch.nn.Module) -> _Hooks:
+    def watching(self, target: torch.nn.Module, draft: torch.nn.Module | None) -> _Hooks:
         return _Hooks(
             target.register_forward_pre_hook(self._before_target, with_kwargs=True),
             target.register_forward_hook(self._after_target),
-            draft.register_forward_hook(self._after_draft),
+            *([draft.register_forward_hook(self._after_draft)] if draft else []),
         )
 
     def put(self, value: Tensor) -> None:

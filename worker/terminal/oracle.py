@@ -23,7 +23,7 @@ def run(argv: Sequence[str]) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("oracle"), metavar="DIR", help="where pictures and data go")
     given = parser.parse_args(argv)
-    bench = read_bench(given, given.split)
+    bench = read_bench(given, given.split, drafting="An oracle analysis")
     require_folder(given.out)
 
     from decoding.disco.making import Step  # loads torch: slips are told before that

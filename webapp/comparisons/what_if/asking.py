@@ -25,6 +25,7 @@ from decoding.public import (
     Simulation,
     Slider,
     Strategy,
+    alone,
     choose,
     median_interval,
     oracle,
@@ -94,6 +95,11 @@ def refusal(comparison: Comparison) -> Conflict | None:
         return Conflict(
             "With ratio dice every strategy writes a text of its own, so what one of them drafted says nothing about "
             "another.", code="not-replayable", hint="Compare with shared dice, or greedily; then this can be asked.",
+        )  # fmt: skip
+    if comparison.pair.is_alone:
+        return Conflict(
+            f"{alone.lacks_draft('What-if')} It replays what a draft model proposed.",
+            code="no-draft", hint="Compare on a pair with a draft; then this can be asked.",
         )  # fmt: skip
     there = Sample.objects.filter(run__comparison=comparison).finished().values_list("run__strategy", flat=True)
     known = set(there.distinct())
