@@ -20,8 +20,15 @@ StopReason = Literal[
     "eos",  # an end token was drafted
     "length",  # no room was left
     "early",  # the verdict that it was prepared for came first
+    "match",  # nothing more could be copied
 ]
-Source = Literal["none", "fresh", "hit", "miss"]  # no draft | drafted now | prepared | prepared for others
+Source = Literal[
+    "none",  # no draft
+    "fresh",  # drafted now
+    "copied",  # copied from the text; the last `passes` tokens, if any, were drafted after that
+    "hit",  # prepared
+    "miss",  # prepared for others
+]
 Backup = Literal["", "neural", "ngram", "random"]  # drafter after a miss; "" after a hit
 Outcome = Literal["bonus", "correction"]
 FinishReason = Literal["eos", "stop", "length", "context", "cancelled"]

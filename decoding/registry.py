@@ -11,10 +11,12 @@ from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.disco.stops import estimating
 from decoding.drafters.base import Drafter
+from decoding.drafters.lookup import LookupDrafter
 from decoding.drafters.model import ModelDrafter
 from decoding.drafters.none import NoDraft
 from decoding.drafters.rule import StopRule
 from decoding.models.runner import ModelRunner
+from decoding.proposing import Proposer
 from decoding.spec import Choice
 from decoding.ssd.settings import Settings
 from decoding.ssd.transport.beside import BesideTransport
@@ -44,6 +46,10 @@ class Parts:
 
     def no_draft(self) -> Drafter:
         return NoDraft()
+
+    def copying(self, proposer: Proposer) -> Drafter:
+        """Return a drafter without a model."""
+        return LookupDrafter(proposer, self.end_tokens, self.dice.vocab)
 
     def drafter(self, policy: Policy, classifier: Classifier | None = None) -> Drafter:
         """Return a drafter whose draft model goes on until the policy stops it. A policy that sees estimates needs a
@@ -83,5 +89,8 @@ class Parts:
 
 def build(choice: Choice, parts: Parts) -> Drafter:
     params: dict[str, Any] = dict(choice.params)
-    own = choice.spec.build
-    return own(parts, **params) if own else parts.drafter(choice.policy())
+    spec = choice.spec
+    if spec.build:
+        drafter: Drafter = spec.build(parts, **params)
+        return drafter
+    return parts.copying(choice.proposer()) if spec.proposer else parts.drafter(choice.policy())
