@@ -13,6 +13,7 @@ class Proposer(ABC):
     """Proposes what may follow a text. One object serves one text, which only grows."""
 
     lookahead: int  # the most tokens that it proposes
+    estimates: Sequence[float] = ()  # probability that each proposed token is accepted; empty if it estimates none
 
     @abstractmethod
     def follow(self, text: Sequence[int]) -> None:

@@ -25,7 +25,8 @@ class LookupDrafter(Drafter):
         tokens = usable(found, self.end_tokens, self.vocab, limit)
         if not tokens:
             return EMPTY
-        return Draft(tokens, None, self.proposer.lookahead, self._stop(found, tokens, limit), "copied", 0)
+        stop, estimates = self._stop(found, tokens, limit), tuple(self.proposer.estimates[: len(tokens)])
+        return Draft(tokens, None, self.proposer.lookahead, stop, "copied", 0, estimates)
 
     def _stop(self, found: Sequence[int], tokens: Sequence[int], limit: int) -> StopReason:
         if len(tokens) == self.proposer.lookahead:
