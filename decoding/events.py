@@ -44,6 +44,16 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class Prompted:
+    """The prompt's tokens, so that a replay can copy from them. All samples of a prompt read the same tokens, so only
+    the trace of the baseline's first sample has this event, after `started`."""
+
+    kind: ClassVar[str] = "prompted"
+    tokens: tuple[int, ...]
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Drafted:
     """The draft of one round is complete."""
 
@@ -106,8 +116,8 @@ class Finished:
     end_ns: int
 
 
-Event = Started | Drafted | Anticipated | Verified | Finished
-_KINDS: dict[str, type[Any]] = {t.kind: t for t in (Started, Drafted, Anticipated, Verified, Finished)}
+Event = Started | Prompted | Drafted | Anticipated | Verified | Finished
+_KINDS: dict[str, type[Any]] = {t.kind: t for t in (Started, Prompted, Drafted, Anticipated, Verified, Finished)}
 
 
 class EventSink(Protocol):

@@ -5,6 +5,7 @@ Standard library only, so that the decode loop, replay, planner and what-if driv
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 
@@ -24,7 +25,7 @@ class Proposer(ABC):
         """Return the tokens that may follow, at most `lookahead`; none if nothing in the text suggests any."""
 
 
-def usable(tokens: Sequence[int], ends: Collection[int], vocab: int, limit: int) -> tuple[int, ...]:
+def usable(tokens: Sequence[int], limit: int, ends: Collection[int], vocab: int = sys.maxsize) -> tuple[int, ...]:
     """Cut a proposal to the room that is left, and before an end token: the target decides itself whether to end. A
     prompt may hold ids that the models' common vocabulary lacks; nobody could judge them."""
     kept = tuple(tokens[:limit])

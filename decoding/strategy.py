@@ -173,6 +173,11 @@ class Strategy:
         return self.policy(**self.read({})).sees if self.policy else None
 
     @property
+    def can_replay(self) -> bool:
+        """Whether a recorded text tells what it would draft."""
+        return self.policy is not None or self.proposer is not None
+
+    @property
     def drafts_with_the_pair(self) -> bool:
         """Whether the pair's draft model makes its drafts. What-if then learns from them about other strategies."""
         return self.needs_draft and self.role in ("ranked", "bound")

@@ -22,7 +22,7 @@ class LookupDrafter(Drafter):
     def propose(self, text: Sequence[int], limit: int) -> Draft:
         self.proposer.follow(text)
         found = self.proposer.propose()
-        tokens = usable(found, self.end_tokens, self.vocab, limit)
+        tokens = usable(found, limit, self.end_tokens, self.vocab)
         if not tokens:
             return EMPTY
         stop, estimates = self._stop(found, tokens, limit), tuple(self.proposer.estimates[: len(tokens)])

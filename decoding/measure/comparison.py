@@ -14,7 +14,7 @@ from decoding import chance
 from decoding.contestants.base import Request
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadPrompt, OutOfMemory
-from decoding.events import Event, EventSink, Recorder
+from decoding.events import Event, EventSink, Prompted, Recorder, Started
 from decoding.loop import never
 from decoding.measure.audit import audit
 from decoding.measure.summary import Audit, Sample, sample_from_events
@@ -27,15 +27,18 @@ WARM_UP_TOKENS = 16
 
 
 class _Tee:
-    """A sink that keeps a sample's events for its summary and passes each on."""
+    """A sink that keeps a sample's events for its summary and passes each on, with the prompt's tokens if given."""
 
-    def __init__(self, sink: EventSink) -> None:
+    def __init__(self, sink: EventSink, prompt: Sequence[int]) -> None:
         self.recorder = Recorder()
         self.sink = sink
+        self.prompt = prompt
 
     def emit(self, event: Event) -> None:
         self.recorder.emit(event)
         self.sink.emit(event)
+        if self.prompt and isinstance(event, Started):
+            self.sink.emit(Prompted(tuple(self.prompt), event.prefill_ns))
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,8 @@ class Comparison:
 
     def sample(self, key: Key) -> Sample:
         """Decode one prompt by one strategy."""
-        tee = _Tee(self.sink_for(key))
+        is_first = key.choice.strategy == BASELINE and key.repeat == 0
+        tee = _Tee(self.sink_for(key), self.tokens(key.prompt) if is_first else ())
         decoded = self.decode(key, tee)
         return sample_from_events(
             tee.recorder.events,

@@ -86,7 +86,7 @@ def simulated(settings: Settings, sampling: Sampling, ends: frozenset[int], has_
 
 def planned(sampling: Sampling) -> list[Any]:
     recorded = study(pair(), prompts(12), sampling, tails=True)
-    rows = predict(recorded, COSTS, some_classifier())
+    rows = [row for row in predict(recorded, COSTS, some_classifier()) if row.choice.spec.policy]
     return [dataclasses.asdict(row) for row in sorted(rows, key=lambda row: row.choice.label)]
 
 
