@@ -41,6 +41,8 @@ class Started:
     kind: ClassVar[str] = "started"
     prompt_tokens: int
     prefill_ns: int
+    arrived_ns: int = 0  # when the request arrived, since the load began
+    queued_ns: int = 0  # time that the request waited before the sample began
 
 
 @dataclass(frozen=True, slots=True)

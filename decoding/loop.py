@@ -1,16 +1,20 @@
 """The one decode loop: propose, verify, commit, until every text is complete.
 
-Each step plays one round of every sequence: all sequences draft, one call feeds their drafts to the target, and each
-sequence takes its verdict.
+A batch holds the sequences that are decoded together. Each step plays one round of every sequence: all draft, one call
+feeds their drafts to the target, and each takes its verdict. Prompts that are still being read take part in that call,
+a bounded piece at a time, so that no text waits long for the prompt of another.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import abc
 
 from decoding.ending import Decoded
-from decoding.models.runner import extend_all
+from decoding.models.runner import Feed, extend_all, run_together
 from decoding.sequence import Sequence
+
+PIECE = 64  # tokens of prompts that one step reads while other texts grow
 
 
 def never() -> bool:
@@ -23,26 +27,60 @@ def decode(sequence: Sequence, cancelled: abc.Callable[[], bool] = never) -> Dec
     return sequence.decoded
 
 
-def decode_all(sequences: abc.Sequence[Sequence], cancelled: abc.Callable[[], bool] = never) -> None:
+def decode_all(sequences: abc.Iterable[Sequence], cancelled: abc.Callable[[], bool] = never) -> None:
     """Decode each text to its end. When one text is complete, the others go on."""
+    batch = Batch()
     for sequence in sequences:
-        sequence.begin()
-    growing = list(sequences)
-    while growing:
+        batch.admit(sequence)
+    while batch.sequences:
         if cancelled():
-            for sequence in growing:
-                sequence.finish("cancelled")
+            batch.cancel()
             return
-        step(growing)
-        growing = [sequence for sequence in growing if sequence.reason is None]
+        batch.step()
 
 
-def step(sequences: abc.Sequence[Sequence]) -> None:
-    """Play one round of every sequence."""
-    for sequence in sequences:
-        sequence.draft()
-    logits = extend_all([sequence.ask() for sequence in sequences])
-    for sequence, rows in zip(sequences, logits, strict=True):
-        sequence.weigh(rows)
-    for sequence in sequences:
-        sequence.settle()
+class Batch:
+    """The sequences that are decoded together. They enter and leave between steps."""
+
+    def __init__(self) -> None:
+        self.sequences: list[Sequence] = []
+
+    def admit(self, sequence: Sequence) -> None:
+        sequence.begin()
+        self.sequences.append(sequence)
+
+    def step(self) -> list[Sequence]:
+        """Play one round of every sequence. Return those that have ended, and let them leave."""
+        growing = [sequence for sequence in self.sequences if not sequence.is_reading]
+        run_together([sequence.drafting() for sequence in growing])
+        drafted = [sequence for sequence in growing if not sequence.error]
+        pieces = self._pieces(PIECE if drafted else sys.maxsize)
+        logits = extend_all([*(sequence.ask() for sequence in drafted), *pieces.values()])
+        for sequence, rows in zip(drafted, logits, strict=False):  # nobody needs the logits of the pieces
+            sequence.weigh(rows)
+        for sequence in drafted:
+            sequence.settle()
+        for sequence, (_, tokens, _) in pieces.items():
+            sequence.read(len(tokens))
+        return self._part()
+
+    def cancel(self) -> None:
+        """End every text where it is."""
+        for sequence in self.sequences:
+            sequence.finish("cancelled")
+        self.sequences = []
+
+    def _pieces(self, most: int) -> dict[Sequence, Feed]:
+        """Return the next pieces of prompts, at most so many tokens in all. Who came first reads first."""
+        pieces: dict[Sequence, Feed] = {}
+        for sequence in self.sequences:
+            if sequence.is_reading and most:
+                pieces[sequence] = sequence.piece(most)
+                most -= len(pieces[sequence][1])
+        return pieces
+
+    def _part(self) -> list[Sequence]:
+        ended = [sequence for sequence in self.sequences if sequence.has_ended]
+        if ended:
+            self.sequences = [sequence for sequence in self.sequences if not sequence.has_ended]
+        return ended

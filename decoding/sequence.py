@@ -1,4 +1,8 @@
-"""Sequence: one text that is being decoded, with all state that it shares with no other text."""
+"""Sequence: one text that is being decoded, with all state that it shares with no other text.
+
+First the loop feeds it the prompt: `piece` and `read`, until `is_reading` is false. Then it plays rounds: `drafting`,
+`ask`, `weigh` and `settle`.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +14,15 @@ from torch import Tensor
 from decoding.dice import Dice, Weighing
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.ending import Decoded, Ending
-from decoding.errors import BadPrompt
+from decoding.errors import BadPrompt, BrokenModel
 from decoding.events import Drafted, EventSink, Finished, FinishReason, Started, Verified
-from decoding.models.runner import Feed, ModelRunner, align, read_prompt
+from decoding.models.runner import Feed, ModelRunner, Steps, align
 from decoding.timing import Clock
 from decoding.verify import Verdict
 
 
 @dataclass(eq=False)
 class Sequence:
-    """One text that is being decoded. In each round the loop calls `draft`, `ask`, `weigh` and `settle`."""
-
     prompt: abc.Sequence[int]
     max_new_tokens: int
     ending: Ending
@@ -29,10 +31,13 @@ class Sequence:
     dice: Dice
     sink: EventSink
     clock: Clock
+    arrived_ns: int = 0  # when the request arrived, since the load began
+    queued_ns: int = 0  # time that it has waited since
 
     def __post_init__(self) -> None:
         self.text = list(self.prompt)
         self.reason: FinishReason | None = None  # why the text is complete; None while it grows
+        self.error: BrokenModel | None = None  # why this text cannot go on
         self._start = len(self.text)
         self._end = _end(self._start, self.max_new_tokens, self.target.context)
         self._round = 0
@@ -43,21 +48,52 @@ class Sequence:
 
     @property
     def decoded(self) -> Decoded:
+        if self.error:
+            raise self.error
         assert self.reason is not None, "the text still grows"
         return Decoded(self.text[self._start :], self.reason)
 
+    @property
+    def has_ended(self) -> bool:
+        return self.reason is not None or self.error is not None
+
     def begin(self) -> None:
-        """Read the prompt with both models."""
+        """Forget what an earlier sample left in the cache: it must not make this one look faster."""
         self.dice.commit(self.text)
-        read_prompt(self.target, self.text)
+        self.target.rewind(0)
+        self._unread = self._start - 1  # the first verification reads the prompt's last token
+        if not self._unread:
+            self._start_drafter()
+
+    @property
+    def is_reading(self) -> bool:
+        return self._unread > 0
+
+    def piece(self, most: int) -> Feed:
+        """Return the next piece of the prompt, for the target to read."""
+        at = self._start - 1 - self._unread
+        tokens = self.text[at : at + min(most, self._unread)]
+        return self.target, tokens, 1
+
+    def read(self, count: int) -> None:
+        """Note that the target has read so many more tokens of the prompt."""
+        self._unread -= count
+        if not self._unread:
+            self._start_drafter()
+
+    def _start_drafter(self) -> None:
         self.drafter.prepare(self.text)
         self._free_since = self.clock.now()
-        self.sink.emit(Started(self._start, self._free_since))
+        self.sink.emit(Started(self._start, self._free_since, self.arrived_ns, self.queued_ns))
 
-    def draft(self) -> None:
+    def drafting(self) -> Steps[None]:
+        """Draft, in steps."""
         self._round += 1
         self._began = self.clock.now()
-        self._draft = self.drafter.propose(self.text, self._end - len(self.text) - 1)
+        try:
+            self._draft = yield from self.drafter.drafting(self.text, self._end - len(self.text) - 1)
+        except BrokenModel as error:
+            self.error = error
         self._drafted = self.clock.now()
 
     def ask(self) -> Feed:
@@ -76,7 +112,11 @@ class Sequence:
         """Wait for the verdict, emit the round's events, and append its tokens to the text."""
         draft, weighing = self._draft, self._weighing
         self.drafter.meanwhile(weighing.is_done)
-        verdict = weighing.verdict()
+        try:
+            verdict = weighing.verdict()
+        except BrokenModel as error:
+            self.error = error
+            return
         verified = self.clock.now()
         self._tell(draft, verdict, verified)
         self._free_since = verified

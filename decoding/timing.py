@@ -5,20 +5,30 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass
+class Pauses:
+    """Time in which clocks were stopped."""
+
+    total: int = 0  # ns
 
 
 class Clock:
     """Nanoseconds since the sample began, without the time in which the clock was stopped."""
 
-    def __init__(self) -> None:
-        self._zero = time.perf_counter_ns()
+    def __init__(self, beside: Clock | None = None) -> None:
+        """A clock beside another stops whenever that one stops: their samples are decoded together."""
+        self._pauses: Pauses = beside._pauses if beside else Pauses()
+        self._zero = time.perf_counter_ns() - self._pauses.total
 
     def now(self) -> int:
         return self.at(time.perf_counter_ns())
 
     def at(self, counter: int) -> int:
         """Convert a `time.perf_counter_ns()` from another process: all processes of a machine share that counter."""
-        return counter - self._zero
+        return counter - self._pauses.total - self._zero
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
@@ -27,4 +37,4 @@ class Clock:
         try:
             yield
         finally:
-            self._zero += time.perf_counter_ns() - start
+            self._pauses.total += time.perf_counter_ns() - start

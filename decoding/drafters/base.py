@@ -1,4 +1,8 @@
-"""Drafter and Draft: the loop asks a drafter for a draft each round, and tells it the verdict."""
+"""Drafter and Draft: the loop asks a drafter for a draft each round, and tells it the verdict.
+
+A drafter drafts in steps. Each step yields one pass of a model, so that the loop can run the passes of many texts
+together. A drafter that runs no model, or runs one by itself, takes no step.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ import torch
 from torch import Tensor
 
 from decoding.events import Anticipated, Backup, Source, StopReason
+from decoding.models.runner import Steps
 from decoding.verify import Verdict
 
 
@@ -51,6 +56,12 @@ class Drafter(ABC):
     def propose(self, text: Sequence[int], limit: int) -> Draft:
         """Propose up to `limit` tokens to follow the text. The tokens may depend on anything except the random numbers
         that the target's verdict will use."""
+
+    def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
+        """Propose in steps, each a pass of a model that other texts may share. The loop calls this. By default the
+        draft takes no step."""
+        return self.propose(text, limit)
+        yield  # type: ignore[unreachable]  # makes this a generator
 
     def prepare(self, text: Sequence[int]) -> None:  # noqa: B027
         """Read the prompt, so that rounds begin warm."""

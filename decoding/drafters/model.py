@@ -13,7 +13,7 @@ from decoding.dice import Dice, broken
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.drafters.rule import DraftStep, StopRule
 from decoding.events import StopReason
-from decoding.models.runner import ModelRunner, align, read_prompt
+from decoding.models.runner import ModelRunner, Steps, align, read_prompt, run_together
 from decoding.verify import Verdict
 
 
@@ -32,6 +32,9 @@ class ModelDrafter(Drafter):
             read_prompt(self.runner, text)
 
     def propose(self, text: Sequence[int], limit: int) -> Draft:
+        return run_together([self.drafting(text, limit)])[0]
+
+    def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
         self.rule.begin(text)
         asked = self.rule.lookahead
         room = min(asked, limit, self.runner.context - len(text))
@@ -40,18 +43,18 @@ class ModelDrafter(Drafter):
         if self.choosing:
             self.choosing.begin(self.dice)
             if not self.rule.reads:  # reading a token would wait for the device
-                return self._queued(self.choosing, text, asked, room)
-        return self._step_by_step(text, asked, room)
+                return (yield from self._queued(self.choosing, text, asked, room))
+        return (yield from self._step_by_step(text, asked, room))
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
         self.rule.observe(draft, verdict)
 
-    def _step_by_step(self, text: Sequence[int], asked: int, room: int) -> Draft:
+    def _step_by_step(self, text: Sequence[int], asked: int, room: int) -> Steps[Draft]:
         tokens: list[int] = []
         rows: list[Tensor] = []
         fed = align(self.runner, text)
         while True:
-            step = self._step(text, tokens, self.runner.extend(fed))
+            step = self._step(text, tokens, (yield self.runner, fed, 1))
             tokens.append(step.token)
             rows.append(step.scores)
             stop = self._stop(step, asked, room)
@@ -84,14 +87,14 @@ class ModelDrafter(Drafter):
             return "limit" if room == asked else "length"
         return None
 
-    def _queued(self, choosing: Choosing, text: Sequence[int], asked: int, room: int) -> Draft:
+    def _queued(self, choosing: Choosing, text: Sequence[int], asked: int, room: int) -> Steps[Draft]:
         """Launch the whole draft before its first token is known. Then cut what follows an end token, where the text
         would end."""
         ids: list[Tensor] = []
         rows: list[Tensor] = []
         fed: Sequence[int] | Tensor = align(self.runner, text)
         for number in range(room):
-            launched = choosing.launch(self.runner.extend(fed), self.dice, number)
+            launched = choosing.launch((yield self.runner, fed, 1), self.dice, number)
             rows.append(launched.scores)
             ids.append(launched.values[:1].long())
             fed = ids[-1].clamp(min=0)

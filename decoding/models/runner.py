@@ -1,6 +1,7 @@
 """The models as the decode loop sees them: text in, logits out, and a cache that can be wound back.
 
-A *model* owns weights. A *cache* owns the keys and values of one text. A *runner* is a model with one cache.
+A *model* owns weights. A *cache* owns the keys and values of one text. A *runner* is a model with one cache. The
+runners of one model can share a pass (`extend_all`).
 
 A runner knows the token ids that its cache holds, so nobody else keeps lengths: `align` compares those ids with the
 text and returns what is left to feed. A draft that is one token behind after a full acceptance simply
@@ -9,8 +10,9 @@ catches up; a runner that nobody touched for three rounds is still right.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Generator, Sequence
+from itertools import groupby
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -34,8 +36,21 @@ class Branches(Protocol):
 class Model(Protocol):
     """One model's weights. Any number of texts can be read with them, each by a runner of its own."""
 
+    @property
+    def shares_passes(self) -> bool:
+        """Whether `extend_all` reads several texts in one pass. If not, it reads one after another."""
+        ...
+
     def new_runner(self) -> ModelRunner:
         """Make a runner with an empty cache."""
+        ...
+
+    def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
+        """Extend several runners of this model, each by its own tokens. Return the logits of each."""
+        ...
+
+    def bytes_for(self, tokens: int) -> int:
+        """Memory that a cache of so many tokens takes."""
         ...
 
 
@@ -77,12 +92,59 @@ class ModelRunner(Protocol):
         ...
 
 
-Feed = tuple[ModelRunner, Sequence[int], int]  # a runner, what it must read, and how many rows of logits are needed
+Feed = tuple[ModelRunner, Sequence[int] | Tensor, int]  # a runner, what it must read, and how many rows of logits
+Result = TypeVar("Result")
+Steps = Generator[Feed, Tensor, Result]  # yields passes, receives their logits, and returns a result
 
 
 def extend_all(feeds: Sequence[Feed]) -> list[Tensor]:
-    """Extend each runner and return its logits, today one pass after another. Runners of one model may share a pass."""
+    """Extend each runner and return its logits. Runners of one model share a pass if the model can do that."""
+    if len(feeds) == 1:
+        [(runner, tokens, need)] = feeds
+        return [runner.extend(tokens, need)]
+    order = sorted(range(len(feeds)), key=lambda number: id(feeds[number][0].model))
+    logits: dict[int, Tensor] = {}
+    for _, group in groupby(order, key=lambda number: id(feeds[number][0].model)):
+        numbers = list(group)
+        found = feeds[numbers[0]][0].model.extend_all([feeds[number] for number in numbers])
+        logits |= zip(numbers, found, strict=True)
+    return [logits[number] for number in range(len(feeds))]
+
+
+def extend_each(feeds: Sequence[Feed]) -> list[Tensor]:
+    """Extend one runner after another: `extend_all` of a model whose texts cannot share a pass."""
     return [runner.extend(tokens, need) for runner, tokens, need in feeds]
+
+
+def run_together(jobs: Sequence[Steps[Result]]) -> list[Result]:
+    """Run jobs side by side: the next steps of all of them are one pass, as far as models can share it."""
+    if len(jobs) == 1:
+        return [_run(jobs[0])]
+    results: dict[int, Result] = {}
+
+    def advance(number: int, logits: Tensor | None) -> Feed | None:
+        try:
+            return next(jobs[number]) if logits is None else jobs[number].send(logits)
+        except StopIteration as end:
+            results[number] = end.value
+            return None
+
+    asked = {number: feed for number in range(len(jobs)) if (feed := advance(number, None))}
+    while asked:
+        logits = extend_all([*asked.values()])
+        asked = {number: feed for number, rows in zip(asked, logits, strict=True) if (feed := advance(number, rows))}
+    return [results[number] for number in range(len(jobs))]
+
+
+def _run(job: Steps[Result]) -> Result:
+    """Run one job alone. This takes less time per step than running it together with none."""
+    try:
+        runner, tokens, need = next(job)
+        while True:
+            runner, tokens, need = job.send(runner.extend(tokens, need))
+    except StopIteration as end:
+        result: Result = end.value
+        return result
 
 
 def align(runner: ModelRunner, text: Sequence[int], need: int = 1) -> Sequence[int]:

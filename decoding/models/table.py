@@ -11,6 +11,7 @@ from torch import Tensor
 
 from decoding.models.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
 from decoding.models.devices import Facts, facts_of
+from decoding.models.runner import Feed, extend_each
 
 StateOf = Callable[[Sequence[int]], int]  # a text -> the table's row that says what follows it
 
@@ -32,8 +33,18 @@ class TableModel:
     context: int = 4096
     state_of: StateOf = last_token
 
+    shares_passes = False
+
     def new_runner(self) -> TableRunner:
-        return TableRunner(self.table, self.context, self.state_of)
+        runner = TableRunner(self.table, self.context, self.state_of)
+        runner.model = self
+        return runner
+
+    def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
+        return extend_each(feeds)
+
+    def bytes_for(self, tokens: int) -> int:
+        return 8 * tokens
 
 
 class TableRunner:

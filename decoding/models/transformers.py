@@ -19,6 +19,7 @@ from transformers import DynamicCache
 from decoding.models.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
 from decoding.models.config_bounds import CONTEXTS
 from decoding.models.devices import facts_of
+from decoding.models.runner import Feed, extend_each
 
 DEFAULT_CONTEXT = 4096  # for the few models that name none
 
@@ -92,8 +93,18 @@ class TransformersModel:
         self.facts = facts_of("transformers", self.device, module.dtype, "plain", self.context)
         self.rereads = not _can_be_cut(module, self.context)
 
+        self._bytes_per_token = _cache_bytes(config, module.dtype)
+
+    shares_passes = False
+
     def new_runner(self) -> TransformersRunner:
         return TransformersRunner(self)
+
+    def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
+        return extend_each(feeds)
+
+    def bytes_for(self, tokens: int) -> int:
+        return tokens * self._bytes_per_token
 
     def new_reader(self) -> Reader:
         return RereadingReader(self.module) if self.rereads else CachingReader(self.module)
@@ -179,6 +190,14 @@ class TransformersBranches:
     def adopt(self, row: int) -> None:
         check_open(self.is_open)
         self._runner.adopt(self._texts[row], self._readers[row])
+
+
+def _cache_bytes(config: Any, dtype: torch.dtype) -> int:
+    """Bytes of keys and values for one token, as far as the config tells."""
+    heads = getattr(config, "num_attention_heads", 1) or 1
+    kv_heads = getattr(config, "num_key_value_heads", None) or heads
+    head_dim = getattr(config, "head_dim", None) or getattr(config, "hidden_size", heads) // heads
+    return int(2 * getattr(config, "num_hidden_layers", 1) * kv_heads * head_dim * dtype.itemsize)
 
 
 def _last(output: Any, need: int) -> Tensor:

@@ -56,6 +56,14 @@ PLACEMENTS = (IN_TURN, BESIDE, ANYTIME)
 Case = Callable[[], Any]
 
 
+ADDED = {"arrived_ns", "queued_ns"}  # fields that events have gained since the recording
+
+
+def with_times(events: Sequence[Event]) -> list[dict[str, Any]]:
+    rows = (to_dict(event, seq) for seq, event in enumerate(events, 1))
+    return [{name: value for name, value in row.items() if name not in ADDED} for row in rows]
+
+
 def without_times(events: Sequence[Event]) -> list[dict[str, Any]]:
     rows = (to_dict(event, seq) for seq, event in enumerate(events, 1))
     return [{name: value for name, value in row.items() if not name.endswith("_ns")} for row in rows]
@@ -80,7 +88,7 @@ def simulated(settings: Settings, sampling: Sampling, ends: frozenset[int], has_
         track = tracked(world, sampling, seed, classifier)
         for placement in PLACEMENTS:
             played = simulate([track], plan_for(settings, VOCAB, classifier), PRICES, placement)
-            found += [[to_dict(event, seq) for seq, event in enumerate(trace, 1)] for trace in played.traces]
+            found += [with_times(trace) for trace in played.traces]
     return found
 
 

@@ -57,8 +57,8 @@ class Decoder:
         self.norm = self._norm(weights.norm)
         self.head = self._linear(weights.head)
 
-    def __call__(self, ids: Tensor, memory: Memory, need: int) -> Tensor:
-        """Ids [rows] -> float32 logits [need, V], those of the last `need` rows."""
+    def __call__(self, ids: Tensor, memory: Memory, need: int | Tensor) -> Tensor:
+        """Ids [rows] -> float32 logits [need, V], those of the last `need` rows, or of the rows that `need` lists."""
         shape = self.shape
         heads_per_row = shape.heads + 2 * shape.kv_heads
         turned = shape.heads + shape.kv_heads
@@ -79,7 +79,8 @@ class Decoder:
             attended = memory.attend(number, heads[:, : shape.heads])
             hidden = layer.out(attended.to(self.layout.dtype)).add_(hidden)
             hidden = layer.feed(layer.norm_2(hidden)).add_(hidden)
-        return self.head(self.norm(hidden[count - need :])).float()
+        needed = hidden[count - need :] if isinstance(need, int) else hidden[need]
+        return self.head(self.norm(needed)).float()
 
     def reach(self, positions: int) -> None:
         """Make turns for so many positions. The table for all that a config claims may take more than the model."""

@@ -60,23 +60,34 @@ class Rows:
         masks: dict[int | None, Tensor | None],
     ) -> None:
         self.positions = positions
+        self.start = start
         self._shape = shape
-        self._count = count
+        self.count = count
         self._masks = [masks[window] for window in shape.windows]
-        self._new = cache.values.narrow(3, start, count).unbind(0)
+        self.new = cache.values.narrow(3, start, count).unbind(0)
         self._seen = cache.values.flatten(0, 1).unsqueeze(1).narrow(3, 0, start + count).unbind(0)
 
     def write(self, layer: int, keys_and_values: Tensor) -> None:
         """[count, 2, kv_heads, head_dim]"""
-        self._new[layer].copy_(keys_and_values.permute(1, 2, 0, 3))
+        self.new[layer].copy_(keys_and_values.permute(1, 2, 0, 3))
 
     def attend(self, layer: int, queries: Tensor) -> Tensor:
         """[count, heads, head_dim] -> [count, heads * head_dim]. Dealt heads make rows times groups one axis."""
         shape = self._shape
-        grouped = queries.reshape(1, self._count * shape.group, shape.kv_heads, shape.head_dim).transpose(1, 2)
+        grouped = queries.reshape(1, self.count * shape.group, shape.kv_heads, shape.head_dim).transpose(1, 2)
+        mixed = self.mix(layer, grouped)
+        return mixed.transpose(1, 2).reshape(self.count, shape.heads * shape.head_dim)
+
+    def mix(self, layer: int, grouped: Tensor) -> Tensor:
+        """Attend with queries [1, kv_heads, count * group, head_dim]."""
         keys, values = self._seen[2 * layer], self._seen[2 * layer + 1]
-        mixed = F.scaled_dot_product_attention(grouped, keys, values, self._masks[layer])
-        return mixed.transpose(1, 2).reshape(self._count, shape.heads * shape.head_dim)
+        return F.scaled_dot_product_attention(grouped, keys, values, self._masks[layer])
+
+
+def chain_rows(cache: Cache, shape: Shape, start: int, count: int) -> Rows:
+    """Rows of a text's next `count` tokens."""
+    masks = {window: chain_mask(start, count, window, shape.group) for window in set(shape.windows)}
+    return Rows(cache, shape, start, count, slice(start, start + count), masks)
 
 
 def chain_mask(start: int, count: int, window: int | None, group: int) -> Tensor | None:

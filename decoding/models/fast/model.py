@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
+from torch import Tensor
 
 from decoding.models.devices import facts_of
 from decoding.models.fast.decoder import Decoder, cpu_layout
+from decoding.models.fast.joint import extend_jointly
 from decoding.models.fast.kv import Cache
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.passes import Passes, SlicedPasses, StaticPasses
 from decoding.models.fast.runner import FastRunner
 from decoding.models.fast.shape import Shape
 from decoding.models.fast.weights import ModelWeights
+from decoding.models.runner import Feed, extend_each
 
 SCRATCH = 256  # slots for branches to begin with; more are made when they are needed
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -43,6 +48,18 @@ class FastModel:
 
     def new_runner(self) -> FastRunner:
         return FastRunner(self, self.new_cache())
+
+    @property
+    def shares_passes(self) -> bool:
+        return not self._is_static
+
+    def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
+        return extend_jointly(self.decoder, feeds) if self.shares_passes else extend_each(feeds)
+
+    def bytes_for(self, tokens: int) -> int:
+        shape = self.shape
+        item = torch.float32 if not self._is_static else self.decoder.layout.dtype
+        return 2 * shape.layers * shape.kv_heads * shape.head_dim * item.itemsize * tokens
 
     def new_cache(self) -> Cache:
         if not self._is_static:

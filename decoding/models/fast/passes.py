@@ -14,7 +14,7 @@ from torch import Tensor
 
 from decoding.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import HIDDEN, Cache, Rows, chain_mask
+from decoding.models.fast.kv import HIDDEN, Cache, Rows, chain_rows
 
 SHORTEST = 256  # slots that a static pass looks at; it doubles as the text grows
 MOST_CAPTURED_ROWS = 64  # a longer pass is a prompt, and comes once
@@ -34,13 +34,9 @@ class SlicedPasses:
     def __init__(self, decoder: Decoder, cache: Cache) -> None:
         self._decoder = decoder
         self._cache = cache
-        self._windows = set(decoder.shape.windows)
 
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
-        shape, count = self._decoder.shape, len(ids)
-        masks = {window: chain_mask(start, count, window, shape.group) for window in self._windows}
-        rows = Rows(self._cache, shape, start, count, slice(start, start + count), masks)
-        return self._decoder(ids, rows, need)
+        return self._decoder(ids, chain_rows(self._cache, self._decoder.shape, start, len(ids)), need)
 
     def tree(self, ids: Tensor, start: int, positions: Tensor, masks: Masks) -> Tensor:
         count = len(ids)

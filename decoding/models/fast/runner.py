@@ -11,8 +11,9 @@ from torch import Tensor
 from decoding.models.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
 from decoding.models.devices import Facts
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import BranchMask, Cache
+from decoding.models.fast.kv import BranchMask, Cache, Rows, chain_rows
 from decoding.models.fast.passes import Passes
+from decoding.models.runner import Feed
 
 PASS = 512  # rows of one pass: a long prompt is read in pieces, so that no mask is as large as its square
 
@@ -26,7 +27,11 @@ class Model(Protocol):
     facts: Facts
     decoder: Decoder
 
+    @property
+    def shares_passes(self) -> bool: ...
     def new_runner(self) -> FastRunner: ...
+    def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]: ...
+    def bytes_for(self, tokens: int) -> int: ...
     def passes_over(self, cache: Cache) -> Passes: ...
 
 
@@ -61,16 +66,27 @@ class FastRunner:
     @torch.inference_mode()
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
         left = len(tokens)
-        check_extend(self._length, left, need, self.context)
-        self._close()
         logits = []
-        for ids in torch.split(self._ids(tokens), PASS):
+        for ids in torch.split(self.take(tokens, need), PASS):
             left -= len(ids)
             needed = min(need - left, len(ids))
             last = self._pass(ids, max(needed, 1))
             if needed > 0:
                 logits.append(last)
         return logits[0] if len(logits) == 1 else torch.cat(logits)
+
+    def take(self, tokens: Sequence[int] | Tensor, need: int) -> Tensor:
+        """Check the tokens, note them, and return their ids on the device. A pass must follow."""
+        check_extend(self._length, len(tokens), need, self.context)
+        self._close()
+        return self._ids(tokens)
+
+    def grow(self, count: int) -> Rows:
+        """Return the text's next `count` rows, for a pass that other texts share."""
+        start = self._length
+        self.decoder.reach(start + count)
+        self._length += count
+        return chain_rows(self.cache, self.decoder.shape, start, count)
 
     def rewind(self, length: int) -> None:
         check_rewind(self._length, length)

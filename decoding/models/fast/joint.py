@@ -1,0 +1,82 @@
+"""One pass for several texts: they share every matrix product, and each attends to its own cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from decoding.models.fast.decoder import Decoder
+from decoding.models.fast.kv import Rows
+from decoding.models.fast.runner import PASS, FastRunner
+from decoding.models.fast.shape import Shape
+from decoding.models.runner import Feed
+
+
+@torch.inference_mode()
+def extend_jointly(decoder: Decoder, feeds: Sequence[Feed]) -> list[Tensor]:
+    """Extend each runner of one model, in as few passes as `PASS` rows each allow."""
+    logits: list[Tensor] = []
+    for some in _packed(feeds):
+        logits += (
+            [runner.extend(tokens, need) for runner, tokens, need in some] if len(some) == 1 else _pass(decoder, some)
+        )
+    return logits
+
+
+def _packed(feeds: Sequence[Feed]) -> Iterator[list[Feed]]:
+    pack: list[Feed] = []
+    rows = 0
+    for feed in feeds:
+        if pack and rows + len(feed[1]) > PASS:
+            yield pack
+            pack, rows = [], 0
+        pack.append(feed)
+        rows += len(feed[1])
+    yield pack
+
+
+def _pass(decoder: Decoder, feeds: Sequence[Feed]) -> list[Tensor]:
+    runners: list[FastRunner] = [runner for runner, _, _ in feeds]  # type: ignore[misc]  # all are of this model
+    ids = [runner.take(tokens, need) for runner, (_, tokens, need) in zip(runners, feeds, strict=True)]
+    counts = [len(own) for own in ids]
+    needs = [need for _, _, need in feeds]
+    rows = JointRows([runner.grow(count) for runner, count in zip(runners, counts, strict=True)], decoder.shape)
+    return list(torch.split_with_sizes(decoder(torch.cat(ids), rows, _needed(counts, needs)), needs))
+
+
+def _needed(counts: Sequence[int], needs: Sequence[int]) -> int | Tensor:
+    """Say which rows' logits are asked for: the last ones of each text."""
+    if [*counts] == [*needs]:
+        return sum(counts)
+    rows: list[int] = []
+    end = 0
+    for count, need in zip(counts, needs, strict=True):
+        end += count
+        rows += range(end - need, end)
+    return torch.tensor(rows)
+
+
+class JointRows:
+    """The rows of several texts. It is the `Memory` of their pass."""
+
+    def __init__(self, parts: Sequence[Rows], shape: Shape) -> None:
+        self.positions = torch.cat([torch.arange(part.start, part.start + part.count) for part in parts])
+        self._parts = parts
+        self._shape = shape
+        self._counts = [part.count for part in parts]
+        self._grouped = [part.count * shape.group for part in parts]
+
+    def write(self, layer: int, keys_and_values: Tensor) -> None:
+        turned = keys_and_values.permute(1, 2, 0, 3)
+        for part, new in zip(self._parts, torch.split_with_sizes(turned, self._counts, 2), strict=True):
+            part.new[layer].copy_(new)
+
+    def attend(self, layer: int, queries: Tensor) -> Tensor:
+        """[rows, heads, head_dim] -> [rows, heads * head_dim]. What each text need not do alone is done for all."""
+        shape = self._shape
+        grouped = queries.reshape(1, -1, shape.kv_heads, shape.head_dim).transpose(1, 2)
+        own = zip(self._parts, torch.split_with_sizes(grouped, self._grouped, 2), strict=True)
+        mixed = torch.cat([part.mix(layer, asked) for part, asked in own], 2)
+        return mixed.transpose(1, 2).reshape(len(queries), shape.heads * shape.head_dim)
