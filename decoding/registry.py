@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from decoding.choosing import Choosings
@@ -43,6 +43,7 @@ class Parts:
     draft_process: DraftProcess | None = None  # if the draft can run beside the target
     lanes: Lanes | None = None  # if this thread drives both at once
     words: Words = no_words  # the tokenizer's decode
+    memory: dict[str, Any] = field(default_factory=dict)  # shared by the samples of one comparison
 
     def no_draft(self) -> Drafter:
         return NoDraft()

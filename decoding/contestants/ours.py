@@ -6,7 +6,7 @@ from collections import abc
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from decoding.contestants.base import Answers, Contestant, Request, SinkFor
 from decoding.ending import Decoded
@@ -35,6 +35,7 @@ def contestant(pair: Pair) -> Contestant:
 class Ours(Contestant):
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
+        self._memory: dict[str, Any] = {}  # of the strategies, for one comparison
 
     @cached_property
     def places(self) -> Places:
@@ -94,6 +95,7 @@ class Ours(Contestant):
         from decoding.ssd.memory import check_branches
         from decoding.ssd.transport.two_lanes import check_ranked_together
 
+        self._memory.clear()
         pair = self._pair
         processes = [pair.process_of(choice) for choice in choices]
         check_ranked_together(
@@ -145,6 +147,7 @@ class Ours(Contestant):
             draft_process=pair.process_of(choice),
             lanes=pair.lanes_of(choice),
             words=pair.tokenizer.decode,
+            memory=self._memory,
         )
         return Sequence(
             prompt=request.prompt,
