@@ -77,7 +77,7 @@ class RowCosts:
 
 
 class Knowledge:
-    """What is known of both sources. Texts that follow each other share it."""
+    """Running estimates of both sources. Texts that follow each other share them."""
 
     def __init__(self) -> None:
         self.copies = Calibration()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 
@@ -123,7 +124,7 @@ def test_a_model_that_is_not_worth_its_time_is_tried_ever_more_rarely() -> None:
         decides.choose([])
         if decides.lookahead:
             tried.append(number)
-    gaps = [after - before for before, after in zip(tried, tried[1:], strict=False)]
+    gaps = [after - before for before, after in itertools.pairwise(tried)]
     assert len(tried) >= 3 and gaps == sorted(gaps)
 
 
