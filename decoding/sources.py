@@ -103,11 +103,17 @@ class Knowledge:
 
     def note_round(self, tokens: int, passes: int, rows: int) -> None:
         """Note what a round added to the text, at what its work usually takes."""
-        took = self.verifications.of(rows)
-        if passes:
-            took += self.first_pass.value + (passes - 1) * self.later_pass.value
         self._tokens = self._tokens * FORGET + tokens
-        self._time = self._time * FORGET + took
+        self._time = self._time * FORGET + self.usual_time(rows, passes)
+
+    def note_passes(self, passes: int, took: float) -> None:
+        """Note the time of a draft whose passes were not timed one by one."""
+        self.first_pass.add(took / passes)
+        self.later_pass.add(took / passes)
+
+    def usual_time(self, rows: int, passes: int) -> float:
+        drafting = self.first_pass.value + (passes - 1) * self.later_pass.value if passes else 0.0
+        return self.verifications.of(rows) + drafting
 
     @property
     def _rate(self) -> float:

@@ -10,7 +10,7 @@ import pytest
 
 from decoding.drafters.hybrid import HybridDrafter
 from decoding.drafters.model import ModelDrafter
-from decoding.events import Drafted
+from decoding.events import Drafted, Verified
 from decoding.models.runner import align
 from decoding.registry import Parts
 from decoding.sources import Knowledge
@@ -20,7 +20,7 @@ from decoding.strategies.suffix import SuffixDecoding
 from tests.decoding.test_strategies import LENGTH, VOCAB, chi_square, law_of_three
 from tests.decoding.worlds import World, tables
 
-HYBRID, ALONE = choose("hybrid"), choose("autoregressive")
+HYBRID, BOUND, ALONE = choose("hybrid"), choose("best-source"), choose("autoregressive")
 GREEDY = Sampling(max_new_tokens=50)
 SAMPLINGS = [
     GREEDY,
@@ -46,7 +46,7 @@ def chained(parts: Parts) -> HybridDrafter:
     return HybridDrafter(parts, model, SuffixDecoding(0.0, 20), policy)
 
 
-@pytest.mark.parametrize("choice", [HYBRID, chained], ids=["hybrid", "copy then draft"])
+@pytest.mark.parametrize("choice", [HYBRID, BOUND, chained], ids=["hybrid", "bound", "copy then draft"])
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])
 def test_the_text_is_the_targets_own(choice, sampling: Sampling) -> None:  # type: ignore[no-untyped-def]
     for seed in range(4):
@@ -152,3 +152,17 @@ def test_samples_of_one_comparison_share_what_was_learned() -> None:
     assert before > 0
     world.run(learning, [1, 2], GREEDY)  # type: ignore[arg-type]
     assert [*memory.values()] == [knowledge]
+
+
+def test_the_bound_drafts_no_token_behind_one_that_is_refused_and_uses_both_sources() -> None:
+    sources = Counter[str]()
+    for seed in range(4):
+        world = World.of_tables(4, seed)
+        events = world.run(BOUND, [3, 1, 3, 1], GREEDY)[1].events
+        rounds = {event.round: event for event in events if isinstance(event, Drafted)}
+        for event in events:
+            if isinstance(event, Verified) and event.round in rounds:
+                draft = rounds[event.round]
+                sources[draft.source] += 1
+                assert event.accepted >= len(draft.tokens) - 1
+    assert sources["copied"] and sources["fresh"]
