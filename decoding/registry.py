@@ -43,7 +43,7 @@ class Parts:
     draft_process: DraftProcess | None = None  # if the draft can run beside the target
     lanes: Lanes | None = None  # if this thread drives both at once
     words: Words = no_words  # the tokenizer's decode
-    memory: dict[str, Any] = field(default_factory=dict)  # shared by the samples of one comparison
+    memory: dict[str, Any] = field(default_factory=dict)  # shared by all samples of one choice
 
     def no_draft(self) -> Drafter:
         return NoDraft()

@@ -62,7 +62,7 @@ class RowCosts:
         self._fit()
 
     def of(self, rows: int) -> float:
-        return max(0.0, self._base + self.row * rows)
+        return self._base + self.row * rows
 
     def _fit(self) -> None:
         points = [(rows, mean.value, min(mean.count, KEPT)) for rows, mean in self._means.items()]
@@ -72,7 +72,7 @@ class RowCosts:
         spread = sum(count * (rows - x) ** 2 for rows, _, count in points)
         together = sum(count * (rows - x) * (took - y) for rows, took, count in points)
         # As if there were a little that shows the usual slope: row counts that hardly differ show none.
-        self.row = max(0.0, (together + STEEP * y) / (spread + 1.0))
+        self.row = min(max(0.0, (together + STEEP * y) / (spread + 1.0)), y / x)
         self._base = y - self.row * x
 
 

@@ -35,7 +35,7 @@ def contestant(pair: Pair) -> Contestant:
 class Ours(Contestant):
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
-        self._memory: dict[str, Any] = {}  # of the strategies, for one comparison
+        self._memory: dict[str, dict[str, Any]] = {}  # by label, for one comparison
 
     @cached_property
     def places(self) -> Places:
@@ -147,7 +147,7 @@ class Ours(Contestant):
             draft_process=pair.process_of(choice),
             lanes=pair.lanes_of(choice),
             words=pair.tokenizer.decode,
-            memory=self._memory,
+            memory=self._memory.setdefault(choice.label, {}),
         )
         return Sequence(
             prompt=request.prompt,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor
@@ -12,15 +12,25 @@ from decoding.drafters.base import Draft, Drafter
 from decoding.drafters.model import ModelDrafter
 from decoding.models.runner import Steps, run_together
 from decoding.proposing import Proposer, usable
-from decoding.strategies.hybrid import BestSource
+from decoding.sources import Knowledge
 from decoding.verify import Verdict
 
 if TYPE_CHECKING:
     from decoding.registry import Parts
 
 
+class Chooses(Protocol):
+    """The policy: it weighs the sources, and stops the model."""
+
+    knowledge: Knowledge
+    estimates: list[float]  # of the round's tokens, copied and drafted
+
+    def choose(self, raw: Sequence[float]) -> int: ...
+    def learn(self, copied: int, accepted: int) -> None: ...
+
+
 class HybridDrafter(Drafter):
-    def __init__(self, parts: Parts, model: ModelDrafter, proposer: Proposer, policy: BestSource) -> None:
+    def __init__(self, parts: Parts, model: ModelDrafter, proposer: Proposer, policy: Chooses) -> None:
         self._parts, self._model, self._proposer, self._policy = parts, model, proposer, policy
         self._start = 0  # position of the last proposal
         self._proposed: tuple[int, ...] = ()
