@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from decoding.choosing import Choosing
+from decoding.crowd import Crowd
 from decoding.dice import Dice, broken
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.drafters.rule import DraftStep, StopRule
@@ -26,6 +27,9 @@ class ModelDrafter(Drafter):
     dice: Dice
     end_tokens: Collection[int] = field(default_factory=frozenset)
     choosing: Choosing | None = None  # if a GPU chooses the tokens
+
+    def join(self, crowd: Crowd) -> None:
+        self.rule.join(crowd)
 
     def prepare(self, text: Sequence[int]) -> None:
         if len(text) <= self.runner.context:  # if the prompt is longer, the target decodes alone
@@ -66,8 +70,10 @@ class ModelDrafter(Drafter):
             rows.append(step.scores)
             stop = self._stop(step, len(rows), asked, room)
             if stop:
-                own, estimates = tuple(tokens[len(copied) :]), tuple(self.rule.estimates)
-                return Draft(own, torch.cat(rows), asked, stop, "fresh", len(own), estimates)
+                kept = self.rule.keeps(len(rows))
+                own, estimates = tuple(tokens[len(copied) :][:kept]), tuple(self.rule.estimates)[:kept]
+                scores = torch.cat(rows[:kept]) if kept else None
+                return Draft(own, scores, asked, stop, "fresh", len(rows), estimates)
             fed = [step.token]
 
     def _step(self, text: Sequence[int], tokens: Sequence[int], logits: Tensor, choosing: Choosing | None) -> DraftStep:

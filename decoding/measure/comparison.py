@@ -76,13 +76,24 @@ class Comparison:
     _tokens: dict[str, list[int]] = field(default_factory=dict)
     _baselines: dict[tuple[str, int], Sample] = field(default_factory=dict)  # by prompt and repeat
 
-    def warm_up(self) -> None:
-        """Run each choice once, shortly: first passes pay for allocation and compilation. Nothing of it counts."""
-        short = dataclasses.replace(self.sampling, max_new_tokens=min(WARM_UP_TOKENS, self.sampling.max_new_tokens))
-        for choice in self.choices:
-            users = [self._request(Key(choice, self.prompts[0], 0), short)] * choice.load.concurrency
-            for _ in self.pair.contestant(choice).run(users, lambda _: Recorder(), self.cancelled, choice.load):
-                pass
+    def warm_up(self, is_whole: bool | None = None) -> None:
+        """Run each choice shortly: first passes pay for allocation and compilation. Nothing of it counts.
+
+        A GPU captures each form of a pass when the form comes a second time, and a longer text has other forms. So
+        there (`is_whole`) the shortest and the longest prompt are continued to the end, twice."""
+        if is_whole is None:
+            is_whole = self.pair.target.device.type != "cpu"
+        sampling, prompts = self.sampling, self.prompts[:1]
+        if is_whole:
+            by_length = sorted(self.prompts, key=lambda prompt: len(prompt.text))
+            prompts = [by_length[0], by_length[-1]] * 2
+        else:
+            sampling = dataclasses.replace(sampling, max_new_tokens=min(WARM_UP_TOKENS, sampling.max_new_tokens))
+        for prompt in prompts:
+            for choice in self.choices:
+                users = [self._request(Key(choice, prompt, 0), sampling)] * choice.load.concurrency
+                for _ in self.pair.contestant(choice).run(users, lambda _: Recorder(), self.cancelled, choice.load):
+                    pass
 
     @property
     def loads(self) -> list[Load]:

@@ -72,14 +72,14 @@ class Study:
     def count(self, policy: Callable[[], Policy], estimates: Rows = ()) -> Counts:
         """Count the passes of a policy. A policy that sees estimates needs those of a classifier."""
         rows = {"confidence": self.confidences, "estimate": estimates}.get(policy().sees, ())
-        return replay(self.records, policy, lambda i: self._seen(i, rows[i] if rows else ()))
+        return replay(self.records, policy, lambda i: self.seen(i, rows[i] if rows else ()))
 
     def play(self, choice: Choice, estimates: Rows = ()) -> Counts:
         if choice.spec.proposer:
             return replay([recording.proposed(choice.proposer()) for recording in self.recordings], WholeProposal)
         return self.count(choice.policy, estimates)
 
-    def _seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
+    def seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
         recording = self.recordings[i]
 
         def words(place: int) -> str:
@@ -143,7 +143,8 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
 
 def _settings(has_classifier: bool) -> Iterator[Choice]:
     for strategy in STRATEGIES.values():
-        if strategy.can_replay and (has_classifier or strategy.sees != "estimate"):
+        needs = strategy.prices_rounds or (strategy.sees == "estimate" and not has_classifier)
+        if strategy.can_replay and not needs:
             yield from (choose(strategy.slug, params) for params in strategy.grid())
 
 

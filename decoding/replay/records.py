@@ -167,8 +167,8 @@ def _play(record: Record | Proposed, policy: Policy, seen: Seen) -> Counts:
     while at < len(record):
         policy.begin(lambda place=at: seen.words(place))  # type: ignore[misc]
         run, limit = record.at(at)
-        row = _row(run, policy, seen, at)
-        drafted = _length(policy, row, limit, seen.is_whole)
+        row = row_of(run, policy, seen, at)
+        drafted = draft_length(policy, row, limit, seen.is_whole)
         accepted = min(drafted, run)
         counts.rounds[drafted] += 1
         counts.accepted += accepted
@@ -183,14 +183,14 @@ def _play(record: Record | Proposed, policy: Policy, seen: Seen) -> Counts:
     return counts
 
 
-def _row(run: int, policy: Policy, seen: Seen, start: int) -> Sequence[float]:
+def row_of(run: int, policy: Policy, seen: Seen, start: int) -> Sequence[float]:
     """Numbers that the policy sees, one per token that it drafts from `start`."""
     if policy.sees == "fate":
         return [*[1.0] * min(run, policy.lookahead), 0.0]
     return seen.row(start) if policy.sees != "nothing" else ()
 
 
-def _length(policy: Policy, row: Sequence[float], room: int, is_whole: bool) -> int:
+def draft_length(policy: Policy, row: Sequence[float], room: int, is_whole: bool) -> int:
     """How many tokens the policy drafts."""
     most = min(policy.lookahead, room)
     if policy.sees == "nothing":

@@ -134,7 +134,7 @@ def test_texts_of_unlike_lengths_are_read_together(runner: ModelRunner) -> None:
     """One decodes, one verifies a draft, and one reads a long piece of its prompt."""
     feeds = [(TEXT[:30], TEXT[30:31], 1), (TEXT[5:9], TEXT[9:14], 5), ([], TEXT[:25], 1)]
     want = [fresh(runner, [*before, *tokens], need) for before, tokens, need in feeds]
-    runners = [runner.model.new_runner() for _ in feeds]
+    runners = runner.model.new_runners(len(feeds))
     for own, (before, _, _) in zip(runners, feeds, strict=True):
         if before:
             own.extend(before)
