@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from decoding.choosing import Choosings
@@ -11,11 +11,13 @@ from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.disco.stops import estimating
 from decoding.drafters.base import Drafter
+from decoding.drafters.lookup import LookupDrafter
 from decoding.drafters.model import ModelDrafter
 from decoding.drafters.none import NoDraft
 from decoding.drafters.rule import StopRule
 from decoding.errors import BadStrategy
 from decoding.models.runner import ModelRunner
+from decoding.proposing import Proposer
 from decoding.spec import Choice
 from decoding.ssd.settings import Settings
 from decoding.ssd.transport.beside import BesideTransport
@@ -42,9 +44,14 @@ class Parts:
     draft_process: DraftProcess | None = None  # if the draft can run beside the target
     lanes: Lanes | None = None  # if this thread drives both at once
     words: Words = no_words  # the tokenizer's decode
+    memory: dict[str, Any] = field(default_factory=dict)  # shared by all samples of one choice
 
     def no_draft(self) -> Drafter:
         return NoDraft()
+
+    def copying(self, proposer: Proposer) -> Drafter:
+        """Return a drafter without a model."""
+        return LookupDrafter(proposer, self.end_tokens, self.dice.vocab)
 
     def drafter(self, policy: Policy, classifier: Classifier | None = None) -> Drafter:
         """Return a drafter whose draft model goes on until the policy stops it. A policy that sees estimates needs a
@@ -90,5 +97,8 @@ class Parts:
 
 def build(choice: Choice, parts: Parts) -> Drafter:
     params: dict[str, Any] = dict(choice.params)
-    own = choice.spec.build
-    return own(parts, **params) if own else parts.drafter(choice.policy())
+    spec = choice.spec
+    if spec.build:
+        drafter: Drafter = spec.build(parts, **params)
+        return drafter
+    return parts.copying(choice.proposer()) if spec.proposer else parts.drafter(choice.policy())

@@ -7,7 +7,7 @@ from collections import abc
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from decoding.contestants.base import Answers, Contestant, Request, SinkFor
 from decoding.crowd import Crowd
@@ -37,6 +37,7 @@ def contestant(pair: Pair) -> Contestant:
 class Ours(Contestant):
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
+        self._memory: dict[str, dict[str, Any]] = {}  # by label, for one comparison
         self._crowds: dict[str, Crowd] = {}  # by label
 
     @cached_property
@@ -115,6 +116,7 @@ class Ours(Contestant):
         from decoding.ssd.memory import check_branches
         from decoding.ssd.transport.two_lanes import check_ranked_together
 
+        self._memory.clear()
         pair = self._pair
         processes = [pair.process_of(choice) for choice in choices]
         check_ranked_together(
@@ -168,6 +170,7 @@ class Ours(Contestant):
             draft_process=pair.process_of(choice),
             lanes=pair.lanes_of(choice),
             words=pair.tokenizer.decode,
+            memory=self._memory.setdefault(choice.label, {}),
         )
         return Sequence(
             prompt=request.prompt,

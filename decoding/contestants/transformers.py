@@ -42,7 +42,21 @@ ASSISTED = Strategy(
     ),
     remark="is the transformers library on the same weights",
 )
-SPECS = (ASSISTED,)
+COPYING = Strategy(
+    slug="transformers-lookup",
+    title="Prompt lookup (transformers)",
+    summary="generate(prompt_lookup_num_tokens=…) of the transformers library on the same weights.",
+    role="peer",
+    order=13,
+    looks=Looks("✖", "M-8,-5L-5,-8L0,-3L5,-8L8,-5L3,0L8,5L5,8L0,3L-5,8L-8,5L-3,0Z", "#8c510a", "#c69c5f", 94),
+    params=(
+        Param("lookahead", "int", 10, "prompt_lookup_num_tokens", 1, 64),
+        Param("ngram", "int", 2, "max_matching_ngram_size", 1, 32),
+    ),
+    remark="is the transformers library on the same weights",
+    needs_draft=False,
+)
+SPECS = (ASSISTED, COPYING)
 
 
 def contestant(pair: Pair) -> Contestant:
@@ -50,7 +64,7 @@ def contestant(pair: Pair) -> Contestant:
 
 
 class Transformers(Contestant):
-    """Runs `generate`, with the draft as its assistant if the choice is `assisted`."""
+    """Runs `generate` as the choice says: with the draft as its assistant, or with prompt lookup."""
 
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
@@ -123,9 +137,12 @@ class Transformers(Contestant):
 
 def _assistant(choice: Choice, draft: Any) -> dict[str, Any]:
     """Return the arguments that make `generate` draft, if the choice does."""
+    params = choice.params
+    if choice.strategy == COPYING.slug:
+        return {"prompt_lookup_num_tokens": params["lookahead"], "max_matching_ngram_size": params["ngram"]}
     if choice.strategy != ASSISTED.slug:
         return {}
-    config, params = draft.generation_config, choice.params
+    config = draft.generation_config
     config.num_assistant_tokens = params["lookahead"]
     config.num_assistant_tokens_schedule = params["schedule"]
     config.assistant_confidence_threshold = params["threshold"]
@@ -191,8 +208,9 @@ class _Rounds:
         ):
             drafted = tuple(read[self.prompt_tokens :] if number == 1 else read[1:])
             if drafted:
+                source = "fresh" if passes else "copied"
                 sink.emit(
-                    Drafted(number, position, lookahead, drafted, (), (), "limit", "fresh", passes, free_since, began)
+                    Drafted(number, position, lookahead, drafted, (), (), "limit", source, passes, free_since, began)  # type: ignore[arg-type]
                 )
             outcome = "bonus" if len(tokens) == len(drafted) + 1 else "correction"
             sink.emit(Verified(number, len(tokens) - 1, tokens[-1], outcome, began - free_since, began, ended))  # type: ignore[arg-type]
