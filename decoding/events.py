@@ -72,6 +72,7 @@ class Drafted:
     start_ns: int
     end_ns: int
     backup: Backup = ""
+    rows: int = 0  # drafted tokens that are verified, if they are a tree: `tokens` is then one path of it
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from decoding.drafters.lookup import LookupDrafter
 from decoding.drafters.model import ModelDrafter
 from decoding.drafters.none import NoDraft
 from decoding.drafters.rule import StopRule
+from decoding.drafters.tree import TreeDrafter
 from decoding.errors import BadStrategy
 from decoding.models.runner import ModelRunner
 from decoding.proposing import Proposer
@@ -61,6 +62,10 @@ class Parts:
     def ruled(self, rule: StopRule) -> Drafter:
         choosing = self.choosings.of(self.dice.sampling, rule.look)
         return ModelDrafter(self._draft, rule, self.dice, self.end_tokens, choosing)
+
+    def tree(self, depth: int, width: int) -> Drafter:
+        """Return a drafter whose draft model keeps the `width` likeliest paths at each of `depth` tokens."""
+        return TreeDrafter(self._draft, depth, width, self.dice, self.end_tokens)
 
     def speculating(self, placement: str, settings: Settings, classifier: Classifier | None = None) -> Drafter:
         """Return a drafter that prepares drafts ahead, at the given placement."""
