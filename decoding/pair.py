@@ -21,6 +21,9 @@ from decoding.models.runner import ModelRunner
 from decoding.spec import Choice, Sampling
 from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lanes, open_lanes
+from decoding.stopping import Words
+from decoding.vocabularies.bridge import Bridge
+from decoding.vocabularies.translated import TranslatedRunner
 
 
 class Tokenizer(Protocol):
@@ -46,6 +49,7 @@ class Pair:
     classifier_at: Callable[[str], Path | None] = no_classifier  # name -> folder; no name asks for the pair's own
     fingerprints: tuple[str, str] | None = None  # of target and draft: a classifier must have been trained for them
     draft_process: DraftProcess | None = None  # where the draft can run beside the target
+    bridge: Bridge | None = None  # if the draft has another tokenizer; `draft` is then translated
     again: Callable[[], Pair] | None = None  # loads the same pair in another process; must survive pickling
     lanes: dict[str, Lanes] = field(default_factory=dict)  # those opened so far, by placement
     contestants: dict[str, Contestant] = field(default_factory=dict)  # those met so far, by their module's name
@@ -56,10 +60,23 @@ class Pair:
         """The part of the vocabulary that both models have: the rest is padding."""
         return min(self.target.vocab_size, self.draft.vocab_size)
 
+    @property
+    def own_draft(self) -> ModelRunner:
+        """The draft as drafters run it: with its own tokens where they match text, else with the target's."""
+        is_own = self.bridge and self.bridge.matches_text
+        return self.draft.inner if is_own and isinstance(self.draft, TranslatedRunner) else self.draft
+
+    @property
+    def words(self) -> Words:
+        """Decode of the tokens that drafters draft."""
+        return self.bridge.words if self.bridge and self.bridge.matches_text else self.tokenizer.decode
+
     @cached_property
     def choosings(self) -> Choosings:
         """The draft's ways of choosing a token where that means launching."""
-        return Choosings(self.vocab, self.draft.device)
+        draft = self.own_draft
+        vocab = self.vocab if draft is self.draft else draft.vocab_size
+        return Choosings(vocab, draft.device)
 
     def contestant(self, choice: Choice) -> Contestant:
         """Return who runs the choice, made when first asked for."""
@@ -124,4 +141,5 @@ class Pair:
     def _draft_on(self, device: torch.device) -> ModelRunner:
         assert self.draft_folder is not None
         dtype = str(self.dtype).removeprefix("torch.")
-        return load(self.draft_folder, dtype=dtype, device=device, context=self.draft.context).runner
+        draft = load(self.draft_folder, dtype=dtype, device=device, context=self.draft.context).runner
+        return self.bridge.over(draft) if self.bridge else draft

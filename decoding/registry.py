@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from decoding.choosing import Choosings
-from decoding.dice import Dice
+from decoding.dice import Dice, dice_for
 from decoding.disco.classifier import Classifier
 from decoding.disco.stops import estimating
 from decoding.drafters.base import Drafter
 from decoding.drafters.model import ModelDrafter
 from decoding.drafters.none import NoDraft
+from decoding.drafters.retokenised import RetokenisedDrafter
 from decoding.drafters.rule import StopRule
 from decoding.models.runner import ModelRunner
 from decoding.spec import Choice
@@ -25,6 +26,7 @@ from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
 from decoding.stopping import Driven, Foreseeing, Reading, Words, no_words
 from decoding.strategy import Policy
 from decoding.timing import Clock
+from decoding.vocabularies.bridge import Bridge
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Parts:
     """Parts of one sample. Everything but the runners belongs to that sample alone."""
 
     target: ModelRunner
-    draft: ModelRunner
+    draft: ModelRunner  # with its own tokens if the bridge matches text, else with the target's
     dice: Dice
     clock: Clock
     end_tokens: Collection[int]
@@ -41,6 +43,7 @@ class Parts:
     draft_process: DraftProcess | None = None  # if the draft can run beside the target
     lanes: Lanes | None = None  # if this thread drives both at once
     words: Words = no_words  # the tokenizer's decode
+    bridge: Bridge | None = None  # if the draft has another tokenizer
 
     def no_draft(self) -> Drafter:
         return NoDraft()
@@ -51,11 +54,23 @@ class Parts:
         return self.ruled(self._stop(policy, classifier))
 
     def ruled(self, rule: StopRule) -> Drafter:
+        if self.bridge and self.bridge.matches_text:
+            return self._retokenised(rule, self.bridge)
         choosing = self.choosings.of(self.dice.sampling, rule.look)
         return ModelDrafter(self.draft, rule, self.dice, self.end_tokens, choosing)
 
+    def _retokenised(self, rule: StopRule, bridge: Bridge) -> Drafter:
+        """Return a drafter for a draft that has its own tokens here."""
+        sampling = replace(self.dice.sampling, temperature=0.0)
+        dice = dice_for(sampling, self.draft.vocab_size, self.dice.seed)
+        ends = bridge.draft_ends if self.end_tokens else ()
+        choosing = self.choosings.of(sampling, rule.look)
+        return RetokenisedDrafter(ModelDrafter(self.draft, rule, dice, ends, choosing), bridge)
+
     def speculating(self, placement: str, settings: Settings, classifier: Classifier | None = None) -> Drafter:
         """Return a drafter that prepares drafts ahead, at the given placement."""
+        if self.bridge:
+            self.bridge.require_scores("A draft beside the target")
         dice = self.dice
         recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier)
         process = None if self.lanes else placed(placement, self.draft_process)

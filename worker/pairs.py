@@ -16,6 +16,8 @@ from decoding.models.checkpoints import Loaded
 from decoding.pair import Pair
 from decoding.spec import Choice
 from decoding.ssd.transport.draft_process import process_for
+from decoding.vocabularies.bridge import bridge_of
+from decoding.vocabularies.shared import Shared
 
 
 def pair_of(
@@ -24,14 +26,20 @@ def pair_of(
     *,
     classifier_at: Callable[[str], Path | None],
     again: Callable[[], Pair],
+    shared: Shared | None = None,
+    method: str = "auto",
     dtype: str = "auto",
     runner: str = "auto",
 ) -> Pair:
-    """`dtype` and `runner` are what the models were loaded with: SSD's draft process loads the draft alike. `again`
-    loads the pair in another process."""
+    """`shared` are the tokens that both have, if the tokenizers differ; `method`, one of METHODS, is for these.
+    `dtype` and `runner` are what the models were loaded with: SSD's draft process loads the draft alike. `again` loads
+    the pair in another process."""
+    outputs = (target.runner.vocab_size, draft.runner.vocab_size)
+    bridge = bridge_of(shared, method, target, draft, outputs) if shared else None
     return Pair(
         target=target.runner,
-        draft=draft.runner,
+        draft=bridge.over(draft.runner) if bridge else draft.runner,
+        bridge=bridge,
         tokenizer=target.tokenizer,
         end_tokens=target.end_tokens,
         dtype=getattr(torch, target.runner.facts.dtype),
@@ -39,7 +47,9 @@ def pair_of(
         draft_folder=draft.folder.path,
         classifier_at=classifier_at,
         fingerprints=(target.folder.fingerprint, draft.folder.fingerprint),
-        draft_process=process_for(draft.folder.path, dtype, draft.runner.context, runner),
+        draft_process=process_for(
+            draft.folder.path, dtype, draft.runner.context, runner, target=target.folder.path if bridge else None
+        ),
         again=again,
     )
 

@@ -59,6 +59,8 @@ class Ours(Contestant):
         from decoding.ssd.transport.two_lanes import check_ranked_together
 
         pair = self._pair
+        if pair.bridge:
+            pair.bridge.check(choices)
         processes = [pair.process_of(choice) for choice in choices]
         check_ranked_together(
             "beside" if p else c.params.get("placement") for c, p in zip(choices, processes, strict=True)
@@ -85,7 +87,7 @@ class Ours(Contestant):
         dice = dice_for(request.sampling, pair.vocab, request.seed)
         parts = Parts(
             target=pair.target,
-            draft=pair.draft,
+            draft=pair.own_draft,
             dice=dice,
             clock=clock,
             end_tokens=request.ending.end_tokens,
@@ -93,7 +95,8 @@ class Ours(Contestant):
             choosings=pair.choosings,
             draft_process=process,
             lanes=lanes,
-            words=pair.tokenizer.decode,
+            words=pair.words,
+            bridge=pair.bridge,
         )
         with torch.inference_mode(), place.for_target() if place else nullcontext():
             sequence = Sequence(

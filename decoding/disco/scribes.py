@@ -96,6 +96,8 @@ class Scribes:
     """Pair and its copies. Close it or use it as a context: copies hold memory."""
 
     def __init__(self, pair: Pair, copies: int = 0) -> None:
+        if pair.bridge:
+            pair.bridge.require_scores("A recording")
         self.pair = pair
         self._copies = [_Copy(pair.again) for _ in range(copies)] if pair.again else []
 
