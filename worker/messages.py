@@ -46,6 +46,7 @@ class PairPlace:
     draft: Path
     device: str
     classifiers: Mapping[str, Path]  # by the names that strategies call them
+    other_tokenizer: str = "auto"  # how a draft with another tokenizer drafts: one of METHODS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
+from decoding.public import METHODS
 from webapp.core.models import Noun
 from webapp.entries.models import Entry
 from webapp.jobs.models import Job
@@ -57,10 +58,14 @@ class Pair(Entry):
 
     target = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pairs_as_target")
     draft = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pairs_as_draft")
+    other_tokenizer = models.CharField(max_length=4, default="auto")  # how a draft with another tokenizer drafts
     findings = models.JSONField(default=list)  # findings about the two models together, as sentences
 
     class Meta:
         indexes = [models.Index(fields=["team", "-created"], name="pairs_by_team")]
+        constraints = [
+            models.CheckConstraint(condition=Q(other_tokenizer__in=METHODS), name="pair_other_tokenizer_is_known")
+        ]
 
 
 class Dataset(Entry):

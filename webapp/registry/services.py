@@ -98,9 +98,19 @@ def check_pair(*, target: LanguageModel, draft: LanguageModel) -> list[dict[str,
 
 
 @transaction.atomic
-def add_pair(*, name: str, target: LanguageModel, draft: LanguageModel, by: Actor) -> Pair:
+def add_pair(
+    *, name: str, target: LanguageModel, draft: LanguageModel, by: Actor, other_tokenizer: str = "auto"
+) -> Pair:
     by.require(Right.SUBMIT)
     found = check_pair(target=target, draft=draft)
-    pair = Pair.objects.create(team=by.home, created_by=by.user, name=name, target=target, draft=draft, findings=found)
+    pair = Pair.objects.create(
+        team=by.home,
+        created_by=by.user,
+        name=name,
+        target=target,
+        draft=draft,
+        other_tokenizer=other_tokenizer,
+        findings=found,
+    )
     audit.record(by, "added", pair)
     return pair

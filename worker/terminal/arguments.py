@@ -18,6 +18,7 @@ from decoding.prompts.forms import FORMS
 from decoding.prompts.prompt import LARGEST_PROMPT_FILE, Prompt, decode, read_prompts
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.strategies import BASELINE
+from decoding.vocabularies.shared import METHODS
 from worker.terminal.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,6 +75,7 @@ class Bench:
     device: str
     dtype: str
     runner: str
+    other_tokenizer: str
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ def read_bench(given: argparse.Namespace, split: str | None, *, all_splits: bool
         device=given.device,
         dtype=given.dtype,
         runner=given.runner,
+        other_tokenizer=given.other_tokenizer,
     )
 
 
@@ -166,6 +169,13 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
     models.add_argument("--pair", metavar="NAME", help="a pair in the box: starter, which is also the default")
     models.add_argument("--target", type=Path, metavar="DIR", help="the target's checkpoint, with --draft")
     models.add_argument("--draft", type=Path, metavar="DIR", help="the draft's checkpoint, with --target")
+    models.add_argument(
+        "--other-tokenizer",
+        choices=METHODS,
+        default="auto",
+        help="how a draft with another tokenizer drafts: only tokens that both have (tli), or text that the target's "
+        "tokenizer cuts anew (slem); auto, the default, takes tli where both have enough",
+    )
     models.add_argument("--prompts", type=Path, metavar="FILE", help="JSONL, JSON, CSV, TSV or text")
     models.add_argument("--form", choices=FORMS, help="what the prompt file's columns are, if not told by their names")
     models.add_argument("--limit", type=count_of, metavar="N", help="only the first N prompts (of each split)")
