@@ -33,6 +33,8 @@ class Tokens(Protocol):
 
 @dataclass(frozen=True)
 class Bridge:
+    """All that is known about a target and a draft whose tokenizers differ."""
+
     method: Method
     target: Coder
     draft: Coder
@@ -65,6 +67,7 @@ class Bridge:
             )
 
     def check(self, choices: Sequence[Choice]) -> None:
+        """Refuse choices that this pair cannot run."""
         for choice in choices:
             if choice.spec.prepares_ahead or choice.spec.sees == "fate":
                 self.require_scores(choice.label)

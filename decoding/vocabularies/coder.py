@@ -64,9 +64,10 @@ def whole_characters(text: bytes) -> bytes:
 
 def tail_of(spelling: Spelling, tokens: Sequence[int], most: int = 32) -> tuple[int, bytes]:
     """Return where the last word of a text begins, as a number of tokens, and what follows: a place where tokenizers
-    cut in any case."""
-    for start in range(len(tokens) - 1, max(len(tokens) - most, 0), -1):
-        if spelling.bytes_of(tokens[start : start + 1])[:1] in (b" ", b"\n"):
-            return start, spelling.bytes_of(tokens[start:])
-    start = max(len(tokens) - most, 0)
+    cut in any case. A special token is no part of a word."""
+    start = len(tokens)
+    while start > max(len(tokens) - most, 0) and tokens[start - 1] not in spelling.specials:
+        start -= 1
+        if spelling.written.get(tokens[start], b"")[:1] in (b" ", b"\n"):
+            break
     return start, spelling.bytes_of(tokens[start:])

@@ -90,6 +90,6 @@ def shared(
 
 
 def _share(spelling: Spelling, ids: Collection[int]) -> float:
-    """Cut the sample into the longest tokens, as exact as that is, since the tokenizer itself is not loaded here."""
+    """Share of the sample's tokens. It is cut into the longest tokens, because the web process loads no tokenizer."""
     tokens = list(cut(spelling, sample.TEXT.encode()))
     return sum(token in ids for token in tokens) / len(tokens)

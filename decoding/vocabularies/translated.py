@@ -134,7 +134,7 @@ class TranslatedRunner:
     @property
     def tokens(self) -> list[int]:
         for tensor in self._unread:
-            self._note(tensor.tolist())
+            self.note(tensor.tolist())
         self._unread.clear()
         return self._tokens
 
@@ -149,7 +149,7 @@ class TranslatedRunner:
         new: list[int] = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
         check_extend(len(self.tokens), len(new), need, self.inner.context)
         check_ids(new, self.vocab_size)
-        self._note(new)
+        self.note(new)
         rows = [end - self._ends[-need] for end in self._ends[-need:]]
         if len(self._ids) > self.inner.context:
             return Reading(None, rows)
@@ -167,16 +167,14 @@ class TranslatedRunner:
         return TranslatedBranches(self, inner, lengths)
 
     def adopt(self, length: int, chain: Sequence[int]) -> None:
-        """Let a chain follow the first `length` tokens. The inner runner has adopted it, if it had room."""
+        """Let a chain that the inner runner has adopted follow the first `length` tokens."""
         self._cut(length)
-        if len(self.inner.tokens) != len(self._ids) + len(chain):
-            self._note(chain)
-            return
         self._tokens += chain
         self._ends += range(len(self._ids) + 1, len(self.inner.tokens) + 1)
         self._ids = list(self.inner.tokens)
 
-    def _note(self, new: Sequence[int]) -> None:
+    def note(self, new: Sequence[int]) -> None:
+        """Add tokens that the inner runner has not read. It reads them with the next ones."""
         for token in new:
             self._ids += self.model.translation.read(token)
             self._ends.append(len(self._ids))
@@ -216,6 +214,10 @@ class TranslatedBranches:
         return self._translation.logits(self._inner.extend(self._translation.ids(fed)))
 
     def adopt(self, row: int) -> None:
-        if self._inner:
+        length, chain = self._lengths[row], [int(tokens[row]) for tokens in self._fed]
+        if self._inner is None:
+            self._runner.rewind(length)
+            self._runner.note(chain)
+        else:
             self._inner.adopt(row)
-        self._runner.adopt(self._lengths[row], [int(tokens[row]) for tokens in self._fed])
+            self._runner.adopt(length, chain)

@@ -220,3 +220,11 @@ def test_a_draft_whose_logits_are_broken_is_refused_as_any_other() -> None:
     made = bridge(SMALL, OTHER_SMALL, "tli")
     scores = dice_for(GREEDY, 3, 0).scores(made.translation.logits(torch.full((1, 4), math.nan)), [()])
     assert int(dice_for(GREEDY, 3, 0).draw(scores, [()])) == -1
+
+
+def test_special_tokens_stay_in_what_the_draft_reads() -> None:
+    target, draft = spelling("a", "b", "<s>", specials=["<s>"]), spelling("<s>", "b", "a", specials=["<s>"])
+    own = TableRunner(torch.eye(3)[[1, 2, 0]])
+    found = World(TableRunner(torch.eye(3)[[1, 2, 0]]), own, bridge=bridge(target, draft, "slem"))
+    found.run(choose("static", {"lookahead": 1}), [2, 0, 2, 1], Sampling(max_new_tokens=5))
+    assert own.tokens[:4] == [0, 2, 0, 1]

@@ -170,3 +170,6 @@ def test_the_last_word_of_a_text_is_found(coders: dict[str, Coder]) -> None:
     start, word = tail_of(spelling, tokens)
     assert word == b" zzyzx" and spelling.bytes_of(tokens[:start]) == b"look at the"
     assert tail_of(spelling, []) == (0, b"")
+    end = next(iter(spelling.specials))
+    assert tail_of(spelling, [*tokens, end]) == (len(tokens) + 1, b"")
+    assert tail_of(spelling, [end, *tokens[-1:]])[0] == 1
