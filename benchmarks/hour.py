@@ -82,7 +82,7 @@ def tell(order: Any, recorded: Recorded, faster: float, until: float, say: Say) 
     from tokenizers import Tokenizer
 
     from decoding.measure.comparison import Key
-    from worker.comparison_messages import Began, Decoded
+    from worker.comparison_messages import Decoded
     from worker.engine.tracing import Tracing, which
 
     texts = {label: cycle(samples) for label, samples in recorded.items()}
@@ -92,13 +92,12 @@ def tell(order: Any, recorded: Recorded, faster: float, until: float, say: Say) 
     begun = time.monotonic()
     with Tracing(say, lambda tokens: words.decode(list(tokens))) as tracing:
         for key in keys:
-            say(Began(which(key)))
             sink, events = tracing.sink_for(key), next(texts[key.choice.label])
             for event in events:
                 time.sleep(max(0.0, begun + over_ns(event) / 1e9 / faster - time.monotonic()))
                 sink.emit(event)
             begun = max(time.monotonic(), begun + over_ns(events[-1]) / 1e9 / faster)
-            say(Decoded(numbers_of(events, key, events[-1].new_tokens), tracing.flush()))
+            say(Decoded(numbers_of(events, key, events[-1].new_tokens), tracing.finish(which(key))))
             if begun > until:
                 break
     say(None)

@@ -65,7 +65,7 @@ def made_up(dice: random.Random) -> Iterator[Event]:
 def decode(order: Any, events_per_s: float, seconds: float, say: Say, emitted: Emitted) -> None:
     """Play the order's samples instead of the engine, one after another, until the time is over."""
     from decoding.measure.comparison import Key  # loads torch: --help must not need it
-    from worker.comparison_messages import Began, Decoded
+    from worker.comparison_messages import Decoded
     from worker.engine.tracing import Tracing, which
 
     dice, due = random.Random(1), time.perf_counter()
@@ -74,7 +74,6 @@ def decode(order: Any, events_per_s: float, seconds: float, say: Say, emitted: E
         for key in (Key(choice, prompt, 0) for prompt in order.prompts for choice in order.choices):
             at = emitted.at_ns[which(key)] = []
             tokens = emitted.tokens[which(key)] = []
-            say(Began(which(key)))
             sink, events = tracing.sink_for(key), list(made_up(dice))
             for event in events:
                 due += 1 / events_per_s
@@ -84,7 +83,7 @@ def decode(order: Any, events_per_s: float, seconds: float, say: Say, emitted: E
                 sink.emit(event)
                 more = event.accepted + 1 if isinstance(event, Verified) else 0
                 tokens.append((tokens[-1] if tokens else 0) + more)
-            say(Decoded(numbers_of(events, key, tokens[-1]), tracing.flush()))
+            say(Decoded(numbers_of(events, key, tokens[-1]), tracing.finish(which(key))))
             if time.perf_counter() > end:
                 break
     say(None)

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from decoding import chance
 from decoding.errors import BrokenModel
-from decoding.models.devices import Launched, on_its_way
+from decoding.models.devices import Launched, on_its_way, sent_to
 from decoding.spec import Sampling
 from decoding.verify import Verdict, by_equality, by_ratio, certain, choose_each
 
@@ -70,7 +70,7 @@ class Dice:
         if self.sampling.repetition_penalty != 1.0 and not self._seen.issuperset(tokens):
             self._seen.update(tokens)
             for device, penalties in self._penalties.items():
-                penalties[torch.tensor(tokens, device=device)] = self.sampling.repetition_penalty
+                penalties.index_fill_(0, sent_to(device, tokens), self.sampling.repetition_penalty)
 
     def scores(self, logits: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         """Apply penalty, temperature and truncation to logits, one row per context: scores to choose from."""
@@ -120,7 +120,7 @@ class Dice:
     def penalties_on(self, device: torch.device) -> Tensor:
         """Return every token's penalty after the text: [V]. It changes as the text grows."""
         if device not in self._penalties:
-            seen = torch.tensor([*self._seen], dtype=torch.int64, device=device)
+            seen = sent_to(device, [*self._seen], torch.int64)
             ones = torch.ones(self.vocab, device=device)
             self._penalties[device] = ones.index_fill_(0, seen, self.sampling.repetition_penalty)
         return self._penalties[device]
@@ -130,7 +130,7 @@ class Dice:
         filler = next(iter(self._seen))
         if any(isinstance(item, Tensor) for ahead in aheads for item in ahead):
             return torch.stack([F.pad(_ids(a, device), (0, longest - len(a)), value=filler) for a in aheads])
-        return torch.tensor([[*ahead, *[filler] * (longest - len(ahead))] for ahead in aheads], device=device)
+        return sent_to(device, [[*ahead, *[filler] * (longest - len(ahead))] for ahead in aheads])
 
 
 class Greedy(Dice):
@@ -177,7 +177,7 @@ class Shared(Greedy):
             return self._block(block, device)[start : start + len(positions)]
         lowest = min(positions) // NOISE_BLOCK
         if max(positions) // NOISE_BLOCK == lowest:  # branches: a few places, each several times
-            rows = torch.tensor([position % NOISE_BLOCK for position in positions], device=device)
+            rows = sent_to(device, [position % NOISE_BLOCK for position in positions])
             return self._block(lowest, device).index_select(0, rows)
         return torch.stack([self._block(p // NOISE_BLOCK, device)[p % NOISE_BLOCK] for p in positions])
 
@@ -297,5 +297,5 @@ def _truncated(scores: Tensor, top_k: int, top_p: float) -> Tensor:
 
 
 def _ids(ahead: Ahead, device: torch.device) -> Tensor:
-    tensors = [item.to(device) if isinstance(item, Tensor) else torch.tensor([item], device=device) for item in ahead]
+    tensors = [item.to(device) if isinstance(item, Tensor) else sent_to(device, [item]) for item in ahead]
     return torch.cat([torch.empty(0, dtype=torch.int64, device=device), *tensors])

@@ -8,6 +8,7 @@ DrafthouseError
 ├── BadStrategy          an unknown strategy, or a parameter out of bounds
 ├── BadStrategyModule    a file in decoding/strategies that lacks a part
 ├── BadSampling          sampling settings out of bounds
+├── BadLoad              a concurrency or rate out of bounds
 ├── BadDevice            a device or placement that this machine does not have
 ├── DraftLost            the draft's process died or fell silent
 ├── BrokenModel          the model's output is no distribution
@@ -58,6 +59,10 @@ class BadStrategyModule(DrafthouseError):
 
 class BadSampling(DrafthouseError):
     code = "bad-sampling"
+
+
+class BadLoad(DrafthouseError):
+    code = "bad-load"
 
 
 class BadDevice(DrafthouseError):

@@ -60,11 +60,10 @@ class Pair:
         """The part of the vocabulary that both models have: the rest is padding."""
         return min(self.target.vocab_size, self.draft.vocab_size)
 
-    @property
-    def own_draft(self) -> ModelRunner:
-        """The draft as drafters run it: with its own tokens where they match text, else with the target's."""
+    def own(self, draft: ModelRunner) -> ModelRunner:
+        """Return the draft as drafters run it: with its own tokens where they match text, else with the target's."""
         is_own = self.bridge and self.bridge.matches_text
-        return self.draft.inner if is_own and isinstance(self.draft, TranslatedRunner) else self.draft
+        return draft.inner if is_own and isinstance(draft, TranslatedRunner) else draft
 
     @property
     def words(self) -> Words:
@@ -74,7 +73,7 @@ class Pair:
     @cached_property
     def choosings(self) -> Choosings:
         """The draft's ways of choosing a token where that means launching."""
-        draft = self.own_draft
+        draft = self.own(self.draft)
         vocab = self.vocab if draft is self.draft else draft.vocab_size
         return Choosings(vocab, draft.device)
 

@@ -57,6 +57,11 @@ class Sequence:
     def has_ended(self) -> bool:
         return self.reason is not None or self.error is not None
 
+    @property
+    def drafted(self) -> int:
+        """How many tokens its last draft took."""
+        return self._draft.passes
+
     def begin(self) -> None:
         """Forget what an earlier sample left in the cache: it must not make this one look faster."""
         self.dice.commit(self.text)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from decoding.errors import BadSampling, BadStrategy, meant
+from decoding.load import ONE, Load
 from decoding.params import Value
 from decoding.strategies import STRATEGIES
 from decoding.strategy import Policy, Strategy
@@ -22,14 +23,18 @@ ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One strategy with all its parameters: a row of a comparison."""
+    """One strategy with all its parameters, at one load: a row of a comparison."""
 
     strategy: str
     params: Mapping[str, Value] = field(default_factory=dict)
+    load: Load = ONE
 
     @property
     def spec(self) -> Strategy:
         return STRATEGIES[self.strategy]
+
+    def at(self, load: Load) -> Choice:
+        return dataclasses.replace(self, load=load)
 
     def policy(self) -> Policy:
         """Make a new policy, for one text."""
@@ -38,7 +43,12 @@ class Choice:
 
     @property
     def label(self) -> str:
-        """Shortest command-line spelling: `static:4`, `threshold:0.4,cap=10`."""
+        """Shortest command-line spelling, and the load if there is one: `static:4`, `threshold:0.4,cap=10 @8`."""
+        return self.settings + self.load.suffix
+
+    @property
+    def settings(self) -> str:
+        """The label without the load."""
         words = [_word(self.params[param.name]) for param in self.spec.params]
         if not words:
             return self.strategy

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
+from decoding.crowd import ALONE, Crowd
 from decoding.errors import BadStrategy, meant
 from decoding.params import Param, Value
 
@@ -54,7 +55,9 @@ class Policy:
     """
 
     sees: ClassVar[Sight] = "nothing"  # the value that `stops` gets of each token; "nothing": nobody calls `stops`
+    prices_rounds: ClassVar[bool] = False  # whether it needs `crowd.costs`
     lookahead: int = 0  # the most tokens that this round may draft
+    crowd: Crowd = ALONE  # the texts that are decoded together with this one
 
     def begin(self, words: Callable[[], str]) -> None:
         """Start a round. `words()` returns the text's last tokens as words, `WORDS` of them."""
@@ -63,6 +66,11 @@ class Policy:
         """Whether to stop after the token just drafted. The token stays in the draft either way: dropping a token
         because of what it is would bias the output."""
         return False
+
+    def keeps(self, drafted: int) -> int:
+        """How many of the drafted tokens the target shall verify. No token's own value may decide about it: dropping a
+        token because of what it is would bias the output."""
+        return drafted
 
     def judged(self, draft: Judged, accepted: int) -> None:
         """Learn how many tokens of the round's draft the target accepted."""
@@ -167,6 +175,11 @@ class Strategy:
     def sees(self) -> Sight | None:
         """The sight that its policy needs, whatever the parameters; None if it has no policy."""
         return self.policy(**self.read({})).sees if self.policy else None
+
+    @property
+    def prices_rounds(self) -> bool:
+        """Whether its policy needs the costs of joint passes."""
+        return self.policy is not None and self.policy(**self.read({})).prices_rounds
 
     @property
     def drafts_with_the_pair(self) -> bool:

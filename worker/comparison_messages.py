@@ -36,14 +36,21 @@ class Began(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class Grew(Report):
+class Grew:
     """More of a sample's trace. `first_seq` starts at 1 and leaves no hole."""
 
     which: Which
     first_seq: int
     events: Sequence[Event]
     words: Mapping[int, str]  # token id to text, for tokens that the sample's trace had not shown before
-    since_ns: int | None = None  # when the first of these events happened, on the clock of this machine
+    since_ns: int  # when the first of these events happened, on the clock of this machine
+
+
+@dataclass(frozen=True, slots=True)
+class Grown(Report):
+    """More of the traces of all samples that are being decoded."""
+
+    traces: Sequence[Grew]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from webapp.registry.models import Prompt
 from webapp.studies.models import Classifier
 from worker import noise
 from worker.attempt import Attempt
-from worker.comparison_messages import Audited, Began, Broke, Decoded, Grew, ToCompare, Which
+from worker.comparison_messages import Audited, Began, Broke, Decoded, Grown, ToCompare, Which
 from worker.database import Stopped, storable
 from worker.engine_process import EngineDied
 from worker.materials import prompt_of
@@ -42,8 +42,8 @@ class ComparisonRows:
         self.samples: dict[Which, Sample] = {}
         self.broken: dict[Which, str] = {}
         self.device = ""
-        self._at: Which | None = None  # being decoded
-        self._mark: noise.Mark | None = None  # when that began
+        self._at: dict[Which, noise.Mark | None] = {}  # being decoded, and the machine when that began
+        self._has_begun = False
         self._killers: set[Which] = set()
         self._deaths = 0
 
@@ -80,14 +80,15 @@ class ComparisonRows:
                 threads = f"{hardware['threads']} thread{'' if hardware['threads'] == 1 else 's'}"
                 self.device = f"{hardware['device_name']}, {threads}, {hardware['dtype']}"
             case Began():
-                self._at, self._mark = report.which, noise.mark(self.attempt.engine.pid)
+                self._at[report.which], self._has_begun = noise.mark(self.attempt.engine.pid), True
                 self.samples[report.which] = self.attempt.insist(lambda: self._begin(report.which))
-            case Grew():
+            case Grown():
                 self.attempt.insist(lambda: self._append(report))
-                self.attempt.hold.stored_event(report.since_ns)
+                self.attempt.hold.stored_event(min(grew.since_ns for grew in report.traces))
             case Decoded():
                 self.attempt.insist(lambda: self._finish(report))
             case Broke():
+                self._at.pop(report.which, None)
                 self.broken[report.which] = report.sentence
                 self._tell(f"{_called(report.which)}: {report.sentence}")
             case Audited():
@@ -95,18 +96,20 @@ class ComparisonRows:
 
     def engine_died(self, death: EngineDied) -> None:
         """End this attempt if something outside killed the engine. If the job can have caused it, decode the sample
-        anew; after the second time, give it up."""
+        anew; after the second time, give it up. Of several samples at work, none is given up."""
         if not self.attempt.hold.may_go_on():
             raise Stopped
         if not death.counts:
             raise death
         self._deaths += 1
-        at, self._at = self._at, None
-        if self._deaths >= MOST_DEATHS or self._mark is None:  # nothing had begun: it is the loading that kills it
+        lost, self._at = [*self._at], {}
+        if self._deaths >= MOST_DEATHS or not self._has_begun:  # nothing had begun: it is the loading that kills it
             raise death
-        if at is None:
-            self._tell(f"{death} No sample was at work just then; a new engine decodes what is missing.")
+        if len(lost) != 1:
+            count = f"{len(lost)} samples were" if lost else "No sample was"
+            self._tell(f"{death} {count} at work just then; a new engine decodes what is missing.")
             return
+        [at] = lost
         if at in self._killers:
             self.broken[at] = str(death)
         self._killers.add(at)
@@ -152,24 +155,26 @@ class ComparisonRows:
         )
 
     @transaction.atomic
-    def _append(self, grew: Grew) -> None:
+    def _append(self, grown: Grown) -> None:
         jobs.require_lease(self.job)
-        events = [storable(to_dict(event, seq)) for seq, event in enumerate(grew.events, grew.first_seq)]
-        trace.append(
-            sample=self.samples[grew.which], first_seq=grew.first_seq, events=events, words=storable(grew.words)
-        )
+        for grew in grown.traces:
+            events = [storable(to_dict(event, seq)) for seq, event in enumerate(grew.events, grew.first_seq)]
+            trace.append(
+                sample=self.samples[grew.which], first_seq=grew.first_seq, events=events, words=storable(grew.words)
+            )
 
     @transaction.atomic
     def _finish(self, decoded: Decoded) -> None:
         numbers = decoded.sample
-        sample = self.samples[numbers.strategy, numbers.prompt, numbers.repeat]
+        which = numbers.strategy, numbers.prompt, numbers.repeat
+        sample = self.samples[which]
         try:
             comparisons.finish_sample(
                 job=self.job,
                 sample=sample,
                 last_seq=decoded.last_seq,
                 numbers=storable(numbers.to_dict()),
-                noise=noise.between(self._mark, noise.mark(self.attempt.engine.pid)),
+                noise=noise.between(self._at.get(which), noise.mark(self.attempt.engine.pid)),
             )
         except Conflict as refusal:
             if refusal.code != "sample-is-over":  # else an earlier try was taken, and we were not told
@@ -177,7 +182,8 @@ class ComparisonRows:
         done = self.attempt.hold.done + 1
         jobs.progressed(job=self.job, done=done)
         self.attempt.hold.done = done
-        self._at, self._deaths = None, 0
+        self._at.pop(which, None)
+        self._deaths = 0
 
     @transaction.atomic
     def _audit(self, audited: Audited) -> None:

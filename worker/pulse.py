@@ -39,9 +39,8 @@ class Hold:
 
     event_lag_s: float | None = None  # the longest since the last reading, from an event to its row
 
-    def stored_event(self, since_ns: int | None) -> None:
-        if since_ns is not None:
-            self.event_lag_s = max(self.event_lag_s or 0.0, (time.perf_counter_ns() - since_ns) / 1e9)
+    def stored_event(self, since_ns: int) -> None:
+        self.event_lag_s = max(self.event_lag_s or 0.0, (time.perf_counter_ns() - since_ns) / 1e9)
 
     def take_event_lag(self) -> float | None:
         lag, self.event_lag_s = self.event_lag_s, None

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from decoding.ending import Decoded, Ending
+from decoding.errors import BrokenModel
 from decoding.events import EventSink
+from decoding.load import ONE, Load
 
 if TYPE_CHECKING:  # decoding.spec imports the contestants
     from decoding.spec import Choice, Sampling
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Request:
     """One text to continue, and how."""
 
@@ -26,6 +28,8 @@ class Request:
 
 
 SinkFor = Callable[[Request], EventSink]
+Answer = tuple[Request, Decoded | BrokenModel]  # the text, or why the request has none
+Answers = Generator[Answer, None, None]
 
 
 class Contestant(ABC):
@@ -33,10 +37,10 @@ class Contestant(ABC):
 
     @abstractmethod
     def run(
-        self, requests: Sequence[Request], sink_for: SinkFor, cancelled: Callable[[], bool]
-    ) -> Iterator[tuple[Request, Decoded]]:
-        """Decode the requests. Yield each request with its text as soon as the text is complete. A contestant may
-        decode many requests at once and yield them in any order.
+        self, requests: Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
+    ) -> Answers:
+        """Decode the requests as the load sends them. Yield each request with its text as soon as the text is complete,
+        in any order. The requests may be endless: a caller that has what it wants closes the iterator.
 
         A request's sink gets Started first and Finished last. A contestant that knows its rounds emits their events in
         between; another contestant emits nothing there.

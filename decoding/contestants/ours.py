@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import abc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from decoding.contestants.base import Contestant, Request, SinkFor
+from decoding.contestants.base import Answers, Contestant, Request, SinkFor
+from decoding.crowd import Crowd
 from decoding.ending import Decoded
+from decoding.errors import BadStrategy, BrokenModel
 from decoding.events import EventSink
+from decoding.load import ONE, Arrived, Load, Queue
 from decoding.timing import Clock
 
 if TYPE_CHECKING:
     from decoding.pair import Pair
+    from decoding.replay.joint_costs import JointCosts
+    from decoding.sequence import Sequence
+    from decoding.serving import Place, Places
     from decoding.spec import Choice, Sampling
     from decoding.strategy import Strategy
+
+SHARE_FOR_CACHES = 0.8  # of the memory that is free
 
 SPECS: tuple[Strategy, ...] = ()  # ours are in decoding.strategies
 
@@ -27,12 +37,58 @@ def contestant(pair: Pair) -> Contestant:
 class Ours(Contestant):
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
+        self._crowds: dict[str, Crowd] = {}  # by label
+
+    @cached_property
+    def places(self) -> Places:
+        from decoding.serving import Places
+
+        return Places(self._pair.target.model, self._pair.draft.model)
 
     def run(
-        self, requests: abc.Sequence[Request], sink_for: SinkFor, cancelled: Callable[[], bool]
-    ) -> Iterator[tuple[Request, Decoded]]:
-        for request in requests:
-            yield request, self._decode(request, sink_for(request), cancelled)
+        self, requests: abc.Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
+    ) -> Answers:
+        if load == ONE:
+            return ((request, self._decode(request, sink_for(request), cancelled)) for request in requests)
+        return self._serve(iter(requests), sink_for, cancelled, load)
+
+    def _serve(
+        self, requests: abc.Iterator[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load
+    ) -> Answers:
+        from decoding.serving import serve
+
+        first = next(requests)
+        most = self._most(load)
+        crowd = self._crowd(first, most)
+
+        def begin(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
+            sink = sink_for(arrived.request)
+            return self._sequence(arrived.request, sink, place, clock, arrived.at_ns, waited_ns)
+
+        queue = Queue(itertools.chain([first], requests), load)
+        yield from serve(queue, self.places, most, begin, cancelled, crowd)
+
+    def _crowd(self, request: Request, most: int) -> Crowd:
+        """What a choice's texts know of each other. It outlives them: it is about the machine."""
+        choice = request.choice
+        if choice.label not in self._crowds:
+            costs = self._measured(request.sampling, most) if choice.spec.prices_rounds else None
+            self._crowds[choice.label] = Crowd(costs)
+        return self._crowds[choice.label]
+
+    def _measured(self, sampling: Sampling, most: int) -> JointCosts:
+        from decoding.replay.joint_probing import measure
+
+        return measure(self._pair, self.places, most, sampling)
+
+    def _most(self, load: Load) -> int:
+        """How many texts may be decoded at once: as many as the load asks for, if memory holds their caches."""
+        from decoding.models.devices import free_bytes
+
+        pair = self._pair
+        room = free_bytes(pair.target.device) * SHARE_FOR_CACHES
+        each = sum(runner.model.bytes_for(runner.context) for runner in (pair.target, pair.draft))
+        return max(1, min(load.most_at_once, int(room // each)))
 
     def runner(self, choice: Choice) -> str:
         drafts = choice.spec.role != "baseline"
@@ -67,46 +123,61 @@ class Ours(Contestant):
         )
         for choice, process in zip(choices, processes, strict=True):
             lanes = pair.lanes_of(choice)
+            if (process or lanes) and choice.load != ONE:
+                raise BadStrategy(
+                    f"{choice.label}: a draft that works beside the target serves one request at a time. Under load "
+                    "choose placement=in-turn."
+                )
             device = torch.device("cpu") if process else lanes.draft.device if lanes else pair.draft.device
             check_branches(choice, pair.vocab, free_bytes(device))
         for process in filter(None, processes):
             process.begin()
 
-    def _decode(self, request: Request, sink: EventSink, cancelled: Callable[[], bool]) -> Decoded:
+    def _decode(self, request: Request, sink: EventSink, cancelled: Callable[[], bool]) -> Decoded | BrokenModel:
         import torch
 
+        from decoding.loop import decode_all
+        from decoding.serving import Place
+
+        pair, choice = self._pair, request.choice
+        process, lanes = pair.process_of(choice), pair.lanes_of(choice)
+        apart = process.cores if process else lanes
+        with torch.inference_mode(), apart.for_target() if apart else nullcontext():
+            sequence = self._sequence(request, sink, Place(pair.target, pair.draft), Clock())
+            decode_all([sequence], cancelled, self._crowd(request, 1))
+            return sequence.error or sequence.decoded
+
+    def _sequence(
+        self, request: Request, sink: EventSink, place: Place, clock: Clock, arrived_ns: int = 0, queued_ns: int = 0
+    ) -> Sequence:
         from decoding.dice import dice_for
-        from decoding.loop import decode
         from decoding.registry import Parts, build
         from decoding.sequence import Sequence
 
         pair, choice = self._pair, request.choice
-        process, lanes = pair.process_of(choice), pair.lanes_of(choice)
-        place = process.cores if process else lanes
-        clock = Clock()
         dice = dice_for(request.sampling, pair.vocab, request.seed)
         parts = Parts(
-            target=pair.target,
-            draft=pair.own_draft,
+            target=place.target,
+            draft=pair.own(place.draft),
             dice=dice,
             clock=clock,
             end_tokens=request.ending.end_tokens,
             classifier=pair.classifier,
             choosings=pair.choosings,
-            draft_process=process,
-            lanes=lanes,
+            draft_process=pair.process_of(choice),
+            lanes=pair.lanes_of(choice),
             words=pair.words,
             bridge=pair.bridge,
         )
-        with torch.inference_mode(), place.for_target() if place else nullcontext():
-            sequence = Sequence(
-                prompt=request.prompt,
-                max_new_tokens=request.sampling.max_new_tokens,
-                ending=request.ending,
-                target=pair.target,
-                drafter=build(choice, parts),
-                dice=dice,
-                sink=sink,
-                clock=clock,
-            )
-            return decode(sequence, cancelled)
+        return Sequence(
+            prompt=request.prompt,
+            max_new_tokens=request.sampling.max_new_tokens,
+            ending=request.ending,
+            target=place.target,
+            drafter=build(choice, parts),
+            dice=dice,
+            sink=sink,
+            clock=clock,
+            arrived_ns=arrived_ns,
+            queued_ns=queued_ns,
+        )

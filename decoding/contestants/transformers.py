@@ -7,14 +7,15 @@ between drafting and verifying is approximate, the total is exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from decoding.contestants.base import Contestant, Request, SinkFor
+from decoding.contestants.base import Answers, Contestant, Request, SinkFor
 from decoding.ending import Decoded
 from decoding.errors import BadStrategy
 from decoding.events import Drafted, EventSink, Finished, Started, Verified
+from decoding.load import ONE, Arrived, Load, Queue
 from decoding.params import Param
 from decoding.strategy import Looks, Strategy
 from decoding.timing import Clock
@@ -91,10 +92,22 @@ class Transformers(Contestant):
             )
 
     def run(
-        self, requests: Sequence[Request], sink_for: SinkFor, cancelled: Callable[[], bool]
-    ) -> Iterator[tuple[Request, Decoded]]:
-        for request in requests:
-            yield request, self._generate(request, sink_for(request), Clock())
+        self, requests: Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
+    ) -> Answers:
+        """Answer one request after another: assisted generation takes one text at a time, so the others wait."""
+        queue, clock = Queue(requests, load), Clock()
+        while not cancelled():
+            queue.arrive(clock.now())
+            if not queue.is_empty:
+                arrived = queue.take()
+                decoded = self._generate(arrived, sink_for(arrived.request), clock.now())
+                queue.answered()
+                with clock.stopped():  # what the caller does with the text
+                    yield arrived.request, decoded
+            elif queue.is_over:
+                return
+            else:
+                queue.wait(clock.now, cancelled)
 
     def runner(self, choice: Choice) -> str:
         return "transformers"
@@ -104,9 +117,10 @@ class Transformers(Contestant):
 
         return described(self._pair.target.device)
 
-    def _generate(self, request: Request, sink: EventSink, clock: Clock) -> Decoded:
+    def _generate(self, arrived: Arrived[Request], sink: EventSink, began_ns: int) -> Decoded:
         import torch
 
+        request, clock = arrived.request, Clock()
         target, draft = self.models
         ends = request.ending.end_tokens
         own_ends = self._pair.bridge.draft_ends if self._pair.bridge and ends else ends
@@ -125,6 +139,7 @@ class Transformers(Contestant):
             )
         tokens: list[int] = output[0, len(request.prompt) :].tolist()
         kept, reason = request.ending.find(tokens, len(tokens)) or (len(tokens), "length")
+        sink.emit(Started(len(request.prompt), rounds.prefill_ns, arrived.at_ns, began_ns - arrived.at_ns))
         rounds.emit(sink, kept, reason, lookahead=int(request.choice.params.get("lookahead", 0)))
         return Decoded(tokens[:kept], reason)
 
@@ -191,10 +206,12 @@ class _Rounds:
     def end(self) -> None:
         pass
 
+    @property
+    def prefill_ns(self) -> int:
+        return self.passes[0][2] if self.passes else 0
+
     def emit(self, sink: EventSink, kept: int, reason: Any, lookahead: int) -> None:
         new = self.emitted[1:]
-        first_end = self.passes[0][2] if self.passes else 0
-        sink.emit(Started(self.prompt_tokens, first_end))
         position, free_since = self.prompt_tokens, 0
         for number, (tokens, (read, began, ended), passes) in enumerate(
             zip(new, self.passes, self.draft_passes, strict=True), start=1

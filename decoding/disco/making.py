@@ -21,7 +21,7 @@ from decoding.disco.texts import Texts
 from decoding.disco.training import Labelled
 from decoding.errors import BadPrompts
 from decoding.loop import never
-from decoding.measure.summary import DEFINITIONS_VERSION
+from decoding.measure.definitions import DEFINITIONS_VERSION
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay import planning, probing

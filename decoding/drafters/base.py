@@ -14,6 +14,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from decoding.crowd import Crowd
 from decoding.events import Anticipated, Backup, Source, StopReason
 from decoding.models.runner import Steps
 from decoding.verify import Verdict
@@ -62,6 +63,9 @@ class Drafter(ABC):
         draft takes no step."""
         return self.propose(text, limit)
         yield  # type: ignore[unreachable]  # makes this a generator
+
+    def join(self, crowd: Crowd) -> None:  # noqa: B027
+        """Learn which texts are decoded together with this one."""
 
     def prepare(self, text: Sequence[int]) -> None:  # noqa: B027
         """Read the prompt, so that rounds begin warm."""

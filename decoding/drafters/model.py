@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from decoding.choosing import Choosing
+from decoding.crowd import Crowd
 from decoding.dice import Dice, broken
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.drafters.rule import DraftStep, StopRule
@@ -26,6 +27,9 @@ class ModelDrafter(Drafter):
     dice: Dice
     end_tokens: Collection[int] = field(default_factory=frozenset)
     choosing: Choosing | None = None  # if a GPU chooses the tokens
+
+    def join(self, crowd: Crowd) -> None:
+        self.rule.join(crowd)
 
     def prepare(self, text: Sequence[int]) -> None:
         if len(text) <= self.runner.context:  # if the prompt is longer, the target decodes alone
@@ -59,8 +63,10 @@ class ModelDrafter(Drafter):
             rows.append(step.scores)
             stop = self._stop(step, asked, room)
             if stop:
-                estimates = tuple(self.rule.estimates)
-                return Draft(tuple(tokens), torch.cat(rows), asked, stop, "fresh", len(tokens), estimates)
+                kept = self.rule.keeps(len(tokens))
+                estimates = tuple(self.rule.estimates)[:kept]
+                scores = torch.cat(rows[:kept]) if kept else None
+                return Draft(tuple(tokens[:kept]), scores, asked, stop, "fresh", len(tokens), estimates)
             fed = [step.token]
 
     def _step(self, text: Sequence[int], tokens: Sequence[int], logits: Tensor) -> DraftStep:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from decoding.crowd import Crowd
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.drafters.model import ModelDrafter
 from decoding.models.runner import Steps, run_together
@@ -36,6 +37,9 @@ class RetokenisedDrafter(Drafter):
     def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
         self._drafted = yield from self.inner.drafting(self._as_draft_reads(text), limit)
         return self._proposal(text, limit)
+
+    def join(self, crowd: Crowd) -> None:
+        self.inner.join(crowd)
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
         """Tell the draft's stop rule how many of the draft's own tokens lie in what the target accepted."""

@@ -1,11 +1,15 @@
-"""A comparison: every strategy on the same prompts and the same warm models, interleaved prompt by prompt in rotated
-order, so that drift of the machine hits all alike."""
+"""A comparison: every strategy on the same prompts and the same warm models.
+
+Strategies take turns in rotated order, so that drift of the machine hits all alike: after each prompt where one user
+asks at a time, after each block of prompts under load.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -13,8 +17,9 @@ import torch
 from decoding import chance
 from decoding.contestants.base import Request
 from decoding.ending import Decoded, Ending
-from decoding.errors import BadPrompt, OutOfMemory
-from decoding.events import Event, EventSink, Recorder
+from decoding.errors import BadPrompt, BrokenModel, OutOfMemory
+from decoding.events import Event, EventSink, Recorder, Silence
+from decoding.load import ONE, Load
 from decoding.loop import never
 from decoding.measure.audit import audit
 from decoding.measure.summary import Audit, Sample, sample_from_events
@@ -24,6 +29,8 @@ from decoding.spec import Choice, Sampling
 from decoding.strategies import BASELINE
 
 WARM_UP_TOKENS = 16
+TURNS = 4  # a block has so many prompts for each user: filling and emptying the machine takes about one
+ARRIVALS = 8  # requests of an open loop that arrive before the first that counts
 
 
 class _Tee:
@@ -64,35 +71,101 @@ class Comparison:
     sink_for: SinkFor = no_sink
     cancelled: Callable[[], bool] = never
     _tokens: dict[str, list[int]] = field(default_factory=dict)
+    _baselines: dict[tuple[str, int], Sample] = field(default_factory=dict)  # by prompt and repeat
 
-    def warm_up(self) -> None:
-        """Run each strategy once, shortly: first passes pay for allocation and compilation. Nothing of it counts."""
-        short = dataclasses.replace(self.sampling, max_new_tokens=min(WARM_UP_TOKENS, self.sampling.max_new_tokens))
-        for choice in self.choices:
-            self.decode(Key(choice, self.prompts[0], 0), Recorder(), short)
+    def warm_up(self, is_whole: bool | None = None) -> None:
+        """Run each choice shortly: first passes pay for allocation and compilation. Nothing of it counts.
+
+        A GPU captures each form of a pass when the form comes a second time, and a longer text has other forms. So
+        there (`is_whole`) the shortest and the longest prompt are continued to the end, twice."""
+        if is_whole is None:
+            is_whole = self.pair.target.device.type != "cpu"
+        sampling, prompts = self.sampling, self.prompts[:1]
+        if is_whole:
+            by_length = sorted(self.prompts, key=lambda prompt: len(prompt.text))
+            prompts = [by_length[0], by_length[-1]] * 2
+        else:
+            sampling = dataclasses.replace(sampling, max_new_tokens=min(WARM_UP_TOKENS, sampling.max_new_tokens))
+        for prompt in prompts:
+            for choice in self.choices:
+                users = [self._request(Key(choice, prompt, 0), sampling)] * choice.load.concurrency
+                for _ in self.pair.contestant(choice).run(users, lambda _: Recorder(), self.cancelled, choice.load):
+                    pass
+
+    @property
+    def loads(self) -> list[Load]:
+        return list(dict.fromkeys(choice.load for choice in self.choices))
 
     def schedule(self) -> Iterator[list[Key]]:
-        """Yield every sample in the order in which they run, one list per prompt and repeat."""
+        """Yield every sample in the order in which they run, one list per block of prompts, repeat and load."""
         for repeat in range(self.repeats):
-            for number, prompt in enumerate(self.prompts):
-                turn = (number + repeat) % len(self.choices)
-                yield [Key(c, prompt, repeat) for c in (*self.choices[turn:], *self.choices[:turn])]
+            for load in self.loads:
+                choices = [choice for choice in self.choices if choice.load == load]
+                for number, block in enumerate(blocks(self.prompts, load)):
+                    turn = (number + repeat) % len(choices)
+                    yield [Key(c, p, repeat) for c in (*choices[turn:], *choices[:turn]) for p in block]
 
     def run(self, done: Callable[[Sample], None] = lambda sample: None) -> Iterator[list[Sample]]:
-        """Decode everything and yield the audited samples of one prompt at a time. `done` gets each sample at once."""
+        """Decode everything and yield the audited samples of one group at a time. `done` gets each sample at once."""
         for group in self.schedule():
             samples = []
-            for key in group:
+            for stint in stints(group):
                 if self.cancelled():
                     return
-                samples.append(self.sample(key))
-                done(samples[-1])
-            yield self.audited(group[0].prompt, samples)
+                for _, sample in self.samples(stint):
+                    if isinstance(sample, BrokenModel):
+                        raise sample
+                    samples.append(sample)
+                    done(sample)
+            if len(samples) < len(group):
+                return  # cancelled on the way
+            yield self.audited(samples)
 
     def sample(self, key: Key) -> Sample:
         """Decode one prompt by one strategy."""
-        tee = _Tee(self.sink_for(key))
-        decoded = self.decode(key, tee)
+        [(_, sample)] = self.samples([key])
+        if isinstance(sample, BrokenModel):
+            raise sample
+        return sample
+
+    def samples(self, stint: Sequence[Key]) -> Iterator[tuple[Key, Sample | BrokenModel]]:
+        """Decode samples of one choice at its load, and yield each when it is complete, or why it has no text.
+
+        Under load other requests come before, between and after them, so that each meets the full load. Those are not
+        measured."""
+        choice, keys, sinks = stint[0].choice, dict[Request, Key](), dict[Request, _Tee]()
+
+        def sink_for(request: Request) -> EventSink:
+            if request not in keys:
+                return Silence()
+            sinks[request] = _Tee(self.sink_for(keys[request]))
+            return sinks[request]
+
+        load = dataclasses.replace(choice.load, seed=self.sampling.seed + stint[0].repeat)
+        requests = [self._request(key, self.sampling) for key in stint]
+        keys |= zip(requests, stint, strict=True)
+        stream = requests if load == ONE else itertools.chain(self._before(stint), requests, self._after(stint))
+        answers = self.pair.contestant(choice).run(stream, sink_for, self.cancelled, load)
+        with _memory_for(stint[0]), closing(answers):
+            for request, answer in answers:
+                if key := keys.pop(request, None):
+                    yield key, answer if isinstance(answer, BrokenModel) else self._sample(key, answer, sinks[request])
+                if not keys:
+                    return
+
+    def _before(self, stint: Sequence[Key]) -> Iterator[Request]:
+        """Requests that fill the machine. Those of users end at different times, or all would ask in step for ever."""
+        load = stint[0].choice.load
+        count = ARRIVALS if load.is_open else load.concurrency
+        for number, key in enumerate(itertools.islice(itertools.cycle(reversed(stint)), count), 1):
+            length = max(1, self.sampling.max_new_tokens * number // count)
+            yield self._request(key, dataclasses.replace(self.sampling, max_new_tokens=length))
+
+    def _after(self, stint: Sequence[Key]) -> Iterator[Request]:
+        """Requests that keep the machine full until the last sample is complete."""
+        return (self._request(key, self.sampling) for key in itertools.cycle(stint))
+
+    def _sample(self, key: Key, decoded: Decoded, tee: _Tee) -> Sample:
         return sample_from_events(
             tee.recorder.events,
             choice=key.choice,
@@ -103,12 +176,18 @@ class Comparison:
             text=self._ending(self.sampling).text(decoded.tokens),
         )
 
-    def audited(self, prompt: Prompt, samples: Sequence[Sample]) -> list[Sample]:
-        """Compare each sample of one prompt and repeat with autoregressive's, if that is among them."""
-        baseline = next((s for s in samples if s.strategy == BASELINE), None)
-        if baseline is None:
-            return list(samples)
-        return [dataclasses.replace(s, audit=self._audit(prompt, s, baseline)) for s in samples]
+    def remember(self, samples: Iterable[Sample]) -> None:
+        """Keep the texts that others are audited against: those of autoregressive, at the lightest load there is."""
+        choices = {choice.label: choice for choice in self.choices}
+        for sample in samples:
+            if choices[sample.strategy].strategy == BASELINE:
+                self._baselines.setdefault((sample.prompt, sample.repeat), sample)
+
+    def audited(self, samples: Sequence[Sample]) -> list[Sample]:
+        """Compare each sample with autoregressive's of the same prompt and repeat, if that is known."""
+        self.remember(samples)
+        found = [(sample, self._baselines.get((sample.prompt, sample.repeat))) for sample in samples]
+        return [dataclasses.replace(s, audit=self._audit(s, base)) if base else s for s, base in found]
 
     def tokens(self, prompt: Prompt) -> list[int]:
         """Encode the prompt as both models read it. Refuse one that is empty or too long, and name it."""
@@ -129,15 +208,18 @@ class Comparison:
         """Decode one sample. Its events go to the sink."""
         request = self._request(key, sampling or self.sampling)
         with _memory_for(key):
-            [(_, decoded)] = self.pair.contestant(key.choice).run([request], lambda _: sink, self.cancelled)
-        return decoded
+            [(_, answer)] = self.pair.contestant(key.choice).run([request], lambda _: sink, self.cancelled)
+        if isinstance(answer, BrokenModel):
+            raise answer
+        return answer
 
     def _request(self, key: Key, sampling: Sampling) -> Request:
         seed = self.seed(key.prompt, key.repeat)
         return Request(key.choice, self.tokens(key.prompt), sampling, seed, self._ending(sampling))
 
-    def _audit(self, prompt: Prompt, sample: Sample, baseline: Sample) -> Audit:
+    def _audit(self, sample: Sample, baseline: Sample) -> Audit:
         choice = next(choice for choice in self.choices if choice.label == sample.strategy)
+        prompt = next(prompt for prompt in self.prompts if prompt.id == sample.prompt)
         if not self.pair.contestant(choice).must_match(self.sampling):
             return Audit("not_compared")
         with torch.inference_mode():
@@ -158,6 +240,22 @@ class Comparison:
     def _ending(self, sampling: Sampling) -> Ending:
         ends = frozenset() if sampling.ignore_eos else self.pair.end_tokens
         return Ending(ends, sampling.stop, self.pair.tokenizer.decode)
+
+
+def blocks(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
+    """Cut prompts into blocks: of one where one user asks at a time, so long that the load is steady otherwise."""
+    if load == ONE:
+        return [[prompt] for prompt in prompts]
+    count = 1 if load.is_open else max(1, len(prompts) // (TURNS * load.concurrency))
+    edges = [len(prompts) * number // count for number in range(count + 1)]
+    return [prompts[start:end] for start, end in itertools.pairwise(edges)]
+
+
+def stints(keys: Iterable[Key]) -> list[list[Key]]:
+    """Group samples that are decoded together: one by one where one user asks at a time, else all of a choice."""
+    alone = itertools.count()
+    ordered = itertools.groupby(keys, lambda key: next(alone) if key.choice.load == ONE else key.choice.label)
+    return [list(together) for _, together in ordered]
 
 
 @contextmanager

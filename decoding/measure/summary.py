@@ -1,7 +1,6 @@
 """Summaries of runs: one sample's figures, and paired speed-ups with their intervals. Standard library only.
 
-Names follow vLLM's per-request metrics. DEFINITIONS says what each means; a change of meaning changes
-DEFINITIONS_VERSION, which every result carries.
+Names follow vLLM's per-request metrics. `measure.definitions` says what each means.
 """
 
 from __future__ import annotations
@@ -15,44 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from decoding.events import Drafted, Event, Finished, Started, Verified
-from decoding.measure import intervals
+from decoding.load import ONE, Load
+from decoding.measure import intervals, latency
 from decoding.spec import Choice
 from decoding.ssd import accounting
 from decoding.strategies import BASELINE
-
-DEFINITIONS_VERSION = 2
-DEFINITIONS = {
-    "tokens_per_s": "generated tokens per second of decoding, over all samples; reading the prompt is excluded",
-    "speedup": "per prompt, the ratio of tokens per second to the baseline's on the same prompt in the same pass "
-    "(median over repeats); the median over prompts, with a 95 % interval that holds for all strategies of the "
-    "comparison at once, where there are prompts enough; the baseline is autoregressive unless another is pinned",
-    "end_to_end": "the same with the time that reading the prompt takes, the draft's reading included: tokens per "
-    "second from request to last token",
-    "prefill_ms": "median time that reading the prompt takes, target and draft together",
-    "break_even_tokens": "the output length from which the strategy is faster end to end: what its prefill takes "
-    "longer than the baseline's, divided by what it saves per token; median over prompts, null if it saves nothing",
-    "num_spec_steps": "target passes that verified at least one drafted token",
-    "num_draft_tokens": "drafted tokens that were verified",
-    "num_accepted_draft_tokens": "drafted tokens that the target accepted",
-    "mean_acceptance_length": "1 + num_accepted_draft_tokens / num_spec_steps; 1 without speculation",
-    "draft_acceptance_rate": "num_accepted_draft_tokens / num_draft_tokens",
-    "acceptance_histogram": "entry i: verifications that accepted exactly i drafted tokens",
-    "acceptance_by_position": "entry i: of the drafts with more than i tokens, the share whose token i was accepted",
-    "repeated_8grams": "share of the generated 8-grams that occurred before in the same generated text",
-    "draft_share": "drafting's part of the decoding time; work beside a verification is no part of it",
-    "verify_share": "verification's part of the decoding time",
-    "num_target_passes": "runs of the target model after reading the prompt",
-    "num_draft_passes": "runs of the draft model after reading the prompt; a step of all branches is one",
-    "hit_rate": "of the verdicts that a draft followed, the share whose outcome had been prepared",
-    "hit_rate_by_position": "the same by how many drafted tokens the verdict accepted",
-    "hit_rate_by_source": "the same by where the judged draft came from: fresh, hit, or the backup after a miss",
-    "predicted_hit_rate": "what the draft's side expected of hit_rate when it chose its branches",
-    "hidden_share": "of the time that the draft model worked, the part that lay within a verification",
-    "lost": "samples whose draft was lost on the way, so that the target went on alone, by the reason",
-    "audit": "against autoregressive's tokens: identical; tie (the first difference lies within rounding); divergent; "
-    "not_compared (draws of another kind, where only the distribution is the same)",
-}
-
 
 Outcome = Literal["identical", "tie", "divergent", "not_compared"]
 AUDIT_OUTCOMES: tuple[Outcome, ...] = ("identical", "tie", "divergent", "not_compared")
@@ -97,6 +63,8 @@ class Sample:
     audit: Audit | None = None
     hits: accounting.Counted | None = None  # decoding.ssd.accounting; None where nothing was prepared ahead
     lost: str = ""  # why the target went on alone, where it did
+    load: Load = ONE
+    timing: latency.Timing = latency.UNKNOWN
 
     @property
     def tokens_per_s(self) -> float:
@@ -104,7 +72,7 @@ class Sample:
 
     @property
     def end_to_end_tokens_per_s(self) -> float:
-        total_ns = self.prefill_ns + self.decode_ns
+        total_ns = self.timing.queued_ns + self.prefill_ns + self.decode_ns
         return len(self.tokens) * 1e9 / total_ns if total_ns else 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,6 +80,8 @@ class Sample:
             field.name: getattr(self, field.name) for field in dataclasses.fields(self)
         }  # asdict copies each token
         record["audit"] = self.audit and dataclasses.asdict(self.audit)
+        record["timing"] = dataclasses.asdict(self.timing)
+        record["load"] = {"concurrency": self.load.concurrency, "rate": self.load.rate}
         record["tokens_per_s"] = self.tokens_per_s
         return record
 
@@ -170,7 +140,24 @@ def sample_from_events(
         accepted_by_position=tuple(sum(a > i for _, a in judged) for i in range(longest)),
         hits=ahead,
         lost=next((verdict.lost for verdict in verdicts if verdict.lost), ""),
+        load=choice.load,
+        timing=latency.timing(events),
     )
+
+
+def sample_from_dict(record: Mapping[str, Any]) -> Sample:
+    """Read what `to_dict` wrote, also by an earlier version."""
+    known = {name: value for name, value in record.items() if name in _FIELDS}
+    if known.get("audit"):
+        known["audit"] = Audit(**known["audit"])
+    if "load" in known:
+        known["load"] = Load(**known["load"])
+    if "timing" in known:
+        known["timing"] = latency.Timing(**known["timing"])
+    return Sample(**known)
+
+
+_FIELDS = frozenset(field.name for field in dataclasses.fields(Sample))
 
 
 def repeated_8grams(tokens: Sequence[int]) -> float:
@@ -255,6 +242,8 @@ def _row(
     return {
         "strategy": choice.strategy,
         "label": choice.label,
+        "concurrency": None if choice.load.is_open else choice.load.concurrency,
+        "rate": choice.load.rate or None,
         "params": dict(choice.params),
         "role": choice.spec.role,
         "runner": runner,
@@ -285,29 +274,44 @@ def _row(
 
 
 def report(
-    choices: Sequence[Choice], runners: Mapping[str, str], samples: Sequence[Sample], baseline: str = BASELINE
+    choices: Sequence[Choice],
+    runners: Mapping[str, str],
+    samples: Sequence[Sample],
+    baseline: str = BASELINE,
+    objective: latency.Objective = latency.NO_OBJECTIVE,
 ) -> list[dict[str, Any]]:
-    """Every strategy's row, in the order of `choices`. `runners` names the runner of each label; speed-ups are relative
-    to the strategy that `baseline` labels."""
+    """Every choice's row, in the order of `choices`. `runners` names the runner of each label.
+
+    Speed-ups are relative to the strategy that `baseline` labels, at the same load."""
     by_label: dict[str, list[Sample]] = {choice.label: [] for choice in choices}
     for sample in samples:
         if sample.strategy in by_label:
             by_label[sample.strategy].append(sample)
-    base = by_label.get(baseline, [])
-    gains = _gains(by_label, base, decode_speed, baseline)
-    totals = _gains(by_label, base, end_to_end_speed, baseline)
+    base = baselines(choices, baseline)
+    gains: dict[str, Speedup | None] = {}
+    totals: dict[str, Speedup | None] = {}
+    for load, label in base.items():
+        beside = {choice.label: by_label[choice.label] for choice in choices if choice.load == load}
+        totals |= _gains(beside, label, end_to_end_speed)
+        gains |= _gains(beside, label, decode_speed) if load == ONE else totals
     rows = []
     for choice in choices:
-        own, label = by_label[choice.label], choice.label
+        own, label, reference = by_label[choice.label], choice.label, base[choice.load]
         row = _row(choice, runners[label], own, gains[label], totals[label])
-        rows.append({**row, "break_even_tokens": None if label == baseline else break_even_tokens(own, base)})
+        length = None if label == reference else break_even_tokens(own, by_label.get(reference, []))
+        rows.append({**row, "break_even_tokens": length, **latency.figures(own, objective)})
     return rows
 
 
-def _gains(
-    by_label: Mapping[str, Sequence[Sample]], base: Sequence[Sample], speed: Speed, baseline: str
-) -> dict[str, Speedup | None]:
+def baselines(choices: Sequence[Choice], baseline: str = BASELINE) -> dict[Load, str]:
+    """Return the label of the row that speed-ups are relative to, for each load."""
+    settings = next((choice.settings for choice in choices if choice.label == baseline), baseline)
+    return {choice.load: settings + choice.load.suffix for choice in choices}
+
+
+def _gains(by_label: Mapping[str, Sequence[Sample]], baseline: str, speed: Speed) -> dict[str, Speedup | None]:
     """Every strategy's speed-up. The baseline's own is exactly 1 and makes no other interval wider."""
+    base = by_label.get(baseline, [])
     columns = {label: ratios(samples, base, speed) for label, samples in by_label.items()}
     others = [label for label in columns if label != baseline]
     found = dict(zip(others, speedups([columns[label] for label in others]), strict=True))

@@ -45,6 +45,10 @@ class Model(Protocol):
         """Make a runner with an empty cache."""
         ...
 
+    def new_runners(self, count: int) -> Sequence[ModelRunner]:
+        """Make runners whose texts are to share passes."""
+        ...
+
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
         """Extend several runners of this model, each by its own tokens. Return the logits of each."""
         ...

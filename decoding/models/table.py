@@ -40,6 +40,9 @@ class TableModel:
         runner.model = self
         return runner
 
+    def new_runners(self, count: int) -> list[TableRunner]:
+        return [self.new_runner() for _ in range(count)]
+
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
         return extend_each(feeds)
 

@@ -100,6 +100,9 @@ class TransformersModel:
     def new_runner(self) -> TransformersRunner:
         return TransformersRunner(self)
 
+    def new_runners(self, count: int) -> list[TransformersRunner]:
+        return [self.new_runner() for _ in range(count)]
+
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
         return extend_each(feeds)
 

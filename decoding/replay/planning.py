@@ -64,12 +64,12 @@ class Study:
     def count(self, policy: Callable[[], Policy], estimates: Rows = ()) -> Counts:
         """Count the passes of a policy. A policy that sees estimates needs those of a classifier."""
         rows = {"confidence": self.confidences, "estimate": estimates}.get(policy().sees, ())
-        return replay(self.records, policy, lambda i: self._seen(i, rows[i] if rows else ()))
+        return replay(self.records, policy, lambda i: self.seen(i, rows[i] if rows else ()))
 
     def play(self, choice: Choice, estimates: Rows = ()) -> Counts:
         return self.count(choice.policy, estimates)
 
-    def _seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
+    def seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
         recording = self.recordings[i]
 
         def words(place: int) -> str:
@@ -133,7 +133,7 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
 
 def _settings(has_classifier: bool) -> Iterator[Choice]:
     for strategy in STRATEGIES.values():
-        if strategy.policy and (has_classifier or strategy.sees != "estimate"):
+        if strategy.policy and not strategy.prices_rounds and (has_classifier or strategy.sees != "estimate"):
             yield from (choose(strategy.slug, params) for params in strategy.grid())
 
 

@@ -111,8 +111,8 @@ def _play(record: Record, policy: Policy, seen: Seen) -> Counts:
     at, behind = 0, False
     while at < end:
         policy.begin(lambda place=at: seen.words(place))  # type: ignore[misc]
-        row = _row(record, policy, seen, at)
-        drafted = _length(policy, row, limits[at], seen.is_whole)
+        row = row_of(record, policy, seen, at)
+        drafted = draft_length(policy, row, limits[at], seen.is_whole)
         accepted = min(drafted, runs[at])
         counts.rounds[drafted] += 1
         counts.accepted += accepted
@@ -123,14 +123,14 @@ def _play(record: Record, policy: Policy, seen: Seen) -> Counts:
     return counts
 
 
-def _row(record: Record, policy: Policy, seen: Seen, start: int) -> Sequence[float]:
+def row_of(record: Record, policy: Policy, seen: Seen, start: int) -> Sequence[float]:
     """Numbers that the policy sees, one per token that it drafts from `start`."""
     if policy.sees == "fate":
         return [*[1.0] * min(record.runs[start], policy.lookahead), 0.0]
     return seen.row(start) if policy.sees != "nothing" else ()
 
 
-def _length(policy: Policy, row: Sequence[float], room: int, is_whole: bool) -> int:
+def draft_length(policy: Policy, row: Sequence[float], room: int, is_whole: bool) -> int:
     """How many tokens the policy drafts."""
     most = min(policy.lookahead, room)
     if policy.sees == "nothing":

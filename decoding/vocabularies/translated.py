@@ -98,6 +98,9 @@ class TranslatedModel:
     def new_runner(self) -> TranslatedRunner:
         return TranslatedRunner(self.model.new_runner(), self)
 
+    def new_runners(self, count: int) -> Sequence[TranslatedRunner]:
+        return [TranslatedRunner(inner, self) for inner in self.model.new_runners(count)]
+
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
         """Extend several runners: the draft reads their texts as it would read those of its own runners."""
         readings = [cast(TranslatedRunner, runner).take(tokens, need) for runner, tokens, need in feeds]

@@ -17,9 +17,9 @@ from decoding.events import (
     to_dict,
     write_jsonl,
 )
+from decoding.measure.definitions import DEFINITIONS
 from decoding.measure.ranking import ranking
 from decoding.measure.summary import (
-    DEFINITIONS,
     Audit,
     Sample,
     repeated_8grams,

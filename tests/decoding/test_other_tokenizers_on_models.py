@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from decoding.contestants.base import Request
+from decoding.ending import Decoded, Ending
 from decoding.errors import BadStrategy
 from decoding.events import Drafted, Recorder, Verified
+from decoding.load import Load
+from decoding.loop import never
 from decoding.measure.comparison import Comparison, Key
 from decoding.models.checkpoints import load
 from decoding.models.fit import check_pair
@@ -71,6 +75,18 @@ def test_greedy_text_is_the_targets_and_positions_are_its_tokens(
             assert tokens == alone
             accepted += told_of(recorder, pair.tokenizer.encode(prompt.text), tokens)
     assert accepted > 100
+
+
+@pytest.mark.parametrize("method", ["tli", "slem"])
+def test_texts_of_a_batch_share_passes_of_a_draft_with_another_tokenizer(
+    folders: dict[int, Path], prompts: list[Prompt], method: str
+) -> None:
+    pair = made(folders[1500], method)
+    choice = choose("static", {"lookahead": 3})
+    requests = [Request(choice, pair.tokenizer.encode(p.text), SAMPLING, 0, Ending(pair.end_tokens)) for p in prompts]
+    together = pair.contestant(choice).run(requests, lambda _: Recorder(), never, Load(2))
+    alone = [run(pair, choose("autoregressive"), prompt)[0] for prompt in prompts]
+    assert sorted(decoded.tokens for _, decoded in together if isinstance(decoded, Decoded)) == sorted(alone)
 
 
 def told_of(recorder: Recorder, prompt: list[int], tokens: list[int]) -> int:

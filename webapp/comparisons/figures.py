@@ -17,7 +17,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Sum
 
-from decoding.public import order, summary
+from decoding.public import DEFINITIONS_VERSION, order
 from webapp.comparisons.models import Comparison, Conditions, Exactness, Figures, Sample
 from webapp.comparisons.report import names_of, report
 
@@ -104,7 +104,7 @@ def _conditions(comparison: Comparison, device: str) -> Conditions:
         for unused in ("seed", "dice", "top_k", "top_p"):
             sampling.pop(unused, None)
     question = [
-        summary.DEFINITIONS_VERSION, comparison.pair_id, comparison.dataset_id, comparison.split, comparison.limit,
+        DEFINITIONS_VERSION, comparison.pair_id, comparison.dataset_id, comparison.split, comparison.limit,
         sampling,
     ]  # fmt: skip
     found, _ = Conditions.objects.get_or_create(

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from decoding.public import BASELINE, Sampling, fewest_rows, ranking, summary, verdict
+from decoding.public import BASELINE, DEFINITIONS_VERSION, Sampling, fewest_rows, ranking, summary, verdict
 from webapp.comparisons.losses import losses
 from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Comparison, Sample
@@ -59,7 +59,7 @@ def report(comparison: Comparison, baseline: str = BASELINE) -> dict[str, Any]:
         "is_noisy": is_noisy,
         "baseline": baseline,
         "samples": len(samples),
-        "definitions_version": summary.DEFINITIONS_VERSION,
+        "definitions_version": DEFINITIONS_VERSION,
         "noisy_count": noisy.total(),
         "is_mixed": len(devices) > 1,  # samples from several devices are not one fair run
         "strategies": strategies,
@@ -134,11 +134,5 @@ def step(samples: int, runs: int) -> int:
     return runs * 2 ** max(0, prompts.bit_length() - PROMPTS_TOLD_SINGLY.bit_length())
 
 
-_FIELDS = {field.name for field in dataclasses.fields(summary.Sample)}
-
-
 def sample_of(numbers: dict[str, Any]) -> summary.Sample:
-    known = {name: value for name, value in numbers.items() if name in _FIELDS}
-    if known.get("audit"):
-        known["audit"] = summary.Audit(**known["audit"])
-    return summary.Sample(**known)
+    return summary.sample_from_dict(numbers)

@@ -1,15 +1,15 @@
-"""Decode the missing samples of a comparison prompt by prompt, and report each when it is finished."""
+"""Decode the missing samples of a comparison, and report each when it is finished."""
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 
-from decoding.errors import DrafthouseError
-from decoding.measure.comparison import Comparison, Key
+from decoding.errors import BrokenModel, DrafthouseError
+from decoding.measure.comparison import Comparison, Key, stints
 from decoding.measure.summary import Sample
-from worker.comparison_messages import Audited, Began, Broke, Decoded, ToCompare
+from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Which
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.tracing import Tracing, which
@@ -34,34 +34,39 @@ def compare(order: ToCompare, residents: Residents, say: Say, cancelled: Cancell
         )
         comparison.warm_up()
         before = {(sample.strategy, sample.prompt, sample.repeat): sample for sample in order.finished}
+        comparison.remember(before.values())
         for group in comparison.schedule():
-            prompt, repeat = group[0].prompt, group[0].repeat
-            if (prompt.id, repeat) in order.settled:
-                continue
-            samples = [before[which(key)] for key in group if which(key) in before]
-            left = [key for key in group if which(key) not in before and which(key) not in order.given_up]
-            samples += decode_all(comparison, left, tracing, say)
-            if cancelled():
-                return
-            say(Audited([sample for sample in comparison.audited(prompt, samples) if sample.audit]))
+            due = [key for key in group if (key.prompt.id, key.repeat) not in order.settled]
+            samples = [before[which(key)] for key in due if which(key) in before]
+            left = [key for key in due if which(key) not in before and which(key) not in order.given_up]
+            for stint in stints(left):
+                samples += decode(comparison, stint, tracing, say)
+                if cancelled():
+                    return
+            say(Audited([sample for sample in comparison.audited(samples) if sample.audit]))
 
 
-def decode_all(comparison: Comparison, keys: Sequence[Key], tracing: Tracing, say: Say) -> Iterator[Sample]:
+def decode(comparison: Comparison, stint: Sequence[Key], tracing: Tracing, say: Say) -> Iterator[Sample]:
     """Decode these samples. One that breaks is reported, and the rest go on."""
-    for key in keys:
-        if comparison.cancelled():
-            return
-        say(Began(which(key)))
-        try:
-            sample = comparison.sample(key)
-        except DrafthouseError as error:
-            say(Broke(which(key), str(error)))
-        except Exception as error:
-            traceback.print_exc()
-            last = "\n".join(traceback.format_exc().splitlines()[-LAST_LINES:])
-            say(Broke(which(key), f"The engine met an error of its own, {type(error).__name__}. It said last:\n{last}"))
-        else:
-            if sample.reason == "cancelled":
+    left = {which(key) for key in stint}
+    try:
+        for key, sample in comparison.samples(stint):
+            left.discard(which(key))
+            if isinstance(sample, BrokenModel):
+                say(Broke(which(key), str(sample)))
+            elif sample.reason == "cancelled":
                 return
-            say(Decoded(sample, tracing.flush()))
-            yield sample
+            else:
+                say(Decoded(sample, tracing.finish(which(key))))
+                yield sample
+    except DrafthouseError as error:
+        _broke(left, str(error), say)
+    except Exception as error:
+        traceback.print_exc()
+        last = "\n".join(traceback.format_exc().splitlines()[-LAST_LINES:])
+        _broke(left, f"The engine met an error of its own, {type(error).__name__}. It said last:\n{last}", say)
+
+
+def _broke(all_left: Iterable[Which], sentence: str, say: Say) -> None:
+    for one in all_left:
+        say(Broke(one, sentence))

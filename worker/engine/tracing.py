@@ -1,15 +1,15 @@
-"""Send a sample's events to the worker. Decoding only appends to a list; a thread sends what has gathered."""
+"""Send samples' events to the worker. Decoding only appends to a list; a thread sends what has gathered."""
 
 from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter_ns
 
 from decoding.events import Anticipated, Drafted, Event, Verified
 from decoding.measure.comparison import Key
-from worker.comparison_messages import Grew, Which
+from worker.comparison_messages import Began, Grew, Grown, Which
 from worker.messages import Say
 
 EVERY = 0.1  # s
@@ -60,8 +60,8 @@ class Tracing:
     def __init__(self, say: Say, decode: Callable[[Sequence[int]], str]) -> None:
         self._say = say
         self._word = functools.cache(lambda token: decode([token]))
-        self._trace: Trace | None = None
-        self._lock = threading.Lock()  # never taken by the decode loop
+        self._traces: dict[Which, Trace] = {}  # of the samples that are being decoded
+        self._lock = threading.Lock()  # never taken while a sample emits events
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -74,20 +74,27 @@ class Tracing:
         self._thread.join()
 
     def sink_for(self, key: Key) -> Trace:
-        self._trace = Trace(key, self._word)
-        return self._trace
+        """Report that the sample begins, and return where its events go."""
+        self._say(Began(which(key)))
+        trace = Trace(key, self._word)
+        with self._lock:
+            self._traces[trace.which] = trace
+        return trace
 
-    def flush(self) -> int:
-        """Send all there is, and return how many events of the sample were sent in all. Call it before the sample is
+    def finish(self, which: Which) -> int:
+        """Send what is left of the sample's trace, and return how many events it has. Call it before the sample is
         reported, so that whoever reads of its end can read all of it."""
         with self._lock:
-            if self._trace is None:
-                return 0
-            grew = self._trace.take()
-            if grew:
-                self._say(grew)
-            return self._trace.sent
+            trace = self._traces.pop(which)
+            self._send([trace])
+            return trace.sent
+
+    def _send(self, traces: Iterable[Trace]) -> None:
+        grown = [grew for trace in traces if (grew := trace.take())]
+        if grown:
+            self._say(Grown(grown))
 
     def _run(self) -> None:
         while not self._stop.wait(EVERY):
-            self.flush()
+            with self._lock:
+                self._send(self._traces.values())

@@ -8,12 +8,14 @@ import errno
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from decoding.errors import BadPrompts, DrafthouseError
+from decoding.load import Load, loads
+from decoding.measure.latency import NO_OBJECTIVE, Objective, parse_objective
 from decoding.prompts.forms import FORMS
 from decoding.prompts.prompt import LARGEST_PROMPT_FILE, Prompt, decode, read_prompts
 from decoding.spec import Choice, Sampling, choose, parse_choices
@@ -23,6 +25,9 @@ from worker.terminal.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 STRATEGIES_UNLESS_NAMED = "autoregressive,static:4,heuristic,threshold:0.4"
+
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,9 @@ class Bench:
 
 @dataclass(frozen=True)
 class Asked(Bench):
-    choices: list[Choice]
+    choices: list[Choice]  # every strategy at every load
+    loads: tuple[Load, ...]
+    objective: Objective
     baseline: str  # label of the one that the others are relative to
     repeats: int
     trace: Path | None
@@ -94,12 +101,15 @@ class Asked(Bench):
 
 def read_arguments(argv: Sequence[str]) -> Asked:
     given = _parser().parse_args(argv)
-    choices, remarks = _with_baseline(parse_choices(given.strategies))
+    strategies, remarks = _with_baseline(parse_choices(given.strategies))
+    asked_loads = loads(given.concurrency, given.rate)
     bench = read_bench(given, given.split)
     return Asked(
         **vars(bench),
-        choices=choices,
-        baseline=_pinned(given.baseline, choices),
+        choices=[choice.at(load) for load in asked_loads for choice in strategies],
+        loads=asked_loads,
+        objective=given.slo,
+        baseline=_pinned(given.baseline, strategies),
         repeats=given.repeats,
         trace=given.trace,
         json=given.json,
@@ -149,6 +159,27 @@ def _parser() -> argparse.ArgumentParser:
         help="the one that speed-ups are relative to, %(default)s unless told",
     )
     what.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
+    what.add_argument(
+        "--concurrency",
+        type=list_of(count_of),
+        default=[],
+        metavar="LIST",
+        help="users who ask at once, such as 1,4,16; each strategy runs at each; 1 unless told",
+    )
+    what.add_argument(
+        "--rate",
+        type=list_of(rate_of),
+        default=[],
+        metavar="LIST",
+        help="requests per second that arrive at random times, such as 2,4",
+    )
+    what.add_argument(
+        "--slo",
+        type=parse_objective,
+        default=NO_OBJECTIVE,
+        metavar="OBJECTIVE",
+        help="what each request is promised, such as ttft=500ms,tpot=50ms; goodput counts those that keep it",
+    )
     what.add_argument("--repeats", type=count_of, default=1, metavar="N", help="run every prompt N times")
     output = parser.add_argument_group("what is kept")
     output.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")
@@ -226,6 +257,22 @@ def count_of(text: str) -> int:
     if not re.fullmatch("[0-9]{1,9}", text) or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number from 1 up")
     return int(text)
+
+
+def rate_of(text: str) -> float:
+    rate = number(text)
+    if not rate > 0:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number above 0")
+    return rate
+
+
+def list_of(kind: Callable[[str], Value]) -> Callable[[str], list[Value]]:
+    """Make a reader of comma-separated values."""
+
+    def read(text: str) -> list[Value]:
+        return [kind(piece.strip()) for piece in text.split(",")]
+
+    return read
 
 
 def whole_number(text: str) -> int:

@@ -11,9 +11,11 @@ from typing import Any, TextIO
 
 from decoding.chance import CHANCE_VERSION
 from decoding.measure.comparison import WARM_UP_TOKENS
-from decoding.measure.ranking import ranking
-from decoding.measure.summary import DEFINITIONS, DEFINITIONS_VERSION, Sample, report
-from decoding.measure.verdict import verdict
+from decoding.measure.crossover import across_loads
+from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
+from decoding.measure.latency import overloaded
+from decoding.measure.ranking import Ranking
+from decoding.measure.summary import Sample, baselines, report
 from decoding.prompts.prompt import Prompt
 from webapp.core.version import version
 from worker.terminal.arguments import Asked
@@ -32,14 +34,20 @@ def document(
     hardware: Mapping[str, Any],
     runners: Mapping[str, str],
 ) -> dict[str, Any]:
-    strategies = report(asked.choices, runners, samples, asked.baseline)
+    strategies = report(asked.choices, runners, samples, asked.baseline, asked.objective)
+    base = baselines(asked.choices, asked.baseline)
+    standing = across_loads(strategies, samples, base, is_noisy=bool(noise))
+    alone = standing["loads"][0] if len(asked.loads) == 1 else None
     return {
         "format": FORMAT,
         "drafthouse": version(),
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "verdict": verdict(strategies, asked.baseline, is_noisy=bool(noise)),
-        "ranking": dataclasses.asdict(ranking(strategies, samples, asked.baseline)),
-        "warnings": list(warnings),
+        "verdict": alone["verdict"] if alone else standing["sentence"],
+        "ranking": alone["ranking"] if alone else dataclasses.asdict(Ranking()),
+        "loads": standing["loads"],
+        "crossovers": standing["crossovers"],
+        "objective": asked.objective.to_dict(),
+        "warnings": [*warnings, *overloaded(strategies)],
         "is_noisy": bool(noise),
         "complete": complete,
         "noise": noise,

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 
+from decoding.load import ONE
 from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
 from decoding.measure.summary import Sample
 from worker import noise
@@ -90,7 +91,9 @@ def announce(asked: Asked, loaded: LoadedPair, warnings: Sequence[str]) -> None:
     say(f"{asked.material.name}: target {target}, draft {draft} parameters")
     say(f"{facts.device_name}, {threads}, {facts.runner} runner, {facts.dtype} on {facts.weights} weights")
     count = f"{len(asked.prompts)} prompt" + ("s" if len(asked.prompts) > 1 else "")
-    say(f"{count} of {prompts} × {len(asked.choices)} strategies{repeats}")
+    strategies = len(asked.choices) // len(asked.loads)
+    at = "" if asked.loads == (ONE,) else f", at {', '.join(map(str, asked.loads))}"
+    say(f"{count} of {prompts} × {strategies} strategies{repeats}{at}")
     for choice in filter(loaded.pair.process_of, asked.choices):
         say(f"{choice.label} on {loaded.pair.hardware_of(choice)}")
     for remark in (*loaded.remarks, *asked.remarks, *warnings):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from decoding.measure.summary import so_few
@@ -14,11 +14,29 @@ TO_THE_LEFT = {"strategy", "speed-up", "end to end", "audit"}
 BOUND = "is a bound: it knows what no strategy can know, and is not ranked"
 
 
+LOAD_HEADINGS = (
+    "strategy",
+    "tok/s/device",
+    "tok/s/user",
+    "speed-up",
+    "first token",
+    "per token",
+    "gap",
+    "goodput",
+    "audit",
+)
+
+
 def result(document: Mapping[str, Any], palette: Palette) -> str:
     strategies = document["strategies"]
     baseline = document["baseline"]
-    lines = [palette.bold(document["verdict"]), *_settling(document), "", *_table(strategies, baseline, palette), ""]
-    lines += [palette.dim(note) for note in notes(strategies, baseline)]
+    lines = [palette.bold(document["verdict"]), *_settling(document), ""]
+    if is_loaded(strategies):
+        lines += [*_table(strategies, LOAD_HEADINGS, _load_cells, document["loads"], palette), ""]
+        lines += [palette.dim(note) for note in load_notes(document)]
+    else:
+        lines += [*_table(strategies, HEADINGS, _cells, document["loads"], palette), ""]
+        lines += [palette.dim(note) for note in notes(strategies, baseline)]
     if noise := document.get("noise"):
         lines += ["", f"Noisy: {noise} Repeat it on a quiet machine before you rely on these figures."]
     return "\n".join(lines)
@@ -42,6 +60,41 @@ def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
     ]
 
 
+def is_loaded(strategies: Sequence[Mapping[str, Any]]) -> bool:
+    return any(row["rate"] or row["concurrency"] > 1 for row in strategies)
+
+
+def load_notes(document: Mapping[str, Any]) -> list[str]:
+    promise = ", ".join(f"{name.removesuffix('_ms')} {value:g} ms" for name, value in document["objective"].items())
+    return [
+        "@8: 8 users, each asks again when answered · @2/s: 2 requests a second, at random times",
+        f"speed-up: of a request's tokens per second, waiting and prompt included; paired with {document['baseline']} "
+        "at the same load; the 95 % intervals of one load hold all at once",
+        "first token: from arrival, p50 / p95 · per token: after the first, p50 / p95 · gap: between deliveries, p99",
+        f"goodput: requests within {promise}" if promise else "goodput: --slo counts requests that keep a promise",
+    ]
+
+
+def _load_cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
+    if not row["samples"]:
+        return (row["label"], *["–"] * (len(LOAD_HEADINGS) - 1))
+    return (
+        row["label"],
+        f"{row['tokens_per_s_device']:.1f}",
+        f"{row['tokens_per_s_user']:.1f}",
+        _speedup(row, baseline),
+        _two(row["ttft_ms"]),
+        _two(row["tpot_ms"]),
+        f"{row['gap_ms']['p99']:.0f} ms" if row["gap_ms"] else "–",
+        f"{row['goodput']['share']:.0%}",
+        _audit(row["audit"]),
+    )
+
+
+def _two(found: Mapping[str, float]) -> str:
+    return f"{found['p50']:.0f} / {found['p95']:.0f} ms"
+
+
 def _remark(row: Mapping[str, Any]) -> str:
     return BOUND if row["role"] == "bound" else STRATEGIES[row["strategy"]].remark
 
@@ -58,18 +111,25 @@ def _lost(row: Mapping[str, Any]) -> list[str]:
     return [f"lost its draft on {count} of {len(row['samples'])} samples: {why}" for why, count in lost]
 
 
-def _table(strategies: Sequence[Mapping[str, Any]], baseline: str, palette: Palette) -> list[str]:
-    rows = [HEADINGS, *(_cells(row, baseline) for row in strategies)]
+def _table(
+    strategies: Sequence[Mapping[str, Any]],
+    headings: Sequence[str],
+    cells: Callable[[Mapping[str, Any], str], tuple[str, ...]],
+    loads: Sequence[Mapping[str, Any]],
+    palette: Palette,
+) -> list[str]:
+    baselines = {(load["concurrency"], load["rate"]): load["baseline"] for load in loads}
+    rows = [tuple(headings), *(cells(row, baselines[row["concurrency"], row["rate"]]) for row in strategies)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     marks = [" ", *(palette.mark(row["strategy"]) for row in strategies)]
-    lines = [f"{mark} {_line(row, widths)}".rstrip() for mark, row in zip(marks, rows, strict=True)]
+    lines = [f"{mark} {_line(row, headings, widths)}".rstrip() for mark, row in zip(marks, rows, strict=True)]
     return [palette.dim(lines[0]), *lines[1:]]
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _line(cells: Sequence[str], headings: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(
         cell.ljust(width) if heading in TO_THE_LEFT else cell.rjust(width)
-        for heading, cell, width in zip(HEADINGS, cells, widths, strict=True)
+        for heading, cell, width in zip(headings, cells, widths, strict=True)
     )
 
 

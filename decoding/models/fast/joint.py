@@ -1,4 +1,5 @@
-"""One pass for several texts: they share every matrix product, and each attends to its own cache."""
+"""One pass for several texts. They share every matrix product; on a CPU each attends to its own cache, and on a GPU to
+its place in a slab."""
 
 from __future__ import annotations
 
@@ -8,8 +9,11 @@ import torch
 from torch import Tensor
 
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import Rows
+from decoding.models.fast.kv import Rows, chain_rows
 from decoding.models.fast.runner import PASS, FastRunner
+from decoding.models.fast.shape import Shape
+from decoding.models.fast.slab import MOST_ROWS, Slab
+from decoding.models.fast.slab import Feed as SlabFeed
 from decoding.models.runner import Feed
 
 
@@ -41,8 +45,41 @@ def _pass(decoder: Decoder, feeds: Sequence[Feed]) -> list[Tensor]:
     ids = [runner.take(tokens, need) for runner, (_, tokens, need) in zip(runners, feeds, strict=True)]
     counts = [len(own) for own in ids]
     needs = [need for _, _, need in feeds]
-    rows = JointRows([runner.grow(count) for runner, count in zip(runners, counts, strict=True)])
+    parts = [
+        chain_rows(runner.cache, decoder.shape, runner.advance(count), count)
+        for runner, count in zip(runners, counts, strict=True)
+    ]
+    rows = JointRows(parts, decoder.shape)
     return list(torch.split_with_sizes(decoder(torch.cat(ids), rows, _needed(counts, needs)), needs))
+
+
+@torch.inference_mode()
+def extend_in_slabs(feeds: Sequence[Feed]) -> list[Tensor]:
+    """Extend each runner of one model, in one pass for each slab. Texts without one, or with many rows, read alone."""
+    logits: dict[int, Tensor] = {}
+    together: dict[Slab, list[int]] = {}
+    for number, (runner, tokens, need) in enumerate(feeds):
+        slab = runner.cache.slab if isinstance(runner, FastRunner) and len(tokens) <= MOST_ROWS else None
+        if slab:
+            together.setdefault(slab, []).append(number)
+        else:
+            logits[number] = runner.extend(tokens, need)
+    for slab, numbers in together.items():
+        logits |= zip(numbers, _read(slab, [feeds[number] for number in numbers]), strict=True)
+    return [logits[number] for number in range(len(feeds))]
+
+
+def _read(slab: Slab, feeds: Sequence[Feed]) -> list[Tensor]:
+    if len(feeds) == 1:
+        [(runner, tokens, need)] = feeds
+        return [runner.extend(tokens, need)]
+    rows = []
+    for runner, tokens, need in feeds:
+        assert isinstance(runner, FastRunner)
+        ids = runner.take(tokens, need)
+        rows.append(SlabFeed(runner.cache.place, runner.advance(len(ids)), ids))
+    found = slab.read(rows)
+    return [logits[-need:] for logits, (_, _, need) in zip(found, feeds, strict=True)]
 
 
 def _needed(counts: Sequence[int], needs: Sequence[int]) -> int | Tensor:
@@ -60,15 +97,22 @@ def _needed(counts: Sequence[int], needs: Sequence[int]) -> int | Tensor:
 class JointRows:
     """The rows of several texts. It is the `Memory` of their pass."""
 
-    def __init__(self, parts: Sequence[Rows]) -> None:
+    def __init__(self, parts: Sequence[Rows], shape: Shape) -> None:
         self.positions = torch.cat([torch.arange(part.start, part.start + part.count) for part in parts])
         self._parts = parts
+        self._shape = shape
         self._counts = [part.count for part in parts]
+        self._grouped = [part.count * shape.group for part in parts]
 
     def write(self, layer: int, keys_and_values: Tensor) -> None:
-        for part, new in zip(self._parts, torch.split_with_sizes(keys_and_values, self._counts), strict=True):
-            part.write(layer, new)
+        turned = keys_and_values.permute(1, 2, 0, 3)
+        for part, new in zip(self._parts, torch.split_with_sizes(turned, self._counts, 2), strict=True):
+            part.new[layer].copy_(new)
 
     def attend(self, layer: int, queries: Tensor) -> Tensor:
-        own = zip(self._parts, torch.split_with_sizes(queries, self._counts), strict=True)
-        return torch.cat([part.attend(layer, asked) for part, asked in own])
+        """[rows, heads, head_dim] -> [rows, heads * head_dim]. What each text need not do alone is done for all."""
+        shape = self._shape
+        grouped = queries.reshape(1, -1, shape.kv_heads, shape.head_dim).transpose(1, 2)
+        own = zip(self._parts, torch.split_with_sizes(grouped, self._grouped, 2), strict=True)
+        mixed = torch.cat([part.mix(layer, asked) for part, asked in own], 2)
+        return mixed.transpose(1, 2).reshape(len(queries), shape.heads * shape.head_dim)

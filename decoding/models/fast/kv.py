@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -16,11 +17,17 @@ from torch import Tensor
 
 from decoding.models.fast.shape import Shape
 
+if TYPE_CHECKING:
+    from decoding.models.fast.slab import Slab
+
 HIDDEN = float("-inf")
 
 
 class Cache:
     """The keys and values of one text and its branches."""
+
+    slab: Slab | None = None  # the tensor of several texts that it is a part of
+    place = 0  # its number there
 
     def __init__(self, shape: Shape, slots: int, dtype: torch.dtype, device: torch.device) -> None:
         # Not cleared: rows see only slots that were written, and memory that no text reaches is never touched.
@@ -64,20 +71,24 @@ class Rows:
         self._shape = shape
         self.count = count
         self._masks = [masks[window] for window in shape.windows]
-        self._new = cache.values.narrow(3, start, count).unbind(0)
+        self.new = cache.values.narrow(3, start, count).unbind(0)
         self._seen = cache.values.flatten(0, 1).unsqueeze(1).narrow(3, 0, start + count).unbind(0)
 
     def write(self, layer: int, keys_and_values: Tensor) -> None:
         """[count, 2, kv_heads, head_dim]"""
-        self._new[layer].copy_(keys_and_values.permute(1, 2, 0, 3))
+        self.new[layer].copy_(keys_and_values.permute(1, 2, 0, 3))
 
     def attend(self, layer: int, queries: Tensor) -> Tensor:
         """[count, heads, head_dim] -> [count, heads * head_dim]. Dealt heads make rows times groups one axis."""
         shape = self._shape
         grouped = queries.reshape(1, self.count * shape.group, shape.kv_heads, shape.head_dim).transpose(1, 2)
-        keys, values = self._seen[2 * layer], self._seen[2 * layer + 1]
-        mixed = F.scaled_dot_product_attention(grouped, keys, values, self._masks[layer])
+        mixed = self.mix(layer, grouped)
         return mixed.transpose(1, 2).reshape(self.count, shape.heads * shape.head_dim)
+
+    def mix(self, layer: int, grouped: Tensor) -> Tensor:
+        """Attend with queries [1, kv_heads, count * group, head_dim]."""
+        keys, values = self._seen[2 * layer], self._seen[2 * layer + 1]
+        return F.scaled_dot_product_attention(grouped, keys, values, self._masks[layer])
 
 
 def chain_rows(cache: Cache, shape: Shape, start: int, count: int) -> Rows:

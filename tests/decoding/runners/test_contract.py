@@ -130,6 +130,19 @@ def test_runners_of_one_model_keep_their_texts_apart(runner: ModelRunner) -> Non
     assert (runner.tokens, other.tokens) == (TEXT[:15], TEXT[20:32])
 
 
+def test_texts_of_unlike_lengths_are_read_together(runner: ModelRunner) -> None:
+    """One decodes, one verifies a draft, and one reads a long piece of its prompt."""
+    feeds = [(TEXT[:30], TEXT[30:31], 1), (TEXT[5:9], TEXT[9:14], 5), ([], TEXT[:25], 1)]
+    want = [fresh(runner, [*before, *tokens], need) for before, tokens, need in feeds]
+    runners = runner.model.new_runners(len(feeds))
+    for own, (before, _, _) in zip(runners, feeds, strict=True):
+        if before:
+            own.extend(before)
+    got = extend_all([(own, tokens, need) for own, (_, tokens, need) in zip(runners, feeds, strict=True)])
+    for logits, expected in zip(got, want, strict=True):
+        assert_close(logits, expected)
+
+
 def test_a_tensor_of_ids_is_taken(runner: ModelRunner) -> None:
     want = fresh(runner, TEXT[:9], 3)
     runner.rewind(0)

@@ -1,0 +1,135 @@
+"""Load: how many requests a contestant has to serve at once, and when they arrive. Standard library only.
+
+A closed loop has a number of users: each asks again as soon as it has its answer. An open loop has a rate: requests
+arrive at random times, whether the earlier ones are answered or not.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from decoding.errors import BadLoad
+
+MOST_USERS = 256
+MOST_AT_ONCE = 64  # texts in an open loop; later requests wait
+RATES = (0.001, 10_000.0)  # requests per second
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Load:
+    concurrency: int = 1  # users of a closed loop
+    rate: float = 0.0  # requests per second of an open loop; 0: closed
+    seed: int = field(default=0, compare=False)  # of the random times
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.concurrency <= MOST_USERS:
+            raise BadLoad(f"concurrency is {self.concurrency}; it must lie between 1 and {MOST_USERS}.")
+        if self.rate and not RATES[0] <= self.rate <= RATES[1]:  # NaN fails too
+            raise BadLoad(f"rate is {self.rate:g}; it must lie between {RATES[0]:g} and {RATES[1]:,.0f} requests/s.")
+        if self.rate and self.concurrency != 1:
+            raise BadLoad("A load has a concurrency or a rate, not both.")
+
+    @property
+    def is_open(self) -> bool:
+        return self.rate > 0
+
+    @property
+    def most_at_once(self) -> int:
+        """How many texts may be decoded together."""
+        return MOST_AT_ONCE if self.is_open else self.concurrency
+
+    @property
+    def suffix(self) -> str:
+        """What a label ends with: nothing for one user."""
+        if self.is_open:
+            return f" @{self.rate:g}/s"
+        return f" @{self.concurrency}" if self.concurrency > 1 else ""
+
+    def __str__(self) -> str:
+        if self.is_open:
+            return f"{self.rate:g} requests/s"
+        return f"{self.concurrency} at once" if self.concurrency > 1 else "1 at a time"
+
+
+ONE = Load()
+
+
+def loads(concurrencies: Sequence[int], rates: Sequence[float]) -> tuple[Load, ...]:
+    """All loads of a comparison, lightest first; one user if none is named. Refuse a load that is named twice."""
+    if not all(rate for rate in rates):
+        raise BadLoad(f"rate is 0; it must lie between {RATES[0]:g} and {RATES[1]:,.0f} requests/s.")
+    found = [*(Load(users) for users in concurrencies), *(Load(rate=rate) for rate in rates)] or [ONE]
+    for load in found:
+        if found.count(load) > 1:
+            raise BadLoad(f"The load {load} is named twice; name it once.")
+    return tuple(sorted(found, key=lambda load: (load.is_open, load)))
+
+
+Item = TypeVar("Item")
+NAP = 0.02  # s, between two looks at whether the run was cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived(Generic[Item]):
+    request: Item
+    at_ns: int  # since the load began
+
+
+class Queue(Generic[Item]):
+    """Requests that arrive by a load and wait to be taken. Every strategy meets the same arrivals."""
+
+    def __init__(self, requests: Iterable[Item], load: Load) -> None:
+        self._requests = iter(requests)
+        self._load = load
+        self._random = random.Random(f"arrivals {load.rate:g} {load.seed}")
+        self._due = 0  # when the next request of an open loop arrives
+        self._waiting: deque[Arrived[Item]] = deque()
+        self._outstanding = 0
+        self._is_dry = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._waiting
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing waits and nothing will come."""
+        return self._is_dry and not self._waiting
+
+    def arrive(self, now: int) -> None:
+        """Let those requests wait that have arrived by now."""
+        while not self._is_dry and (at := self._arrival(now)) is not None:
+            self._arrive(at)
+
+    def take(self) -> Arrived[Item]:
+        """Take the request that has waited longest."""
+        return self._waiting.popleft()
+
+    def answered(self) -> None:
+        """Note that a request has its answer, so that its user may ask again."""
+        self._outstanding -= 1
+
+    def wait(self, now: Callable[[], int], cancelled: Callable[[], bool]) -> None:
+        """Sleep until the next request of an open loop arrives."""
+        while not self.is_over and not cancelled() and (left := self._due - now()) > 0:
+            time.sleep(min(NAP, left / 1e9))
+
+    def _arrival(self, now: int) -> int | None:
+        """Return when the next request arrived, or None if it has not. Users without an answer ask for nothing."""
+        if self._load.is_open:
+            return self._due if self._due <= now else None
+        return now if self._outstanding < self._load.concurrency else None
+
+    def _arrive(self, at: int) -> None:
+        for request in self._requests:
+            self._waiting.append(Arrived(request, at))
+            self._outstanding += 1
+            if self._load.is_open:
+                self._due += round(self._random.expovariate(self._load.rate) * 1e9)
+            return
+        self._is_dry = True

@@ -1,0 +1,106 @@
+"""Crossover: what a comparison at several loads says. Standard library only; works on the rows of `summary.report`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from decoding.load import Load
+from decoding.measure.ranking import Row, ranked, ranking
+from decoding.measure.summary import Sample
+from decoding.measure.verdict import verdict
+
+
+def load_of(row: Row) -> Load:
+    return Load(rate=row["rate"]) if row["rate"] else Load(row["concurrency"])
+
+
+def across_loads(
+    rows: Sequence[Row], samples: Sequence[Sample], base: Mapping[Load, str], *, is_noisy: bool = False
+) -> dict[str, Any]:
+    """Verdict and ranking of each load, the crossover of each strategy, and all of it in one sentence.
+
+    `base` labels the row that speed-ups are relative to, for each load. Rows may have a `name` for people."""
+    names = {row["label"]: row.get("name", row["label"]) for row in rows}
+    found = []
+    for load, baseline in base.items():
+        own = [row for row in rows if load_of(row) == load]
+        own_samples = [sample for sample in samples if sample.load == load]
+        best = ranked(own, baseline)
+        named = [{**row, "label": names[row["label"]]} for row in own]
+        found.append(
+            {
+                "concurrency": None if load.is_open else load.concurrency,
+                "rate": load.rate or None,
+                "baseline": baseline,
+                "verdict": verdict(named, names[baseline], is_noisy=is_noisy),
+                "ranking": dataclasses.asdict(ranking(own, own_samples, baseline)),
+                "fastest": _fastest(best, baseline),
+            }
+        )
+    crossings = list(_crossovers(rows, base))
+    return {"loads": found, "crossovers": crossings, "sentence": _sentence(found, crossings, names)}
+
+
+def _fastest(best: Sequence[Row], baseline: str) -> str | None:
+    """Label of the row to deploy: the baseline unless a strategy is shown to be faster."""
+    if not best or best[0]["speedup"]["low"] is None:
+        return None
+    return best[0]["label"] if best[0]["speedup"]["low"] > 1 else baseline
+
+
+def _crossovers(rows: Sequence[Row], base: Mapping[Load, str]) -> Iterator[dict[str, Any]]:
+    """Find for each strategy the loads between which it stops being a gain.
+
+    Two loads bracket the crossover: `gain_until` is the last where the interval lies above 1, `loss_from` the first
+    where it lies below. `at` interpolates between the medians; None if they do not cross."""
+    for kind in ("concurrency", "rate"):
+        own = [row for row in rows if row[kind] and row["speedup"] and row["label"] not in base.values()]
+        for settings in dict.fromkeys(_settings(row) for row in own):
+            points = sorted((row[kind], row["speedup"]) for row in own if _settings(row) == settings)
+            if len(points) > 1:
+                yield {"strategy": settings, "axis": kind, **_bracket(points)}
+
+
+def _settings(row: Row) -> str:
+    return str(row["label"]).removesuffix(load_of(row).suffix)
+
+
+def _bracket(points: Sequence[tuple[float, Row]]) -> dict[str, float | None]:
+    gains = [load for load, gain in points if gain["low"] and gain["low"] > 1]
+    losses = [load for load, gain in points if gain["high"] and gain["high"] < 1]
+    after = [load for load in losses if not gains or load > max(gains)]
+    return {
+        "gain_until": max(gains, default=None),
+        "loss_from": min(after, default=None),
+        "at": _crossing([(load, gain["median"]) for load, gain in points]),
+    }
+
+
+def _crossing(points: Sequence[tuple[float, float]]) -> float | None:
+    """Where the line through the medians last falls through 1."""
+    for (left, high), (right, low) in reversed([*pairwise(points)]):
+        if high > 1 >= low:
+            return left + (right - left) * (high - 1) / (high - low)
+    return None
+
+
+def _sentence(found: Sequence[Mapping[str, Any]], crossings: Sequence[Row], names: Mapping[str, str]) -> str:
+    """Name the fastest at each load, then where each strategy stops paying."""
+    settled = [(load_of(row), row["fastest"]) for row in found if row["fastest"]]
+    if not settled:
+        return "No load has enough prompts to say which strategy is fastest there."
+    fastest = "; ".join(f"{load}: {names[label]}" for load, label in settled)
+    words = [f"Fastest by load: {fastest}."]
+    words += [
+        f"{row['strategy']} is a gain up to {_at(row, 'gain_until')} and a loss from {_at(row, 'loss_from')} on."
+        for row in crossings
+        if row["gain_until"] and row["loss_from"]
+    ]
+    return " ".join(words)
+
+
+def _at(crossing: Row, name: str) -> str:
+    return str(Load(rate=crossing[name]) if crossing["axis"] == "rate" else Load(int(crossing[name])))

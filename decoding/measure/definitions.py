@@ -1,0 +1,46 @@
+"""Meaning of every figure in a result. A change of meaning changes the version, which every result carries."""
+
+DEFINITIONS_VERSION = 2
+DEFINITIONS = {
+    "tokens_per_s": "generated tokens per second of decoding, over all samples; reading the prompt is excluded",
+    "speedup": "per prompt, the ratio of tokens per second to the baseline's on the same prompt in the same pass "
+    "(median over repeats); the median over prompts, with a 95 % interval that holds for all strategies of the "
+    "comparison at once, where there are prompts enough; the baseline is autoregressive unless another is pinned",
+    "end_to_end": "the same with the time that reading the prompt takes, the draft's reading included: tokens per "
+    "second from request to last token; under load, speedup is this too",
+    "concurrency": "users of a closed loop: each asks again as soon as it has its answer; null in an open loop",
+    "rate": "requests per second of an open loop, at random times (Poisson); null in a closed loop",
+    "ttft_ms": "time from a request's arrival to its first token: waiting, and reading the prompt with both models",
+    "tpot_ms": "time per token after the first, per request",
+    "gap_ms": "time between two deliveries of tokens to a user; a verification delivers its tokens at once",
+    "e2e_ms": "time from a request's arrival to its last token",
+    "queued_ms": "the part of ttft_ms before decoding began",
+    "tokens_per_s_user": "tokens of one request per second from its arrival to its last token; median",
+    "tokens_per_s_device": "tokens of all requests per second: in a closed loop concurrency x tokens / e2e time "
+    "(Little's law), in an open loop requests answered per second x tokens per request",
+    "goodput": "share of the requests that kept the objective, and that share of tokens_per_s_device",
+    "served_per_s": "requests answered per second in an open loop",
+    "prefill_ms": "median time that reading the prompt takes, target and draft together",
+    "break_even_tokens": "the output length from which the strategy is faster end to end: what its prefill takes "
+    "longer than the baseline's, divided by what it saves per token; median over prompts, null if it saves nothing",
+    "num_spec_steps": "target passes that verified at least one drafted token",
+    "num_draft_tokens": "drafted tokens that were verified",
+    "num_accepted_draft_tokens": "drafted tokens that the target accepted",
+    "mean_acceptance_length": "1 + num_accepted_draft_tokens / num_spec_steps; 1 without speculation",
+    "draft_acceptance_rate": "num_accepted_draft_tokens / num_draft_tokens",
+    "acceptance_histogram": "entry i: verifications that accepted exactly i drafted tokens",
+    "acceptance_by_position": "entry i: of the drafts with more than i tokens, the share whose token i was accepted",
+    "repeated_8grams": "share of the generated 8-grams that occurred before in the same generated text",
+    "draft_share": "drafting's part of the decoding time; work beside a verification is no part of it",
+    "verify_share": "verification's part of the decoding time",
+    "num_target_passes": "runs of the target model after reading the prompt",
+    "num_draft_passes": "runs of the draft model after reading the prompt; a step of all branches is one",
+    "hit_rate": "of the verdicts that a draft followed, the share whose outcome had been prepared",
+    "hit_rate_by_position": "the same by how many drafted tokens the verdict accepted",
+    "hit_rate_by_source": "the same by where the judged draft came from: fresh, hit, or the backup after a miss",
+    "predicted_hit_rate": "what the draft's side expected of hit_rate when it chose its branches",
+    "hidden_share": "of the time that the draft model worked, the part that lay within a verification",
+    "lost": "samples whose draft was lost on the way, so that the target went on alone, by the reason",
+    "audit": "against autoregressive's tokens: identical; tie (the first difference lies within rounding); divergent; "
+    "not_compared (draws of another kind, where only the distribution is the same)",
+}

@@ -1,0 +1,186 @@
+"""Latency and throughput of requests under load. Standard library only.
+
+Times of a request count from its arrival. Tokens come in bursts, one per verification, so a gap is the time between two
+bursts as a user would see it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from decoding.errors import BadLoad
+from decoding.events import Event, Started, Verified
+
+if TYPE_CHECKING:
+    from decoding.measure.summary import Sample
+
+PER_OCTAVE = 32  # bins of gaps: each 2.2 % wide
+PERCENTILES = (50, 95, 99)
+Gaps = tuple[tuple[int, int], ...]  # bin, and how many gaps are in it
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Times of one request, in ns."""
+
+    arrived_ns: int = 0  # since the load began
+    queued_ns: int = 0  # from arrival until decoding began
+    first_ns: int = 0  # from arrival to the first token
+    gaps: Gaps = ()
+
+
+UNKNOWN = Timing()
+
+
+def timing(events: Iterable[Event]) -> Timing:
+    """Read a request's times from its trace."""
+    started, bursts = Started(0, 0), list[int]()
+    for event in events:
+        if isinstance(event, Started):
+            started = event
+        elif isinstance(event, Verified):
+            bursts.append(event.end_ns)
+    gaps = Counter(_bin(later - earlier) for earlier, later in itertools.pairwise(bursts))
+    first = started.queued_ns + (bursts[0] if bursts else 0)
+    return Timing(started.arrived_ns, started.queued_ns, first, tuple(sorted(gaps.items())))
+
+
+def _bin(gap_ns: int) -> int:
+    return round(PER_OCTAVE * math.log2(max(1, gap_ns)))
+
+
+def _middle(number: int) -> float:
+    return float(2 ** (number / PER_OCTAVE))
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What a user is promised: goodput counts only the requests that keep it."""
+
+    ttft_ms: float = math.inf  # to the first token
+    tpot_ms: float = math.inf  # for each token after it
+
+    def is_kept(self, sample: Sample) -> bool:
+        return ttft_ms(sample) <= self.ttft_ms and tpot_ms(sample) <= self.tpot_ms
+
+    def to_dict(self) -> dict[str, float]:
+        found = {"ttft_ms": self.ttft_ms, "tpot_ms": self.tpot_ms}
+        return {name: value for name, value in found.items() if math.isfinite(value)}
+
+
+NO_OBJECTIVE = Objective()
+_PROMISE = re.compile(r"\s*(ttft|tpot)\s*=\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s)\s*")
+
+
+def parse_objective(text: str) -> Objective:
+    """Read `ttft=500ms,tpot=50ms`."""
+    found: dict[str, float] = {}
+    for piece in text.split(","):
+        match = _PROMISE.fullmatch(piece)
+        if not match or float(match[2]) == 0:
+            raise BadLoad(f"{piece[:40]!r} is no objective; write ttft=500ms,tpot=50ms, or one of the two.")
+        found[f"{match[1]}_ms"] = float(match[2]) * (1000 if match[3] == "s" else 1)
+    return Objective(**found)
+
+
+def ttft_ms(sample: Sample) -> float:
+    return sample.timing.first_ns / 1e6
+
+
+def e2e_ms(sample: Sample) -> float:
+    return (sample.timing.queued_ns + sample.prefill_ns + sample.decode_ns) / 1e6
+
+
+def tpot_ms(sample: Sample) -> float:
+    """Mean time per token after the first burst, 0 if there was no other."""
+    later = len(sample.tokens) - 1
+    return max(0.0, e2e_ms(sample) - ttft_ms(sample)) / later if later > 0 else 0.0
+
+
+Percentiles = dict[str, float]
+
+
+def percentiles(values: Sequence[float]) -> Percentiles | None:
+    ordered = sorted(values)
+    return {f"p{p}": _quantile(ordered, p / 100) for p in PERCENTILES} if ordered else None
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    """Interpolate between the two nearest values."""
+    at = share * (len(ordered) - 1)
+    low = ordered[math.floor(at)]
+    return low + (at - math.floor(at)) * (ordered[math.ceil(at)] - low)
+
+
+def _gap_percentiles(samples: Iterable[Sample]) -> Percentiles | None:
+    counts: Counter[int] = Counter()
+    for sample in samples:
+        counts.update(dict(map(tuple, sample.timing.gaps)))  # type: ignore[arg-type]
+    total = sum(counts.values())
+    found: Percentiles = {}
+    for percent in PERCENTILES if total else ():
+        left = math.ceil(percent / 100 * total)
+        for number in sorted(counts):
+            left -= counts[number]
+            if left <= 0:
+                found[f"p{percent}"] = _middle(number) / 1e6
+                break
+    return found or None
+
+
+def figures(samples: Sequence[Sample], objective: Objective) -> dict[str, Any]:
+    """A row's figures under load, as in the JSON document. All samples have the same load."""
+    if not samples:
+        return {}
+    device = throughput(samples)
+    kept = sum(map(objective.is_kept, samples)) / len(samples)
+    return {
+        "ttft_ms": percentiles([ttft_ms(s) for s in samples]),
+        "tpot_ms": percentiles([tpot_ms(s) for s in samples]),
+        "gap_ms": _gap_percentiles(samples),
+        "e2e_ms": percentiles([e2e_ms(s) for s in samples]),
+        "queued_ms": percentiles([s.timing.queued_ns / 1e6 for s in samples]),
+        "tokens_per_s_user": statistics.median(s.end_to_end_tokens_per_s for s in samples),
+        "tokens_per_s_device": device,
+        "goodput": {"share": kept, "tokens_per_s_device": kept * device, **objective.to_dict()},
+        "served_per_s": _served(samples) if samples[0].load.is_open else None,
+    }
+
+
+def throughput(samples: Sequence[Sample]) -> float:
+    """Tokens per second of the device.
+
+    In a closed loop a fixed number of requests is always under way, so it is that number times the tokens per second of
+    one (Little's law). In an open loop it is the rate at which requests were answered times their mean length."""
+    load = samples[0].load
+    tokens = sum(len(sample.tokens) for sample in samples)
+    if load.is_open:
+        return _served(samples) * tokens / len(samples)
+    seconds = sum(map(e2e_ms, samples)) / 1e3
+    return load.concurrency * tokens / seconds if seconds else 0.0
+
+
+def _served(samples: Sequence[Sample]) -> float:
+    """Requests answered per second, from the first answer to the last; the median over repeats."""
+    by_repeat: dict[int, list[float]] = {}
+    for sample in samples:
+        by_repeat.setdefault(sample.repeat, []).append(sample.timing.arrived_ns / 1e9 + e2e_ms(sample) / 1e3)
+    spans = [(len(ends) - 1, max(ends) - min(ends)) for ends in by_repeat.values() if len(ends) > 1]
+    return statistics.median(count / span for count, span in spans) if spans else 0.0
+
+
+def overloaded(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Say for which rows requests arrived faster than they could be answered."""
+    return [
+        f"{row['label']}: requests arrived at {row['rate']:g}/s and {row['served_per_s']:.2g}/s were answered, so the "
+        "queue grew, and waiting times depend on how long the run was. Ask for a lower rate."
+        for row in rows
+        if row.get("rate") and row.get("served_per_s") and row["served_per_s"] < 0.9 * row["rate"]
+    ]

@@ -1,0 +1,91 @@
+"""Serve requests that arrive by a load: many texts in one batch, each in a place of its own."""
+
+from __future__ import annotations
+
+from collections import abc
+from dataclasses import dataclass
+
+import torch
+
+from decoding.contestants.base import Answers, Request
+from decoding.crowd import Crowd
+from decoding.load import Arrived, Queue
+from decoding.loop import Batch
+from decoding.models.runner import Model, ModelRunner
+from decoding.sequence import Sequence
+from decoding.timing import Clock
+
+
+@dataclass(frozen=True)
+class Place:
+    """Caches for one text at a time."""
+
+    target: ModelRunner
+    draft: ModelRunner
+
+
+class Places:
+    """Places are made when so many are first needed, and used again by later texts."""
+
+    def __init__(self, target: Model, draft: Model) -> None:
+        self._models = target, draft
+        self._all: list[Place] = []
+        self._free: list[Place] = []
+
+    def take(self, most: int) -> Place | None:
+        """Take a free place, the lowest first, unless `most` are in use."""
+        used = len(self._all) - len(self._free)
+        if used >= most:
+            return None
+        if len(self._all) < most and not used:  # texts share passes best if their places were made together
+            targets, drafts = (model.new_runners(most) for model in self._models)
+            self._all = [Place(target, draft) for target, draft in zip(targets, drafts, strict=True)]
+            self._free = list(self._all)
+        return self._free.pop(0)
+
+    def give_back(self, place: Place) -> None:
+        self._free.append(place)
+        self._free.sort(key=self._all.index)
+
+
+Begin = abc.Callable[[Arrived[Request], Place, Clock, int], Sequence]  # the last: how long the request has waited
+
+
+def serve(
+    queue: Queue[Request],
+    places: Places,
+    most: int,
+    begin: Begin,
+    cancelled: abc.Callable[[], bool],
+    crowd: Crowd | None = None,
+) -> Answers:
+    """Decode the requests of the queue, `most` at once. Clocks stop while the caller looks at an answer."""
+    clock, batch = Clock(), Batch(crowd)
+    running: dict[Sequence, tuple[Request, Place]] = {}
+
+    def admit() -> None:
+        queue.arrive(clock.now())
+        while not queue.is_empty and (place := places.take(most)):
+            arrived = queue.take()
+            sequence = begin(arrived, place, Clock(beside=clock), clock.now() - arrived.at_ns)
+            running[sequence] = arrived.request, place
+            batch.admit(sequence)
+
+    try:
+        while not cancelled():
+            with torch.inference_mode():
+                admit()
+                ended = batch.step()
+            for sequence in ended:
+                request, place = running.pop(sequence)
+                places.give_back(place)
+                queue.answered()
+                with clock.stopped():
+                    yield request, sequence.error or sequence.decoded
+            if not running:
+                if queue.is_over:
+                    return
+                queue.wait(clock.now, cancelled)
+    finally:
+        for _, place in running.values():
+            places.give_back(place)

@@ -1,0 +1,250 @@
+"""Load: requests arrive, wait, and are decoded together. No text notices who its neighbours are."""
+
+from __future__ import annotations
+
+from collections import Counter, abc
+
+import pytest
+import torch
+
+from decoding.contestants.base import Request
+from decoding.ending import Decoded, Ending
+from decoding.errors import BadLoad, BrokenModel
+from decoding.events import Recorder, Started
+from decoding.load import ONE, Arrived, Load, Queue, loads
+from decoding.loop import Batch, never
+from decoding.measure.comparison import Comparison, blocks, stints
+from decoding.measure.crossover import across_loads
+from decoding.measure.latency import Objective, parse_objective
+from decoding.measure.summary import Sample, baselines, report, sample_from_dict
+from decoding.models.table import TableRunner
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
+from decoding.sequence import Sequence
+from decoding.serving import Place, Places, serve
+from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.timing import Clock
+from tests.decoding.test_comparison import LETTERS, Letters, comparison, pair
+from tests.decoding.test_strategies import VOCAB, chi_square, law_of_three
+from tests.decoding.worlds import OURS, World, some_classifier, state_of, tables
+
+PROMPTS = [Prompt(str(number), text, "x") for number, text in enumerate(("ab", "c", "dd", "e", "fgh", "b", "kl", "aa"))]
+SAMPLINGS = {
+    "greedy": Sampling(max_new_tokens=12),
+    "shared": Sampling(max_new_tokens=12, temperature=0.9, dice="shared"),
+    "ratio": Sampling(max_new_tokens=12, temperature=0.9, dice="ratio"),
+}
+
+
+def texts(samples: abc.Sequence[Sample]) -> dict[tuple[str, str], tuple[int, ...]]:
+    return {(sample.strategy.split(" @")[0], sample.prompt): sample.tokens for sample in samples}
+
+
+def decoded(choices: abc.Sequence[Choice], sampling: Sampling, **settings: object) -> list[Sample]:
+    world = pair()
+    world.hold("", some_classifier())
+    made = comparison(sampling, choices=choices, **{"pair": world, "prompts": PROMPTS, **settings})
+    return [sample for group in made.run() for sample in group]
+
+
+@pytest.mark.parametrize("name", SAMPLINGS)
+@pytest.mark.parametrize("load", [Load(2), Load(5), Load(rate=400)], ids=str)
+def test_the_text_at_any_load_is_the_text_of_one_user(load: Load, name: str) -> None:
+    alone = decoded(OURS, SAMPLINGS[name])
+    together = decoded([choice.at(load) for choice in OURS], SAMPLINGS[name])
+    assert texts(together) == texts(alone)
+
+
+@torch.inference_mode()
+def test_other_neighbours_change_nothing() -> None:
+    choice, sampling = choose("static"), SAMPLINGS["ratio"]
+
+    def beside(others: abc.Sequence[abc.Sequence[int]]) -> list[int]:
+        world, batch = World.of_tables(12, 7), Batch()
+        made = [
+            World(world.target.model.new_runner(), world.draft.model.new_runner()).sequence(
+                choice, prompt, sampling, number, None, Recorder()
+            )
+            for number, prompt in enumerate(([3, 1], *others))
+        ]
+        for sequence in made:
+            batch.admit(sequence)
+        while batch.sequences:
+            batch.step()
+        return made[0].decoded.tokens
+
+    assert beside([]) == beside([[5], [9, 9]]) == beside([[2]] * 6)
+
+
+def test_three_tokens_under_load_follow_the_targets_joint_distribution() -> None:
+    target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
+    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
+    sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), choose("static")
+    requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in range(1500)]
+    answers = small.contestant(choice).run(requests, lambda _: Recorder(), never, Load(8))
+    counts = Counter(tuple(answer.tokens[:3]) for _, answer in answers if isinstance(answer, Decoded))
+    assert counts.total() == 1500
+    assert chi_square(counts, law_of_three(target, 0, 1, 2)) < 54.05  # 26 degrees of freedom, 99.9 %
+
+
+def test_every_sample_is_measured_once_and_the_requests_that_keep_the_load_up_are_not() -> None:
+    samples = decoded([choose("static").at(Load(3))], SAMPLINGS["greedy"], repeats=2)
+    assert Counter((s.prompt, s.repeat) for s in samples) == {(p.id, r): 1 for p in PROMPTS for r in range(2)}
+
+
+def test_a_waiting_request_says_how_long_it_waited() -> None:
+    requests = [Request(choose("autoregressive"), [1], SAMPLINGS["greedy"], 0, Ending(frozenset())) for _ in range(4)]
+    recorders = {request: Recorder() for request in requests}
+    world = World.of_tables(12, 7)
+    places = Places(world.target.model, world.draft.model)
+
+    def begin(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
+        recorder = recorders[arrived.request]
+        made = world.sequence(arrived.request.choice, [1], SAMPLINGS["greedy"], 0, None, recorder)
+        made.arrived_ns, made.queued_ns = arrived.at_ns, waited_ns
+        return made
+
+    assert len(list(serve(Queue(requests, Load(4)), places, 1, begin, never))) == 4
+    started = [event for request in requests for event in recorders[request].events if isinstance(event, Started)]
+    waits = [event.queued_ns for event in started]
+    assert waits == sorted(waits) and waits[0] < waits[3]
+    assert all(event.arrived_ns == started[0].arrived_ns for event in started)
+
+
+def test_a_text_whose_model_answers_nan_ends_alone() -> None:
+    table, draft = tables(len(LETTERS), 7)
+    table[LETTERS.index("k")] = torch.nan
+    broken = Pair(TableRunner(table), TableRunner(draft), Letters(), frozenset(), torch.float64)
+    choice, sampling = choose("static").at(Load(4)), Sampling(max_new_tokens=6)
+    prompts = [Prompt("bad", "k"), *PROMPTS[:4]]
+    made = Comparison(broken, prompts, [choice], sampling)
+    [stint] = stints(next(made.schedule()))
+    outcomes = {key.prompt.id: answer for key, answer in made.samples(stint)}
+    assert isinstance(outcomes["bad"], BrokenModel)
+    assert len(outcomes) == 5
+
+
+def test_cancelling_a_full_batch_ends_it_at_once() -> None:
+    told: list[Sample] = []
+    made = comparison(choices=[choose("static").at(Load(4))], prompts=PROMPTS, cancelled=lambda: len(told) >= 2)
+    assert list(made.run(told.append)) == []
+    assert 2 <= len(told) < len(PROMPTS)
+
+
+def test_under_load_strategies_take_turns_block_by_block() -> None:
+    choices = [choice.at(Load(1)) for choice in parse_choices("autoregressive,static:2")]
+    loaded = [choice.at(Load(2)) for choice in choices]
+    prompts = [Prompt(str(n), "a") for n in range(16)]
+    groups = list(comparison(choices=[*choices, *loaded], prompts=prompts).schedule())
+    assert [len(group) for group in groups] == [2] * 16 + [16, 16]
+    assert [[stint[0].choice.label for stint in stints(group)] for group in groups[-2:]] == [
+        ["autoregressive @2", "static:2 @2"],
+        ["static:2 @2", "autoregressive @2"],
+    ]
+    assert [len(block) for block in blocks(prompts, Load(4))] == [16]
+
+
+# Arrivals -------------------------------------------------------------------------------------------------------------
+
+
+def arrivals(load: Load, until: int) -> list[int]:
+    queue = Queue(iter(int, 1), load)
+    queue.arrive(until)
+    found = []
+    while not queue.is_empty:
+        found.append(queue.take().at_ns)
+    return found
+
+
+def test_an_open_loop_sends_requests_at_its_rate_whether_they_are_answered_or_not() -> None:
+    times = arrivals(Load(rate=50, seed=3), until=100 * 10**9)
+    assert len(times) == pytest.approx(5000, rel=0.05)
+    assert times == sorted(times)
+    assert times == arrivals(Load(rate=50, seed=3), until=100 * 10**9) != arrivals(Load(rate=50, seed=4), 100 * 10**9)
+
+
+def test_a_user_of_a_closed_loop_asks_again_when_he_has_his_answer() -> None:
+    queue = Queue("abcd", Load(2))
+    queue.arrive(5)
+    assert [queue.take().request, queue.take().request] == ["a", "b"]
+    queue.arrive(6)
+    assert queue.is_empty and not queue.is_over
+    queue.answered()
+    queue.arrive(7)
+    assert (queue.take().at_ns, queue.is_empty) == (7, True)
+
+
+@pytest.mark.parametrize(
+    ("concurrencies", "rates", "words"),
+    [
+        ([0], [], "concurrency is 0; it must lie between 1 and 256"),
+        ([1_000_000], [], "concurrency is 1000000"),
+        ([], [float("nan")], "rate is nan"),
+        ([], [0.0], "rate is 0"),
+        ([], [1e9], "rate is 1e[+]09"),
+        ([4, 4], [], "The load 4 at once is named twice"),
+    ],
+)
+def test_a_load_that_cannot_be_is_refused(concurrencies: list[int], rates: list[float], words: str) -> None:
+    with pytest.raises(BadLoad, match=words):
+        loads(concurrencies, rates)
+
+
+def test_loads_run_from_the_lightest_to_the_heaviest() -> None:
+    assert loads([8, 1], [2.0]) == (ONE, Load(8), Load(rate=2.0))
+    assert loads([], []) == (ONE,)
+
+
+# Figures --------------------------------------------------------------------------------------------------------------
+
+
+def test_an_objective_is_read_and_a_wrong_one_refused() -> None:
+    assert parse_objective("ttft=0.5s, tpot=50ms") == Objective(500, 50)
+    for text in ("ttft=5", "speed=3ms", "tpot=0ms", ""):
+        with pytest.raises(BadLoad, match="is no objective"):
+            parse_objective(text)
+
+
+def test_the_rows_of_a_comparison_at_two_loads_have_their_own_baselines_figures_and_crossover() -> None:
+    choices = [c.at(load) for load in (ONE, Load(4)) for c in parse_choices("autoregressive,static:3")]
+    samples = decoded(choices, SAMPLINGS["greedy"])
+    rows = report(choices, {choice.label: "table" for choice in choices}, samples)
+    assert [row["label"] for row in rows] == ["autoregressive", "static:3", "autoregressive @4", "static:3 @4"]
+    assert [row["concurrency"] for row in rows] == [1, 1, 4, 4]
+    for row in rows:
+        assert row["ttft_ms"]["p50"] <= row["ttft_ms"]["p95"] <= row["e2e_ms"]["p99"]
+        assert row["audit"]["identical"] == len(PROMPTS)
+    for row in rows[2:]:
+        own = [s for s in samples if s.strategy == row["label"]]
+        seconds = sum(s.timing.queued_ns + s.prefill_ns + s.decode_ns for s in own) / 1e9
+        assert row["tokens_per_s_device"] == pytest.approx(4 * sum(len(s.tokens) for s in own) / seconds)
+    standing = across_loads(rows, samples, baselines(choices))
+    assert [load["baseline"] for load in standing["loads"]] == ["autoregressive", "autoregressive @4"]
+    assert standing["sentence"].startswith("Fastest by load: 1 at a time:")
+
+
+def test_a_sample_can_be_stored_and_read_again() -> None:
+    [sample, *_] = decoded([choose("static").at(Load(2))], SAMPLINGS["greedy"])
+    assert sample_from_dict(sample.to_dict()) == sample
+
+
+def gain(median: float, low: float, high: float) -> dict[str, float]:
+    return {"median": median, "low": low, "high": high, "prompts": 40}
+
+
+def test_the_crossover_lies_between_the_last_sure_gain_and_the_first_sure_loss() -> None:
+    found = {1: gain(1.5, 1.4, 1.6), 4: gain(1.2, 1.1, 1.3), 8: gain(1.0, 0.9, 1.1), 16: gain(0.8, 0.7, 0.9)}
+    rows = [
+        {"label": f"{name}{Load(users).suffix}", "concurrency": users, "rate": None, "role": role,
+         "speedup": speed if role == "ranked" else gain(1, 1, 1), "audit": dict.fromkeys(AUDIT, 0)}
+        for users, speed in found.items()
+        for name, role in (("autoregressive", "baseline"), ("static:4", "ranked"))
+    ]  # fmt: skip
+    base = {Load(users): f"autoregressive{Load(users).suffix}" for users in found}
+    standing = across_loads(rows, [], base)
+    [crossing] = standing["crossovers"]
+    assert (crossing["gain_until"], crossing["loss_from"], crossing["at"]) == (4, 16, pytest.approx(8))
+    assert "static:4 is a gain up to 4 at once and a loss from 16 at once on." in standing["sentence"]
+
+
+AUDIT = ("identical", "tie", "divergent", "not_compared")
