@@ -140,5 +140,6 @@ class Pair:
     def _draft_on(self, device: torch.device) -> ModelRunner:
         assert self.draft_folder is not None
         dtype = str(self.dtype).removeprefix("torch.")
-        draft = load(self.draft_folder, dtype=dtype, device=device, context=self.draft.context).runner
+        context = self.draft.inner.context if isinstance(self.draft, TranslatedRunner) else self.draft.context
+        draft = load(self.draft_folder, dtype=dtype, device=device, context=context).runner
         return self.bridge.over(draft) if self.bridge else draft
