@@ -45,7 +45,7 @@ class Load:
 
     @property
     def suffix(self) -> str:
-        """What a label ends with: nothing for one user."""
+        """The end of a label; empty for one user."""
         if self.is_open:
             return f" @{self.rate:g}/s"
         return f" @{self.concurrency}" if self.concurrency > 1 else ""

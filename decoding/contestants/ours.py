@@ -69,7 +69,7 @@ class Ours(Contestant):
         yield from serve(queue, self.places, most, begin, cancelled, crowd)
 
     def _crowd(self, request: Request, most: int) -> Crowd:
-        """What a choice's texts know of each other. It outlives them: it is about the machine."""
+        """Return the crowd of a choice. It outlives the texts, because what it knows is about the machine."""
         choice = request.choice
         if choice.label not in self._crowds:
             costs = self._measured(request.sampling, most) if choice.spec.prices_rounds else None

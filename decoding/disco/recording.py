@@ -57,8 +57,8 @@ def record(
     judge: ModelRunner | None = None,
 ) -> Recording:
     """Run the draft once along `text`, which the target wrote after `tokens`. `dice` must be new, with the sample's
-    seed. Under greedy and shared dice every draft gives this text. Under ratio dice all of its tokens must have been
-    drafted; `judge` is then the target, which gives the probability that it accepts each."""
+    seed. Under greedy and shared dice every draft gives this text. Under ratio dice the text must consist of drafted
+    tokens, and `judge`, the target, gives the probability that it accepts each of them."""
     dice.commit(tokens)
     read_prompt(draft, tokens)
     logits = draft.extend([*tokens[-1:], *text[:-1]], need=len(text))

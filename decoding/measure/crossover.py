@@ -80,7 +80,7 @@ def _bracket(points: Sequence[tuple[float, Row]]) -> dict[str, float | None]:
 
 
 def _crossing(points: Sequence[tuple[float, float]]) -> float | None:
-    """Where the line through the medians last falls through 1."""
+    """Find where the line through the medians last falls through 1."""
     for (left, high), (right, low) in reversed([*pairwise(points)]):
         if high > 1 >= low:
             return left + (right - left) * (high - 1) / (high - low)

@@ -79,7 +79,7 @@ def test_a_comparison_is_planned_then_launched(world, ready):
         ({"temperature": "nan"}, "nan"),
         ({"split": "train"}, "no split"),
         ({"pair": ""}, "required"),
-        ({"pair": "nonsense"}, "where an id is due"),
+        ({"pair": "nonsense"}, "it must be an id"),
         ({"repeats": "0"}, "This is 0; it must be from 1 to 100."),
         ({"use": []}, "may not be empty"),
     ],

@@ -35,7 +35,7 @@ class Strategy(Input):
     def no_object(self, data: Any) -> str:
         named = str(data).partition(":")[0]
         return (
-            f"This is {json.dumps(data, ensure_ascii=False)[:40]}, where an object is due, such as"
+            f"This is {json.dumps(data, ensure_ascii=False)[:40]}, but it must be an object, such as"
             f' {{"strategy": "static", "params": {{"lookahead": 4}}}}. There are {", ".join(STRATEGIES)}.'
             f"{meant(named, STRATEGIES) if named not in STRATEGIES else ''}"
         )

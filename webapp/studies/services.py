@@ -63,7 +63,7 @@ def document_of(study: Study) -> dict[str, Any]:
     """Document of a study with its recipe, to be kept as a file."""
     if study.document is None:
         raise Conflict(
-            f"There is nothing to give yet: this study is {study.job.state}.",
+            f"This study has no document yet: its job is {study.job.state}.",
             code="not-found-yet",
             hint="Wait until it has succeeded.",
             state=study.job.state,

@@ -12,9 +12,9 @@ from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import Rows, chain_rows
 from decoding.models.fast.runner import PASS, FastRunner
 from decoding.models.fast.shape import Shape
-from decoding.models.fast.slab import MOST_ROWS, Slab
+from decoding.models.fast.slab import MOST_ROWS, Slab, SlabCache
 from decoding.models.fast.slab import Feed as SlabFeed
-from decoding.models.runner import Feed
+from decoding.models.runner import Feed, ModelRunner
 
 
 @torch.inference_mode()
@@ -59,7 +59,7 @@ def extend_in_slabs(feeds: Sequence[Feed]) -> list[Tensor]:
     logits: dict[int, Tensor] = {}
     together: dict[Slab, list[int]] = {}
     for number, (runner, tokens, need) in enumerate(feeds):
-        slab = runner.cache.slab if isinstance(runner, FastRunner) and len(tokens) <= MOST_ROWS else None
+        slab = _slab_of(runner) if len(tokens) <= MOST_ROWS else None
         if slab:
             together.setdefault(slab, []).append(number)
         else:
@@ -69,13 +69,18 @@ def extend_in_slabs(feeds: Sequence[Feed]) -> list[Tensor]:
     return [logits[number] for number in range(len(feeds))]
 
 
+def _slab_of(runner: ModelRunner) -> Slab | None:
+    is_in_slab = isinstance(runner, FastRunner) and isinstance(runner.cache, SlabCache)
+    return runner.cache.slab if is_in_slab else None  # type: ignore[attr-defined]
+
+
 def _read(slab: Slab, feeds: Sequence[Feed]) -> list[Tensor]:
     if len(feeds) == 1:
         [(runner, tokens, need)] = feeds
         return [runner.extend(tokens, need)]
     rows = []
     for runner, tokens, need in feeds:
-        assert isinstance(runner, FastRunner)
+        assert isinstance(runner, FastRunner) and isinstance(runner.cache, SlabCache)
         ids = runner.take(tokens, need)
         rows.append(SlabFeed(runner.cache.place, runner.advance(len(ids)), ids))
     found = slab.read(rows)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -17,17 +16,11 @@ from torch import Tensor
 
 from decoding.models.fast.shape import Shape
 
-if TYPE_CHECKING:
-    from decoding.models.fast.slab import Slab
-
 HIDDEN = float("-inf")
 
 
 class Cache:
     """The keys and values of one text and its branches."""
-
-    slab: Slab | None = None  # the tensor of several texts that it is a part of
-    place = 0  # its number there
 
     def __init__(self, shape: Shape, slots: int, dtype: torch.dtype, device: torch.device) -> None:
         # Not cleared: rows see only slots that were written, and memory that no text reaches is never touched.

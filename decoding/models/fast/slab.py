@@ -73,7 +73,7 @@ class SlabCache(Cache):
     """One place of a slab."""
 
     def __init__(self, slab: Slab, place: int) -> None:
-        self.slab = slab
+        self.slab: Slab | None = slab  # None once the text has outgrown its place
         self.place = place
         self.values = slab.values[:, :, :, place]
 

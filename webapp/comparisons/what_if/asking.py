@@ -111,7 +111,7 @@ def _nothing_recorded() -> Conflict:
 
 def _nothing_priced() -> Conflict:
     return Conflict(
-        f"What a drafted token costs is read off {_listed(PRICED - {BASELINE})}, and none of them has run here.",
+        f"The cost of a drafted token is measured on {_listed(PRICED - {BASELINE})}, and none of them has run here.",
         code="nothing-recorded", hint="Clone this with a static lookahead; then this can be asked.",
     )  # fmt: skip
 
@@ -138,9 +138,9 @@ def _check(choice: Choice, slider: Slider) -> None:
     """Raise Invalid for values that a run takes but a simulation does not."""
     value = choice.params[slider.param]
     if slider.options and value not in slider.options:
-        raise Invalid(f"What is simulated of {choice.strategy} has a {slider.param} of {', '.join(slider.options)}.")
+        raise Invalid(f"{choice.strategy} can be simulated with a {slider.param} of {', '.join(slider.options)} only.")
     if choice.spec.prepares_ahead and not slider.options and not slider.low <= float(value) <= slider.high:
-        raise Invalid(f"What is simulated of {choice.strategy} has at most {slider.high:g} {slider.param}.")
+        raise Invalid(f"{choice.strategy} can be simulated with {slider.param} up to {slider.high:g} only.")
 
 
 def _is_ahead(strategy: str) -> bool:
