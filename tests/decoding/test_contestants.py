@@ -39,7 +39,7 @@ def contestant(pair):
 class Parrot(Contestant):
     """Takes all requests at once, and ends the last one first."""
 
-    def run(self, requests, sink_for, cancelled):
+    def run(self, requests, sink_for, cancelled, load=None):
         clock = Clock()
         begun = [(request, sink_for(request)) for request in requests]
         for request, sink in begun:
