@@ -13,6 +13,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from decoding.errors import BadLoad
@@ -73,6 +74,11 @@ class Objective:
     def to_dict(self) -> dict[str, float]:
         found = {"ttft_ms": self.ttft_ms, "tpot_ms": self.tpot_ms}
         return {name: value for name, value in found.items() if math.isfinite(value)}
+
+    def __str__(self) -> str:
+        """Spelling that `parse_objective` reads."""
+        found = ((name.removesuffix("_ms"), Decimal(repr(value))) for name, value in self.to_dict().items())
+        return ",".join(f"{name}={value.normalize():f}ms" for name, value in found)
 
 
 NO_OBJECTIVE = Objective()
@@ -172,8 +178,8 @@ def _served(samples: Sequence[Sample]) -> float:
     by_repeat: dict[int, list[float]] = {}
     for sample in samples:
         by_repeat.setdefault(sample.repeat, []).append(sample.timing.arrived_ns / 1e9 + e2e_ms(sample) / 1e3)
-    spans = [(len(ends) - 1, max(ends) - min(ends)) for ends in by_repeat.values() if len(ends) > 1]
-    return statistics.median(count / span for count, span in spans) if spans else 0.0
+    spans = [(len(ends) - 1, max(ends) - min(ends)) for ends in by_repeat.values()]
+    return statistics.median([count / span for count, span in spans if span] or [0.0])
 
 
 def overloaded(rows: Iterable[Mapping[str, Any]]) -> list[str]:

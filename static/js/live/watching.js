@@ -11,7 +11,7 @@ export const heatOf = (row) => `${row.repeat}.${row.prompt}`;
 export const MOST_EVENTS = 4_000;
 
 export class Watching {
-  constructor({ rows = [], status = {} } = {}, baseline = null, most = MOST_EVENTS) {
+  constructor({ rows = [], status = {} } = {}, baselineOf = () => null, most = MOST_EVENTS) {
     this.most = most;
     this.count = 0; // of the events kept
     this.lookedAt = null; // the heat whose traces are not let go
@@ -19,7 +19,7 @@ export class Watching {
     this.heatBy = new Map(); // sample → its heat; of rows nothing else is kept, since in an hour they come by the ten thousand
     this.isFinished = new Set(); // samples that are summed up
     this.sums = new Map(); // run number → of its finished samples, drafts by position
-    this.pairs = new Pairs(baseline);
+    this.pairs = new Pairs(baselineOf);
     this.traces = new Map(); // sample → the state its events add up to
     this.events = new Map(); // sample → its events, for replay
     this.isComplete = new Set(); // samples whose trace is here to its end

@@ -56,6 +56,16 @@ def _params() -> list[Column]:
     ]
 
 
+def _latencies() -> list[Column]:
+    """Make the columns of waiting times, in ms."""
+    return [
+        Column(f"{name}_{p}", f"{title} {p}, ms", f"figures__{name}_{p}", "number", DEFINITIONS[f"{name}_ms"],
+               is_usual=False, is_axis=True)
+        for name, title in (("ttft", "First token"), ("tpot", "Per token"))
+        for p in ("p50", "p95")
+    ]  # fmt: skip
+
+
 COLUMNS: dict[str, Column] = {
     column.name: column
     for column in (
@@ -64,7 +74,10 @@ COLUMNS: dict[str, Column] = {
         Column("pair", "Pair", "comparison__pair__name", "text"),
         Column("dataset", "Prompts", "comparison__dataset__name", "text"),
         Column("conditions", "Alike", "figures__conditions_id", "conditions",
-               "runs with the same letter can be compared: models, prompts, sampling and device are the same"),
+               "runs with the same letter can be compared: models, prompts, sampling, load and device are the same"),
+        Column("concurrency", "Users", "concurrency", "count", DEFINITIONS["concurrency"], is_usual=False,
+               is_axis=True),
+        Column("rate", "Requests/s", "rate", "number", DEFINITIONS["rate"], is_usual=False, is_axis=True),
         *_params(),
         Column("speedup", "Speed-up", "figures__speedup", "times", DEFINITIONS["speedup"], is_axis=True),
         Column("speedup_low", "at least", "figures__speedup_low", "times",
@@ -73,6 +86,11 @@ COLUMNS: dict[str, Column] = {
                "the high end of its 95 % interval", is_usual=False),
         Column("tokens_per_s", "Tokens/s", "figures__tokens_per_s", "number", DEFINITIONS["tokens_per_s"],
                is_axis=True),
+        Column("tokens_per_s_device", "Tokens/s/device", "figures__tokens_per_s_device", "number",
+               DEFINITIONS["tokens_per_s_device"], is_usual=False, is_axis=True),
+        Column("tokens_per_s_user", "Tokens/s/user", "figures__tokens_per_s_user", "number",
+               DEFINITIONS["tokens_per_s_user"], is_usual=False, is_axis=True),
+        *_latencies(),
         Column("mean_acceptance_length", "Per round", "figures__mean_acceptance_length", "number",
                DEFINITIONS["mean_acceptance_length"], is_axis=True),
         Column("draft_acceptance_rate", "Accepted", "figures__draft_acceptance_rate", "share",
