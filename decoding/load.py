@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 from decoding.errors import BadLoad
 
 MOST_USERS = 256
+MOST_AT_ONCE = 64  # texts in an open loop; later requests wait
 RATES = (0.001, 10_000.0)  # requests per second
 
 
@@ -38,8 +39,13 @@ class Load:
         return self.rate > 0
 
     @property
+    def most_at_once(self) -> int:
+        """How many texts may be decoded together."""
+        return MOST_AT_ONCE if self.is_open else self.concurrency
+
+    @property
     def suffix(self) -> str:
-        """What a label ends with: nothing for one user."""
+        """The end of a label; empty for one user."""
         if self.is_open:
             return f" @{self.rate:g}/s"
         return f" @{self.concurrency}" if self.concurrency > 1 else ""

@@ -88,7 +88,7 @@ def _bracket(points: Sequence[tuple[float, Row]]) -> dict[str, float | None]:
 
 
 def _crossing(points: Sequence[tuple[float, float]]) -> float | None:
-    """Where the line through the medians last falls through 1."""
+    """Find where the line through the medians last falls through 1."""
     for (left, high), (right, low) in reversed([*pairwise(points)]):
         if high > 1 >= low:
             return left + (right - left) * (high - 1) / (high - low)
@@ -100,7 +100,7 @@ def _sentence(found: Sequence[Mapping[str, Any]], crossings: Sequence[Row], name
     settled = [(load_of(row), row["fastest"]) for row in found if row["fastest"]]
     if not settled:
         return "No load has enough prompts to say which strategy is fastest there."
-    fastest = "; ".join(f"{load}: {names[label]}" for load, label in settled)
+    fastest = "; ".join(f"{load}: {names[label].removesuffix(load.suffix)}" for load, label in settled)
     words = [f"Fastest by load: {fastest}."]
     words += [
         f"{row['name']} is a gain up to {_at(row, 'gain_until')} and a loss from {_at(row, 'loss_from')} on."

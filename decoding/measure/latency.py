@@ -14,13 +14,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from decoding.errors import BadLoad
 from decoding.events import Event, Started, Verified
-
-if TYPE_CHECKING:
-    from decoding.measure.summary import Sample
+from decoding.load import Load
 
 PER_OCTAVE = 32  # bins of gaps: each 2.2 % wide
 PERCENTILES = (50, 95, 99)
@@ -38,6 +36,25 @@ class Timing:
 
 
 UNKNOWN = Timing()
+
+
+class Sample(Protocol):
+    """A sample (`measure.summary`), as far as its times go."""
+
+    @property
+    def load(self) -> Load: ...
+    @property
+    def repeat(self) -> int: ...
+    @property
+    def tokens(self) -> Sequence[int]: ...
+    @property
+    def timing(self) -> Timing: ...
+    @property
+    def prefill_ns(self) -> int: ...
+    @property
+    def decode_ns(self) -> int: ...
+    @property
+    def end_to_end_tokens_per_s(self) -> float: ...
 
 
 def timing(events: Iterable[Event]) -> Timing:
@@ -63,7 +80,7 @@ def _middle(number: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What a user is promised: goodput counts only the requests that keep it."""
+    """Promise to a user. Goodput counts only the requests that keep it."""
 
     ttft_ms: float = math.inf  # to the first token
     tpot_ms: float = math.inf  # for each token after it
@@ -174,12 +191,19 @@ def throughput(samples: Sequence[Sample]) -> float:
 
 
 def _served(samples: Sequence[Sample]) -> float:
-    """Requests answered per second, from the first answer to the last; the median over repeats."""
-    by_repeat: dict[int, list[float]] = {}
+    """Requests answered per second, from the first arrival to the last answer; the median over repeats. The time of the
+    quickest answer is left out: the last request needs at least that after its arrival."""
+    by_repeat: dict[int, list[Sample]] = {}
     for sample in samples:
-        by_repeat.setdefault(sample.repeat, []).append(sample.timing.arrived_ns / 1e9 + e2e_ms(sample) / 1e3)
-    spans = [(len(ends) - 1, max(ends) - min(ends)) for ends in by_repeat.values()]
-    return statistics.median([count / span for count, span in spans if span] or [0.0])
+        by_repeat.setdefault(sample.repeat, []).append(sample)
+    return statistics.median(_served_in(own) for own in by_repeat.values())
+
+
+def _served_in(samples: Sequence[Sample]) -> float:
+    first = min(sample.timing.arrived_ns for sample in samples) / 1e6
+    last = max(sample.timing.arrived_ns / 1e6 + e2e_ms(sample) for sample in samples)
+    span = last - first - min(map(e2e_ms, samples))
+    return (len(samples) - 1) * 1e3 / span if span > 0 else 0.0
 
 
 def overloaded(rows: Iterable[Mapping[str, Any]]) -> list[str]:
