@@ -207,3 +207,27 @@ def test_a_plan_divides_the_time_by_the_users_and_waits_for_the_last_arrival(wor
 
     assert minutes(concurrency=[4]) < minutes()
     assert minutes(rate=[0.01]) >= 2 * 6 / 0.01 / 60  # two strategies, six prompts each
+
+
+def test_the_form_tells_what_is_wrong_with_a_load_beside_its_field(world, ready):
+    pair, dataset = ready
+    form = {"pair": str(pair.pk), "dataset": str(dataset.pk), "use": ["static"], "static.lookahead": "4"}
+
+    def posted(**load):
+        answer = world.page(world.bob).post("/comparisons/new/", {**form, **load, "launch": ""})
+        assert answer.status_code == 422 and not Comparison.objects.exists()
+        return answer.content.decode()
+
+    assert 'id="e_concurrency">Entry 2: This is 0; it must be from 1 to 256.' in posted(concurrency="4, 0")
+    assert 'value="4, 4"' in posted(concurrency="4, 4") and "named twice" in posted(concurrency="4, 4")
+    assert 'id="e_rate">Entry 1: A valid number is required.' in posted(rate="nan")
+    assert 'id="e_slo">&#x27;soon&#x27; is no objective' in posted(slo="soon")
+
+
+def test_history_tells_loads_apart(world, decoded):
+    sum_up(decoded)
+    shown = world.script("read").get(f"/api/v1/pairs/{decoded.pair_id}/history/").json()
+    assert len(shown["questions"]) == 3
+    assert {question["sentence"].split(", ")[3:][0] if question["sentence"].count(", ") > 2 else ""
+            for question in shown["questions"]} == {"", "4 at once", "2 requests/s"}  # fmt: skip
+    assert len({point["label"].partition(" @")[2] for point in shown["points"]}) == 1

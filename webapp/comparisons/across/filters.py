@@ -12,7 +12,7 @@ from django.http import QueryDict
 from django_filters import rest_framework as filters
 
 from decoding.public import STRATEGIES
-from webapp.comparisons.across.columns import AXES, COLUMNS, COSTS, ORDERS
+from webapp.comparisons.across.columns import COLUMNS, COSTS, ORDERS, RANGED
 from webapp.comparisons.models import Exactness, Figures, Run, RunQuerySet
 from webapp.core.problems import Invalid
 from webapp.jobs.models import State
@@ -48,7 +48,7 @@ class _Named(filters.FilterSet):
 
 RANGES = {
     f"{column.name}_{end}": (column, end, Number(field_name=column.source, lookup_expr=lookup, label=word))
-    for column in AXES
+    for column in RANGED
     for end, lookup, word in (("from", "gte", "at least"), ("to", "lte", "at most"))
 }
 RunFilter: Any = type("RunFilter", (_Named,), {name: ranged for name, (_, _, ranged) in RANGES.items()})
