@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ import torch
 
 from benchmarks._made_pairs import bytes_per_pass, layers, models, runner_of
 from benchmarks._pair_shapes import PAIRS, PairShape
-from benchmarks._placements import against_static, draft_process
+from benchmarks._placements import PLACES, against_static, draft_process
+from benchmarks._steps import write
 from decoding.contestants import transformers
 from decoding.measure.comparison import Comparison
 from decoding.measure.summary import Sample
@@ -24,6 +25,10 @@ from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt, read_prompts
 from decoding.spec import Sampling, choose
 from decoding.ssd.transport.draft_process import process_for
+
+ON_CARD = ("two-streams",)  # of a made pair: a draft of its size takes 65 ms and more for a token on a host core
+
+OnPart = Callable[[dict[str, Any]], None]
 
 STARTER = Path(__file__).parents[1] / "starter"
 
@@ -61,7 +66,10 @@ def measure(
     prompt_tokens: int,
     new_tokens: int,
     minutes: float,
+    places: Collection[str] = tuple(PLACES),
+    on_part: OnPart = lambda found: None,
 ) -> dict[str, Any]:
+    """Measure a made pair. `on_part` gets what is known so far: the next part may not end."""
     target, draft = models(shape, device, dtype)
     limit_bytes = bytes_per_pass(target)
     context = prompt_tokens + new_tokens + 64
@@ -87,36 +95,47 @@ def measure(
     sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
     comparison = Comparison(pair, texts, choices, sampling)
     comparison.warm_up()
-    comparison.warm_up()  # shapes are captured when they occur a second time
     samples = [sample for group in comparison.run() for sample in group]
-    with draft_process(draft, draft_config, context, named) as pair.draft_process:
-        placed = against_static(pair, texts, sampling, minutes, told)
-    return {
+    found = {
         "bytes_per_pass": limit_bytes,
         "facts": vars(pair.target.facts),  # type: ignore[attr-defined]
-        "strategies": _rows(samples),
-        "ssd": placed,
+        "strategies": rows_of(samples),
     }
+    on_part(found)
+    is_beside = "beside" in places
+    with draft_process(draft, draft_config, context, named) if is_beside else nullcontext() as pair.draft_process:
+        found["ssd"] = against_static(pair, texts, sampling, minutes, told, places)
+    return found
 
 
-def measure_starter(device: torch.device, *, prompts: int, new_tokens: int, minutes: float) -> dict[str, Any]:
+def measure_starter(
+    device: torch.device, *, prompts: int, new_tokens: int, minutes: float, places: Collection[str]
+) -> dict[str, Any]:
     """Measure SSD alone, with the shipped pair, on prompts that it was not trained on."""
-    target, draft = (load(STARTER / "pair" / role, device=device) for role in ("target", "draft"))
     file = STARTER / "prompts" / "code.jsonl"
     texts = [prompt for prompt in read_prompts(file.read_text(), file.name) if prompt.split == "test"][:prompts]
-    pair = Pair(target.runner, draft.runner, target.tokenizer, frozenset(), torch.float32)
-    pair.draft_process = process_for(STARTER / "pair" / "draft", "auto", draft.runner.context)
+    pair = starter_pair(device)
     try:
-        return {"ssd": against_static(pair, texts, Sampling(max_new_tokens=new_tokens), minutes, told)}
+        return {"ssd": against_static(pair, texts, Sampling(max_new_tokens=new_tokens), minutes, told, places)}
     finally:
         pair.close()
+
+
+def starter_pair(device: torch.device) -> Pair:
+    """Load the shipped pair, its draft also in a process on host cores. The audit must know in which dtype it runs, or
+    it would call ties divergent."""
+    target, draft = (load(STARTER / "pair" / role, device=device) for role in ("target", "draft"))
+    dtype = getattr(torch, target.runner.facts.dtype)
+    pair = Pair(target.runner, draft.runner, target.tokenizer, frozenset(), dtype)
+    pair.draft_process = process_for(STARTER / "pair" / "draft", "auto", draft.runner.context)
+    return pair
 
 
 def told(line: str) -> None:
     print(line, flush=True)
 
 
-def _rows(samples: Sequence[Sample]) -> dict[str, dict[str, Any]]:
+def rows_of(samples: Sequence[Sample]) -> dict[str, dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
     for label in dict.fromkeys(sample.strategy for sample in samples):
         own = [sample for sample in samples if sample.strategy == label]
@@ -153,35 +172,23 @@ def bars(name: str, found: dict[str, Any], bandwidth: float) -> list[dict[str, A
     return result
 
 
-def measure_all(device: torch.device, options: argparse.Namespace) -> None:
+def measure_one(name: str, device: torch.device, options: argparse.Namespace) -> None:
+    """Measure one pair, and write what is known after each part."""
     bandwidth = copy_bandwidth(device)
-    told(f"{name_of(device)}: a copy moves {bandwidth / 1e9:,.0f} GB/s")
-    pairs = {name: _measured(name, device, options) for name in options.pairs}
-    checked = [bar for name in pairs if name in PAIRS for bar in bars(name, pairs[name], bandwidth)]
-    told("")
-    for bar in checked:
-        mark = "" if not bar["counts"] else "met" if bar["value"] >= bar["at_least"] else "MISSED"
-        told(f"{bar['bar']:55} {bar['value']:6.2f}  (bar {bar['at_least']})  {mark}")
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    result = {"device": name_of(device), "copy_bytes_per_s": bandwidth, "pairs": pairs, "bars": checked}
-    options.json.write_text(json.dumps(result, indent=2) + "\n")
+    told(f"{name}, {name_of(device)}: a copy moves {bandwidth / 1e9:,.0f} GB/s")
+    result: dict[str, Any] = {"device": name_of(device), "copy_bytes_per_s": bandwidth}
 
+    def keep(found: dict[str, Any]) -> None:
+        checked = bars(name, found, bandwidth) if "strategies" in found else []
+        write(options.json, result | {"pairs": {name: found}, "bars": checked})
 
-def _measured(name: str, device: torch.device, options: argparse.Namespace) -> dict[str, Any]:
-    told(f"\n{name}")
-    minutes = options.minutes / len(options.pairs)
+    sizes = {"prompts": options.prompts, "new_tokens": options.new_tokens, "minutes": options.minutes}
     if name == "starter":
-        return measure_starter(device, prompts=options.prompts, new_tokens=options.new_tokens, minutes=minutes)
-    found = measure(
-        PAIRS[name],
-        device,
-        torch.bfloat16,
-        prompts=options.prompts,
-        prompt_tokens=options.prompt_tokens,
-        new_tokens=options.new_tokens,
-        minutes=minutes,
-    )
+        keep(measure_starter(device, **sizes, places=options.placements or tuple(PLACES)))
+        return
+    sizes |= {"prompt_tokens": options.prompt_tokens}
+    found = measure(PAIRS[name], device, torch.bfloat16, **sizes, places=options.placements or ON_CARD, on_part=keep)
+    keep(found)
     told(f"  {found['bytes_per_pass'] / 1e9:.2f} GB per pass")
     for label, row in found["strategies"].items():
         told(f"  {label:40} {row['tokens_per_s']:8.1f} tokens/s  accepted {row['acceptance_rate']}")
-    return found

@@ -1,4 +1,4 @@
-"""Sizes of the pairs that `bench gpu` makes. Standard library only, so that its --help needs nothing more."""
+"""Sizes of the pairs that `bench gpu` and `bench card` make. Standard library only, as their --help needs."""
 
 from __future__ import annotations
 
@@ -19,6 +19,14 @@ class PairShape:
     @property
     def config(self) -> dict[str, Any]:
         return LLAMA | self.sizes
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the target's weights in bfloat16."""
+        s = self.sizes
+        attention = 2 * s["hidden_size"] ** 2 * (s["num_attention_heads"] + s["num_key_value_heads"])
+        layer = attention // s["num_attention_heads"] + 3 * s["hidden_size"] * s["intermediate_size"]
+        return 2 * (s["num_hidden_layers"] * layer + 2 * s["vocab_size"] * s["hidden_size"])
 
 
 PAIRS = {
@@ -45,5 +53,29 @@ PAIRS = {
         },
         draft_layers=2,
         has_peer=False,
+    ),
+    "32B": PairShape(
+        {
+            "vocab_size": 151936,
+            "hidden_size": 5120,
+            "intermediate_size": 27648,
+            "num_hidden_layers": 64,
+            "num_attention_heads": 40,
+            "num_key_value_heads": 8,
+        },
+        draft_layers=3,
+        has_peer=False,
+    ),
+    "tiny": PairShape(
+        {
+            "vocab_size": 211,
+            "hidden_size": 32,
+            "intermediate_size": 48,
+            "num_hidden_layers": 4,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+        },
+        draft_layers=1,
+        has_peer=True,
     ),
 }

@@ -9,7 +9,7 @@ import dataclasses
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -36,15 +36,20 @@ SSD: tuple[dict[str, object], ...] = tuple({"lookahead": k, "branches": b} for k
 
 
 def against_static(
-    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, minutes: float, told: Callable[[str], None]
+    pair: Pair,
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    minutes: float,
+    told: Callable[[str], None],
+    places: Collection[str] = tuple(PLACES),
 ) -> dict[str, Any]:
-    """Rows by placement, or the reason why there are none. Both get the same time; settings that do not fit into it are
+    """Rows by placement, or the reason why there are none. All get the same time; settings that do not fit into it are
     left out."""
     found = {}
-    for placement, words in PLACES.items():
-        told(f"  {words}")
+    for placement in places:
+        told(f"  {PLACES[placement]}")
         try:
-            found[placement] = _measured(pair, prompts, sampling, placement, minutes / len(PLACES))
+            found[placement] = _measured(pair, prompts, sampling, placement, minutes / len(places))
         except DrafthouseError as error:
             found[placement] = {"not run": str(error)}
         for line in _lines(found[placement]):
@@ -62,7 +67,6 @@ def _measured(
     comparison = Comparison(pair, prompts, choices, sampling, cancelled=lambda: time.perf_counter() > deadline)
     pair.begin(choices)
     comparison.warm_up()
-    comparison.warm_up()  # shapes are captured when they occur a second time
     groups = [group for group in comparison.run() if all(sample.reason != "cancelled" for sample in group)]
     of = {choice.label: [s for group in groups for s in group if s.strategy == choice.label] for choice in choices}
     if not groups:

@@ -106,7 +106,7 @@ class Storm:
     def _kill(self, name: str) -> None:
         if name == POSTGRES and self.server is not None:
             self.server.crash()
-        elif pid := self.up.pid_of(VICTIMS[name]):
+        elif pid := self.up.find(VICTIMS[name]):
             os.kill(pid, signal.SIGKILL)
         else:
             return  # it is starting at this moment

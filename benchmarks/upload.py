@@ -73,7 +73,7 @@ def measure(folder: Path, gib: float) -> dict[str, Any]:
         os.kill(web.pid, signal.SIGKILL)
         first.kill()
         acknowledged, _ = told(first)
-        until(lambda: up.pid_of("supervisor.web") not in (None, web.pid), "the web server's next start")
+        until(lambda: up.find("supervisor.web") not in (None, web.pid), "the web server's next start")
         up.patiently("uploads/", token)
         web = Web(up)
         before = web.memory_mib()

@@ -13,6 +13,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from decoding.models.devices import sent_to
+
 CHANCE_VERSION = 1  # stored with results: another scheme gives other texts for the same seed
 
 Role = Literal["draft", "accept", "resample"]
@@ -56,7 +58,7 @@ def gumbel(seed: int, positions: Sequence[int], vocab: int, device: torch.device
     """
     starts = [_signed(mix(mix(seed) ^ (position * _GOLDEN))) for position in positions]
     steps = torch.arange(1, vocab + 1, dtype=torch.int64, device=device).mul_(_signed(_GOLDEN))
-    state = torch.tensor(starts, dtype=torch.int64, device=device)[:, None] + steps
+    state = sent_to(device, starts, torch.int64)[:, None] + steps
     spare = torch.empty_like(state)
     state.bitwise_xor_(_shifted(state, 30, spare)).mul_(_signed(_FIRST))
     state.bitwise_xor_(_shifted(state, 27, spare)).mul_(_signed(_SECOND))

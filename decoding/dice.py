@@ -18,9 +18,9 @@ from torch import Tensor
 
 from decoding import chance
 from decoding.errors import BrokenModel
-from decoding.models.devices import Launched, on_its_way
+from decoding.models.devices import Launched, on_its_way, sent_to
 from decoding.spec import Sampling
-from decoding.verify import Verdict, by_equality, by_ratio, certain, choose_each
+from decoding.verify import Verdict, by_equality, by_ratio, by_tree, certain, choose_each
 
 Row = npt.NDArray[np.float32]  # [V]
 Ahead = Sequence[int] | Sequence[Tensor]  # ids, or one-element tensors of ids that nobody has waited for yet
@@ -35,6 +35,10 @@ class Drawn(Protocol):
     def tokens(self) -> tuple[int, ...]: ...
     @property
     def scores(self) -> Tensor | None: ...  # [k, V], what each token was drawn from; None where none was drawn
+    @property
+    def parents(self) -> tuple[int, ...]: ...  # of a tree; empty if the draft is a chain
+    @property
+    def aheads(self) -> list[tuple[int, ...]]: ...  # the tokens before each choice of the target
 
 
 class Weighing:
@@ -70,7 +74,7 @@ class Dice:
         if self.sampling.repetition_penalty != 1.0 and not self._seen.issuperset(tokens):
             self._seen.update(tokens)
             for device, penalties in self._penalties.items():
-                penalties[torch.tensor(tokens, device=device)] = self.sampling.repetition_penalty
+                penalties.index_fill_(0, sent_to(device, tokens), self.sampling.repetition_penalty)
 
     def scores(self, logits: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         """Apply penalty, temperature and truncation to logits, one row per context: scores to choose from."""
@@ -120,7 +124,7 @@ class Dice:
     def penalties_on(self, device: torch.device) -> Tensor:
         """Return every token's penalty after the text: [V]. It changes as the text grows."""
         if device not in self._penalties:
-            seen = torch.tensor([*self._seen], dtype=torch.int64, device=device)
+            seen = sent_to(device, [*self._seen], torch.int64)
             ones = torch.ones(self.vocab, device=device)
             self._penalties[device] = ones.index_fill_(0, seen, self.sampling.repetition_penalty)
         return self._penalties[device]
@@ -130,7 +134,7 @@ class Dice:
         filler = next(iter(self._seen))
         if any(isinstance(item, Tensor) for ahead in aheads for item in ahead):
             return torch.stack([F.pad(_ids(a, device), (0, longest - len(a)), value=filler) for a in aheads])
-        return torch.tensor([[*ahead, *[filler] * (longest - len(ahead))] for ahead in aheads], device=device)
+        return sent_to(device, [[*ahead, *[filler] * (longest - len(ahead))] for ahead in aheads])
 
 
 class Greedy(Dice):
@@ -150,8 +154,10 @@ class Greedy(Dice):
         return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
 
     def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
-        aheads = [draft.tokens[:i] for i in range(len(draft.tokens) + 1)]
+        aheads = draft.aheads
         own = on_its_way(self.draw(self.scores(logits, aheads), aheads))
+        if draft.parents:
+            return Weighing(logits.device, lambda: by_tree(_read(own), draft.tokens, draft.parents))
         return Weighing(logits.device, lambda: by_equality(_read(own), draft.tokens))
 
 
@@ -177,7 +183,7 @@ class Shared(Greedy):
             return self._block(block, device)[start : start + len(positions)]
         lowest = min(positions) // NOISE_BLOCK
         if max(positions) // NOISE_BLOCK == lowest:  # branches: a few places, each several times
-            rows = torch.tensor([position % NOISE_BLOCK for position in positions], device=device)
+            rows = sent_to(device, [position % NOISE_BLOCK for position in positions])
             return self._block(lowest, device).index_select(0, rows)
         return torch.stack([self._block(p // NOISE_BLOCK, device)[p % NOISE_BLOCK] for p in positions])
 
@@ -212,8 +218,11 @@ class Ratio(Dice):
         return Weighing(logits.device, lambda: self._by_ratio(logits, draft))
 
     def _by_ratio(self, logits: Tensor, draft: Drawn) -> Verdict:
-        aheads = [draft.tokens[:i] for i in range(len(draft.tokens) + 1)]
+        aheads = draft.aheads
         p = _probabilities(self.scores(logits, aheads))
+        if draft.parents:
+            own = choose_each(p, [self._coin("resample", ahead) for ahead in aheads])
+            return by_tree(own.tolist(), draft.tokens, draft.parents)
         scores, vocab = draft.scores, p.shape[1]
         q = certain(draft.tokens, vocab, p.device) if scores is None else _probabilities(scores).to(p.device)
         accept_u = [self._coin("accept", ahead) for ahead in aheads[:-1]]
@@ -297,5 +306,5 @@ def _truncated(scores: Tensor, top_k: int, top_p: float) -> Tensor:
 
 
 def _ids(ahead: Ahead, device: torch.device) -> Tensor:
-    tensors = [item.to(device) if isinstance(item, Tensor) else torch.tensor([item], device=device) for item in ahead]
+    tensors = [item.to(device) if isinstance(item, Tensor) else sent_to(device, [item]) for item in ahead]
     return torch.cat([torch.empty(0, dtype=torch.int64, device=device), *tensors])

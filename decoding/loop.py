@@ -8,8 +8,11 @@ a bounded piece at a time, so that no text waits long for the prompt of another.
 from __future__ import annotations
 
 import sys
+import time
 from collections import abc
+from dataclasses import dataclass
 
+from decoding.crowd import Crowd
 from decoding.ending import Decoded
 from decoding.models.runner import Feed, extend_all, run_together
 from decoding.sequence import Sequence
@@ -27,9 +30,11 @@ def decode(sequence: Sequence, cancelled: abc.Callable[[], bool] = never) -> Dec
     return sequence.decoded
 
 
-def decode_all(sequences: abc.Iterable[Sequence], cancelled: abc.Callable[[], bool] = never) -> None:
+def decode_all(
+    sequences: abc.Iterable[Sequence], cancelled: abc.Callable[[], bool] = never, crowd: Crowd | None = None
+) -> None:
     """Decode each text to its end. When one text is complete, the others go on."""
-    batch = Batch()
+    batch = Batch(crowd)
     for sequence in sequences:
         batch.admit(sequence)
     while batch.sequences:
@@ -39,19 +44,40 @@ def decode_all(sequences: abc.Iterable[Sequence], cancelled: abc.Callable[[], bo
         batch.step()
 
 
+@dataclass(frozen=True)
+class Mark:
+    """A moment, and how long the texts were then."""
+
+    seconds: float
+    tokens: int
+
+    @classmethod
+    def of(cls, sequences: abc.Iterable[Sequence]) -> Mark:
+        return cls(time.perf_counter(), sum(len(sequence.text) for sequence in sequences))
+
+    def since(self, sequences: abc.Iterable[Sequence]) -> tuple[int, float]:
+        """Return tokens and seconds since then."""
+        now = Mark.of(sequences)
+        return now.tokens - self.tokens, now.seconds - self.seconds
+
+
 class Batch:
     """The sequences that are decoded together. They enter and leave between steps."""
 
-    def __init__(self) -> None:
+    def __init__(self, crowd: Crowd | None = None) -> None:
         self.sequences: list[Sequence] = []
+        self.crowd = crowd or Crowd()
 
     def admit(self, sequence: Sequence) -> None:
+        sequence.drafter.join(self.crowd)
         sequence.begin()
         self.sequences.append(sequence)
 
     def step(self) -> list[Sequence]:
         """Play one round of every sequence. Return those that have ended, and let them leave."""
         growing = [sequence for sequence in self.sequences if not sequence.is_reading]
+        self.crowd.running = len(growing)
+        before = Mark.of(growing) if self.crowd.costs else None
         run_together([sequence.drafting() for sequence in growing])
         drafted = [sequence for sequence in growing if not sequence.error]
         pieces = self._pieces(PIECE if drafted else sys.maxsize)
@@ -62,6 +88,9 @@ class Batch:
             sequence.settle()
         for sequence, (_, tokens, _) in pieces.items():
             sequence.read(len(tokens))
+        if before and drafted and not pieces:
+            gained, seconds = before.since(growing)
+            self.crowd.played([sequence.drafted for sequence in drafted], gained, seconds)
         return self._part()
 
     def cancel(self) -> None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import torch
 
 from decoding.contestants.base import Answers, Request
+from decoding.crowd import Crowd
 from decoding.load import Arrived, Queue
 from decoding.loop import Batch
-from decoding.models.runner import ModelRunner
+from decoding.models.runner import Model, ModelRunner
 from decoding.sequence import Sequence
 from decoding.timing import Clock
 
@@ -20,24 +21,27 @@ class Place:
     """Caches for one text at a time."""
 
     target: ModelRunner
-    draft: ModelRunner
+    draft: ModelRunner | None
 
 
 class Places:
-    """Places are made when they are first needed, and used again by later texts."""
+    """Places are made when so many are first needed, and used again by later texts."""
 
-    def __init__(self, first: Place) -> None:
-        self._all = [first]
-        self._free = [first]
+    def __init__(self, target: Model, draft: Model | None) -> None:
+        self._target, self._draft = target, draft
+        self._all: list[Place] = []
+        self._free: list[Place] = []
 
     def take(self, most: int) -> Place | None:
-        """Take a free place, unless `most` are in use."""
-        if len(self._all) - len(self._free) >= most:
+        """Take a free place, the lowest first, unless `most` are in use."""
+        used = len(self._all) - len(self._free)
+        if used >= most:
             return None
-        if not self._free:
-            first = self._all[0]
-            self._free.append(Place(first.target.model.new_runner(), first.draft.model.new_runner()))
-            self._all += self._free
+        if len(self._all) < most and not used:  # texts share passes best if their places were made together
+            targets = self._target.new_runners(most)
+            drafts = self._draft.new_runners(most) if self._draft else [None] * most
+            self._all = [Place(target, draft) for target, draft in zip(targets, drafts, strict=True)]
+            self._free = list(self._all)
         return self._free.pop(0)
 
     def give_back(self, place: Place) -> None:
@@ -48,9 +52,16 @@ class Places:
 Begin = abc.Callable[[Arrived[Request], Place, Clock, int], Sequence]  # the last: how long the request has waited
 
 
-def serve(queue: Queue[Request], places: Places, most: int, begin: Begin, cancelled: abc.Callable[[], bool]) -> Answers:
+def serve(
+    queue: Queue[Request],
+    places: Places,
+    most: int,
+    begin: Begin,
+    cancelled: abc.Callable[[], bool],
+    crowd: Crowd | None = None,
+) -> Answers:
     """Decode the requests of the queue, `most` at once. Clocks stop while the caller looks at an answer."""
-    clock, batch = Clock(), Batch()
+    clock, batch = Clock(), Batch(crowd)
     running: dict[Sequence, tuple[Request, Place]] = {}
 
     def admit() -> None:

@@ -8,6 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from decoding.crowd import Crowd
 from decoding.dice import Dice
 from decoding.drafters.base import Draft
 from decoding.drafters.rule import DraftStep, StopRule
@@ -30,6 +31,12 @@ class Driven(StopRule):
     def __init__(self, policy: Policy, words: Words) -> None:
         self.policy = policy
         self._words = words
+
+    def join(self, crowd: Crowd) -> None:
+        self.policy.crowd = crowd
+
+    def keeps(self, drafted: int) -> int:
+        return self.policy.keeps(drafted)
 
     def begin(self, text: Sequence[int]) -> None:
         self.policy.begin(partial(_last_words, self._words, text))

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from webapp.core.disk import is_disk_full
-from worker.disk import NotNow
+from worker.disk import NotNow, bytes_in
 
 GROWING = "growing-"
 GIB = 2**30
@@ -39,7 +39,7 @@ class Cache:
     def models(self) -> dict[Path, int]:
         """Those that are here whole, and how large each is; the longest unused first."""
         there = [one for one in self.folder.glob("*") if not one.name.startswith(GROWING)]
-        return {one: _bytes(one) for one in sorted(there, key=_last_used)}
+        return {one: bytes_in(one) for one in sorted(there, key=_last_used)}
 
     def _add(self, folder: Path, size: int, fill: Callable[[Path], None]) -> None:
         """Whole or not at all; of two workers who add the same at once, either will do."""
@@ -121,9 +121,3 @@ def _last_used(folder: Path) -> float:
     with suppress(OSError):
         return folder.stat().st_mtime
     return 0.0
-
-
-def _bytes(folder: Path) -> int:
-    with suppress(OSError):
-        return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    return 0  # somebody is taking it away

@@ -19,7 +19,7 @@ from pathlib import Path
 from decoding.errors import BadCheckpoint
 from worker import leash
 from worker.database import Stopped
-from worker.disk import DISK_FULL, NotNow, tells_of_full_disk
+from worker.disk import DISK_FULL, NotNow, bytes_in, tells_of_full_disk
 from worker.evidence import how_it_ended
 from worker.fetching import REFUSED
 
@@ -65,7 +65,7 @@ def fetch(
         def tell() -> None:
             if sizes.exists():
                 wanted: dict[str, int] = json.loads(sizes.read_text())
-                told(min(_bytes(folder), sum(wanted.values())), sum(wanted.values()))
+                told(min(bytes_in(folder), sum(wanted.values())), sum(wanted.values()))
 
         _asked(["model", place.hub_id, place.revision, str(folder), str(sizes)], may_go_on, tell)
         tell()
@@ -95,8 +95,3 @@ def _asked(question: list[str], may_go_on: Callable[[], bool], tell: Callable[[]
     if process.returncode:
         raise NotNow(DISK_FULL) if tells_of_full_disk(said) else Unreachable(said)
     return said
-
-
-def _bytes(folder: Path) -> int:
-    """Bytes that have come so far, files that still grow included."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink())

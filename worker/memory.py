@@ -82,10 +82,13 @@ def run_size(
     """Bytes that a pair and its texts need at most. `is_recorded`: a study keeps what it saw of every token."""
     texts = list(texts)
     longest = max((len(text.encode("utf-8", "replace")) for text in texts), default=0)  # a token is a byte at least
-    models = [_read(folder) for folder in pair]
-    size = sum(_size(model, longest + new_tokens) for model in models if model)
-    vocab = min((model.vocab_size for model in models if model), default=0)
+    models = [model for folder in pair if (model := _read(folder))]
+    size = sum(_size(model, longest + new_tokens) for model in models)
+    vocab = min((model.vocab_size for model in models), default=0)
     scores = sum(needed_by(choice, vocab) for choice in choices)
+    beside = max((choice.load.most_at_once for choice in choices), default=1) - 1
+    size += beside * sum(_text_size(model, longest + new_tokens) for model in models)
+    size += beside * new_tokens * vocab * WIDTH  # the noise of shared dice
     return size + scores + (len(texts) * new_tokens * RECORDED if is_recorded else 0)
 
 
@@ -95,6 +98,12 @@ def _read(folder: Path) -> ModelFolder | None:
         return inspect(folder)
     except DrafthouseError:
         return None
+
+
+def _text_size(model: ModelFolder, longest: int) -> int:
+    """Bytes of the keys and values of one text."""
+    per_token = min(model.kv_values_per_token or 0, model.parameters)
+    return WIDTH * min(longest, model.context or longest) * per_token
 
 
 def _size(model: ModelFolder, longest: int) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import abc
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from decoding.contestants.base import Answers, Contestant, Request, SinkFor
+from decoding.crowd import Crowd
 from decoding.ending import Decoded
 from decoding.errors import BadStrategy, BrokenModel
 from decoding.events import EventSink
@@ -17,12 +19,12 @@ from decoding.timing import Clock
 
 if TYPE_CHECKING:
     from decoding.pair import Pair
+    from decoding.replay.joint_costs import JointCosts
     from decoding.sequence import Sequence
     from decoding.serving import Place, Places
     from decoding.spec import Choice, Sampling
     from decoding.strategy import Strategy
 
-MOST_AT_ONCE = 64  # texts in an open loop; later requests wait
 SHARE_FOR_CACHES = 0.8  # of the memory that is free
 
 SPECS: tuple[Strategy, ...] = ()  # ours are in decoding.strategies
@@ -35,45 +37,65 @@ def contestant(pair: Pair) -> Contestant:
 class Ours(Contestant):
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
+        self._memory: dict[str, dict[str, Any]] = {}  # by label, for one comparison
+        self._crowds: dict[str, Crowd] = {}  # by label
 
     @cached_property
     def places(self) -> Places:
-        from decoding.serving import Place, Places
+        from decoding.serving import Places
 
-        return Places(Place(self._pair.target, self._pair.draft))
+        draft = self._pair.draft
+        return Places(self._pair.target.model, draft.model if draft else None)
 
     def run(
         self, requests: abc.Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
     ) -> Answers:
         if load == ONE:
             return ((request, self._decode(request, sink_for(request), cancelled)) for request in requests)
-        return self._serve(requests, sink_for, cancelled, load)
+        return self._serve(iter(requests), sink_for, cancelled, load)
 
     def _serve(
-        self, requests: abc.Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load
+        self, requests: abc.Iterator[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load
     ) -> Answers:
         from decoding.serving import serve
+
+        first = next(requests)
+        most = self._most(load)
+        crowd = self._crowd(first, most)
 
         def begin(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
             sink = sink_for(arrived.request)
             return self._sequence(arrived.request, sink, place, clock, arrived.at_ns, waited_ns)
 
-        return serve(Queue(requests, load), self.places, self._most(load), begin, cancelled)
+        queue = Queue(itertools.chain([first], requests), load)
+        yield from serve(queue, self.places, most, begin, cancelled, crowd)
+
+    def _crowd(self, request: Request, most: int) -> Crowd:
+        """Return the crowd of a choice. It outlives the texts, because what it knows is about the machine."""
+        choice = request.choice
+        if choice.label not in self._crowds:
+            costs = self._measured(request.sampling, most) if choice.spec.prices_rounds else None
+            self._crowds[choice.label] = Crowd(costs)
+        return self._crowds[choice.label]
+
+    def _measured(self, sampling: Sampling, most: int) -> JointCosts:
+        from decoding.replay.joint_probing import measure
+
+        return measure(self._pair, self.places, most, sampling)
 
     def _most(self, load: Load) -> int:
         """How many texts may be decoded at once: as many as the load asks for, if memory holds their caches."""
         from decoding.models.devices import free_bytes
 
-        wanted = MOST_AT_ONCE if load.is_open else load.concurrency
         pair = self._pair
         room = free_bytes(pair.target.device) * SHARE_FOR_CACHES
-        each = sum(runner.model.bytes_for(runner.context) for runner in (pair.target, pair.draft))
-        return max(1, min(wanted, int(room // each)))
+        each = sum(runner.model.bytes_for(runner.context) for runner in (pair.target, pair.draft) if runner)
+        return max(1, min(load.most_at_once, int(room // each)))
 
     def runner(self, choice: Choice) -> str:
-        drafts = choice.spec.role != "baseline"
-        runners = [self._pair.target, self._pair.draft] if drafts else [self._pair.target]
-        return " and ".join(dict.fromkeys(runner.facts.runner for runner in runners))
+        drafts = choice.spec.needs_draft
+        runners = (self._pair.target, self._pair.draft if drafts else None)
+        return " and ".join(dict.fromkeys(runner.facts.runner for runner in runners if runner))
 
     def hardware(self, choice: Choice) -> str:
         from decoding.models.devices import described
@@ -94,6 +116,7 @@ class Ours(Contestant):
         from decoding.ssd.memory import check_branches
         from decoding.ssd.transport.two_lanes import check_ranked_together
 
+        self._memory.clear()
         pair = self._pair
         processes = [pair.process_of(choice) for choice in choices]
         check_ranked_together(
@@ -106,7 +129,9 @@ class Ours(Contestant):
                     f"{choice.label}: a draft that works beside the target serves one request at a time. Under load "
                     "choose placement=in-turn."
                 )
-            device = torch.device("cpu") if process else lanes.draft.device if lanes else pair.draft.device
+            device = (
+                torch.device("cpu") if process else lanes.draft.device if lanes else (pair.draft or pair.target).device
+            )
             check_branches(choice, pair.vocab, free_bytes(device))
         for process in filter(None, processes):
             process.begin()
@@ -122,7 +147,7 @@ class Ours(Contestant):
         apart = process.cores if process else lanes
         with torch.inference_mode(), apart.for_target() if apart else nullcontext():
             sequence = self._sequence(request, sink, Place(pair.target, pair.draft), Clock())
-            decode_all([sequence], cancelled)
+            decode_all([sequence], cancelled, self._crowd(request, 1))
             return sequence.error or sequence.decoded
 
     def _sequence(
@@ -145,6 +170,7 @@ class Ours(Contestant):
             draft_process=pair.process_of(choice),
             lanes=pair.lanes_of(choice),
             words=pair.tokenizer.decode,
+            memory=self._memory.setdefault(choice.label, {}),
         )
         return Sequence(
             prompt=request.prompt,

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from decoding.choosing import Look
+from decoding.crowd import Crowd
 from decoding.dice import Row
 from decoding.drafters.base import Draft
 from decoding.verify import Verdict
@@ -41,6 +42,9 @@ class StopRule:
     estimates: Sequence[float] = ()  # probability that each token is accepted; empty if the rule estimates none
     look: Look | None = None  # computes `DraftStep.seen` on the device, in the launch that chooses the token
 
+    def join(self, crowd: Crowd) -> None:
+        """Learn which texts are decoded together with this one."""
+
     def begin(self, text: Sequence[int]) -> None:
         """Start a round after this text."""
 
@@ -48,6 +52,10 @@ class StopRule:
         """Whether to stop after this token. The token stays in the draft either way: dropping a token because of what
         it is would bias the output."""
         return False
+
+    def keeps(self, drafted: int) -> int:
+        """How many of the drafted tokens the target shall verify. No token's own value may decide about it."""
+        return drafted
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
         """Learn from the verdict on a draft."""

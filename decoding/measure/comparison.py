@@ -18,7 +18,7 @@ from decoding import chance
 from decoding.contestants.base import Request
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadPrompt, BrokenModel, OutOfMemory
-from decoding.events import Event, EventSink, Recorder, Silence
+from decoding.events import Event, EventSink, Prompted, Recorder, Silence, Started
 from decoding.load import ONE, Load
 from decoding.loop import never
 from decoding.measure.audit import audit
@@ -34,15 +34,18 @@ ARRIVALS = 8  # requests of an open loop that arrive before the first that count
 
 
 class _Tee:
-    """A sink that keeps a sample's events for its summary and passes each on."""
+    """A sink that keeps a sample's events for its summary and passes each on, with the prompt's tokens if given."""
 
-    def __init__(self, sink: EventSink) -> None:
+    def __init__(self, sink: EventSink, prompt: Sequence[int]) -> None:
         self.recorder = Recorder()
         self.sink = sink
+        self.prompt = prompt
 
     def emit(self, event: Event) -> None:
         self.recorder.emit(event)
         self.sink.emit(event)
+        if self.prompt and isinstance(event, Started):
+            self.sink.emit(Prompted(tuple(self.prompt), event.prefill_ns))
 
 
 @dataclass(frozen=True)
@@ -73,13 +76,24 @@ class Comparison:
     _tokens: dict[str, list[int]] = field(default_factory=dict)
     _baselines: dict[tuple[str, int], Sample] = field(default_factory=dict)  # by prompt and repeat
 
-    def warm_up(self) -> None:
-        """Run each choice once, shortly: first passes pay for allocation and compilation. Nothing of it counts."""
-        short = dataclasses.replace(self.sampling, max_new_tokens=min(WARM_UP_TOKENS, self.sampling.max_new_tokens))
-        for choice in self.choices:
-            users = [self._request(Key(choice, self.prompts[0], 0), short)] * choice.load.concurrency
-            for _ in self.pair.contestant(choice).run(users, lambda _: Recorder(), self.cancelled, choice.load):
-                pass
+    def warm_up(self, is_whole: bool | None = None) -> None:
+        """Run each choice shortly: first passes pay for allocation and compilation. Nothing of it counts.
+
+        A GPU captures each form of a pass when the form comes a second time, and a longer text has other forms. So
+        there (`is_whole`) the shortest and the longest prompt are continued to the end, twice."""
+        if is_whole is None:
+            is_whole = self.pair.target.device.type != "cpu"
+        sampling, prompts = self.sampling, self.prompts[:1]
+        if is_whole:
+            by_length = sorted(self.prompts, key=lambda prompt: len(prompt.text))
+            prompts = [by_length[0], by_length[-1]] * 2
+        else:
+            sampling = dataclasses.replace(sampling, max_new_tokens=min(WARM_UP_TOKENS, sampling.max_new_tokens))
+        for prompt in prompts:
+            for choice in self.choices:
+                users = [self._request(Key(choice, prompt, 0), sampling)] * choice.load.concurrency
+                for _ in self.pair.contestant(choice).run(users, lambda _: Recorder(), self.cancelled, choice.load):
+                    pass
 
     @property
     def loads(self) -> list[Load]:
@@ -127,7 +141,9 @@ class Comparison:
         def sink_for(request: Request) -> EventSink:
             if request not in keys:
                 return Silence()
-            sinks[request] = _Tee(self.sink_for(keys[request]))
+            key = keys[request]
+            is_first = key.choice.strategy == BASELINE and key.repeat == 0
+            sinks[request] = _Tee(self.sink_for(key), request.prompt if is_first else ())
             return sinks[request]
 
         load = dataclasses.replace(choice.load, seed=self.sampling.seed + stint[0].repeat)

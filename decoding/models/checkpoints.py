@@ -17,6 +17,7 @@ from decoding.models.devices import free_bytes
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.runner import FastRunner
 from decoding.models.fast.weights import TensorFiles, weights_of
+from decoding.models.files import read_json
 from decoding.models.folder import ModelFolder, inspect
 from decoding.models.tokenizer_files import read_tokenizer_json
 from decoding.models.transformers import TransformersModel, TransformersRunner
@@ -92,8 +93,22 @@ def tokenizer_of(facts: ModelFolder) -> Tokenizer:
     read_tokenizer_json(facts.path)  # checked within bounds, which the library does not do
     with _told_in_words(BadCheckpoint, f"The tokenizer of {facts.path} cannot be loaded"):
         return Tokenizer(
-            transformers.AutoTokenizer.from_pretrained(facts.path, trust_remote_code=False, local_files_only=True)
+            transformers.AutoTokenizer.from_pretrained(
+                facts.path, config=_config_that_chooses(facts), trust_remote_code=False, local_files_only=True
+            )
         )
+
+
+def _config_that_chooses(facts: ModelFolder) -> transformers.PreTrainedConfig | None:
+    """Return what the library reads of a config to choose a tokenizer's class, where the folder names that class. The
+    config classes of model families import torch's compiler, which takes a second of CPU time or more."""
+    told = read_json(facts.path / "tokenizer_config.json") or {}
+    if not isinstance(told.get("tokenizer_class"), str) or "auto_map" in told:
+        return None
+    read = {
+        name: facts.config[name] for name in ("model_type", "model_name", "tokenizer_class") if name in facts.config
+    }
+    return transformers.PreTrainedConfig(name_or_path=str(facts.path), **read)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 import torch
 
 from decoding.errors import BadDevice
+
+# cuDNN's attention builds a plan for each new length of a text, which takes up to half a second (decision 48).
+torch.backends.cuda.enable_cudnn_sdp(False)
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,11 @@ def device_called(name: str) -> torch.device:
     if device.type == "cuda" and (device.index or 0) >= gpus:
         there = f"{gpus} CUDA device{'s' if gpus > 1 else ''}" if gpus else "no CUDA device that torch can use"
         raise BadDevice(f"{name} was asked for, but this machine has {there}. Choose another device.")
+    return indexed(device)
+
+
+def indexed(device: torch.device) -> torch.device:
+    """Return `cuda:0` for `cuda`: tensors name their device with its number, and are compared with this one."""
     return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
 
 
@@ -137,6 +146,13 @@ def on_its_way(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.device.type == "cpu":
         return tensor
     return torch.empty_like(tensor, device="cpu", pin_memory=True).copy_(tensor, non_blocking=True)
+
+
+def sent_to(device: torch.device, numbers: Sequence[Any], dtype: torch.dtype | None = None) -> torch.Tensor:
+    """Make a tensor on a device. The copy is from pinned memory: any other copy would wait for earlier launches."""
+    if device.type != "cuda":
+        return torch.tensor(numbers, dtype=dtype, device=device)
+    return torch.tensor(numbers, dtype=dtype, pin_memory=True).to(device, non_blocking=True)
 
 
 def _left_in_container(otherwise: int) -> int:

@@ -36,7 +36,19 @@ def confirm(
     cancelled: Callable[[], bool] = never,
 ) -> Mapping[str, Mapping[str, Any]]:
     """Run the settings and return the report's rows by label. It calls `on_progress` after every sample."""
-    choices = to_run(predictions)
+    return run_all(pair, prompts, sampling, to_run(predictions), on_progress=on_progress, cancelled=cancelled)
+
+
+def run_all(
+    pair: Pair,
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    choices: Sequence[Choice],
+    *,
+    on_progress: Callable[[int], None] = lambda done: None,
+    cancelled: Callable[[], bool] = never,
+) -> Mapping[str, Mapping[str, Any]]:
+    """Run choices side by side and return the report's rows by label."""
     comparison = Comparison(pair, prompts, choices, sampling, cancelled=cancelled)
     comparison.warm_up()
     samples: list[Sample] = []

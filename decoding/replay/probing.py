@@ -25,7 +25,7 @@ from decoding.loop import decode
 from decoding.measure.comparison import Comparison, Key
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.replay.costs import Costs, costs_from
+from decoding.replay.costs import Costs, costs_from, decision_cost
 from decoding.replay.planning import ALONE, CAP
 from decoding.spec import Sampling
 from decoding.stopping import Reading, no_words
@@ -51,36 +51,58 @@ def samples(prompt_count: int, *, classifiers: int) -> int:
 def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:
     """Costs of a verification by rows, a drafted token, a look at the draft's own probability, and a classifier's
     decision."""
-    if classifier is not None:
-        return probe_each(pair, prompts, sampling, [classifier])[0]
-    return _probed(pair, prompts, sampling, [])[0]
+    return probe_each(pair, prompts, sampling, [classifier] if classifier is not None else [])[0]
 
 
 def probe_each(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifiers: Sequence[str]) -> list[Costs]:
-    """Probe several classifiers at once. The costs differ only in the decision."""
+    """Probe several classifiers at once. The costs differ only in the decision. Without a classifier there is one
+    result, whose decision costs nothing."""
     rules = [partial(estimating, Below(EVEN_ODDS, CAP), pair.classifier(name), no_words) for name in classifiers]
-    costs, decisions = _probed(pair, prompts, sampling, rules)
-    return [dataclasses.replace(costs, decision=decision) for decision in decisions]
+    costs, decisions = probed(pair, prompts, sampling, rules, pair.target.device.type != "cpu")
+    return [dataclasses.replace(costs, decision=decision) for decision in decisions or [0.0]]
 
 
-def _probed(
-    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, deciding: Sequence[Callable[[], StopRule]]
+def probed(
+    pair: Pair,
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    deciding: Sequence[Callable[[], StopRule]],
+    is_launched: bool,
 ) -> tuple[Costs, list[float]]:
-    """Costs of drafting and verifying, and of one decision by each of these rules."""
+    """Costs of drafting and verifying, and of one decision by each of these rules. `is_launched` says whether passes
+    are launched on a GPU."""
     comparison = Comparison(pair, typical(prompts), [ALONE], sampling)
-    comparison.warm_up()
-    traces = list[list[Event]]()
-    reading, *decided = answers = [Answers() for _ in range(1 + len(deciding))]
+    comparison.warm_up(is_launched)
     rules: list[Callable[[], StopRule]] = [partial(Reading, Unsure(EVEN_ODDS, CAP), no_words), *deciding]
+    traces, asked = _measured(comparison, rules)
+    if is_launched:  # the first run captured the forms that this one replays
+        traces, asked = _measured(comparison, rules)
+    # A GPU's thread waits for the token before it asks the rule, so there only whole drafts show what asking costs.
+    reading, *decisions = (decision_cost(a.traces, traces) if is_launched else a.answers.price for a in asked)
+    return dataclasses.replace(costs_from(traces), reading=reading), decisions
+
+
+@dataclass
+class Asked:
+    """Samples whose drafts one rule stopped."""
+
+    rule: Callable[[], StopRule]
+    answers: Answers
+    traces: list[list[Event]]
+
+
+def _measured(comparison: Comparison, rules: Sequence[Callable[[], StopRule]]) -> tuple[list[list[Event]], list[Asked]]:
+    traces = list[list[Event]]()
+    asked = [Asked(rule, Answers(), []) for rule in rules]
     for number, prompt in enumerate(comparison.prompts):
         for turn in range(VARIED):
             traces.append(ruled(comparison, prompt, EveryLength(number * VARIED + turn)))
             if turn in UNAIDED:
                 traces.append(_traced(comparison, prompt))
             if turn == VARIED // 2:
-                for rule, given in zip(rules, answers, strict=True):
-                    ruled(comparison, prompt, Timed(rule(), given))
-    return dataclasses.replace(costs_from(traces), reading=reading.price), [given.price for given in decided]
+                for each in asked:
+                    each.traces.append(ruled(comparison, prompt, Timed(each.rule(), each.answers)))
+    return traces, asked
 
 
 def typical(prompts: Sequence[Prompt]) -> list[Prompt]:
@@ -148,6 +170,7 @@ def _traced(comparison: Comparison, prompt: Prompt) -> list[Event]:
 def ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]:
     """Decode a sample whose drafts this rule stops, and return its events."""
     pair, sampling, recorder = comparison.pair, comparison.sampling, Recorder()
+    draft = pair.require_draft("Measuring what drafting costs")
     dice = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0))
     ends = frozenset[int]() if sampling.ignore_eos else pair.end_tokens
     probed = sequence.Sequence(
@@ -155,7 +178,7 @@ def ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]
         max_new_tokens=sampling.max_new_tokens,
         ending=Ending(ends, sampling.stop, pair.tokenizer.decode),
         target=pair.target,
-        drafter=ModelDrafter(pair.draft, rule, dice, ends, pair.choosings.of(sampling, rule.look)),
+        drafter=ModelDrafter(draft, rule, dice, ends, pair.choosings.of(sampling, rule.look)),
         dice=dice,
         sink=recorder,
         clock=Clock(),

@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from decoding import chance
-from decoding.dice import Dice, dice_for
+from decoding.dice import NOISE_BLOCK, Dice, dice_for
 from decoding.errors import BrokenModel
 from decoding.spec import Sampling
+from tests.decoding.waiting import refusing_waits
 
 CPU = torch.device("cpu")
 
@@ -148,3 +149,29 @@ def test_every_place_has_its_own_noise_in_whatever_order_it_is_asked_for(places:
     made = dice(temperature=1.0, dice="shared")
     alone = [made.noise([place], CPU) for place in places]  # type: ignore[attr-defined]
     assert torch.equal(made.noise(places, CPU), torch.cat(alone))  # type: ignore[attr-defined]
+
+
+class Drafted:
+    tokens = (2, 3)
+    scores = None
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("settings", [
+    {"repetition_penalty": 1.3}, {"temperature": 1.0}, {"temperature": 0.9, "repetition_penalty": 1.3, "top_k": 4},
+], ids=str)  # fmt: skip
+def test_a_verdict_is_launched_without_a_stop(settings: dict[str, float]) -> None:
+    """Also where the text holds new tokens and the noise a new block: elsewhere the draft could not work meanwhile."""
+    device = torch.device("cuda:0")
+    logits = torch.randn(3, 8, generator=torch.Generator().manual_seed(1))
+    on_gpu, on_cpu = (dice([1], **settings) for _ in range(2))
+    for made, where in ((on_gpu, logits.to(device)), (on_cpu, logits)):
+        made.judge(where, Drafted())
+        for token in range(2 * NOISE_BLOCK):
+            made.commit([token % 5])
+    on_device = logits.to(device)
+    with refusing_waits():
+        on_gpu.commit([6])
+        weighing = on_gpu.weigh(on_device, Drafted())
+    on_cpu.commit([6])
+    assert weighing.verdict() == on_cpu.judge(logits, Drafted())

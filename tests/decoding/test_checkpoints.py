@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import AutoTokenizer
 
 from decoding.errors import BadCheckpoint, DrafthouseError, OutOfMemory
-from decoding.models.checkpoints import context_that_fits, load
+from decoding.models.checkpoints import context_that_fits, load, tokenizer_of
 from decoding.models.fast.runner import FastRunner
 from decoding.models.folder import inspect
 from tests.decoding.models import LLAMA, save
@@ -61,6 +62,27 @@ def test_judging_a_folder_needs_no_torch(folder: Path) -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_loading_imports_no_compiler(folder: Path) -> None:
+    code = "import sys; from decoding.models.checkpoints import load; load(sys.argv[1]); "
+    code += "print('torch._dynamo' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("model_type", ["llama", "gpt2", "qwen2", "mistral", "deepseek_v2"])
+@pytest.mark.parametrize("named", ["TokenizersBackend", "PreTrainedTokenizerFast", "LlamaTokenizer", "GPT2Tokenizer",
+                                   "Qwen2TokenizerFast", "Unheard", None])  # fmt: skip
+def test_a_tokenizer_has_the_class_that_the_library_would_choose(
+    folder: Path, model_type: str, named: str | None
+) -> None:
+    set_config(folder, model_type=model_type)
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": named} if named else {}))
+    mine = tokenizer_of(inspect(folder)).inner
+    theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    assert type(mine) is type(theirs)
+    assert mine.encode("w1 w22 w3") == theirs.encode("w1 w22 w3")
 
 
 def test_end_tokens_are_those_of_the_generation_config(folder: Path) -> None:

@@ -16,6 +16,7 @@ from decoding.events import Drafted, Recorder
 from decoding.registry import Parts
 from decoding.spec import Choice, Sampling, choose
 from tests.decoding import models
+from tests.decoding.waiting import refusing_waits
 from tests.decoding.worlds import World, looking_at, some_classifier, stop_of
 
 PROMPT = [3, 1]
@@ -136,10 +137,7 @@ def test_a_captured_choice_is_launched_without_a_stop() -> None:
     logits = torch.randn(1, 97, device=device)
     choosing.begin(dice)
     choosing.launch(logits, dice, 0)
-    torch.cuda.set_sync_debug_mode("error")
-    try:
+    with refusing_waits():
         choosing.begin(dice)
         told = [choosing.launch(logits, dice, number).values for number in range(4)]
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
     assert torch.stack(told).isfinite().all()

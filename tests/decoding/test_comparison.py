@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,6 +18,8 @@ from decoding.models.table import TableRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Sampling, parse_choices
+from tests.decoding import models
+from tests.decoding.rehearsal import rehearse
 from tests.decoding.worlds import state_of, tables
 
 LETTERS = "abcdefghijkl"
@@ -98,6 +102,22 @@ def test_the_sink_of_a_sample_gets_its_whole_trace_and_the_warm_up_gets_none() -
         events: list[Event] = sinks[sample.strategy, sample.prompt].events
         assert isinstance(events[-1], Finished)
         assert sum(isinstance(event, Finished) for event in events) == 1
+
+
+def test_after_a_gpus_warm_up_no_sample_has_to_capture(tmp_path: Path) -> None:
+    """Texts here go from 4 tokens to 340, so they have forms of 256 slots and of 512."""
+    config = models.LLAMA | {"vocab_size": len(LETTERS), "max_position_embeddings": 512}
+    folders = [models.save(tmp_path / role, "llama", **config) for role in ("target", "draft")]
+    runners = [models.fast_runner(folder, static=True) for folder in folders]
+    rehearsals = [rehearse(runner) for runner in runners]
+    ready = dataclasses.replace(pair(), target=runners[0], draft=runners[1], dtype=torch.float32)
+    texts = [Prompt(str(length), "ab" * length) for length in (120, 2, 60)]
+    sampling = Sampling(max_new_tokens=100, ignore_eos=True)
+    made = comparison(sampling, pair=ready, prompts=texts, choices=parse_choices("autoregressive,static:2"))
+    made.warm_up(is_whole=True)
+    recorded = [rehearsal.recorded for rehearsal in rehearsals]
+    assert len(list(made.run())) == 3
+    assert recorded == [rehearsal.recorded for rehearsal in rehearsals] and all(recorded)
 
 
 def test_cancelling_stops_at_once_and_keeps_what_is_done() -> None:

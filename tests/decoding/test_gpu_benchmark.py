@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from benchmarks._gpu_bars import bars, copy_bandwidth, measure
-from benchmarks._pair_shapes import PAIRS, PairShape
+from benchmarks._gpu_bars import bars, copy_bandwidth, measure, starter_pair
+from benchmarks._pair_shapes import PAIRS
 from benchmarks._placements import against_static
 from benchmarks.gpu import main
+from decoding.models.fast.names import expected_tensors
+from decoding.models.fast.shape import shape_of
 from decoding.spec import Sampling
 from decoding.ssd.transport.two_lanes import Lane, Lanes
 from tests.decoding.test_comparison import pair
 from tests.decoding.test_planning import prompts
 
-TINY = PairShape(
-    {
-        "vocab_size": 211,
-        "hidden_size": 32,
-        "intermediate_size": 48,
-        "num_hidden_layers": 4,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-    },
-    draft_layers=1,
-    has_peer=True,
-)
+TINY = PAIRS["tiny"]
 CPU = torch.device("cpu")
 
 
@@ -78,6 +71,11 @@ def test_what_time_does_not_allow_for_is_said() -> None:
     assert "not enough" in found["two-streams"]["not run"]
 
 
+def test_the_audit_of_the_starter_pair_knows_the_dtype_that_it_runs_in() -> None:
+    ready = starter_pair(CPU)
+    assert str(ready.dtype) == f"torch.{ready.target.facts.dtype}"
+
+
 @pytest.mark.parametrize("wrong", [["--pairs", "3B"], ["--device", "cuda:99"], ["--minutes", "0"]])
 def test_what_cannot_be_run_is_refused_before_anything_is(
     wrong: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -91,10 +89,23 @@ def test_what_cannot_be_run_is_refused_before_anything_is(
 
 
 def test_the_shapes_have_the_sizes_they_are_named_for() -> None:
-    billions = {}
-    for name, shape in PAIRS.items():
-        c = shape.config
-        attention = 2 * c["hidden_size"] ** 2 * (1 + c["num_key_value_heads"] / c["num_attention_heads"])
-        layer = attention + 3 * c["hidden_size"] * c["intermediate_size"]
-        billions[name] = (c["num_hidden_layers"] * layer + 2 * c["vocab_size"] * c["hidden_size"]) / 1e9
-    assert billions == {"1B": pytest.approx(1.5, abs=0.1), "8B": pytest.approx(8.0, abs=0.1)}
+    billions = {name: shape.bytes / 2e9 for name, shape in PAIRS.items() if name != "tiny"}
+    assert billions == {
+        "1B": pytest.approx(1.5, abs=0.1),
+        "8B": pytest.approx(8.0, abs=0.1),
+        "32B": pytest.approx(32.8, abs=0.1),
+    }
+    folder = expected_tensors(shape_of(TINY.config))  # type: ignore[arg-type]
+    assert TINY.bytes == 2 * sum(rows * size[0] for rows, *size in folder.values() if size)
+
+
+@pytest.mark.slow
+def test_several_pairs_run_one_by_one_and_come_into_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "gpu.json"
+    sizes = ["--prompt-tokens", "9", "--new-tokens", "8", "--prompts", "1", "--placements", "two-streams"]
+    monkeypatch.setattr("sys.argv", ["gpu", "--device", "cpu", "--pairs", "tiny,starter", *sizes, "--json", str(file)])
+    assert main() == 0
+    found = json.loads(file.read_text())
+    assert list(found["pairs"]) == ["tiny", "starter"] and found["states"] == {"tiny": "done", "starter": "done"}
+    assert found["pairs"]["tiny"]["strategies"] and len(found["bars"]) == 3
+    assert "CUDA" in found["pairs"]["starter"]["ssd"]["two-streams"]["not run"]

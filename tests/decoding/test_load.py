@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, abc
+from dataclasses import replace
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from decoding.load import ONE, Arrived, Load, Queue, loads
 from decoding.loop import Batch, never
 from decoding.measure.comparison import Comparison, blocks, stints
 from decoding.measure.crossover import across_loads
-from decoding.measure.latency import Objective, parse_objective
+from decoding.measure.latency import Objective, Timing, figures, parse_objective
 from decoding.measure.summary import Sample, baselines, report, sample_from_dict
 from decoding.models.table import TableRunner
 from decoding.pair import Pair
@@ -96,7 +97,7 @@ def test_a_waiting_request_says_how_long_it_waited() -> None:
     requests = [Request(choose("autoregressive"), [1], SAMPLINGS["greedy"], 0, Ending(frozenset())) for _ in range(4)]
     recorders = {request: Recorder() for request in requests}
     world = World.of_tables(12, 7)
-    places = Places(Place(world.target, world.draft))
+    places = Places(world.target.model, world.draft.model)
 
     def begin(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
         recorder = recorders[arrived.request]
@@ -221,6 +222,21 @@ def test_the_rows_of_a_comparison_at_two_loads_have_their_own_baselines_figures_
     standing = across_loads(rows, samples, baselines(choices))
     assert [load["baseline"] for load in standing["loads"]] == ["autoregressive", "autoregressive @4"]
     assert standing["sentence"].startswith("Fastest by load: 1 at a time:")
+
+
+def answered(arrived_s: float, took_s: float) -> Sample:
+    [sample, *_] = decoded([choose("static").at(Load(rate=100))], SAMPLINGS["greedy"])
+    took, timing = round(took_s * 1e9), Timing(round(arrived_s * 1e9), 0, 0)
+    return replace(sample, load=Load(rate=2), prefill_ns=0, decode_ns=took, timing=timing)
+
+
+@pytest.mark.parametrize(("took", "served"), [([0.5] * 9, 2.0), ([1 + n / 2 for n in range(9)], 1.0)])
+def test_an_open_loop_tells_how_many_requests_were_answered_per_second(
+    took: abc.Sequence[float], served: float
+) -> None:
+    """Nine requests arrive at 2/s. If each answer takes half a second longer than the last, 1/s is answered."""
+    samples = [answered(number / 2, seconds) for number, seconds in enumerate(took)]
+    assert figures(samples, Objective())["served_per_s"] == pytest.approx(served)
 
 
 def test_a_sample_can_be_stored_and_read_again() -> None:

@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from decoding.drafters.rule import DraftStep, StopRule
 from decoding.events import Drafted
 from decoding.prompts.prompt import Prompt
 from decoding.replay import probing
@@ -48,6 +49,35 @@ def test_several_classifiers_are_priced_at_one_moment() -> None:
     costs = probing.probe_each(ready, prompts, Sampling(temperature=1.0, max_new_tokens=60), ["one", "other"])
     assert len({dataclasses.replace(each, decision=0.0) for each in costs}) == 1
     assert all(each.decision > 0 for each in costs)
+
+
+def test_on_a_gpu_nothing_is_priced_that_was_captured_and_whole_drafts_price_a_decision() -> None:
+    """There the thread has waited for the token before it asks the rule, so an answer alone takes no time."""
+    made: list[Busy] = []
+
+    def busy() -> Busy:
+        made.append(Busy())
+        return made[-1]
+
+    costs, [price] = probing.probed(pair(), [Prompt("p", "ab")], Sampling(max_new_tokens=60), [busy], is_launched=True)
+    first, second = made  # both runs ask, and only the second is priced
+    assert first.answers and second.answers
+    assert price > 0 and costs.draft > 0
+
+
+class Busy(StopRule):
+    """Draft two tokens, and take long before each is judged."""
+
+    reads = True
+    lookahead = 2
+
+    def __init__(self) -> None:
+        self.answers = 0
+
+    def should_stop(self, step: DraftStep) -> bool:
+        self.answers += 1
+        sum(range(200_000))
+        return False
 
 
 def test_an_answer_costs_what_it_usually_takes_after_a_first_token_and_after_later_ones() -> None:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,19 @@ def test_it_sleeps_between_samples_and_ends_when_it_is_told(process: DraftProces
     process.end()
     assert state(pid) == "" and process.pid is None
     process.end()  # twice does no harm
+
+
+def test_it_finds_packages_where_its_starter_finds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without network may have its packages in a folder of PYTHONPATH."""
+    (tmp_path / "packages_elsewhere.py").write_text(
+        "import torch\nfrom decoding.models.table import TableRunner\n\n"
+        "def runner():\n    return TableRunner(torch.zeros(3, 3))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with DraftProcess(import_module("packages_elsewhere").runner, Cores(2)) as process:
+        process.begin()
+        assert process.pid
 
 
 class Interrupted(Exception):

@@ -94,7 +94,6 @@ def comparison_under_way(up: Up, token: str) -> Iterator[str]:
     job = f"jobs/{up.call('comparisons/', token, body)['job']['id']}/"
     until(lambda: up.call(job, token)["done_count"] > 1, "a few samples")
     worker = up.pid_of(MEASURING)
-    assert worker is not None
     (engine,) = (pid for pid in gauges.family(worker) if "worker.engine" in up.family().get(pid, ""))
     with held(engine):
         yield job
@@ -110,11 +109,10 @@ def test_an_archive_is_unpacked_while_a_comparison_runs(up: Up, token: str) -> N
 
 def test_the_worker_beside_is_niced_loads_no_torch_and_keeps_no_engine(up: Up, token: str) -> None:
     until(lambda: not up.call("jobs/?queue=light&state=running", token)["count"], "rest")
-    worker = until(lambda: up.pid_of(LIGHT), "the worker for light jobs")
+    worker = up.pid_of(LIGHT)
     until(lambda: gauges.family(worker) == [worker], "the end of its engine")
-    measuring = up.pid_of(MEASURING) or 0
     niceness = os.getpriority(os.PRIO_PROCESS, worker)
-    assert niceness > os.getpriority(os.PRIO_PROCESS, measuring)
+    assert niceness > os.getpriority(os.PRIO_PROCESS, up.pid_of(MEASURING))
     session = Path(f"/proc/{worker}/autogroup")
     assert not session.exists() or session.read_text().endswith(f"nice {niceness}\n")
     assert "libtorch" not in Path(f"/proc/{worker}/maps").read_text()
@@ -123,7 +121,7 @@ def test_the_worker_beside_is_niced_loads_no_torch_and_keeps_no_engine(up: Up, t
 def test_a_killed_worker_beside_costs_an_attempt_and_no_file(up: Up, token: str) -> None:
     upload = sent(up, token, zipped(MOST_FILES))
     until(lambda: unpacking(up, token)["state"] == "running", "the unpacking")
-    os.kill(up.pid_of(LIGHT) or 0, signal.SIGKILL)
+    os.kill(up.pid_of(LIGHT), signal.SIGKILL)
     until(lambda: state(up, token, upload) == "complete", "the files of the archive")
     assert (unpacking(up, token)["attempt"], unpacking(up, token)["counted_ends"]) == (2, 0)
     assert len(up.call(upload, token)["files"]) == MOST_FILES

@@ -38,6 +38,15 @@ class Box:
             archive.writestr(f"{about}/RECORD", "")
         (self.folder / "requirements-web.txt").write_text(f"./{wheel.name}  # ours\n")
 
+    def start_without_end(self) -> "subprocess.Popen[str]":
+        """Start it with a pip that waits for ever, and return when pip is about to."""
+        nobody_writes = self.folder / "nobody-writes"  # pip reads it first, in vain
+        os.mkfifo(nobody_writes)
+        process = self.start("compare", PIP_CONSTRAINT=str(nobody_writes))
+        while not (self.folder / ".venv" / "unfinished").exists():
+            assert process.poll() is None, "the set-up ended before pip began"
+        return process
+
     def start(self, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
             [sys.executable, self.folder / "drafthouse", *arguments],
@@ -98,10 +107,7 @@ def test_a_requirement_that_cannot_be_had_is_told_and_harms_nothing(box: Box) ->
 
 def test_a_set_up_that_was_killed_is_begun_anew(box: Box) -> None:
     box.require("3.0")
-    os.mkfifo(box.folder / "nobody-writes")
-    process = box.start("compare", PIP_CONSTRAINT=str(box.folder / "nobody-writes"))  # pip reads it first, in vain
-    while not (box.folder / ".venv" / "unfinished").exists():  # until pip is at work
-        assert process.poll() is None, "the set-up ended before it could be killed"
+    process = box.start_without_end()
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
 
@@ -111,9 +117,7 @@ def test_a_set_up_that_was_killed_is_begun_anew(box: Box) -> None:
 
 
 def test_ctrl_c_during_the_set_up_is_answered_with_a_sentence(tmp_path: Path) -> None:
-    process = Box(tmp_path).start("compare")
-    while not (tmp_path / ".venv" / "unfinished").exists():
-        assert process.poll() is None, "the set-up ended before it could be interrupted"
+    process = Box(tmp_path).start_without_end()
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 130

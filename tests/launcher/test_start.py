@@ -3,8 +3,10 @@ nobody has signed in."""
 
 from __future__ import annotations
 
+import json
 import os
 import pty
+import re
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from tests.launcher.up import DEADLINE, ROOT, Up
 from webapp.config import modes
 
 PREPARE = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]
+IMPORTED = r"""(?:from|import) ?['"](\..+?)['"]"""
 STARTS = {
     "manage.py": [sys.executable, "manage.py", "check", "--database", "default"],
     "migrate": [sys.executable, "manage.py", "migrate"],
@@ -59,6 +62,19 @@ def test_a_database_is_its_owners_alone_from_the_first_moment(prepared):
     with closing(sqlite3.connect(prepared / "drafthouse.sqlite3")) as other:
         other.execute("SELECT * FROM accounts_user").fetchall()
         assert {path.stat().st_mode & 0o777 for path in prepared.glob("drafthouse.sqlite3*")} == {0o600}
+
+
+def test_what_pages_and_modules_name_is_collected_under_hashed_names(prepared):
+    static = prepared / "static"
+    hashed = json.loads((static / "staticfiles.json").read_text())["paths"]
+    pages = "".join(path.read_text() for path in (ROOT / "templates").rglob("*.html"))
+    named = set(re.findall(r"""{% static ['"](.+?)['"]""", pages))
+    assert len(named) > 10 and named <= hashed.keys()
+    assert all((static / name).exists() for name in hashed.values())
+    modules = [static / name for origin, name in hashed.items() if origin.startswith("js/")]
+    imports = [path.parent / name for path in modules for name in re.findall(IMPORTED, path.read_text())]
+    assert len(imports) > 50
+    assert {path.resolve() for path in imports} <= {path.resolve() for path in modules}
 
 
 def test_a_database_that_others_could_read_is_tightened(prepared):

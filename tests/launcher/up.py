@@ -84,8 +84,14 @@ class Up:
     def family(self) -> dict[int, str]:
         return family(self.data)
 
-    def pid_of(self, word: str) -> int | None:
+    def find(self, word: str) -> int | None:
+        """Return the process whose command has this word, if one runs now."""
         return next((pid for pid, command in self.family().items() if word in command), None)
+
+    def pid_of(self, word: str) -> int:
+        """Return the process whose command has this word; wait for it, because its predecessor may have just ended."""
+        pid: int = until(lambda: self.find(word), word)
+        return pid
 
     def token(self, *arguments: str) -> str:
         """Return the token that `./drafthouse token` prints."""

@@ -18,6 +18,7 @@ from starter import train
 from starter.distil import Turns
 from starter.loop import Plan, Progress, Training, Windows
 from starter.models import build_model, grown, shape
+from tests.starter.tiny import make
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -56,26 +57,32 @@ def test_from_nothing_to_a_pair_that_learned_something(uninterrupted):
     assert losses[-1][1] < 0.7 * np.log(len(tokenizer))
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stopped_training_goes_on_to_the_same_weights(uninterrupted, corpus, tmp_path, number):
+def stop(command: list[str], number: signal.Signals) -> None:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as training:
+        next(line for line in training.stdout if line.startswith("target: step"))
+        training.send_signal(number)
+        assert "the state is saved. The same command goes on from here." in training.stdout.read()
+    assert training.returncode == 130
+
+
+def test_a_stopped_training_goes_on_to_the_same_weights(uninterrupted, corpus, tmp_path):
     command = tiny(tmp_path, tmp_path / "work", corpus)
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as first:
-        next(line for line in first.stdout if line.startswith("target: step"))
-        first.send_signal(number)
-        assert "the state is saved. The same command goes on from here." in first.stdout.read()
-    assert first.returncode == 130
+    stop(command, signal.SIGTERM)
     second = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     assert "the target goes on from step" in second.stdout
     for name in ("target", "draft"):
         assert weights(tmp_path / name) == weights(uninterrupted / name)
 
 
-def test_a_finished_part_is_not_made_again(uninterrupted, corpus):
+def test_ctrl_c_stops_a_training_like_any_other_signal(corpus, tmp_path):
+    stop(tiny(tmp_path, tmp_path / "work", corpus), signal.SIGINT)
+    assert (tmp_path / "work" / "target.pt").exists()
+
+
+def test_a_finished_part_is_not_made_again(uninterrupted, corpus, capsys):
     before = weights(uninterrupted / "target")
-    again = subprocess.run(
-        tiny(uninterrupted, uninterrupted / "work", corpus), cwd=ROOT, check=True, capture_output=True, text=True
-    )
-    assert again.stdout.splitlines() == [
+    make(uninterrupted, uninterrupted / "work", corpus)
+    assert capsys.readouterr().out.splitlines() == [
         "the young goes on from step 30",
         "the target goes on from step 40",
         "the reader goes on from step 15",
@@ -84,12 +91,9 @@ def test_a_finished_part_is_not_made_again(uninterrupted, corpus):
     assert weights(uninterrupted / "target") == before
 
 
-def test_a_work_folder_belongs_to_its_corpus(uninterrupted, tmp_path):
-    refused = subprocess.run(
-        tiny(tmp_path, uninterrupted / "work", tmp_path), cwd=ROOT, check=False, capture_output=True, text=True
-    )
-    assert refused.returncode == 2
-    assert "was begun with seed 0" in refused.stderr
+def test_a_work_folder_belongs_to_its_corpus(uninterrupted, tmp_path, capsys):
+    assert train.told(lambda: make(tmp_path, uninterrupted / "work", tmp_path)) == 2
+    assert "was begun with seed 0" in capsys.readouterr().err
 
 
 def test_a_folder_without_sources_is_a_sentence_and_exit_code_2(tmp_path, capsys):

@@ -146,7 +146,7 @@ def test_a_refusal_names_the_field(run, address):  # noqa: F811
     refused = run(f"""./drafthouse ask POST {address}/api/v1/models/ '{{"name": "x", "upload": "ID"}}'""")
     assert (refused.returncode, refused.stderr) == (
         2,
-        "upload: This is ID, where an id is due, as lists of the API have it.\n",
+        "upload: This is ID; it must be an id, as the lists of the API show it.\n",
     )
 
 

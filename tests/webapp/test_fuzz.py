@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 import schemathesis
 from django.core.cache import cache
+from django.core.management import call_command
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
+from django.test import override_settings
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
@@ -23,6 +25,7 @@ from schemathesis import GenerationMode
 
 from tests.webapp.everything import one_of_everything
 from tests.webapp.plausible import make_plausible, newcomer, token_of
+from tests.webapp.world import a_world
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -43,24 +46,34 @@ OPERATIONS = {found.ok().label: found.ok() for found in schema.get_all_operation
 same = {"deadline": None, "derandomize": True, "database": None, "suppress_health_check": list(HealthCheck)}
 
 
+@pytest.fixture(scope="module")
+def everything(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The folder that holds the files of one of everything, and these things. Each test takes back what it changes."""
+    folder = tmp_path_factory.mktemp("data")
+    with django_db_blocker.unblock():
+        with override_settings(DATA_DIR=folder):
+            found = one_of_everything(a_world())
+        yield folder, found
+        call_command("flush", interactive=False, verbosity=0)
+
+
 @pytest.fixture
-def things(world) -> Iterator[dict[str, Any]]:
+def things(everything: tuple[Path, dict[str, Any]], db: None, settings: Any) -> Iterator[dict[str, Any]]:
     """As in Django's own test client, the connection outlives the request that a test makes."""
+    settings.DATA_DIR, found = everything
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
-    yield one_of_everything(world)
+    yield found
     for signal in (request_started, request_finished):
         signal.connect(close_old_connections)
 
 
 def prepare(case: schemathesis.Case) -> dict[str, str]:
-    """Nobody waits for news here, and nobody has tried too often. An order that is empty is none, whatever the schema
-    says. The headers to send."""
+    """Nobody waits for news here, and nobody has tried too often. The headers to send."""
     cache.clear()
-    query = case.query or {}
-    query.pop("wait", None)
-    if query.get("ordering") == "":
-        del query["ordering"]
+    (case.query or {}).pop("wait", None)
     make_plausible(case)
     return token_of(newcomer())
 

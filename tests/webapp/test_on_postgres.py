@@ -64,20 +64,21 @@ def web(database: str, data: Path) -> Iterator[str]:
             process.wait()
 
 
+def status(address: str) -> int:
+    """This database has no tables, so nobody finds whose token it is."""
+    request = urllib.request.Request(address, headers={"Authorization": "Bearer dh_a.b"})
+    try:
+        return int(urllib.request.urlopen(request, timeout=60).status)
+    except urllib.error.HTTPError as refusal:
+        return refusal.code
+
+
 def test_many_at_once_share_a_few_connections(server: Server, tmp_path: Path) -> None:
-    """PostgreSQL has a hundred for everybody. This database has no tables, so nobody finds whose token it is."""
-
-    def ask(number: int) -> int:
-        request = urllib.request.Request(f"{address}/api/v1/jobs/", headers={"Authorization": "Bearer dh_a.b"})
-        try:
-            return int(urllib.request.urlopen(request, timeout=60).status)
-        except urllib.error.HTTPError as refusal:
-            return refusal.code
-
+    """PostgreSQL has a hundred for everybody."""
     most = 0
     with web(server.url, tmp_path) as address, psycopg.connect(server.url, autocommit=True) as looking:
         with ThreadPoolExecutor(60) as clients:
-            asked = [clients.submit(ask, number) for number in range(120)]
+            asked = [clients.submit(status, f"{address}/api/v1/jobs/") for _ in range(120)]
             while wait(asked, timeout=LOOK_EVERY).not_done:
                 (others,) = looking.execute(
                     "SELECT count(*) FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()"
@@ -85,3 +86,10 @@ def test_many_at_once_share_a_few_connections(server: Server, tmp_path: Path) ->
                 most = max(most, others)
         assert {one.result() for one in asked} == {500}
     assert 0 < most < 30  # of the twenty, one may be leaving while another takes its place
+
+
+def test_an_error_page_that_fails_too_keeps_no_connection(server: Server, tmp_path: Path) -> None:
+    """Pages find no static files here, the error page neither. A request that gets no connection ends with 503."""
+    with web(server.url, tmp_path) as address:
+        pages = {status(f"{address}/join/x/") for _ in range(21)}  # the pool has 20 connections
+        assert (pages, status(f"{address}/api/v1/jobs/")) == ({500}, 500)

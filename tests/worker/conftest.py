@@ -22,10 +22,12 @@ from webapp.accounts.models import User
 from webapp.comparisons import services as comparisons
 from webapp.comparisons.models import Comparison
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness
+from tests.worker.staged import Staged
+from worker import gauges
 from worker.engine_process import PATIENCE, EngineProcess
 from worker.hands import Hands
 from worker.comparison_messages import Decoded
-from worker.messages import Report, Step
+from worker.messages import Order, Report, Step
 
 DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy
 
@@ -50,8 +52,8 @@ class Stage(EngineProcess):
         self._left, self._deed, self._awaited = 0, None, WHOLE
 
     def after(self, samples: int, deed: Callable[[], Any], awaited: tuple[type[Report], ...] = WHOLE) -> None:
-        """Stop it when so many more samples are decoded, or steps of a study done, or other reports were heard. When
-        they are written down, do the deed. It goes on when it is told to, or to cancel."""
+        """From the next order on, stop it when so many more samples are decoded, or steps of a study done, or other
+        reports were said. When they are written down, do the deed. It goes on when it is told to, or to cancel."""
         self._left, self._deed, self._awaited = samples, deed, awaited
 
     def go_on(self) -> None:
@@ -66,18 +68,16 @@ class Stage(EngineProcess):
         super().end()
         self.patience = PATIENCE
 
+    def tell(self, order: Order, allowed: int | None = None) -> None:
+        super().tell(Staged(order, self._awaited, self._left) if self._deed else order, allowed)
+
     def hear(self, timeout: float) -> Report | None:
-        """Until the deed it works only while somebody listens, or it might be through before it is stopped."""
         if self._deed and not self._left:  # whoever asks for the next report has written down all before it
+            until(lambda: gauges.is_stopped(self.pid), "the engine to stop itself")
             deed, self._deed = self._deed, None
             deed()
-        if not self._deed:
-            return super().hear(timeout)
-        self.go_on()
         report = super().hear(timeout)
-        with suppress(ProcessLookupError):  # what it says was said before it was killed
-            os.kill(self.pid, signal.SIGSTOP)
-        if isinstance(report, self._awaited):
+        if self._deed and isinstance(report, self._awaited):
             self._left -= 1
         return report
 

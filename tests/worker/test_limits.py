@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from decoding.load import Load
+from decoding.spec import choose
 from tests.webapp import make
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
@@ -83,3 +85,10 @@ def test_memory_is_read_without_the_kernels_files_as_well(monkeypatch, tmp_path)
     here = memory.Gauge(os.getpid()).largest()
     monkeypatch.setattr(gauges, "PROC", tmp_path / "none")
     assert memory.Gauge(os.getpid()).largest() >= here // 2 > 0
+
+
+def test_texts_that_are_decoded_together_need_memory_for_each_cache(checkpoints, tmp_path):
+    for name, content in checkpoints["target"].items():
+        (tmp_path / name).write_bytes(content)
+    one, many = (run_size((tmp_path,), ["w1 w2"], 64, [choose("static").at(Load(users))]) for users in (1, 16))
+    assert many > one

@@ -70,7 +70,8 @@ def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     root, ours = tmp_path / "tree", leash.ROOT
     kinds = root / "worker" / "jobs"
     kinds.mkdir(parents=True)
-    for there in (*ours.glob("worker/*"), *ours.glob("worker/jobs/*.py"), ours / "webapp", ours / "decoding"):
+    packages = (ours / name for name in ("webapp", "decoding", "tests"))
+    for there in (*ours.glob("worker/*"), *ours.glob("worker/jobs/*.py"), *packages):
         if not (here := root / there.relative_to(ours)).exists():
             here.symlink_to(there)
     monkeypatch.setattr(leash, "ROOT", root)

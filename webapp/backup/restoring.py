@@ -85,7 +85,8 @@ def _staged(files: list[Path]) -> Iterator[None]:
 def _load(archive: Archive, manifest: Manifest) -> None:
     """Make the tables as they were at the time of the backup, fill and compare them, then migrate them to today."""
     executor = MigrationExecutor(connection)
-    executor.migrate(rows.latest(manifest.migrations, "This backup"))
+    executor.loader = rows.require_known(manifest.migrations, "This backup")
+    executor.migrate(rows.latest(manifest.migrations, executor.loader))
     models = rows.models_at(manifest.migrations)
     if set(models) != set(manifest.tables):
         raise BackupProblem("The backup holds other tables than its migrations make. Use another backup.")

@@ -33,28 +33,39 @@ def applied() -> list[Migration]:
 
 
 def require_known(migrations: Collection[Migration], maker: str) -> MigrationLoader:
-    """Raise BackupProblem if a newer Drafthouse made these migrations."""
-    loader = MigrationLoader(None)
+    """Return the graph that Django would use for a database with these migrations: a squashed migration is in it
+    where all that it replaces are applied, else those are. Raise BackupProblem if a newer Drafthouse made one."""
+    loader = MigrationLoader(None, replace_migrations=False)
     unknown = [migration for migration in migrations if migration not in loader.graph.nodes]
     if unknown:
         raise BackupProblem(
             f"{maker} is of a newer Drafthouse: this one does not know {'.'.join(unknown[0])}. Install that version, "
             "or a newer one."
         )
+    for squashed, migration in loader.replacements.items():
+        if set(migration.replaces) <= set(migrations):
+            loader.graph.remove_replaced_nodes(squashed, migration.replaces)
+        else:
+            loader.graph.remove_replacement_node(squashed, migration.replaces)
     return loader
 
 
-def latest(migrations: Collection[Migration], maker: str) -> list[Migration]:
+def _nodes(loader: MigrationLoader, migrations: Collection[Migration]) -> set[Migration]:
+    """Return these migrations as nodes of the graph of `require_known`."""
+    return loader.graph.nodes.keys() & {*migrations, *loader.replacements}
+
+
+def latest(migrations: Collection[Migration], loader: MigrationLoader) -> list[Migration]:
     """Return the last migrations of each app: those that no other one of the app follows."""
-    graph = require_known(migrations, maker).graph
-    known = set(migrations)
-    followed = {node.key for one in known for node in graph.node_map[one].parents if node.key[0] == one[0]}
-    return sorted(known - followed)
+    nodes = _nodes(loader, migrations)
+    parents = {one: loader.graph.node_map[one].parents for one in nodes}
+    return sorted(nodes - {node.key for one in nodes for node in parents[one] if node.key[0] == one[0]})
 
 
 def models_at(migrations: Collection[Migration], maker: str = "The database") -> dict[str, type[Model]]:
     """Return the model of every table by its label, as these migrations define it."""
-    state = require_known(migrations, maker).project_state(list(migrations))
+    loader = require_known(migrations, maker)
+    state = loader.project_state(sorted(_nodes(loader, migrations)))
     # Between two migrations that move a model to another app, both apps have it: its table counts once.
     tables = {model._meta.db_table: model for model in state.apps.get_models(include_auto_created=True)}
     found = {model._meta.label_lower: model for model in tables.values()}

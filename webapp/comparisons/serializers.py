@@ -35,7 +35,7 @@ class Strategy(Input):
     def no_object(self, data: Any) -> str:
         named = str(data).partition(":")[0]
         return (
-            f"This is {json.dumps(data, ensure_ascii=False)[:40]}, where an object is due, such as"
+            f"This is {json.dumps(data, ensure_ascii=False)[:40]}, but it must be an object, such as"
             f' {{"strategy": "static", "params": {{"lookahead": 4}}}}. There are {", ".join(STRATEGIES)}.'
             f"{meant(named, STRATEGIES) if named not in STRATEGIES else ''}"
         )
@@ -300,6 +300,7 @@ class StrategyOut(serializers.Serializer[Any]):
     title = serializers.CharField()
     summary = serializers.CharField()
     role = serializers.ChoiceField(choices=["baseline", "ranked", "bound", "peer"])
+    needs_draft = serializers.BooleanField(help_text="false: it also runs on a pair without a draft")
     params = ParamOut(many=True)
 
 
@@ -323,6 +324,7 @@ def shown_strategies() -> list[dict[str, Any]]:
             "title": spec.title,
             "summary": spec.summary,
             "role": spec.role,
+            "needs_draft": spec.needs_draft,
             "params": [shown_param(param) for param in spec.params],
         }
         for spec in STRATEGIES.values()

@@ -49,7 +49,7 @@ class Input(serializers.Serializer[Any]):
         return read
 
     def no_object(self, data: Any) -> str:
-        return f"This is {_brief(data)}, where an object is due, which may hold {', '.join(self.fields)}."
+        return f"This is {_brief(data)}; it must be an object with these fields: {', '.join(self.fields)}."
 
 
 _IN_JSON: tuple[tuple[Any, tuple[type, ...], str], ...] = (
@@ -71,7 +71,7 @@ def _misfit(field: Any, value: Any) -> str:
         known = [str(choice) for choice in field.choices]
         return f"This is {_brief(value)}, which is not one of {', '.join(known)}.{meant(str(value), known)}"
     types, name = _due(field)
-    return f"This is {_brief(value)}, where {name} is due." if types and not _fits(value, types) else ""
+    return f"This is {_brief(value)}; it must be {name}." if types and not _fits(value, types) else ""
 
 
 def _misfit_in(field: Any, values: list[Any]) -> str:
@@ -79,7 +79,7 @@ def _misfit_in(field: Any, values: list[Any]) -> str:
     types, name = _due(field.child)
     if not types or len(values) > (field.max_length or 0):
         return ""
-    return next((f"This is {_brief(each)}, where {name} is due." for each in values if not _fits(each, types)), "")
+    return next((f"This is {_brief(each)}; it must be {name}." for each in values if not _fits(each, types)), "")
 
 
 def _due(field: Any) -> tuple[tuple[type, ...], str]:
@@ -95,7 +95,7 @@ def _brief(value: Any) -> str:
 
 
 class _Id(serializers.UUIDField):
-    default_error_messages = {"invalid": "This is {value!s:.40}, where an id is due, as lists of the API have it."}
+    default_error_messages = {"invalid": "This is {value!s:.40}; it must be an id, as the lists of the API show it."}
 
 
 class Visible(serializers.PrimaryKeyRelatedField[Any]):

@@ -114,6 +114,11 @@ class StrictOrdering(filters.OrderingFilter):
     def filter_queryset(self, request: Request, queryset: Any, view: Any) -> Any:
         return queryset.order_by(*(self.get_ordering(request, queryset, view) or ()), "pk")
 
+    def get_ordering(self, request: Request, queryset: Any, view: Any) -> Any:
+        if request.query_params.get(self.ordering_param) == "":  # the framework would take it for none
+            self.remove_invalid_fields(queryset, [""], view, request)
+        return super().get_ordering(request, queryset, view)
+
     def remove_invalid_fields(self, queryset: Any, fields: Any, view: Any, request: Request) -> list[str]:
         known = view.ordering_fields
         if len(fields) > len(known):

@@ -2,6 +2,12 @@
 
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
+STYLES, _ = CompressedManifestStaticFilesStorage.patterns
+_, IMPORTS = CompressedManifestStaticFilesStorage._js_module_import_aggregation_patterns
+
 
 class HashedStatic(CompressedManifestStaticFilesStorage):
-    support_js_module_import_aggregation = True  # also hash the names inside `import … from "./x.js"`
+    """Also hash the names inside style sheets and inside `import … from "./x.js"` of our own modules. Libraries are one
+    file each, and searching their megabytes took a third of the time."""
+
+    patterns = (STYLES, ("js/*.js", IMPORTS))

@@ -61,14 +61,13 @@ class InTurns(ASGIHandler):
 
     async def _made(self, request: HttpRequest) -> HttpResponseBase:
         """Let the thread finish even if the client goes away: it cannot be stopped. Then close what nobody takes, such
-        as a file; Django would drop it open."""
+        as a file, or the connections of a request whose error page failed; Django would drop them open."""
         making = asyncio.ensure_future(super().get_response_async(request))
         try:
             return await asyncio.shield(making)
-        except asyncio.CancelledError:
+        except BaseException:
             await asyncio.wait({making})
-            if making.exception() is None:
-                await sync_to_async(making.result().close)()
+            await sync_to_async(connections.close_all if making.exception() else making.result().close)()
             raise
 
     async def _in_turn(self, work: Callable[[], Any]) -> Any:
@@ -116,8 +115,10 @@ async def _by_turns(parts: Iterator[bytes], places: asyncio.Semaphore, condition
 
 def _piece(parts: Iterator[bytes]) -> bytes:
     found, size = [], 0
-    while size < PIECE and (part := next(parts, None)) is not None:
-        found.append(part)
-        size += len(part)
-    close_old_connections()
+    try:
+        while size < PIECE and (part := next(parts, None)) is not None:
+            found.append(part)
+            size += len(part)
+    finally:
+        close_old_connections()
     return b"".join(found)

@@ -109,7 +109,7 @@ def _tensor(key: str, entry: Any, name: str) -> Tensor:
         raise _refuse(name, f"lists its tensor {key[:80]!r} with an unknown number format")
     shape, offsets = entry.get("shape"), entry.get("data_offsets")
     if not (_all_counts(shape) and len(shape) <= 8 and _all_counts(offsets) and len(offsets) == 2):
-        raise _refuse(name, f"lists its tensor {key[:80]!r} without a shape or place that make sense")
+        raise _refuse(name, f"lists its tensor {key[:80]!r} with an impossible shape or offset")
     item_count = math.prod(shape)
     if (offsets[1] - offsets[0]) * 8 != item_count * ITEM_BITS[entry["dtype"]]:
         raise _refuse(name, f"gives its tensor {key[:80]!r} a place that does not fit its shape")

@@ -42,6 +42,7 @@ def launch(
 ) -> Study:
     """Queue a study; a worker does the decoding."""
     by.require(Right.SUBMIT)
+    recipes.require_draft(pair, f"A study of the kind {kind.slug}")
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     _require_few(recipe.limit)
     name = name or f"{kind.label}: {pair.name} on {dataset.name}"[:200]
@@ -63,7 +64,7 @@ def document_of(study: Study) -> dict[str, Any]:
     """Document of a study with its recipe, to be kept as a file."""
     if study.document is None:
         raise Conflict(
-            f"There is nothing to give yet: this study is {study.job.state}.",
+            f"This study has no document yet: its job is {study.job.state}.",
             code="not-found-yet",
             hint="Wait until it has succeeded.",
             state=study.job.state,

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from decoding.load import loads
 from decoding.measure.summary import so_few
 from worker import noise
-from worker.terminal.arguments import Bench, parser_of, read_bench
+from worker.terminal.arguments import Bench, count_of, list_of, parser_of, read_bench
 from worker.terminal.guarded import guarded
 
 if TYPE_CHECKING:
@@ -24,13 +25,26 @@ def run(argv: Sequence[str]) -> None:
         "whether it keeps the promise.",
     )
     parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
-    bench = read_bench(given := parser.parse_args(argv), given.split)
+    parser.add_argument(
+        "--load",
+        type=list_of(count_of),
+        default=[],
+        metavar="LIST",
+        help="users at once, such as 1,4,16: the best strategy at each, and where speculation stops paying",
+    )
+    bench = read_bench(given := parser.parse_args(argv), given.split, drafting="A plan")
+    loads(given.load, [])  # refuses what cannot be
 
     from worker.terminal.studying import loaded
 
     ready = loaded(bench)
     study = recorded(bench, ready)
     before = noise.mark(os.getpid())
+    if given.load:
+        from worker.terminal.plan_at_load import plan_at_load
+
+        print(plan_at_load(bench, ready, study, sorted(given.load)))
+        return
     predictions = predicted(bench, ready, study)
     print(confirmed(bench, ready, predictions))
     print()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.models.fast.linear import Apply, Layout, fastest, prepare
+from decoding.models.fast.fused import Kernels
+from decoding.models.fast.linear import Add, Apply, Layout, fastest, prepare, prepare_adding
 from decoding.models.fast.rope import turn, turns
 from decoding.models.fast.shape import GELU_TANH, Shape
 from decoding.models.fast.weights import LayerWeights, ModelWeights, Part
@@ -31,19 +32,39 @@ class Memory(Protocol):
         ...
 
 
+@runtime_checkable
+class Slotted(Protocol):
+    """A memory whose rows each take a slot of one storage, so that a kernel can write there."""
+
+    slots: Tensor
+
+    def storage(self, layer: int) -> Tensor:
+        """[2, kv_heads, slots, head_dim]"""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Layer:
     norm_1: Apply
     qkv: Apply
     head_norm: Tensor | None
-    out: Apply
+    out: Add
     norm_2: Apply
-    feed: Apply
+    feed: Add
 
 
 class Decoder:
-    def __init__(self, shape: Shape, weights: ModelWeights, layout: Layout, context: int, device: torch.device) -> None:
+    def __init__(
+        self,
+        shape: Shape,
+        weights: ModelWeights,
+        layout: Layout,
+        context: int,
+        device: torch.device,
+        kernels: Kernels | None = None,
+    ) -> None:
         self.shape = shape
+        self.kernels = kernels or Kernels()
         self.layout = layout
         self.device = device
         self.embedding = weights.embedding.to(device)  # as on disk: only a row or two of it is read per pass
@@ -59,28 +80,37 @@ class Decoder:
 
     def __call__(self, ids: Tensor, memory: Memory, need: int | Tensor) -> Tensor:
         """Ids [rows] -> float32 logits [need, V], those of the last `need` rows, or of the rows that `need` lists."""
-        shape = self.shape
-        heads_per_row = shape.heads + 2 * shape.kv_heads
-        turned = shape.heads + shape.kv_heads
         count = ids.shape[0]
         hidden = F.embedding(ids, self.embedding).to(self.layout.dtype)
         if self.learned_positions is not None:
             hidden = hidden + self.learned_positions[memory.positions]
         turns = None if self.turns is None else self.turns[memory.positions]
         for number, layer in enumerate(self.layers):
-            # Attention's arithmetic is float32 up to the scores, whatever the linear layers use.
-            heads = layer.qkv(layer.norm_1(hidden)).float().view(count, heads_per_row, shape.head_dim)
-            if layer.head_norm is not None:
-                normed = F.rms_norm(heads[:, :turned], (shape.head_dim,), None, shape.norm_eps)
-                torch.mul(normed, layer.head_norm, out=heads[:, :turned])
-            if turns is not None:
-                turn(heads[:, :turned], turns)
-            memory.write(number, heads[:, shape.heads :].view(count, 2, shape.kv_heads, shape.head_dim))
-            attended = memory.attend(number, heads[:, : shape.heads])
-            hidden = layer.out(attended.to(self.layout.dtype)).add_(hidden)
-            hidden = layer.feed(layer.norm_2(hidden)).add_(hidden)
+            queries = self._place(number, layer, layer.qkv(layer.norm_1(hidden)), turns, memory)
+            attended = memory.attend(number, queries)
+            hidden = layer.out(attended.to(self.layout.dtype), hidden)
+            hidden = layer.feed(layer.norm_2(hidden), hidden)
         needed = hidden[count - need :] if isinstance(need, int) else hidden[need]
         return self.head(self.norm(needed)).float()
+
+    def _place(self, number: int, layer: Layer, mixed: Tensor, turns: Tensor | None, memory: Memory) -> Tensor:
+        """Norm and turn queries and keys, write keys and values, and return the queries. The arithmetic is float32,
+        whatever the linear layers use."""
+        shape, kernel = self.shape, self.kernels.place
+        heads = mixed.view(-1, shape.heads + 2 * shape.kv_heads, shape.head_dim)
+        if kernel and turns is not None and layer.head_norm is None and isinstance(memory, Slotted):
+            return kernel(heads, turns, memory.slots, memory.storage(number))
+        heads = heads.float()
+        turned = heads[:, : shape.heads + shape.kv_heads]
+        if layer.head_norm is not None:
+            normed = F.rms_norm(turned, (shape.head_dim,), None, shape.norm_eps)
+            torch.mul(normed, layer.head_norm, out=turned)
+        if turns is not None:
+            turn(turned, turns)
+        if self.layout.is_fused:
+            heads = heads.to(self.layout.dtype)  # as the cache has it: one launch for queries, keys and values
+        memory.write(number, heads[:, shape.heads :].view(-1, 2, shape.kv_heads, shape.head_dim))
+        return heads[:, : shape.heads]
 
     def reach(self, positions: int) -> None:
         """Make turns for so many positions. The table for all that a config claims may take more than the model."""
@@ -95,7 +125,7 @@ class Decoder:
             norm_1=self._norm(weights.norm_1),
             qkv=self._linear(weights.qkv),
             head_norm=None if head_norm is None else head_norm.to(self.device, torch.float32),
-            out=self._linear(weights.out),
+            out=self._adding(weights.out),
             norm_2=self._norm(weights.norm_2),
             feed=self._feed(weights),
         )
@@ -104,15 +134,21 @@ class Decoder:
         bias = None if part.bias is None else part.bias.to(self.device)
         return prepare(part.weight.to(self.device), bias, self.layout)
 
-    def _feed(self, weights: LayerWeights) -> Apply:
-        activation = _ACTIVATIONS[self.shape.activation]
-        inner, down, width = self._linear(weights.inner), self._linear(weights.down), self.shape.inner
-        if not weights.is_gated:
-            return lambda rows: down(activation(inner(rows)))
+    def _adding(self, part: Part) -> Add:
+        bias = None if part.bias is None else part.bias.to(self.device)
+        return prepare_adding(part.weight.to(self.device), bias, self.layout)
 
-        def gated(rows: Tensor) -> Tensor:
+    def _feed(self, weights: LayerWeights) -> Add:
+        activation = _ACTIVATIONS[self.shape.activation]
+        inner, down, width = self._linear(weights.inner), self._adding(weights.down), self.shape.inner
+        if not weights.is_gated:
+            return lambda rows, residual: down(activation(inner(rows)), residual)
+
+        def gated(rows: Tensor, residual: Tensor) -> Tensor:
             both = inner(rows)
-            return down(activation(both[:, :width]).mul_(both[:, width:]))
+            if self.kernels.gate:
+                return down(self.kernels.gate(both), residual)
+            return down(activation(both[:, :width]).mul_(both[:, width:]), residual)
 
         return gated
 

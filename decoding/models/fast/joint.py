@@ -1,4 +1,5 @@
-"""One pass for several texts: they share every matrix product, and each attends to its own cache."""
+"""One pass for several texts. They share every matrix product; on a CPU each attends to its own cache, and on a GPU to
+its place in a slab."""
 
 from __future__ import annotations
 
@@ -8,10 +9,12 @@ import torch
 from torch import Tensor
 
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import Rows
+from decoding.models.fast.kv import Rows, chain_rows
 from decoding.models.fast.runner import PASS, FastRunner
 from decoding.models.fast.shape import Shape
-from decoding.models.runner import Feed
+from decoding.models.fast.slab import MOST_ROWS, Slab, SlabCache
+from decoding.models.fast.slab import Feed as SlabFeed
+from decoding.models.runner import Feed, Reader
 
 
 @torch.inference_mode()
@@ -42,8 +45,46 @@ def _pass(decoder: Decoder, feeds: Sequence[Feed]) -> list[Tensor]:
     ids = [runner.take(tokens, need) for runner, (_, tokens, need) in zip(runners, feeds, strict=True)]
     counts = [len(own) for own in ids]
     needs = [need for _, _, need in feeds]
-    rows = JointRows([runner.grow(count) for runner, count in zip(runners, counts, strict=True)], decoder.shape)
+    parts = [
+        chain_rows(runner.cache, decoder.shape, runner.advance(count), count)
+        for runner, count in zip(runners, counts, strict=True)
+    ]
+    rows = JointRows(parts, decoder.shape)
     return list(torch.split_with_sizes(decoder(torch.cat(ids), rows, _needed(counts, needs)), needs))
+
+
+@torch.inference_mode()
+def extend_in_slabs(feeds: Sequence[Feed]) -> list[Tensor]:
+    """Extend each runner of one model, in one pass for each slab. Texts without one, or with many rows, read alone."""
+    logits: dict[int, Tensor] = {}
+    together: dict[Slab, list[int]] = {}
+    for number, (runner, tokens, need) in enumerate(feeds):
+        slab = _slab_of(runner) if len(tokens) <= MOST_ROWS else None
+        if slab:
+            together.setdefault(slab, []).append(number)
+        else:
+            logits[number] = runner.extend(tokens, need)
+    for slab, numbers in together.items():
+        logits |= zip(numbers, _read(slab, [feeds[number] for number in numbers]), strict=True)
+    return [logits[number] for number in range(len(feeds))]
+
+
+def _slab_of(runner: Reader) -> Slab | None:
+    is_in_slab = isinstance(runner, FastRunner) and isinstance(runner.cache, SlabCache)
+    return runner.cache.slab if is_in_slab else None  # type: ignore[attr-defined]
+
+
+def _read(slab: Slab, feeds: Sequence[Feed]) -> list[Tensor]:
+    if len(feeds) == 1:
+        [(runner, tokens, need)] = feeds
+        return [runner.extend(tokens, need)]
+    rows = []
+    for runner, tokens, need in feeds:
+        assert isinstance(runner, FastRunner) and isinstance(runner.cache, SlabCache)
+        ids = runner.take(tokens, need)
+        rows.append(SlabFeed(runner.cache.place, runner.advance(len(ids)), ids))
+    found = slab.read(rows)
+    return [logits[-need:] for logits, (_, _, need) in zip(found, feeds, strict=True)]
 
 
 def _needed(counts: Sequence[int], needs: Sequence[int]) -> int | Tensor:

@@ -23,6 +23,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 Apply = Callable[[Tensor], Tensor]
+Add = Callable[[Tensor, Tensor], Tensor]  # rows, residual -> their product added to the residual, which is used up
 Way = Literal["half", "packed", "plain"]
 
 # The packed layouts are reached through private or aging functions of torch. Where one is missing, `fastest` does not
@@ -38,6 +39,7 @@ class Layout:
 
     way: Way
     dtype: torch.dtype
+    is_fused: bool = False  # as many operations as possible in one launch: a small one costs a GPU more than its work
 
 
 def prepare(weight: Tensor, bias: Tensor | None, layout: Layout) -> Apply:
@@ -55,6 +57,18 @@ def prepare(weight: Tensor, bias: Tensor | None, layout: Layout) -> Apply:
         apply, blocked = _mkldnn._linear_pointwise.default, _mkldnn._reorder_linear_weight(weight, 8)
         return lambda rows: apply(rows, blocked, bias, "none", [], "")
     return lambda rows: F.linear(rows, weight, bias)
+
+
+def prepare_adding(weight: Tensor, bias: Tensor | None, layout: Layout) -> Add:
+    """Make a function that adds the product of rows to a residual."""
+    if not layout.is_fused:
+        apply = prepare(weight, bias, layout)
+        return lambda rows, residual: apply(rows).add_(residual)
+    turned = weight.to(layout.dtype).t()
+    if bias is None:
+        return lambda rows, residual: residual.addmm_(rows, turned)
+    offset = bias.to(layout.dtype)
+    return lambda rows, residual: residual.add_(offset).addmm_(rows, turned)
 
 
 def fits_half(weight: Tensor) -> bool:

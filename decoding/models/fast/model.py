@@ -7,16 +7,19 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from decoding.models.devices import facts_of
+from decoding.capturing import Capturing
+from decoding.models.devices import facts_of, indexed
 from decoding.models.fast.decoder import Decoder, cpu_layout
-from decoding.models.fast.joint import extend_jointly
+from decoding.models.fast.fused import chosen
+from decoding.models.fast.joint import extend_in_slabs, extend_jointly
 from decoding.models.fast.kv import Cache
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.passes import Passes, SlicedPasses, StaticPasses
 from decoding.models.fast.runner import FastRunner
 from decoding.models.fast.shape import Shape
+from decoding.models.fast.slab import Slab
 from decoding.models.fast.weights import ModelWeights
-from decoding.models.runner import Feed, extend_each
+from decoding.models.runner import Feed, ModelRunner
 
 SCRATCH = 256  # slots for branches to begin with; more are made when they are needed
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -40,21 +43,27 @@ class FastModel:
         self.shape = shape
         self.vocab_size = shape.vocab_size
         self.context = min(context or shape.context, shape.context)
-        self.device = device or torch.device("cpu")
-        self.decoder = Decoder(shape, weights, _layout(weights, dtype, self.device), self.context, self.device)
-        layout = self.decoder.layout
-        self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context)
+        self.device = indexed(device or torch.device("cpu"))
         self._is_static = self.device.type == "cuda" if static is None else static
+        layout = _layout(weights, dtype, self.device, self._is_static)
+        self._capturing = Capturing(self.device) if self.device.type == "cuda" else None
+        kernels = chosen(shape, layout, self._capturing) if self._capturing and self._is_static else None
+        self.decoder = Decoder(shape, weights, layout, self.context, self.device, kernels)
+        self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context)
 
     def new_runner(self) -> FastRunner:
         return FastRunner(self, self.new_cache())
 
-    @property
-    def shares_passes(self) -> bool:
-        return not self._is_static
+    shares_passes = True
+
+    def new_runners(self, count: int) -> list[ModelRunner]:
+        if not self._is_static:
+            return [self.new_runner() for _ in range(count)]
+        slab = Slab(self.decoder, count, self._slots, self._capturing)
+        return [FastRunner(self, slab.cache(place)) for place in range(count)]
 
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
-        return extend_jointly(self.decoder, feeds) if self.shares_passes else extend_each(feeds)
+        return extend_in_slabs(feeds) if self._is_static else extend_jointly(self.decoder, feeds)
 
     def bytes_for(self, tokens: int) -> int:
         shape = self.shape
@@ -64,20 +73,26 @@ class FastModel:
     def new_cache(self) -> Cache:
         if not self._is_static:
             return Cache(self.shape, self.context + SCRATCH, torch.float32, self.device)
-        slots = -(-(self.context + SCRATCH) // 64) * 64  # masks are read fastest in whole blocks
-        cache = Cache(self.shape, slots, self.decoder.layout.dtype, self.device)
+        cache = Cache(self.shape, self._slots, self.decoder.layout.dtype, self.device)
         cache.values.zero_()  # hidden slots are read too, and zero times what memory held before may be NaN
         return cache
 
+    @property
+    def _slots(self) -> int:
+        """Slots of a static cache. Masks are read fastest in whole blocks."""
+        return -(-(self.context + SCRATCH) // 64) * 64
+
     def passes_over(self, cache: Cache) -> Passes:
-        return StaticPasses(self.decoder, cache) if self._is_static else SlicedPasses(self.decoder, cache)
+        return (
+            StaticPasses(self.decoder, cache, self._capturing) if self._is_static else SlicedPasses(self.decoder, cache)
+        )
 
 
-def _layout(weights: ModelWeights, dtype: str, device: torch.device) -> Layout:
+def _layout(weights: ModelWeights, dtype: str, device: torch.device, is_static: bool) -> Layout:
     """Choose how the matrices lie, and in which dtype rows travel between them. `auto` never rounds the weights."""
     stored = weights.embedding.dtype
-    if device.type != "cpu":
-        return Layout("plain", stored if dtype == "auto" else DTYPES[dtype])
+    if is_static or device.type != "cpu":
+        return Layout("plain", stored if dtype == "auto" else DTYPES[dtype], is_fused=is_static)
     if dtype == "auto":
         return cpu_layout(weights, [torch.float32, torch.bfloat16] if stored == torch.bfloat16 else [torch.float32])
     return cpu_layout(weights, [DTYPES[dtype]])

@@ -6,7 +6,8 @@ A pass appends rows. `chain` appends them to the text; `tree` appends one to eac
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -23,6 +24,8 @@ Masks = dict[int | None, Tensor | None]
 
 
 class Passes(Protocol):
+    captures: bool  # whether each growth of the cache costs new captures, so that it should grow seldom
+
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor: ...
 
     def tree(self, ids: Tensor, start: int, positions: Tensor, masks: Masks) -> Tensor: ...
@@ -30,6 +33,8 @@ class Passes(Protocol):
 
 class SlicedPasses:
     """Passes whose rows see exactly the slots that are in use: nothing is computed for the rest."""
+
+    captures = False
 
     def __init__(self, decoder: Decoder, cache: Cache) -> None:
         self._decoder = decoder
@@ -48,12 +53,15 @@ class StaticPasses:
     """Passes of a form read the same buffers and do the same launches, so that each form is captured once and replayed.
     Rows look at a fixed number of slots, and a mask hides those that are not theirs."""
 
-    def __init__(self, decoder: Decoder, cache: Cache) -> None:
+    captures = True
+
+    def __init__(self, decoder: Decoder, cache: Cache, capturing: Capturing | None) -> None:
+        """Passes over caches of one model share `capturing`, so only one of them may replay at a time."""
         self._decoder = decoder
         self._cache = cache
         self._values: Tensor | None = None
         self._forms: dict[Form, StaticPass] = {}
-        self._capturing = Capturing(decoder.device) if decoder.device.type == "cuda" else None
+        self._capturing = capturing
 
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
         form = self._form(len(ids), need, start + len(ids), is_tree=False)
@@ -76,7 +84,8 @@ class StaticPasses:
         slots = SHORTEST
         while slots < seen:
             slots *= 2
-        return Form(rows, need, min(slots, self._cache.slots), is_tree)
+        priority = self._capturing.priority if self._capturing else 0
+        return Form(rows, need, min(slots, self._cache.slots), is_tree, priority)
 
     def _static(self, form: Form) -> StaticPass:
         if self._values is not self._cache.values:
@@ -106,6 +115,7 @@ class Form:
     need: int
     slots: int  # how many the rows look at
     is_tree: bool
+    priority: int  # of the stream: where two streams share a device, the urgent one's graphs must be urgent too
 
 
 class StaticPass:
@@ -141,7 +151,8 @@ class StaticPass:
         with capturing.aside():
             for _ in range(2):
                 self.launch()
-            self._attend = self._faster_attention()
+        self._attend = self._faster_attention(capturing)
+        with capturing.aside():
             self.launch()
         self.graph, self._logits = capturing.record(self.launch)
 
@@ -150,6 +161,9 @@ class StaticPass:
         assert self.graph is not None
         self.graph.replay()
         return self._logits.clone()
+
+    def storage(self, layer: int) -> Tensor:
+        return self._values[layer]
 
     def write(self, layer: int, keys_and_values: Tensor) -> None:
         new = keys_and_values.permute(1, 2, 0, 3).to(self._values.dtype)
@@ -168,20 +182,26 @@ class StaticPass:
         age = self.positions.repeat_interleave(self._decoder.shape.group, output_size=self._grouped).unsqueeze(1)
         age = age - self._keys
         for window, mask in self.masks.items():
-            is_hidden = age < 0 if window is None else (age < 0) | (age >= window)
-            mask.zero_().masked_fill_(is_hidden, HIDDEN)
+            hide(age, window, mask)
 
     @property
     def _grouped(self) -> int:
         return self.form.rows * self._decoder.shape.group
 
-    def _faster_attention(self) -> Attend:
+    def _faster_attention(self, capturing: Capturing) -> Attend:
         """Time both ways: which is faster depends on rows, heads, slots and the device."""
         shape = self._decoder.shape
         queries = self._values.new_zeros(shape.kv_heads, self._grouped, shape.head_dim)
         keys, values = self._values[0, :, :, : self.form.slots].unbind(0)
         mask = self.masks[shape.windows[0]]
-        return min((attend_at_once, attend_in_steps), key=lambda way: _gpu_time(way, queries, keys, values, mask))
+        ways = (attend_at_once, attend_in_steps)
+        return min(ways, key=lambda way: capturing.time(partial(way, queries, keys, values, mask)))
+
+
+def hide(age: Tensor, window: int | None, mask: Tensor) -> None:
+    """Write a mask by how old each key is for each row."""
+    is_hidden = age < 0 if window is None else (age < 0) | (age >= window)
+    mask.zero_().masked_fill_(is_hidden, HIDDEN)
 
 
 class Attend(Protocol):
@@ -196,19 +216,14 @@ def attend_at_once(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) 
 
 def attend_in_steps(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """Attend by ordinary products: more launches, but all of the device works on one long text."""
-    scaled = queries * queries.shape[-1] ** -0.5
-    scores = torch.baddbmm(mask.unsqueeze(0), scaled, keys.transpose(1, 2))
-    return torch.bmm(scores.softmax(-1, dtype=torch.float32).to(values.dtype), values)
+    scores = torch.add(mask, _scores(queries, keys.transpose(1, 2)), alpha=queries.shape[-1] ** -0.5)
+    return torch.bmm(scores.softmax(-1).to(values.dtype), values)
 
 
-def _gpu_time(way: Attend, *tensors: Tensor) -> float:
-    event: Any = torch.cuda.Event
-    start, end = event(enable_timing=True), event(enable_timing=True)
-    for _ in range(3):
-        way(*tensors)
-    start.record()
-    for _ in range(20):
-        way(*tensors)
-    end.record()
-    end.synchronize()
-    return float(start.elapsed_time(end))
+def _scores(queries: Tensor, keys: Tensor) -> Tensor:
+    """Multiply into float32 whatever the inputs are: rounded scores would be other scores than a CPU's."""
+    if queries.dtype == torch.float32:
+        return torch.bmm(queries, keys)
+    if queries.device.type == "cuda":
+        return torch.bmm(queries, keys, out_dtype=torch.float32)
+    return torch.bmm(queries.float(), keys.float())

@@ -8,13 +8,22 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from decoding.models.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
-from decoding.models.devices import Facts
+from decoding.models.bounds import (
+    check_branches,
+    check_extend,
+    check_fork,
+    check_ids,
+    check_open,
+    check_rewind,
+    check_tree,
+)
+from decoding.models.devices import Facts, sent_to
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import BranchMask, Cache, Rows, chain_rows
+from decoding.models.fast.kv import BranchMask, Cache, TreeMask
 from decoding.models.fast.passes import Passes
-from decoding.models.runner import Feed
+from decoding.models.runner import Feed, ModelRunner
 
+DEEPEST = 32  # tokens of a branch for which a static cache makes room at once
 PASS = 512  # rows of one pass: a long prompt is read in pieces, so that no mask is as large as its square
 
 
@@ -30,6 +39,7 @@ class Model(Protocol):
     @property
     def shares_passes(self) -> bool: ...
     def new_runner(self) -> FastRunner: ...
+    def new_runners(self, count: int) -> Sequence[ModelRunner]: ...
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]: ...
     def bytes_for(self, tokens: int) -> int: ...
     def passes_over(self, cache: Cache) -> Passes: ...
@@ -50,7 +60,7 @@ class FastRunner:
         self._length = 0
         self._tokens: list[int] = []
         self._unread: list[Tensor] = []  # ids that were fed as tensors and have not been looked at yet
-        self._branches: FastBranches | None = None
+        self._branches: FastBranches | FastTree | None = None
 
     @property
     def length(self) -> int:
@@ -58,9 +68,9 @@ class FastRunner:
 
     @property
     def tokens(self) -> list[int]:
-        for ids in self._unread:
-            self._tokens.extend(ids.tolist())
-        self._unread.clear()
+        if self._unread:  # one read for all: each waits for the device
+            self._tokens.extend(torch.cat(self._unread).tolist())
+            self._unread.clear()
         return self._tokens
 
     @torch.inference_mode()
@@ -81,18 +91,23 @@ class FastRunner:
         self._close()
         return self._ids(tokens)
 
-    def grow(self, count: int) -> Rows:
-        """Return the text's next `count` rows, for a pass that other texts share."""
+    def advance(self, count: int) -> int:
+        """Count rows that a pass reads which other texts share. Return where they start."""
         start = self._length
         self.decoder.reach(start + count)
         self._length += count
-        return chain_rows(self.cache, self.decoder.shape, start, count)
+        return start
 
     def rewind(self, length: int) -> None:
         check_rewind(self._length, length)
         self._close()
         del self.tokens[length:]
         self._length = length
+
+    def grow(self) -> FastTree:
+        self._close()
+        self._branches = FastTree(self)
+        return self._branches
 
     def fork(self, lengths: Sequence[int]) -> FastBranches:
         check_fork(self._length, lengths)
@@ -109,10 +124,7 @@ class FastRunner:
         listed = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
         check_ids(listed, self.vocab_size)
         self.tokens.extend(listed)
-        if self.device.type == "cpu":
-            return torch.tensor(listed)
-        # From pinned memory, or the copy would wait for everything launched before it.
-        return torch.tensor(listed, pin_memory=True).to(self.device, non_blocking=True)
+        return sent_to(self.device, listed)
 
     def _pass(self, ids: Tensor, need: int) -> Tensor:
         start, count = self._length, len(ids)
@@ -143,6 +155,8 @@ class FastBranches:
         self._lengths = list(lengths)
         self._positions = torch.tensor(self._lengths, device=runner.device)
         self._length = runner.length
+        if runner.passes.captures:
+            runner.cache.reserve(runner.context + DEEPEST * len(self._lengths), used=self._length)
         shape = runner.decoder.shape
         self._windows = set(shape.windows)
         self._mask = BranchMask(self._length, self._lengths, shape.group, runner.device)
@@ -170,3 +184,34 @@ class FastBranches:
         chain = [int(ids[row]) for ids in self._fed]
         slots = torch.arange(len(chain), device=self._runner.device) * count + self._length + row
         self._runner.adopt(self._lengths[row], chain, slots)
+
+
+class FastTree:
+    """A tree takes the slots behind the text, in the order in which its tokens come."""
+
+    def __init__(self, runner: FastRunner) -> None:
+        self.is_open = True
+        self._runner = runner
+        self._length = runner.length
+        self._mask = TreeMask(self._length, runner.decoder.shape, runner.device)
+        self._tokens: list[int] = []
+
+    @torch.inference_mode()
+    def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
+        runner, count = self._runner, len(tokens)
+        start = self._length + self._mask.rows
+        positions = self._mask.grow(parents)
+        check_tree(self.is_open, positions, count, runner.context)
+        check_ids(tokens, runner.vocab_size)
+        runner.cache.reserve(start + count, used=start)
+        runner.decoder.reach(max(positions) + 1)
+        ids, where = (torch.tensor(list(values), device=runner.device) for values in (tokens, positions))
+        logits = runner.passes.tree(ids, start, where, self._mask.last(count))
+        self._tokens += tokens
+        return logits
+
+    @torch.inference_mode()
+    def adopt(self, path: Sequence[int]) -> None:
+        check_open(self.is_open)
+        slots = torch.tensor([self._length + row for row in path], device=self._runner.device, dtype=torch.long)
+        self._runner.adopt(self._length, [self._tokens[row] for row in path], slots)

@@ -164,7 +164,7 @@ class EstimatePlanner:
     """Chooses the likeliest outcomes of this very draft. The classifier estimates each drafted token and the one that
     would come next. In place of a refused token, the echo is guessed first."""
 
-    guesses_by_position: FanOut = ()  # no list to follow, so nothing to hold back from
+    guesses_by_position: FanOut = ()  # empty: it has no fixed number of guesses for each position
 
     def __init__(self, settings: Settings) -> None:
         self.most_guesses = settings.branches

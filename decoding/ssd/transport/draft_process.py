@@ -219,7 +219,7 @@ class DraftProcess:
         arguments = [far.memory, far.bell_read, far.bell_write, *far.sizes, *self.cores.draft]
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "decoding.ssd.transport", *map(str, arguments)],
-            env={**os.environ, **ONE_THREAD, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, **ONE_THREAD, "PYTHONPATH": _path_with(ROOT)},
             pass_fds=far.descriptors,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -248,6 +248,11 @@ def placed(placement: str, process: DraftProcess | None) -> DraftProcess | None:
             "gives us one. Use placement=in-turn, which has the same text and hits but no overlap, or a larger machine."
         )
     return process
+
+
+def _path_with(folder: Path) -> str:
+    """Put our code first on the path, and leave the rest of it: packages may lie there."""
+    return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
 
 
 def _end_of(code: int | None) -> str:

@@ -65,6 +65,8 @@ const STEPS = {
     state.queuedNs = event.queued_ns ?? 0;
   },
 
+  prompted: () => {}, // for replays
+
   drafted: (state, event) => {
     state.nowNs = Math.max(state.nowNs, event.end_ns);
     state.pending = {

@@ -28,8 +28,7 @@ for (const frame of page.frames) known.hear(frame);
 for (const run of runs) run.mayLeave = run.role === "peer" && run.number !== run.baseline; // out of the picture
 const moment = new Moment(known);
 const race = page.is_loaded ? new LoadLanes($("#race"), runs, showRequest) : new Race($("#race"), runs, runs[0].baseline);
-const [ofText, ofAll] = await Promise.all([chartsOf($(".reading")), chartsOf($("#evidence"))]);
-const reading = new Reading($(".reading"), ofText, runs, page.hides_texts ? () => "▪ " : (token) => known.word(token));
+let reading, ofText, ofAll; // their files come last: meanwhile nothing is drawn, but every key is obeyed
 
 const asked = heats.read(location.hash); // what somebody looked at, in the address they passed on
 if (asked.run) $(`[name=run][value="${asked.run}"]`).checked = true;
@@ -105,7 +104,7 @@ function remember() {
 
 const stale = new Set();
 function redraw(...what) {
-  if (what.length && !stale.size) requestAnimationFrame(draw);
+  if (what.length && !stale.size && reading) requestAnimationFrame(draw);
   for (const name of what) stale.add(name);
 }
 
@@ -239,10 +238,6 @@ addEventListener("keydown", (event) => {
 });
 addEventListener("resize", () => redraw("race", "evidence"));
 addEventListener("remeasured", () => redraw("race"));
-addEventListener("beforeprint", () => { // what is not on the screen is on paper
-  for (const waiting of [lanes, text, anotherText, evidence, ofText]) waiting.now();
-  draw(performance.now());
-});
 
 // ---- what arrives
 
@@ -290,3 +285,11 @@ drawStanding(race.lanes, findings.report.strategies);
 feed.start();
 look(view.heat);
 redraw("status", "evidence");
+
+[ofText, ofAll] = await Promise.all([chartsOf($(".reading")), chartsOf($("#evidence"))]);
+reading = new Reading($(".reading"), ofText, runs, page.hides_texts ? () => "▪ " : (token) => known.word(token));
+addEventListener("beforeprint", () => { // what is not on the screen is on paper
+  for (const waiting of [lanes, text, anotherText, evidence, ofText]) waiting.now();
+  draw(performance.now());
+});
+requestAnimationFrame(draw);

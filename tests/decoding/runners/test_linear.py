@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.models.fast.linear import Apply, Layout, Way, fastest, fits_half, prepare
+from decoding.models.fast.linear import Apply, Layout, Way, fastest, fits_half, prepare, prepare_adding
 
 ROWS = range(1, 25)
 WAYS: list[Way] = ["half", "packed", "plain"]
@@ -34,6 +34,17 @@ def test_every_way_gives_the_numbers_of_a_linear_layer(way: Way, biased: bool) -
     for count in ROWS:
         rows = torch.randn(count, 160, generator=torch.Generator().manual_seed(count))
         torch.testing.assert_close(apply(rows), F.linear(rows, matrix, bias), atol=2e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("layout", [Layout("half", torch.float32), Layout("plain", torch.float32, is_fused=True)])
+@pytest.mark.parametrize("biased", [False, True])
+def test_a_product_is_added_to_the_residual(layout: Layout, biased: bool) -> None:
+    matrix, bias = weight(96, 160), weight(1, 96)[0] if biased else None
+    add = prepare_adding(matrix, bias, layout)
+    for count in (1, 5):
+        rows, residual = torch.linspace(-1, 1, count * 160).view(count, 160), torch.ones(count, 96)
+        want = F.linear(rows, matrix, bias) + 1
+        torch.testing.assert_close(add(rows, residual), want, atol=2e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("layout", [Layout("half", torch.float32), Layout("packed", torch.bfloat16)])

@@ -25,6 +25,7 @@ from decoding.spec import parse_choices
 from tests.golden.record import FOLDER, name_of, summed
 from tests.programs import CHROMIUM, lend_playwright_a_node, locate
 from tests.webapp import make
+from tests.webapp.browser.lab import PATIENCE
 from tests.webapp.live.conftest import layer, valkey  # noqa: F401
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Comparison, Run
@@ -46,10 +47,11 @@ EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
     lend_playwright_a_node()
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright keeps a loop in this thread, and it is not Django's
+    expect.set_options(timeout=PATIENCE * 1000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=locate(CHROMIUM), args=ARGUMENTS, env=ENGLISH)
         yield browser
@@ -90,7 +92,7 @@ def open_page(chromium: Any, address: str, world: Any) -> Iterator[Callable[...,
         contexts.append(context)
         context.add_cookies([{"name": "dh_session", "value": client.cookies["dh_session"].value, "url": address}])
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE * 1000)
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(address + path)

@@ -11,10 +11,10 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.launcher.up import ROOT, Up
+from tests.launcher.up import DEADLINE, ROOT, Up
 
 SHOTS = os.environ.get("DRAFTHOUSE_SHOTS")
-PATIENCE = 120.0  # s; a crowded machine takes long to load a model, and nothing here says how long it should
+PATIENCE = DEADLINE  # a crowded machine takes long to load a model, and nothing here says how long it should
 STARTER = ROOT / "starter"
 PROMPTS = 10  # six to train with, two to tune by, two to test with
 OWN_WORDS = "net::ERR_INTERNET_DISCONNECTED"  # what Chromium itself says while there is no network

@@ -248,6 +248,25 @@ def test_a_finished_race_is_replayed_and_scrubbed_by_keyboard_alone(open_page, w
     expect(page.locator("#detail p")).to_contain_text("accepted")
 
 
+def test_keys_are_obeyed_before_the_charts_have_come(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page, charts, held = open_page(path_of(worker)), re.compile("/js/charts/"), []
+    page.route(charts, lambda route: held.append(route))
+    page.reload()
+    while not held:  # the charts wait for us
+        page.evaluate("0")
+    page.keyboard.press("[")
+    page.keyboard.press("2")
+    page.route(charts, lambda route: route.continue_())  # those that these import
+    for route in held:
+        route.continue_()
+    expect(page.locator("#text-of")).to_have_text("as static:4 wrote it")
+    expect(page.locator("#heat")).to_contain_text("Prompt 2 of 3")
+    expect(tokens(page).last).to_be_attached()
+    assert held
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_fits_a_phone_and_is_accessible(open_page, worker, scheme):
     worker.claim()

@@ -38,7 +38,6 @@ PAIR, DATASET = "mine", "ten of mine"
 def lab(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """Signed in by the link that the first start prints."""
     up = Up(tmp_path_factory.mktemp("lab"))
-    expect.set_options(timeout=PATIENCE * 1000)
     try:
         lab = Lab(up.wait(PATIENCE), chromium)
         page = lab.open(up.said.split("half an hour: ")[-1].split()[0])
@@ -48,7 +47,6 @@ def lab(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab
         page.context.close()
         yield lab
     finally:
-        expect.set_options(timeout=5000)  # as it is for everybody else
         if up.process.poll() is None:
             up.interrupt()
         shutil.rmtree(up.data)

@@ -62,11 +62,11 @@ def test_in_json_a_number_is_no_text_and_a_text_no_number(world, address, body, 
     things = {name: thing.pk for name, thing in one_of_everything(world).items()}
     answer = world.api(world.alice).post(f"/api/v1/{address.format(**things)}", body)
     assert (answer.status_code, answer.json()["field"]) == (400, field)
-    assert "is due" in answer.json()["detail"]
+    assert "it must be" in answer.json()["detail"]
 
 
 KNOWN = "is not one of autoregressive, static,"
-DUE = "where an object is due"
+DUE = "it must be an object"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ DUE = "where an object is due"
         ({"strategies": ["statik"]}, "strategies.0", ['"statik"', DUE, '{"strategy": "static"', "mean static?"]),
         ({"strategies": ["disco:0.4"]}, "strategies.0", ['"disco:0.4"', DUE, "There are autoregressive, static,"]),
         ({"strategies": [7]}, "strategies.0", ["This is 7", DUE]),
-        ({"strategies": "static"}, "strategies", ['This is "static", where a list is due.']),
+        ({"strategies": "static"}, "strategies", ['This is "static"; it must be a list.']),
         ({"strategies": [{"strategy": "statik"}]}, "strategies.0.strategy", ['"statik"', KNOWN, "mean static?"]),
         ({"strategies": [{"strategy": "xxxx"}]}, "strategies.0.strategy", ['"xxxx"', KNOWN]),
         ({"strategies": [{"strategy": "static", "parameters": {}}]}, "strategies.0.parameters", ["mean params?"]),

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from asgiref.sync import ThreadSensitiveContext
+from django.db import connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.test import RequestFactory
 from django.urls import path
@@ -69,6 +71,7 @@ class Slow:
 inside = Inside()
 slow = Slow()
 answers: list[Long] = []
+held: list[BaseDatabaseWrapper] = []
 
 
 def hold(request: HttpRequest) -> HttpResponse:
@@ -85,7 +88,17 @@ def file(request: HttpRequest) -> FileResponse:
     return slow.answer()
 
 
-urlpatterns = [path("hold/", hold), path("long/", long), path("file/", file)]
+def broken(request: HttpRequest) -> StreamingHttpResponse:
+    def lines() -> Iterator[str]:
+        connection.ensure_connection()
+        held.append(connections["default"])  # this thread's
+        raise OSError("A file is gone.")
+        yield LINE
+
+    return StreamingHttpResponse(lines())
+
+
+urlpatterns = [path("hold/", hold), path("long/", long), path("file/", file), path("broken/", broken)]
 
 
 @pytest.fixture
@@ -151,6 +164,15 @@ def test_a_long_answer_is_cut_off_once_the_right_to_it_has_ended(server, monkeyp
 
     assert asyncio.run(asyncio.wait_for(read(), PATIENCE)) >= 1
     assert answers[0].made < COUNT
+
+
+def test_a_long_answer_that_breaks_off_keeps_no_connection(server):
+    async def read() -> None:
+        with pytest.raises(OSError, match="A file is gone"):
+            await anext(aiter(await ask(server, "/broken/")))
+
+    asyncio.run(read())
+    assert [one.connection for one in held] == [None]
 
 
 def test_the_answer_of_a_client_that_went_away_is_closed(server):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
+from django.core.management import call_command
 from django.urls import reverse
 
-from tests.webapp import make
+from tests.webapp import editions, make
 from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import line, services
 from webapp.jobs.kinds import Kind
@@ -25,16 +24,15 @@ WEIGH = Kind("weigh-prompts", "Weigh prompts", parts="grams", is_light=True)
 
 
 def at(migration: str):
-    executor = MigrationExecutor(connection)
-    executor.migrate([("jobs", migration)])
+    executor = editions.at(("jobs", migration))
     return executor.loader.project_state([("jobs", migration)]).apps.get_model("jobs", "Job")
 
 
 @pytest.fixture
 def latest(transactional_db: None) -> Iterator[str]:
-    latest = max(name for app, name in MigrationExecutor(connection).loader.graph.leaf_nodes() if app == "jobs")
+    latest = max(name for app, name in editions.one_by_one().loader.graph.leaf_nodes() if app == "jobs")
     yield latest
-    at(latest)
+    call_command("migrate", verbosity=0)
 
 
 def test_jobs_of_an_older_database_say_of_themselves_what_their_kind_was(latest, world):

@@ -7,7 +7,6 @@ import json
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +18,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.sessions.backends.db import SessionStore
 
 from decoding.measure import summary
+from tests.launcher.up import DEADLINE, until
 from tests.webapp import make
 from webapp.accounts.models import User
 from webapp.comparisons import services, trace
@@ -26,7 +26,7 @@ from webapp.comparisons.models import Comparison, Sample
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 
-PATIENCE = 5.0
+PATIENCE = DEADLINE  # nothing here takes so long; it only keeps a failure from hanging
 
 
 @pytest.fixture(scope="session")
@@ -49,12 +49,11 @@ def _program() -> str:
 
 
 def _wait_for(path: Path) -> None:
-    for _ in range(200):
+    def answers() -> bool:
         with socket.socket(socket.AF_UNIX) as line:
-            if path.exists() and line.connect_ex(str(path)) == 0:
-                return
-        time.sleep(0.02)
-    raise AssertionError("Valkey did not start")
+            return path.exists() and line.connect_ex(str(path)) == 0
+
+    until(answers, "Valkey")
 
 
 @pytest.fixture(autouse=True)
@@ -168,4 +167,4 @@ def decoded(sample: Any) -> dict[str, Any]:
 
 
 def run(story: Any) -> None:
-    asyncio.run(asyncio.wait_for(story, 30))
+    asyncio.run(asyncio.wait_for(story, PATIENCE))

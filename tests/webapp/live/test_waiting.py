@@ -15,7 +15,7 @@ from asgiref.testing import ApplicationCommunicator
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from tests.webapp.live.conftest import run, session_of
+from tests.webapp.live.conftest import PATIENCE, run, session_of
 from webapp.accounts.models import ApiToken, Membership, User
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
@@ -24,8 +24,6 @@ from webapp.core.waiting import AT_WORK
 from webapp.jobs import log
 from webapp.jobs.models import Job
 from webapp.sharing.models import Share
-
-PATIENCE = 20.0
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

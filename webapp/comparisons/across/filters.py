@@ -102,9 +102,12 @@ def normalised(query: str) -> str:
     try:
         pairs = parse_qsl(query.removeprefix("?"), max_num_fields=200, errors="strict")
     except (ValueError, UnicodeDecodeError):
-        raise Invalid("This is no query of an address.", field="query") from None
+        raise Invalid(
+            "This cannot be read as the query of an address; copy what stands after the ? of the runs page.",
+            field="query",
+        ) from None
     if unknown := [name for name, _ in pairs if name not in (*KNOWN, "page")]:
-        raise Invalid(f"Runs cannot be asked for {unknown[0][:40]!r}; known are {', '.join(KNOWN)}.", field="query")
+        raise Invalid(f"The runs page has no filter {unknown[0][:40]!r}; it has {', '.join(KNOWN)}.", field="query")
     pairs = [(name, value) for name, value in pairs if name != "page"]
     allowed = {"ordering": ORDERINGS, "column": list(COLUMNS), "cost": list(COSTS)}
     for name, value in pairs:

@@ -111,8 +111,8 @@ def in_words(shown: dict[str, Any]) -> str:
         what = "hardware" if change["kind"] == "device" else "versions"
         sentences.append(
             f"On {change['at']:%Y-%m-%d} the {what} changed to {change['after']}; "
-            "what lies before and after is not to be compared."
+            "do not compare results from before and after."
         )
     if (more := len(shown["changes"]) - MOST_CHANGES) > 0:
-        sentences.append(f"Before that there were {more} changes more.")
+        sentences.append(f"There were {more} earlier changes.")
     return " ".join(sentences)

@@ -25,6 +25,7 @@ from decoding.public import (
     Simulation,
     Slider,
     Strategy,
+    alone,
     choose,
     median_interval,
     oracle,
@@ -32,7 +33,15 @@ from decoding.public import (
 )
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import so_far
-from webapp.comparisons.what_if.recorded import DRAFTED_BY_THE_PAIR, KEPT_SECONDS, PRICED, one_user, recorded, version
+from webapp.comparisons.what_if.recorded import (
+    COPYING,
+    DRAFTED_BY_THE_PAIR,
+    KEPT_SECONDS,
+    PRICED,
+    one_user,
+    recorded,
+    version,
+)
 from webapp.core.problems import Conflict, Invalid
 
 ASKABLE = [strategy for strategy in STRATEGIES.values() if strategy.sliders]
@@ -56,7 +65,7 @@ def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object])
     key = f"what-if:{version(comparison)}:{_is_ahead(strategy)}"
     # Sliders return to earlier values, and a curve covers all of them: each is played once.
     answer: Any = cache.get_or_set(f"{key}:{choice.label}", lambda: _answer(comparison, choice, key), KEPT_SECONDS)
-    curve = _curve(comparison, answer.pop("point"), choice, f"{key}:{strategy}")
+    curve = _curve(comparison, answer.pop("point"), choice, f"{key}:curve:{strategy}")
     scaled = [_scaled(point, answer["correction"]) for point in curve["points"]]
     return {**answer, "curve": {**curve, "points": scaled}}
 
@@ -95,13 +104,18 @@ def refusal(comparison: Comparison) -> Conflict | None:
             "With ratio dice every strategy writes a text of its own, so what one of them drafted says nothing about "
             "another.", code="not-replayable", hint="Compare with shared dice, or greedily; then this can be asked.",
         )  # fmt: skip
+    if comparison.pair.is_alone:
+        return Conflict(
+            f"{alone.lacks_draft('What-if')} It replays what a draft model proposed.",
+            code="no-draft", hint="Compare on a pair with a draft; then this can be asked.",
+        )  # fmt: skip
     known = set(one_user(comparison).values_list("run__strategy", flat=True).distinct())
     if not known and not comparison.runs.filter(concurrency=1).exists():
         return Conflict(
             "A replay needs texts that were decoded for one user at a time, and this comparison has none.",
             code="nothing-recorded", hint="Clone it with 1 among the users at once; then this can be asked.",
         )  # fmt: skip
-    if BASELINE not in known or not known & DRAFTED_BY_THE_PAIR:
+    if BASELINE not in known or not known & (DRAFTED_BY_THE_PAIR | COPYING):
         return _nothing_recorded()
     return None if known & PRICED - {BASELINE} else _nothing_priced()
 
@@ -114,8 +128,9 @@ def _nothing_recorded() -> Conflict:
 
 
 def _nothing_priced() -> Conflict:
+    priced = _listed(PRICED - COPYING - {BASELINE})
     return Conflict(
-        f"What a drafted token costs is read off {_listed(PRICED - {BASELINE})}, and none of them has run here.",
+        f"The cost of a drafted token is measured on {priced}, and none of them has run here.",
         code="nothing-recorded", hint="Clone this with a static lookahead; then this can be asked.",
     )  # fmt: skip
 
@@ -142,9 +157,9 @@ def _check(choice: Choice, slider: Slider) -> None:
     """Raise Invalid for values that a run takes but a simulation does not."""
     value = choice.params[slider.param]
     if slider.options and value not in slider.options:
-        raise Invalid(f"What is simulated of {choice.strategy} has a {slider.param} of {', '.join(slider.options)}.")
+        raise Invalid(f"{choice.strategy} can be simulated with a {slider.param} of {', '.join(slider.options)} only.")
     if choice.spec.prepares_ahead and not slider.options and not slider.low <= float(value) <= slider.high:
-        raise Invalid(f"What is simulated of {choice.strategy} has at most {slider.high:g} {slider.param}.")
+        raise Invalid(f"{choice.strategy} can be simulated with {slider.param} up to {slider.high:g} only.")
 
 
 def _is_ahead(strategy: str) -> bool:
@@ -155,6 +170,8 @@ def _is_ahead(strategy: str) -> bool:
 
 def _play(found: Recorded, choice: Choice) -> Simulation | Played:
     if not choice.spec.prepares_ahead:
+        if refused := _unknown(found, choice):
+            raise refused
         return simulate(found, choice)
     if found.ahead is None:
         asked = ", ".join(slider.param for slider in choice.spec.sliders)
@@ -163,6 +180,16 @@ def _play(found: Recorded, choice: Choice) -> Simulation | Played:
             code="nothing-recorded", hint=f"Clone this with {choice.strategy}; then any {asked} can be asked.",
         )  # fmt: skip
     return found.ahead.play(choice)
+
+
+def _unknown(found: Recorded, choice: Choice) -> Conflict | None:
+    """Return why these traces cannot tell what the choice would draft; None if they can."""
+    if choice.spec.proposer and not found.knows_prompts:
+        return Conflict(
+            f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
+            "copies.", code="nothing-recorded", hint="Clone this comparison; then this can be asked.",
+        )  # fmt: skip
+    return _nothing_priced() if choice.spec.needs_draft and not found.knows_the_draft else None
 
 
 def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool) -> dict[str, Any]:
@@ -176,13 +203,13 @@ def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool
         "measured": measured,
         "correction": correction,
         "error": max(abs(correction / one - 1) for one in off) if len(off) > 1 else None,
-        "bound": None if is_ahead else oracle(found).median * correction,
+        "bound": None if is_ahead or not found.knows_the_draft else oracle(found).median * correction,
     }
 
 
 def _checked(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
     choice = Choice(row["strategy"], row["params"])
-    can_say = choice.strategy in STEPS and _is_ahead(choice.strategy) == is_ahead
+    can_say = choice.strategy in STEPS and _is_ahead(choice.strategy) == is_ahead and not _unknown(found, choice)
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
     return {**shown, "simulated": _play(found, choice).median if can_say else None}
 
@@ -234,7 +261,7 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
             "prompts": len(middle),
         },
         "possible": {"low": possible[0], "high": possible[1]},
-        "known": found.known,
+        "known": 1.0 if choice.spec.proposer else found.known,
         "unmeasured": asked.unmeasured,
         "mean_acceptance_length": asked.mean_acceptance_length,
         "num_target_passes": asked.num_target_passes,

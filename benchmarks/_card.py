@@ -1,0 +1,97 @@
+"""Card: the device that `bench card` measures, and the rows that a step writes."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks._pair_shapes import PAIRS, PairShape
+from decoding.capturing import Capturing
+from decoding.models.devices import wait_for
+from decoding.models.fast.model import FastModel
+from decoding.models.fast.names import expected_tensors
+from decoding.models.fast.runner import FastRunner
+from decoding.models.fast.shape import shape_of
+from decoding.models.fast.weights import weights_of
+
+
+@dataclass
+class Card:
+    """`is_tiny` is the dry run: on the CPU, with tiny models."""
+
+    rows: Path
+    pair: str
+    is_tiny: bool
+
+    def __post_init__(self) -> None:
+        self.device = torch.device("cpu" if self.is_tiny else "cuda:0")
+        self.shape: PairShape = PAIRS["tiny" if self.is_tiny else self.pair]
+
+    def say(self, **row: Any) -> None:
+        line = json.dumps(row)
+        print(line, flush=True)
+        with self.rows.open("a") as file:
+            file.write(line + "\n")
+
+    def wait(self) -> None:
+        wait_for(self.device)
+
+    def random(self, *size: int) -> Tensor:
+        return torch.randn(*size, device=self.device, dtype=torch.bfloat16).mul_(0.02)
+
+    def seconds(self, work: Callable[[], object]) -> float:
+        """Time one call with the host's clock, waits at both ends."""
+        self.wait()
+        start = time.perf_counter()
+        work()
+        self.wait()
+        return time.perf_counter() - start
+
+    def in_graph(self, work: Callable[[], object], calls: int = 20) -> float:
+        """Microseconds of one call within a graph of so many; on a CPU, called as it is."""
+        if self.device.type == "cpu":
+            work()
+            return 1e6 * min(self.seconds(work) for _ in range(3))
+
+        def repeated() -> None:
+            for _ in range(calls):
+                work()
+
+        capturing = Capturing(self.device)
+        with capturing.aside():
+            for _ in range(3):
+                work()
+        graph, _ = capturing.record(repeated)
+        graph.replay()
+        return 1e3 * statistics.median(_replayed(graph) for _ in range(10)) / calls
+
+    def runner(self, context: int) -> tuple[FastRunner, int]:
+        """Make a static runner of the pair's target with random weights. Return it and the bytes that a pass reads."""
+        shape = shape_of(self.shape.config)
+        assert shape is not None
+        tensors = {name: self.random(*size) for name, size in expected_tensors(shape).items()}
+        for tensor in tensors.values():
+            if tensor.dim() == 1:
+                tensor.fill_(1.0)  # norms
+        size = 2 * sum(tensor.numel() for name, tensor in tensors.items() if "embed" not in name)
+        weights = weights_of(shape, tensors)
+        model = FastModel(shape, weights, dtype="bfloat16", context=context, device=self.device, static=True)
+        return model.new_runner(), size
+
+
+def _replayed(graph: torch.cuda.CUDAGraph) -> float:
+    """Milliseconds of one replay."""
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    graph.replay()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end)

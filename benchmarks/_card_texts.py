@@ -1,0 +1,190 @@
+"""Steps of `bench card` that decode texts: by host cores, by load, and with the largest pair that fits."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections import abc
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from benchmarks._card import Card
+from benchmarks._gpu_bars import Numbers, rows_of
+from benchmarks._made_pairs import layers, models, runner_of
+from benchmarks._pair_shapes import PAIRS, PairShape
+from benchmarks._placements import against_static
+from decoding.choosing import Choosings
+from decoding.dice import dice_for
+from decoding.disco.making import Material, make_classifier
+from decoding.drafters.base import Drafter
+from decoding.ending import Ending
+from decoding.errors import DrafthouseError
+from decoding.events import Recorder
+from decoding.loop import decode_all
+from decoding.measure.comparison import Comparison
+from decoding.models.devices import free_bytes
+from decoding.models.runner import ModelRunner
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
+from decoding.registry import Parts, build
+from decoding.sequence import Sequence
+from decoding.spec import Choice, Sampling, choose
+from decoding.timing import Clock
+
+LOADS = (1, 2, 4, 8, 16, 32, 64)
+COMPARED = 4  # texts that are also decoded alone
+PROMPT_TOKENS = 128
+STRATEGIES = (choose("autoregressive"), choose("static", {"lookahead": 3}))
+TRAINING_PROMPTS = 10
+SSD_MINUTES = 1.5
+COPIES = 2.0  # of the largest pair's weights while it is made
+
+
+def made_pair(card: Card, shape: PairShape, context: int) -> Pair:
+    """Make an untrained pair on the card; nothing but its runners is kept."""
+    target, draft = models(shape, card.device, torch.bfloat16)
+    made = [
+        runner_of(model, shape.config | layers(count), context, "bfloat16")
+        for model, count in ((target, shape.config["num_hidden_layers"]), (draft, shape.draft_layers))
+    ]
+    return Pair(made[0], made[1], Numbers(), frozenset(), torch.bfloat16)
+
+
+def prompts(vocab: int, count: int, tokens: int) -> list[list[int]]:
+    dice = torch.Generator().manual_seed(5)
+    return torch.randint(0, vocab, (count, tokens), generator=dice).tolist()
+
+
+# Host cores -----------------------------------------------------------------------------------------------------------
+
+
+def cores(card: Card) -> None:
+    """Time a token by how many host cores the process may use."""
+    pair = made_pair(card, card.shape, 512)
+    [prompt] = prompts(pair.vocab, 1, 12 if card.is_tiny else PROMPT_TOKENS)
+    crowd, everywhere = Crowd(pair, [prompt], 24 if card.is_tiny else 120), sorted(os.sched_getaffinity(0))
+    for choice in STRATEGIES:
+        crowd.decode(choice, [0])
+        crowd.decode(choice, [0])
+    for count in (count for count in (1, 2, 4, 8, 16) if count <= len(everywhere)):
+        _pin(everywhere[:count])
+        for choice in STRATEGIES:
+            before, found = time.process_time(), crowd.decode(choice, [0])
+            busy = (time.process_time() - before) / found.seconds
+            card.say(section="cores", cores=count, strategy=choice.label, tokens_per_s=found.speed, busy_cores=busy)
+    _pin(everywhere)
+
+
+def _pin(cores: abc.Iterable[int]) -> None:
+    for thread in Path("/proc/self/task").iterdir():
+        os.sched_setaffinity(int(thread.name), cores)
+
+
+# Load -----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Decoded:
+    texts: list[list[int]]
+    seconds: float  # prompts included
+
+    @property
+    def speed(self) -> float:
+        return sum(map(len, self.texts)) / self.seconds
+
+
+class Crowd:
+    """Sequences that one loop decodes at once, each with caches of its own."""
+
+    def __init__(self, pair: Pair, prompts: list[list[int]], new_tokens: int) -> None:
+        self._pair = pair
+        self._prompts = prompts
+        self._sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
+        self._choosings = Choosings(pair.vocab, pair.draft.device)
+        self._runners: list[tuple[ModelRunner, ModelRunner]] = []
+
+    def decode(self, choice: Choice, numbers: abc.Sequence[int]) -> Decoded:
+        """Decode the prompts with these numbers."""
+        while len(self._runners) <= max(numbers):
+            self._runners.append((self._pair.target.model.new_runner(), self._pair.draft.model.new_runner()))
+        sequences = [self._sequence(choice, number) for number in numbers]
+        start = time.perf_counter()
+        decode_all(sequences)
+        return Decoded([sequence.decoded.tokens for sequence in sequences], time.perf_counter() - start)
+
+    def _sequence(self, choice: Choice, number: int) -> Sequence:
+        target, draft = self._runners[number]
+        dice, clock, sampling = dice_for(self._sampling, self._pair.vocab, number), Clock(), self._sampling
+        drafter: Drafter = build(
+            choice, Parts(target, draft, dice, clock, frozenset(), self._pair.classifier, self._choosings)
+        )
+        ending, prompt = Ending(frozenset()), self._prompts[number]
+        return Sequence(prompt, sampling.max_new_tokens, ending, target, drafter, dice, Recorder(), clock)
+
+
+def load(card: Card) -> None:
+    """Decode 1 to 64 texts at once. Count the texts that are those of load 1."""
+    tokens, new_tokens, loads = (12, 16, LOADS[:3]) if card.is_tiny else (PROMPT_TOKENS, 96, LOADS)
+    pair = made_pair(card, card.shape, tokens + new_tokens + 32)
+    crowd = Crowd(pair, prompts(pair.vocab, max(loads), tokens), new_tokens)
+    for choice in STRATEGIES:
+        alone = [crowd.decode(choice, [number]).texts[0] for number in range(COMPARED)]
+        for count in loads:
+            found = _loaded(card, crowd, choice, range(count))
+            same = sum(one == other for one, other in zip(found.texts, alone, strict=False))
+            card.say(
+                section="load", strategy=choice.label, sequences=count, tokens_per_s=found.speed,
+                tokens_per_s_each=found.speed / count, seconds=found.seconds, same_texts=same,
+                compared_texts=min(count, COMPARED),
+            )  # fmt: skip
+
+
+def _loaded(card: Card, crowd: Crowd, choice: Choice, numbers: abc.Sequence[int]) -> Decoded:
+    """Decode twice without counting, which captures every form, then once."""
+    for _ in range(2):
+        crowd.decode(choice, numbers)
+    card.wait()
+    return crowd.decode(choice, numbers)
+
+
+# The largest pair -----------------------------------------------------------------------------------------------------
+
+
+def largest(card: Card) -> None:
+    """Measure DISCO, with a classifier trained here, and SSD on two streams, with the largest pair that fits."""
+    tokens, new_tokens, count = (12, 120, 1) if card.is_tiny else (PROMPT_TOKENS, 120, 2)
+    name = "tiny" if card.is_tiny else _largest(free_bytes(card.device))
+    pair = made_pair(card, PAIRS[name], tokens + new_tokens + 64)
+    card.say(section="pair", name=name, facts=dataclasses.asdict(pair.target.facts))
+    rows = prompts(pair.vocab, TRAINING_PROMPTS + count, tokens)
+    texts = [Prompt(str(number), " ".join(map(str, row))) for number, row in enumerate(rows)]
+    sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
+    with torch.inference_mode(False):  # training needs gradients
+        start = time.perf_counter()
+        pair.hold("card", make_classifier(pair, Material.of(texts[:TRAINING_PROMPTS]), sampling))
+        card.say(section="classifier", seconds=time.perf_counter() - start)
+    choices = [choose("autoregressive"), *(choose("static", {"lookahead": k}) for k in (2, 3, 4, 5, 6, 8))]
+    choices += [choose("disco", {"rule": rule, "classifier": "card"}) for rule in ("priced", "threshold")]
+    _compared(card, pair, texts[TRAINING_PROMPTS:], choices, sampling)
+    found = against_static(pair, texts[TRAINING_PROMPTS:], sampling, SSD_MINUTES, print, ("two-streams",))
+    card.say(section="ssd", **found)
+
+
+def _largest(free: int) -> str:
+    sizes = {name: shape.bytes for name, shape in PAIRS.items()}
+    return max((name for name, size in sizes.items() if COPIES * size < free), key=sizes.__getitem__)
+
+
+def _compared(card: Card, pair: Pair, texts: list[Prompt], choices: list[Choice], sampling: Sampling) -> None:
+    try:
+        comparison = Comparison(pair, texts, choices, sampling)
+        comparison.warm_up()
+        samples = [sample for group in comparison.run() for sample in group]
+    except DrafthouseError as error:
+        card.say(section="disco", error=str(error))
+        return
+    for label, row in rows_of(samples).items():
+        card.say(section="disco", strategy=label, **row)

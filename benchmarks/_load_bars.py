@@ -1,0 +1,258 @@
+"""The bars under load, measured for `bench load`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import pickle
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from benchmarks._engine_bars import Bar, ratio
+from benchmarks.load import STARTER
+from decoding.contestants.base import Request
+from decoding.contestants.ours import Ours
+from decoding.contestants.transformers import Transformers
+from decoding.ending import Ending
+from decoding.events import EventSink, Silence
+from decoding.load import Load
+from decoding.loop import never
+from decoding.measure.comparison import Comparison, Key
+from decoding.measure.summary import Sample, report
+from decoding.models.runner import ModelRunner
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
+from decoding.replay.confirming import run_all
+from decoding.replay.planning import ALONE, study
+from decoding.replay.planning_at_load import Material
+from decoding.replay.probing import probe
+from decoding.serving import Places
+from decoding.spec import Choice, Sampling, parse_choices
+from decoding.ssd.simulation.theory import Speculation, without_hits
+from worker.engine.tracing import Tracing
+from worker.terminal.arguments import read_arguments
+from worker.terminal.loading import load_pair
+
+Rows = dict[str, Any]  # by label
+BATCH = 8
+REPEATS = 5
+
+
+def measure_all(given: argparse.Namespace) -> None:
+    asked = read_arguments(
+        ["--limit", str(given.limit), "--max-new-tokens", str(given.tokens), "--threads", str(given.threads)]
+    )
+    ready = load_pair(asked)
+    pair, prompts = ready.pair, asked.prompts
+    sampling = dataclasses.replace(asked.sampling, ignore_eos=True)
+    users = [int(count) for count in given.loads.split(",")]
+    choices = [ALONE, *parse_choices(given.strategies)]
+    rows: Rows = {}
+
+    def loads() -> list[Bar]:
+        rows.update(run_all(pair, prompts, sampling, [c.at(Load(count)) for count in users for c in choices]))
+        return at_loads(rows, choices, users)
+
+    ways: dict[str, Callable[[], list[Bar]]] = {
+        "loads": loads,
+        "transformers": lambda: beside_transformers(pair, prompts, given.tokens),
+        "worthless": lambda: worthless(pair, prompts, sampling, max(users)),
+        "replay": lambda: replayed(pair, prompts, sampling, rows, choices, users),
+        "tracing": lambda: traced(pair, prompts, sampling, max(users)),
+        "ssd": lambda: ssd(pair, prompts, sampling, [count for count in users if count <= BATCH]),
+    }
+    bars = [bar for step in given.steps.split(",") for bar in ways[step]()]
+    for bar in bars:
+        print(f"{bar.what:64} {bar.figure:7.3f}  bar {'<=' if bar.at_most else '>='} {bar.bar:<5} {bar.reached}")
+    if given.json:
+        kept = {label: {k: v for k, v in row.items() if k != "samples"} for label, row in rows.items()}
+        document = {"hardware": ready.hardware(choices), "bars": [dataclasses.asdict(b) for b in bars], "rows": kept}
+        given.json.write_text(json.dumps(document, indent=1, default=str) + "\n")
+
+
+def at_loads(rows: Rows, choices: Sequence[Choice], users: Sequence[int]) -> list[Bar]:
+    speed = {label: row["tokens_per_s_device"] for label, row in rows.items()}
+    for count in users:
+        shown = "  ".join(f"{c.settings} {speed[c.at(Load(count)).label]:.0f}" for c in choices)
+        print(f"{Load(count)!s:14} tokens/s  {shown}")
+    alone = ALONE.at(Load(users[-1] if 8 not in users else 8)).label
+    bars = [
+        Bar(f"autoregressive{alone.removeprefix('autoregressive')} / one user", speed[alone] / speed[ALONE.label], 4.0)
+    ]
+    audits = [row["audit"] for row in rows.values()]
+    exact = sum(a["identical"] + a["tie"] for a in audits) / sum(sum(a.values()) for a in audits)
+    bars.append(Bar("texts identical with one user's, or ties", exact, 1.0))
+    fixed = [c for c in choices if c.strategy in ("autoregressive", "static")]
+    for count in users:
+        best = max(fixed, key=lambda c: speed[c.at(Load(count)).label])
+        own = paired(rows, "budget:stop", best.settings, Load(count))
+        bars.append(Bar(f"budget / best fixed ({best.settings}) at {count}", own, 0.98))
+    return bars
+
+
+def paired(rows: Rows, above: str, below: str, load: Load) -> float:
+    """Median over prompts of the ratio of end-to-end speeds, interleaved in one run."""
+    by_prompt = [
+        {s["prompt"]: _end_to_end(s) for s in rows[settings + load.suffix]["samples"]} for settings in (above, below)
+    ]
+    return statistics.median(by_prompt[0][prompt] / by_prompt[1][prompt] for prompt in by_prompt[0])
+
+
+def _end_to_end(sample: dict[str, Any]) -> float:
+    return len(sample["tokens"]) / (sample["timing"]["queued_ns"] + sample["prefill_ns"] + sample["decode_ns"])
+
+
+def turns(ways: Sequence[Callable[[], float]]) -> list[list[float]]:
+    """Run each way in turn, after one that does not count."""
+    rounds = [[way() for way in ways] for _ in range(REPEATS + 1)][1:]
+    return [list(column) for column in zip(*rounds, strict=True)]
+
+
+def speed_of(
+    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, choice: Choice, sink: Callable[[Key], EventSink]
+) -> float:
+    """Tokens per second of one stint."""
+    comparison = Comparison(pair, prompts, [choice], sampling, sink_for=sink)
+    [group] = comparison.schedule()
+    samples = [sample for _, sample in comparison.samples(group) if isinstance(sample, Sample)]
+    [row] = report([choice], {choice.label: ""}, samples, choice.label)
+    return float(row["tokens_per_s_device"])
+
+
+def beside_transformers(pair: Pair, prompts: Sequence[Prompt], tokens: int) -> list[Bar]:
+    """Ours against `generate` on a left-padded batch of the same prompts, the same number of tokens each."""
+    sampling = Sampling(max_new_tokens=tokens, ignore_eos=True)
+    texts = [pair.tokenizer.encode(prompt.text) for prompt in prompts[:BATCH]]
+    longest = max(map(len, texts))
+    ids = torch.tensor([[0] * (longest - len(text)) + list(text) for text in texts])
+    mask = torch.tensor([[0] * (longest - len(text)) + [1] * len(text) for text in texts])
+    models = [
+        Transformers(dataclasses.replace(pair, dtype=dtype)).models[0] for dtype in (torch.float32, torch.bfloat16)
+    ]
+    requests = [Request(ALONE, text, sampling, 0, Ending(frozenset())) for text in texts]
+
+    def ours() -> float:
+        began = time.perf_counter()
+        list(Ours(pair).run(requests, lambda _: Silence(), never, Load(BATCH)))
+        return time.perf_counter() - began
+
+    def theirs(model: Any) -> Callable[[], float]:
+        def generate() -> float:
+            began = time.perf_counter()
+            with torch.inference_mode():
+                model.generate(
+                    ids,
+                    attention_mask=mask,
+                    max_new_tokens=tokens,
+                    min_new_tokens=tokens,
+                    do_sample=False,
+                    pad_token_id=0,
+                )
+            return time.perf_counter() - began
+
+        return generate
+
+    own, *others = turns([ours, *map(theirs, models)])
+    fastest = min(others, key=statistics.median)
+    return [Bar(f"ours / transformers generate, batch of {BATCH}", ratio(fastest, own), 2.0)]
+
+
+def worthless(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: int) -> list[Bar]:
+    """A draft that is never right: its output head reads another model's words."""
+    from decoding.models.checkpoints import load
+
+    draft = load(STARTER / "pair" / "draft", dtype="auto", device=pair.draft.device, context=pair.draft.context).runner
+    _shuffle(draft)
+    wrong = dataclasses.replace(pair, draft=draft, contestants={}, fingerprints=None)
+    choices = [c.at(Load(users)) for c in (ALONE, *parse_choices("budget"))]
+    rows = run_all(wrong, prompts, sampling, choices)
+    figure = paired(dict(rows), "budget:stop", ALONE.label, Load(users))
+    return [Bar(f"worthless draft: budget / autoregressive at {users}", figure, 0.98)]
+
+
+def _shuffle(draft: ModelRunner) -> None:
+    decoder: Any = draft.decoder  # type: ignore[attr-defined]
+    order = torch.randperm(draft.vocab_size, generator=torch.Generator().manual_seed(1))
+    head = decoder.head
+    decoder.head = lambda rows: head(rows)[:, order]
+
+
+def replayed(
+    pair: Pair,
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    rows: Rows,
+    choices: Sequence[Choice],
+    users: Sequence[int],
+) -> list[Bar]:
+    from decoding.replay.joint_probing import measure
+
+    classifier = pair.classifier("")
+    recorded = study(pair, prompts, sampling, tails=True)
+    costs = probe(pair, prompts, sampling, "")
+    joint = measure(pair, Places(pair.target.model, pair.draft.model), max(users), sampling)
+    material = Material(recorded, joint, costs, classifier)
+    estimates = recorded.estimates(classifier)
+    found = []
+    for count in users:
+        base = material.run(ALONE, count).tokens_per_s_device
+        for choice in choices[1:]:
+            predicted = material.run(choice, count, estimates).tokens_per_s_device / base
+            measured = paired(rows, choice.settings, ALONE.settings, Load(count))
+            found.append(
+                Bar(
+                    f"replay: {choice.settings} at {count}, predicted {predicted:.2f}, measured {measured:.2f}",
+                    abs(predicted / measured - 1),
+                    0.05,
+                    at_most=True,
+                )
+            )
+    return found
+
+
+def ssd(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: Sequence[int]) -> list[Bar]:
+    """Print SSD relative to a fixed lookahead on the same core, and what Corollary 16 expects of it there.
+
+    On one core nothing is hidden: the draft prepares before the target verifies, so a round with hits takes the
+    verification and the preparation, and one with a miss the backup's drafting too."""
+    fixed, own = parse_choices("static:4,ssd:4,placement=in-turn")
+    choices = [ALONE, fixed, own]
+    rows = dict(run_all(pair, prompts, sampling, [c.at(Load(count)) for count in users for c in choices]))
+    for count in users:
+        row, plain = (rows[c.at(Load(count)).label] for c in (own, fixed))
+        expected = _corollary_16(row, plain, count)
+        measured = paired(rows, own.settings, fixed.settings, Load(count))
+        told = f"measured {measured:.2f}, Corollary 16 {expected:.2f}, hits {row['hit_rate']:.2f}"
+        print(f"{own.settings} / {fixed.settings} at {count}: {told}")
+    return []
+
+
+def _corollary_16(row: dict[str, Any], plain: dict[str, Any], users: int) -> float:
+    """With hits and acceptance of this load, and the shares of time of its rounds."""
+    drafting = plain["draft_share"] / plain["verify_share"]
+    preparing = 1 + row["draft_share"] / row["verify_share"]
+    speculation = Speculation(
+        hit_rate=row["hit_rate"],
+        tokens_on_hit=row["mean_acceptance_length"],
+        tokens_on_miss=row["mean_acceptance_length"],
+        preparing=preparing,
+        backup=drafting,
+    )
+    return speculation.over(without_hits(plain["mean_acceptance_length"], drafting), users)
+
+
+def traced(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: int) -> list[Bar]:
+    choice = parse_choices("static:2")[0].at(Load(users))
+    with Tracing(pickle.dumps, pair.tokenizer.decode) as tracing:
+        on, off = turns(
+            [
+                lambda: speed_of(pair, prompts, sampling, choice, tracing.sink_for),
+                lambda: speed_of(pair, prompts, sampling, choice, lambda key: Silence()),
+            ]
+        )
+    return [Bar(f"tracing on / off at {users}", ratio(off, on), 1.03, at_most=True)]

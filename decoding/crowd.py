@@ -1,0 +1,51 @@
+"""Crowd: the texts of one batch, as a policy sees them. Standard library only.
+
+Everything here stems from earlier rounds, so that no decision depends on a token that the round is still drafting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from decoding.replay.joint_costs import JointCosts
+
+MEMORY = 16  # rounds that the running means look back
+ODDS = 0.8  # of acceptance, before any verdict
+VERDICTS = 64  # that the running means of acceptance look back
+
+
+class Crowd:
+    def __init__(self, costs: JointCosts | None = None) -> None:
+        self.costs = costs  # None: no policy asks for them
+        self.running = 1  # texts that take part in this round
+        self.first = self.follows = ODDS  # how often a draft's first token is accepted, and one after an accepted one
+        self._tokens = self._seconds = 0.0  # per round, lately
+        self._at_depth: list[float] = []  # entry i: texts that drafted more than i tokens
+
+    @property
+    def tokens_per_s(self) -> float:
+        """How fast all texts together grow; 0 before the first round."""
+        return self._tokens / self._seconds if self._seconds else 0.0
+
+    def drafting(self, depth: int) -> float:
+        """How many texts usually draft a token at this depth, this one included."""
+        return max(1.0, self._at_depth[depth] if depth < len(self._at_depth) else 1.0)
+
+    def learn(self, drafted: int, accepted: int) -> None:
+        """Learn from a verdict. Tokens after the first refusal were not judged."""
+        if drafted:
+            self.first += (float(accepted > 0) - self.first) / VERDICTS
+        for depth in range(1, min(drafted, accepted + 1)):
+            self.follows += (float(accepted > depth) - self.follows) / VERDICTS
+
+    def played(self, drafted: Sequence[int], committed: int, seconds: float) -> None:
+        """Learn from a round: the drafts' lengths, the tokens that all texts gained, and its time."""
+        share = 1 / MEMORY if self._seconds else 1.0
+        self._tokens += (committed - self._tokens) * share
+        self._seconds += (seconds - self._seconds) * share
+        self._at_depth += [0.0] * (max(drafted, default=0) - len(self._at_depth))
+        for depth, before in enumerate(self._at_depth):
+            self._at_depth[depth] += (sum(length > depth for length in drafted) - before) * share
+
+
+ALONE = Crowd()

@@ -1,0 +1,115 @@
+"""Choice between torch's launches and a kernel that does the work of several.
+
+A small launch takes a GPU longer than its work, so fewer of them are faster. Each kernel is used only if it gives the
+numbers of torch's launches and takes less time, both tried on the device when a model is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from decoding.capturing import Capturing
+from decoding.models.fast.linear import Layout
+from decoding.models.fast.rope import turn
+from decoding.models.fast.shape import Shape
+
+Gate = Callable[[Tensor], Tensor]  # [n, 2 * inner] -> [n, inner]
+Place = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # heads, turns, slots, storage -> queries
+
+SLOTS = 512  # of the storage that kernels are tried on
+CLOSE = {torch.float32: 1e-5, torch.bfloat16: 1e-2}  # relative error
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The kernels in use; None where torch's launches are."""
+
+    gate: Gate | None = None
+    place: Place | None = None
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name, kernel in vars(self).items() if kernel]
+
+
+def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
+    try:
+        from decoding.models.fast import triton_kernels
+    except ImportError:  # torch brings Triton along for GPUs, not on every system
+        return Kernels()
+    device = capturing.device
+    has_gate = shape.activation in ("silu", "swish") and is_better(
+        triton_kernels.gate, silu_gate, gate_trial(shape, layout, device), capturing
+    )
+    has_place = shape.rope is not None and is_better(
+        triton_kernels.place, place, place_trial(shape, layout, device), capturing
+    )
+    return Kernels(triton_kernels.gate if has_gate else None, triton_kernels.place if has_place else None)
+
+
+def silu_gate(both: Tensor) -> Tensor:
+    width = both.shape[1] // 2
+    return F.silu(both[:, :width]).mul_(both[:, width:])
+
+
+def place(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
+    """Turn queries and keys, write keys and values to their slots, and return the queries."""
+    keys = storage.shape[1]
+    queries = heads.shape[1] - 2 * keys
+    turned = heads.to(torch.float32, copy=True)
+    turn(turned[:, : queries + keys], turns)
+    turned = turned.to(storage.dtype)
+    new = turned[:, queries:].view(len(heads), 2, keys, -1)
+    storage.index_copy_(2, slots, new.permute(1, 2, 0, 3))
+    return turned[:, :queries]
+
+
+def gate_trial(shape: Shape, layout: Layout, device: torch.device) -> tuple[Tensor]:
+    return (_spread(2, 2 * shape.inner, dtype=layout.dtype, device=device),)
+
+
+def place_trial(shape: Shape, layout: Layout, device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    heads = _spread(2, shape.heads + 2 * shape.kv_heads, shape.head_dim, dtype=layout.dtype, device=device)
+    angles = torch.linspace(0, 3, shape.head_dim, device=device).view(2, 1, -1)
+    turns = torch.polar(torch.ones_like(angles), angles)
+    slots = torch.tensor([7, SLOTS - 1], device=device)
+    storage = torch.zeros(2, shape.kv_heads, SLOTS, shape.head_dim, dtype=layout.dtype, device=device)
+    return heads, turns, slots, storage
+
+
+def is_right(kernel: Callable[..., Tensor], plain: Callable[..., Tensor], tried: tuple[Tensor, ...]) -> bool:
+    """Whether the kernel returns the same numbers, and leaves the same in what it was given."""
+    one, other = ([tensor.clone() for tensor in tried] for _ in range(2))
+    pairs = zip([kernel(*one), *one], [plain(*other), *other], strict=True)
+    return all(_off(a, b) <= CLOSE.get(a.dtype, 0.0) for a, b in pairs)
+
+
+def is_better(
+    kernel: Callable[..., Tensor], plain: Callable[..., Tensor], tried: tuple[Tensor, ...], capturing: Capturing
+) -> bool:
+    try:
+        if not is_right(kernel, plain, tried):
+            return False
+        return capturing.time(partial(kernel, *tried)) < capturing.time(partial(plain, *tried))
+    except Exception:  # whatever a compiler, or a missing one, fails with: the plain way needs neither
+        return False
+
+
+def _off(got: Tensor, want: Tensor) -> float:
+    """Relative error. NaN is an infinite one."""
+    got, want = (torch.view_as_real(t) if t.is_complex() else t for t in (got, want))
+    scale = want.double().norm().clamp(min=1e-30)
+    return float(torch.nan_to_num((got.double() - want.double()).norm() / scale, nan=torch.inf))
+
+
+def _spread(*size: int, **where: Any) -> Tensor:
+    """Numbers of many sizes and both signs."""
+    count = torch.Size(size).numel()
+    return (torch.arange(count, device=where["device"], dtype=torch.float64) * 2.4).sin().mul(3).view(size).to(**where)

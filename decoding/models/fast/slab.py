@@ -1,0 +1,168 @@
+"""Slab: the caches of several texts in one tensor, so that a device reads all of the texts in one captured pass.
+
+The text in place t has the slots [t, 0 …] of the slab. A pass takes the same number of rows from each of the first
+places; a place with fewer rows, or with none, computes padding, whose keys and values go to its last slot, which no
+text reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from decoding.capturing import Capturing
+from decoding.models.fast.decoder import Decoder
+from decoding.models.fast.kv import Cache
+from decoding.models.fast.passes import SHORTEST, Form, StaticPass, hide
+
+MOST_ROWS = 16  # of one text in a joint pass; a longer piece is read alone
+
+
+@dataclass(frozen=True)
+class Feed:
+    """New rows of one text."""
+
+    place: int
+    start: int  # tokens that its cache holds
+    ids: Tensor
+
+
+class Slab:
+    def __init__(self, decoder: Decoder, texts: int, slots: int, capturing: Capturing | None) -> None:
+        shape = decoder.shape
+        self.texts = texts
+        self.values = torch.zeros(  # hidden slots are read too, and zero times what memory held before may be NaN
+            shape.layers, 2, shape.kv_heads, texts, slots, shape.head_dim,
+            dtype=decoder.layout.dtype, device=decoder.device,
+        )  # fmt: skip
+        self._decoder = decoder
+        self._capturing = capturing
+        self._passes: dict[JointForm, JointPass] = {}
+
+    def cache(self, place: int) -> SlabCache:
+        return SlabCache(self, place)
+
+    def read(self, feeds: Sequence[Feed]) -> list[Tensor]:
+        """Run one pass, and return the logits of each feed's rows."""
+        joint = self._pass(self._form(feeds))
+        index = joint.fill(feeds)
+        logits = joint.run(self._capturing)
+        return [logits[rows] for rows in index]
+
+    def _form(self, feeds: Sequence[Feed]) -> JointForm:
+        texts = _up(max(feed.place for feed in feeds) + 1, self.texts)
+        rows = _up(max(len(feed.ids) for feed in feeds), MOST_ROWS)
+        slots = SHORTEST
+        while slots < max(feed.start + len(feed.ids) for feed in feeds):
+            slots *= 2
+        priority = self._capturing.priority if self._capturing else 0
+        count = texts * rows
+        return JointForm(count, count, min(slots, self.values.shape[4]), True, priority, texts)
+
+    def _pass(self, form: JointForm) -> JointPass:
+        if form not in self._passes:
+            self._passes[form] = JointPass(form, self._decoder, self.values)
+        return self._passes[form]
+
+
+class SlabCache(Cache):
+    """One place of a slab."""
+
+    def __init__(self, slab: Slab, place: int) -> None:
+        self.slab: Slab | None = slab  # None once the text has outgrown its place
+        self.place = place
+        self.values = slab.values[:, :, :, place]
+
+    def reserve(self, slots: int, used: int) -> None:
+        """Grow. A text that has outgrown its place is read alone from then on."""
+        super().reserve(slots, used)
+        if self.slab and self.values.data_ptr() != self.slab.values[:, :, :, self.place].data_ptr():
+            self.slab = None
+
+
+@dataclass(frozen=True)
+class JointForm(Form):
+    texts: int
+
+
+class JointPass(StaticPass):
+    """A static pass over the first places of a slab, row after row of one text, then of the next."""
+
+    def __init__(self, form: JointForm, decoder: Decoder, values: Tensor) -> None:
+        super().__init__(form, decoder, values)
+        self._texts, self._rows = form.texts, form.rows // form.texts
+        self.slots = torch.zeros_like(self.positions)
+        self._scratch = [place * values.shape[4] + values.shape[4] - 1 for place in range(form.texts)]
+        group = decoder.shape.group
+        self.masks = {
+            window: mask.view(form.texts, 1, self._rows * group, form.slots) for window, mask in self.masks.items()
+        }
+
+    def fill(self, feeds: Sequence[Feed]) -> list[Tensor]:
+        """Write the rows to the buffers, and return the rows' numbers of each feed."""
+        width, rows = self._values.shape[4], self._rows
+        ids = torch.zeros(self.form.rows, dtype=torch.long, device=self.ids.device)
+        positions = [0] * self.form.rows
+        slots = [self._scratch[number // rows] for number in range(self.form.rows)]
+        index = []
+        for feed in feeds:
+            at, count = feed.place * rows, len(feed.ids)
+            ids[at : at + count] = feed.ids
+            positions[at : at + count] = range(feed.start, feed.start + count)
+            slots[at : at + count] = range(feed.place * width + feed.start, feed.place * width + feed.start + count)
+            index.append(_numbers(range(at, at + count), self.ids.device))
+        self.ids.copy_(ids)
+        self.positions.copy_(_numbers(positions, self.ids.device), non_blocking=True)
+        self.slots.copy_(_numbers(slots, self.ids.device), non_blocking=True)
+        return index
+
+    def run(self, capturing: Capturing | None) -> Tensor:
+        self.uses += 1
+        if capturing is None or self.uses == 1:
+            return self.launch()
+        if self.graph is None:
+            self.capture(capturing)
+        return self.replay()
+
+    def launch(self) -> Tensor:
+        self._mask_chain()
+        return self._decoder(self.ids, self, self.form.need)
+
+    def capture(self, capturing: Capturing) -> None:
+        with capturing.aside():
+            for _ in range(2):
+                self.launch()
+        self.graph, self._logits = capturing.record(self.launch)
+
+    def storage(self, layer: int) -> Tensor:
+        return self._values[layer].flatten(2, 3)
+
+    def write(self, layer: int, keys_and_values: Tensor) -> None:
+        new = keys_and_values.permute(1, 2, 0, 3).to(self._values.dtype)
+        self.storage(layer).index_copy_(2, self.slots, new)
+
+    def attend(self, layer: int, queries: Tensor) -> Tensor:
+        shape = self._decoder.shape
+        grouped = queries.to(self._values.dtype).reshape(self._texts, -1, shape.kv_heads, shape.head_dim)
+        keys, values = self._values[layer, :, :, : self._texts, : self.form.slots].transpose(1, 2).unbind(0)
+        mixed = F.scaled_dot_product_attention(grouped.transpose(1, 2), keys, values, self.masks[shape.windows[layer]])
+        return mixed.transpose(1, 2).reshape(self.form.rows, shape.heads * shape.head_dim)
+
+    def _mask_chain(self) -> None:
+        age = self.positions.repeat_interleave(self._decoder.shape.group, output_size=self._grouped).unsqueeze(1)
+        for window, mask in self.masks.items():
+            hide((age - self._keys).view_as(mask), window, mask)
+
+
+def _up(count: int, most: int) -> int:
+    """The next power of two, at most `most`: few forms are captured."""
+    return min(1 << (count - 1).bit_length(), max(most, count))
+
+
+def _numbers(values: Sequence[int] | range, device: torch.device) -> Tensor:
+    numbers = torch.tensor(list(values), pin_memory=device.type == "cuda")
+    return numbers.to(device, non_blocking=True)

@@ -1,0 +1,147 @@
+"""Replay at load: what a policy does when several users ask at once, from texts that were recorded for one.
+
+The batch is played as the loop plays it (`decoding.loop.Batch`): joint draft steps for all that still draft, then one
+joint verification, in which a piece of each unread prompt takes part. The policies are those of the engine, and the
+times are measured costs. Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from decoding.crowd import Crowd
+from decoding.replay.joint_costs import JointCosts
+from decoding.replay.records import NOTHING_SEEN, Draft, Record, Seen, draft_length, row_of
+from decoding.strategy import Policy
+
+PIECE = 64  # tokens of prompts that one round reads, as in the loop
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One request: its text as the draft sees it, and what a policy may see of it."""
+
+    record: Record
+    prompt_tokens: int
+    seen: Seen = NOTHING_SEEN
+
+    @property
+    def tokens(self) -> int:
+        return len(self.record.runs)
+
+
+@dataclass
+class Played:
+    """Times of one request, in seconds since it arrived."""
+
+    tokens: int
+    first: float
+    end: float
+
+
+@dataclass
+class Run:
+    """All requests of one strategy at one load."""
+
+    users: int
+    requests: list[Played] = field(default_factory=list)
+
+    @property
+    def tokens_per_s_device(self) -> float:
+        """Little's law, as in `measure.latency`."""
+        return self.users * sum(r.tokens for r in self.requests) / sum(r.end for r in self.requests)
+
+
+class _Text:
+    def __init__(self, request: Recorded, policy: Policy, crowd: Crowd, now: float, end: int) -> None:
+        self.request, self.policy, self.began, self.end = request, policy, now, end
+        self.at = 0
+        self.unread = request.prompt_tokens - 1
+        self.first = 0.0
+        policy.crowd = crowd
+
+    def draft(self) -> tuple[int, int]:
+        """Return how many tokens are drafted, and how many of them are verified."""
+        self.policy.begin(lambda: self.request.seen.words(self.at))
+        record = self.request.record
+        self._row = row_of(record.runs[self.at], self.policy, self.request.seen, self.at)
+        room = min(record.limits[self.at], self.end - self.at - 1)
+        drafted = draft_length(self.policy, self._row, room, self.request.seen.is_whole)
+        return drafted, min(drafted, self.policy.keeps(drafted))
+
+    def settle(self, kept: int) -> int:
+        """Take the verdict, and return how many tokens the text gained."""
+        accepted = min(kept, self.request.record.runs[self.at])
+        confidence = self._row[:kept] if self.policy.sees == "confidence" else ()
+        self.policy.judged(Draft(range(kept), confidence), accepted)
+        gained = min(accepted + 1, self.end - self.at)
+        self.at += gained
+        return gained
+
+
+def play(
+    requests: Sequence[Recorded], policy: Callable[[], Policy], costs: JointCosts, users: int, decision: float = 0.0
+) -> Run:
+    """Play every request once, with `users` under way at any time. Requests that fill and empty the machine are not
+    counted, as in a comparison. `decision` is the time of one look at a drafted token."""
+    crowd = Crowd(costs)
+    queue = deque(_stream(requests, users))
+    run, now, growing = Run(users), 0.0, list[tuple[_Text, bool]]()
+    while len(run.requests) < len(requests):
+        while len(growing) < users:
+            request, end, counts = queue.popleft()
+            growing.append((_Text(request, policy(), crowd, now, end), counts))
+            if len(queue) < users:
+                queue.append((request, request.tokens, False))  # keeps the machine full
+        now += _round([text for text, _ in growing], crowd, costs, now, decision)
+        for text, counts in growing:
+            if text.at >= text.end and counts:
+                run.requests.append(Played(text.end, text.first - text.began, now - text.began))
+        growing = [(text, counts) for text, counts in growing if text.at < text.end]
+    return run
+
+
+def _stream(requests: Sequence[Recorded], users: int) -> Iterator[tuple[Recorded, int, bool]]:
+    """Requests with the length of their texts and whether they count: first some that end at different times."""
+    if users > 1:
+        for number in range(1, users + 1):
+            request = requests[-(number % len(requests)) - 1]
+            yield request, max(1, request.tokens * number // users), False
+    for request in requests:
+        yield request, request.tokens, True
+    for number in range(users):
+        request = requests[number % len(requests)]
+        yield request, request.tokens, False
+
+
+def _round(texts: Sequence[_Text], crowd: Crowd, costs: JointCosts, now: float, decision: float) -> float:
+    """Play one round, and return its seconds."""
+    ready = [text for text in texts if text.unread <= 0]
+    crowd.running = max(1, len(ready))
+    drafts = [text.draft() for text in ready]
+    longest = max((drafted for drafted, _ in drafts), default=0)
+    active = [sum(drafted > depth for drafted, _ in drafts) for depth in range(longest)]
+    seconds = sum(costs.drafting(count) + decision * count for count in active)
+    pieces = _pieces(texts, PIECE if ready else 10**9)
+    rows = sum(kept + 1 for _, kept in drafts) + sum(pieces.values())
+    seconds += costs.verifying(len(ready) + len(pieces), rows) + costs.resting(max(1, len(ready)))
+    gained = 0
+    for text, (_, kept) in zip(ready, drafts, strict=True):
+        gained += text.settle(kept)
+        text.first = text.first or now + seconds
+    for text, count in pieces.items():
+        text.unread -= count
+    if ready and not pieces:
+        crowd.played([drafted for drafted, _ in drafts], gained, seconds)
+    return seconds
+
+
+def _pieces(texts: Sequence[_Text], most: int) -> dict[_Text, int]:
+    pieces: dict[_Text, int] = {}
+    for text in texts:
+        if text.unread > 0 and most:
+            pieces[text] = min(most, text.unread)
+            most -= pieces[text]
+    return pieces

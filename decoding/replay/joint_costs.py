@@ -1,0 +1,56 @@
+"""Costs of passes that several texts share. Standard library only.
+
+They are measured in the loop itself (`replay.joint_probing`). A policy under load prices its tokens with them, and
+`replay.at_load` predicts what a strategy does at any number of users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+Line = Sequence[tuple[float, float]]  # points, by rising first value
+
+
+@dataclass(frozen=True)
+class JointCosts:
+    """Seconds on one machine for one pair."""
+
+    verify: Mapping[int, Line]  # by texts in the pass: (rows, seconds)
+    draft: Line  # (texts, seconds of one joint draft step)
+    rest: Line  # (texts, seconds of a round besides its passes)
+
+    def verifying(self, texts: int, rows: int) -> float:
+        """Seconds of a verification of so many rows that so many texts share."""
+        return _on([(size, _on(line, rows)) for size, line in self._near(texts)], texts)
+
+    def row(self, texts: int) -> float:
+        """Seconds that one more row adds to a verification that so many texts share."""
+        few, many = 2 * texts, 5 * texts
+        return max(0.0, (self.verifying(texts, many) - self.verifying(texts, few)) / (many - few))
+
+    def drafting(self, texts: float) -> float:
+        """Seconds of one draft step that so many texts share."""
+        return _on(self.draft, texts)
+
+    def resting(self, texts: int) -> float:
+        return _on(self.rest, texts)
+
+    def _near(self, texts: int) -> list[tuple[int, Line]]:
+        """The measured numbers of texts on both sides."""
+        sizes = sorted(self.verify)
+        after = next((i for i, size in enumerate(sizes) if size >= texts), len(sizes) - 1)
+        return [(size, self.verify[size]) for size in sizes[max(0, after - 1) : after + 1]]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def _on(line: Line, at: float) -> float:
+    """Interpolate, and beyond the ends go on as the nearest two points do, but never below 0."""
+    if len(line) == 1:
+        return line[0][1]
+    right = next((i for i, (x, _) in enumerate(line) if x >= at), len(line) - 1)
+    (x1, y1), (x2, y2) = line[max(1, right) - 1], line[max(1, right)]
+    return max(0.0, y1 + (y2 - y1) * (at - x1) / (x2 - x1))

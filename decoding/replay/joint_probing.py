@@ -1,0 +1,95 @@
+"""Measure what passes cost that several texts share, within seconds: the real loop, with drafts of fixed lengths."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from decoding.dice import dice_for
+from decoding.drafters.model import ModelDrafter
+from decoding.drafters.rule import StopRule
+from decoding.ending import Ending
+from decoding.events import Drafted, Recorder, Verified
+from decoding.loop import Batch
+from decoding.replay.joint_costs import JointCosts
+from decoding.sequence import Sequence as Text
+from decoding.timing import Clock
+
+if TYPE_CHECKING:
+    from decoding.pair import Pair
+    from decoding.serving import Place, Places
+    from decoding.spec import Sampling
+
+LOOKAHEADS = (0, 1, 3, 7)
+ROUNDS = 6  # of each lookahead, after one that finds cold caches
+LENGTH = 96  # tokens of the texts, as in the middle of a usual answer
+
+
+class Fixed(StopRule):
+    def __init__(self, lookahead: int) -> None:
+        self.lookahead = lookahead
+
+
+def measure(pair: Pair, places: Places, most: int, sampling: Sampling) -> JointCosts:
+    """Measure 1, 2, 4, … texts, up to `most` of them."""
+    sizes = [size for size in (2**power for power in range(9)) if size < most] + [most]
+    taken = [place for _ in range(most) if (place := places.take(most))]
+    try:
+        with torch.inference_mode():
+            found = {size: [_measured(pair, taken[:size], k, sampling) for k in LOOKAHEADS] for size in sizes}
+    finally:
+        for place in taken:
+            places.give_back(place)
+    return JointCosts(
+        verify={
+            size: [(size * (k + 1), verify) for k, (_, verify, _) in zip(LOOKAHEADS, of, strict=True)]
+            for size, of in found.items()
+        },
+        draft=[(size, statistics.median(step for step, _, _ in of[1:])) for size, of in found.items()],
+        rest=[(size, statistics.median(rest for _, _, rest in of)) for size, of in found.items()],
+    )
+
+
+def _measured(pair: Pair, places: Sequence[Place], lookahead: int, sampling: Sampling) -> tuple[float, float, float]:
+    """Median seconds of a draft step, of a verification, and of the rest of a round."""
+    batch, clock = Batch(), Clock()  # one clock, so that the texts' times can be compared
+    texts = [_text(pair, place, lookahead, number, sampling, clock) for number, place in enumerate(places)]
+    for text in texts:
+        batch.admit(text)
+    while any(text.is_reading for text in texts):
+        batch.step()
+    rounds = []
+    for _ in range(ROUNDS + 1):
+        began = time.perf_counter()
+        batch.step()
+        rounds.append(time.perf_counter() - began)
+    parts = list(_parts(texts))[1:]
+    rest = [whole - drafting - verifying for whole, (drafting, verifying) in zip(rounds[1:], parts, strict=True)]
+    drafting, verifying = (statistics.median(column) for column in zip(*parts, strict=True))
+    return drafting / max(1, lookahead), verifying, max(0.0, statistics.median(rest))
+
+
+def _parts(texts: Sequence[Text]) -> Iterator[tuple[float, float]]:
+    """Seconds of drafting and of verifying, for each round: from the first text that began to the last that ended."""
+    for number in range(1, ROUNDS + 2):
+        events = [e for text in texts for e in text.sink.events if getattr(e, "round", 0) == number]  # type: ignore[attr-defined]
+        yield _span(e for e in events if isinstance(e, Drafted)), _span(e for e in events if isinstance(e, Verified))
+
+
+def _span(events: Iterator[Drafted] | Iterator[Verified]) -> float:
+    times = [(event.start_ns, event.end_ns) for event in events]
+    return (max(end for _, end in times) - min(start for start, _ in times)) * 1e-9 if times else 0.0
+
+
+def _text(pair: Pair, place: Place, lookahead: int, number: int, sampling: Sampling, clock: Clock) -> Text:
+    """A text that does not end. What it says does not matter: a pass takes the same time."""
+    assert place.draft, "a batch of drafts is measured with a draft"
+    length = max(1, min(LENGTH, pair.target.context // 2, place.draft.context // 2))
+    prompt = [(7 * number + 3 * at) % pair.vocab for at in range(length)]
+    dice = dice_for(sampling, pair.vocab, number)
+    drafter = ModelDrafter(place.draft, Fixed(lookahead), dice, (), pair.choosings.of(sampling, None))
+    return Text(prompt, 10**6, Ending(frozenset()), place.target, drafter, dice, Recorder(), clock)

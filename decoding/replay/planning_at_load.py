@@ -1,0 +1,107 @@
+"""Planning at load: the best settings for each number of users, where speculation stops paying, and what to set in
+engines that take a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from decoding.disco.classifier import Classifier
+from decoding.load import Load
+from decoding.replay.at_load import Recorded, Run, play
+from decoding.replay.costs import Costs
+from decoding.replay.joint_costs import JointCosts
+from decoding.replay.planning import ALONE, Rows, Study
+from decoding.spec import Choice, choose
+from decoding.strategies import STRATEGIES
+from decoding.strategies import schedule as schedule_strategy
+from decoding.strategies import static as static_strategy
+
+
+@dataclass(frozen=True)
+class AtLoad:
+    """Predicted speed of one setting at one load."""
+
+    choice: Choice  # with its load
+    tokens_per_s_device: float
+    speedup: float  # over autoregressive at the same load
+
+
+@dataclass(frozen=True)
+class Material:
+    """Recordings and prices that every prediction at load uses."""
+
+    study: Study
+    joint: JointCosts
+    costs: Costs  # of one user: for the time of a look at a drafted token
+    classifier: Classifier | None = None
+
+    def run(self, choice: Choice, users: int, estimates: Rows = ()) -> Run:
+        sees = choice.policy().sees
+        rows = {"confidence": self.study.confidences, "estimate": estimates}.get(sees, ())
+        look = {"confidence": self.costs.reading, "estimate": self.costs.decision}.get(sees, 0.0)
+        return play(self._requests(rows), choice.policy, self.joint, users, look)
+
+    def _requests(self, rows: Rows) -> list[Recorded]:
+        return [
+            Recorded(recording.record, recording.prompt_tokens, self.study.seen(i, rows[i] if rows else ()))
+            for i, recording in enumerate(self.study.recordings)
+        ]
+
+
+def predict_at_load(material: Material, users: Sequence[int]) -> dict[int, list[AtLoad]]:
+    """Predict every setting of every grid for each number of users, fastest first. Bounds are left out: an oracle peeks
+    at each text alone."""
+    estimates = material.study.estimates(material.classifier) if material.classifier else ()
+    found: dict[int, list[AtLoad]] = {}
+    for count in users:
+        alone = material.run(ALONE, count).tokens_per_s_device
+        runs = [
+            (choice, material.run(choice, count, estimates).tokens_per_s_device)
+            for choice in _settings(has_classifier=material.classifier is not None)
+        ]
+        rows = [AtLoad(choice.at(Load(count)), speed, speed / alone) for choice, speed in runs]
+        found[count] = sorted(rows, key=lambda row: -row.tokens_per_s_device)
+    return found
+
+
+def _settings(has_classifier: bool) -> Iterator[Choice]:
+    yield ALONE
+    for strategy in STRATEGIES.values():
+        if strategy.policy and strategy.role == "ranked" and (has_classifier or strategy.sees != "estimate"):
+            yield from (choose(strategy.slug, params) for params in strategy.grid())
+
+
+def best_by_strategy(rows: Sequence[AtLoad]) -> list[AtLoad]:
+    """The fastest setting of each strategy, in the order of `rows`."""
+    fastest: dict[str, AtLoad] = {}
+    for row in rows:
+        fastest.setdefault(row.choice.strategy, row)
+    return [*fastest.values()]
+
+
+def schedule(found: Mapping[int, Sequence[AtLoad]]) -> Choice:
+    """The schedule that takes the best fixed lookahead at each load, none where that is no gain."""
+    steps: list[tuple[int, int]] = []
+    for users, rows in sorted(found.items()):
+        row = next(row for row in rows if row.choice.strategy == static_strategy.STRATEGY.slug)
+        lookahead = int(row.choice.params["lookahead"]) if row.speedup > 1 else 0
+        if steps and steps[-1][1] == lookahead:
+            steps.pop()
+        steps.append((users, lookahead))
+    return choose(schedule_strategy.STRATEGY.slug, {"table": "/".join(f"{users}:{k}" for users, k in steps)})
+
+
+def crossovers(found: Mapping[int, Sequence[AtLoad]]) -> dict[str, float]:
+    """For each strategy the number of users from which its best setting is a loss, between two loads by interpolation.
+    A strategy that is a gain, or a loss, at every load is left out."""
+    best = {users: {r.choice.strategy: r.speedup for r in best_by_strategy(rows)} for users, rows in found.items()}
+    crossing: dict[str, float] = {}
+    loads = sorted(best)
+    for low, high in pairwise(loads):
+        for strategy, before in best[low].items():
+            after = best[high].get(strategy, before)
+            if before > 1 >= after:
+                crossing[strategy] = low + (high - low) * (before - 1) / (before - after)
+    return crossing

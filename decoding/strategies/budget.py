@@ -1,0 +1,102 @@
+"""DISCO under load: each drafted token must be worth its price for this batch, so that speculation shrinks to nothing
+by itself when the machine is full.
+
+One more token of one text gains the probability that the target accepts all tokens before it and it too. It costs its
+share of a joint draft step and one more row in the joint verification, at the prices measured for so many texts. The
+exchange rate is the speed at which all texts together grow: a token that brings less than the time it takes would have
+brought elsewhere is left out. No text is favoured, so the rows go to the places that are worth most.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from decoding.params import Param
+from decoding.strategy import CAP, CLASSIFIER, Judged, Looks, Parts, Policy, Strategy
+
+TRIAL = 32  # after so many rounds without a draft, one token is drafted to see whether it would pay again
+
+
+class Budget(Policy):
+    sees = "estimate"
+    prices_rounds: ClassVar[bool] = True
+
+    def __init__(self, mode: str, cap: int) -> None:
+        self._stops_drafting, self._trims = mode != "trim", mode != "stop"
+        self._cap = cap
+        self._survival = [1.0]  # entry i: probability that the round's first i tokens are all accepted
+        self._idle = 0  # rounds without a draft
+
+    def begin(self, words: Callable[[], str]) -> None:
+        self._survival = [1.0]
+        pays = self.crowd.first > self._price(0)
+        self._idle = 0 if pays else self._idle + 1
+        self.lookahead = self._cap if pays else int(self._idle % TRIAL == 0)
+
+    def stops(self, seen: float) -> bool:
+        self._survival.append(self._survival[-1] * seen)
+        if not self._stops_drafting:
+            return False
+        return self._survival[-1] * self.crowd.follows < self._price(len(self._survival) - 1)
+
+    def keeps(self, drafted: int) -> int:
+        """Leave out the tail that is not worth its rows. What each token's own estimate says does not count for it."""
+        if not self._trims:
+            return drafted
+        row = self._row()
+        worth = [self.crowd.first, *(before * self.crowd.follows for before in self._survival[1:drafted])]
+        return next((depth for depth, gain in enumerate(worth) if gain < row), drafted)
+
+    def judged(self, draft: Judged, accepted: int) -> None:
+        if self.crowd.costs:
+            self.crowd.learn(len(draft.tokens), accepted)
+
+    def _price(self, depth: int) -> float:
+        """Price of drafting and verifying the token at this depth, in tokens."""
+        crowd = self.crowd
+        if crowd.costs is None or not crowd.tokens_per_s:
+            return 0.0
+        together = crowd.drafting(depth)
+        return crowd.tokens_per_s * crowd.costs.drafting(together) / together + self._row()
+
+    def _row(self) -> float:
+        """Price of one more row in the verification, in tokens."""
+        crowd = self.crowd
+        return crowd.tokens_per_s * crowd.costs.row(crowd.running) if crowd.costs else 0.0
+
+
+def _policy(mode: str, cap: int, classifier: str) -> Policy:
+    return Budget(mode, cap)
+
+
+def _build(parts: Parts, mode: str, cap: int, classifier: str) -> Any:
+    return parts.drafter(Budget(mode, cap), parts.classifier(classifier))
+
+
+STRATEGY = Strategy(
+    slug="budget",
+    title="DISCO budget",
+    summary="Drafts and verifies only the tokens that are worth their price for the number of texts decoded together.",
+    role="ranked",
+    order=7,
+    looks=Looks(
+        "✪",
+        "M0,-8.5L2.5,-2.6L8.1,-2.6L3.6,1.5L5.3,7.6L0,4L-5.3,7.6L-3.6,1.5L-8.1,-2.6L-2.5,-2.6Z",
+        "#b35c00",
+        "#ffb454",
+        172,
+    ),
+    params=(
+        Param(
+            "mode",
+            "choice",
+            "stop",
+            "stop: stop drafting; trim: draft up to the cap and verify less; both",
+            choices=("stop", "trim", "both"),
+        ),
+        Param("cap", "int", 8, CAP, 1, 64),
+        CLASSIFIER,
+    ),
+    policy=_policy,
+    build=_build,
+    grid=lambda: ({"mode": mode} for mode in ("stop", "trim", "both")),
+)

@@ -1,0 +1,73 @@
+"""A lookahead for each number of running texts, as vLLM's num_speculative_tokens_per_batch_size."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from decoding.errors import BadStrategy
+from decoding.params import Param, Value
+from decoding.strategy import Export, Looks, Policy, Settings, Strategy
+
+MOST_STEPS = 16
+LONGEST = 64  # tokens
+STEP = re.compile(r"([0-9]{1,4}):([0-9]{1,2})")
+TABLE = "1:4/4:2/16:1/64:0"
+
+
+def steps_of(table: str) -> list[tuple[int, int]]:
+    """Read `4:5/16:2/64:0`: up to 4 texts draft 5 tokens each, up to 16 draft 2, and more draft none."""
+    steps: list[tuple[int, int]] = []
+    for piece in table.split("/"):
+        match = STEP.fullmatch(piece.strip())
+        if not match or int(match[2]) > LONGEST:
+            raise BadStrategy(
+                f"table is {table[:80]!r}; write it as {TABLE}, texts:lookahead from few texts to many, with "
+                f"lookaheads from 0 to {LONGEST}"
+            )
+        steps.append((int(match[1]), int(match[2])))
+    texts = [most for most, _ in steps]
+    if not texts[0] or texts != sorted(set(texts)) or len(steps) > MOST_STEPS:
+        raise BadStrategy(
+            f"table is {table[:80]!r}; its numbers of texts must rise from 1 up, in at most {MOST_STEPS} steps"
+        )
+    return steps
+
+
+class Scheduled(Policy):
+    def __init__(self, table: str) -> None:
+        self._steps = steps_of(table)
+
+    def begin(self, words: Callable[[], str]) -> None:
+        fitting = (lookahead for most, lookahead in self._steps if self.crowd.running <= most)
+        self.lookahead = next(fitting, self._steps[-1][1])
+
+
+def _check(params: Mapping[str, Value]) -> None:
+    steps_of(str(params["table"]))
+
+
+def _exports(params: Settings) -> Iterator[Export]:
+    steps = steps_of(str(params["table"]))
+    fewest = [1, *(most + 1 for most, _ in steps)]
+    ranges = [[low, most, lookahead] for low, (most, lookahead) in zip(fewest, steps, strict=False)]
+    config = {
+        "method": "draft_model",
+        "model": "DRAFT",
+        "num_speculative_tokens": max(lookahead for _, lookahead in steps),
+        "num_speculative_tokens_per_batch_size": ranges,
+    }
+    yield Export("vLLM", f"--speculative-config '{json.dumps(config)}'")
+
+
+STRATEGY = Strategy(
+    slug="schedule",
+    title="Schedule",
+    summary="A lookahead for each number of texts that are decoded together: the fuller the machine, the shorter.",
+    role="ranked",
+    order=5,
+    looks=Looks("▤", "M-7.5,-7.5H7.5V-2.5H-7.5ZM-7.5,2.5H7.5V7.5H-7.5Z", "#5d6d1e", "#b6c95a", 100),
+    params=(Param("table", "text", TABLE, "most texts:lookahead, from few texts to many"),),
+    check=_check,
+    policy=Scheduled,
+    exports=_exports,
+)

@@ -1,0 +1,184 @@
+"""Kernels that replace several launches: used where they are right and faster, never otherwise."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from decoding.models.fast import fused
+from decoding.models.fast.fused import Kernels, chosen, is_better, is_right, silu_gate
+from decoding.models.fast.linear import Layout
+from decoding.models.fast.runner import FastRunner
+from decoding.models.fast.shape import Shape, shape_of
+from tests.decoding.models import LLAMA, fast_runner, save
+from tests.decoding.rehearsal import Rehearsal, rehearse
+from tests.decoding.runners.test_static_passes import CASES, LONG, assert_near, walk
+
+ROOT = Path(__file__).parents[3]
+CPU = torch.device("cpu")
+PLAIN = Kernels(silu_gate, fused.place)
+DTYPES = [torch.float32, torch.bfloat16]
+
+
+def shape(**changed: int) -> Shape:
+    found = shape_of(LLAMA | {"model_type": "llama"} | changed)
+    assert found
+    return found
+
+
+def clock(kernel_takes: float) -> Any:
+    """Capturing that times kernels as told, the plain way with 1 ms."""
+    times = iter([kernel_takes, 1.0])
+    made: Any = Rehearsal()
+    made.time = lambda work: (work(), next(times))[1]
+    return made
+
+
+@pytest.mark.parametrize("model_type", [name for name in CASES if name != "gpt2"])
+def test_a_pass_with_kernels_is_the_sliced_one(tmp_path: Path, model_type: str) -> None:
+    """Torch's own launches stand in for kernels; a family whose heads are normed has none for them."""
+    folder = save(tmp_path, model_type, **CASES[model_type])
+    runner = fast_runner(folder, static=True)
+    runner.decoder.kernels = PLAIN
+    rehearse(runner)
+    torch.testing.assert_close(walk(runner), walk(fast_runner(folder)), atol=1e-4, rtol=1e-5)
+
+
+def trials(dtype: torch.dtype) -> list[tuple[Any, Any, tuple[Tensor, ...]]]:
+    layout = Layout("plain", dtype, is_fused=True)
+    return [
+        (silu_gate, silu_gate, fused.gate_trial(shape(), layout, CPU)),
+        (fused.place, fused.place, fused.place_trial(shape(), layout, CPU)),
+    ]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_kernel_is_used_if_it_is_right_and_faster(dtype: torch.dtype) -> None:
+    for kernel, plain, tried in trials(dtype):
+        assert is_better(kernel, plain, tried, clock(0.5))
+        assert not is_better(kernel, plain, tried, clock(2.0))
+
+
+def forgets_to_write(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
+    return fused.place(heads, turns, slots, storage.clone())
+
+
+def takes_another_slot(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
+    return fused.place(heads, turns, slots - 1, storage)
+
+
+def turns_nothing(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
+    return fused.place(heads, torch.ones_like(turns), slots, storage)
+
+
+def says_nan(both: Tensor) -> Tensor:
+    return silu_gate(both) * float("nan")
+
+
+def takes_the_wrong_half(both: Tensor) -> Tensor:
+    return silu_gate(both.roll(both.shape[1] // 2, 1))
+
+
+def breaks(*tensors: Tensor) -> Tensor:
+    raise RuntimeError("no compiler")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_kernel_that_is_wrong_or_breaks_is_not_used_however_fast(dtype: torch.dtype) -> None:
+    (_, gate, of_gate), (_, place, of_place) = trials(dtype)
+    for kernel in (forgets_to_write, takes_another_slot, turns_nothing):
+        assert not is_right(kernel, place, of_place)
+    for kernel in (says_nan, takes_the_wrong_half):
+        assert not is_right(kernel, gate, of_gate)
+    for kernel in (forgets_to_write, breaks):
+        assert not is_better(kernel, place, of_place, clock(0.1))
+
+
+def test_without_triton_torchs_launches_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "triton", None)
+    monkeypatch.delitem(sys.modules, "decoding.models.fast.triton_kernels", raising=False)
+    rehearsal: Any = Rehearsal()
+    rehearsal.device = CPU
+    assert chosen(shape(), Layout("plain", torch.float32, is_fused=True), rehearsal) == Kernels()
+
+
+INTERPRETED = """
+import torch
+from decoding.models.fast import fused, triton_kernels
+from decoding.models.fast.linear import Layout
+from tests.decoding.runners.test_fused import shape
+
+device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+for dtype in (torch.float32, torch.bfloat16):
+    for changed in ({}, {"hidden_size": 144, "num_key_value_heads": 6, "intermediate_size": 1500}):
+        layout = Layout("plain", dtype, is_fused=True)
+        gate, place = (trial(shape(**changed), layout, device) for trial in (fused.gate_trial, fused.place_trial))
+        print(fused.is_right(triton_kernels.gate, fused.silu_gate, gate))
+        print(fused.is_right(triton_kernels.place, fused.place, place))
+"""
+
+
+def test_tritons_kernels_are_right() -> None:
+    """Without a GPU, Triton's interpreter runs them. Triton reads that when it is first imported: hence the process."""
+    if find_spec("triton") is None:
+        pytest.skip("Triton comes with torch for GPUs")
+    environment = os.environ | ({} if torch.cuda.is_available() else {"TRITON_INTERPRET": "1"})
+    told = subprocess.check_output([sys.executable, "-c", INTERPRETED], cwd=ROOT, env=environment, text=True)
+    assert told.split() == ["True"] * 8
+
+
+class Launches(TorchDispatchMode):
+    """Count the operations that a GPU would launch: those that write, in place or to memory of their own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        name = func.__name__.partition(".")[0]
+        if isinstance(result, Tensor) and (name.endswith("_") or not is_view(result, args)) and "empty" not in name:
+            self.names.append(name)
+        return result
+
+
+def is_view(result: Tensor, args: tuple[object, ...]) -> bool:
+    lying = result.untyped_storage().data_ptr()
+    return any(isinstance(arg, Tensor) and arg.untyped_storage().data_ptr() == lying for arg in args)
+
+
+def launches_of(runner: FastRunner) -> int:
+    runner.extend([1, 2, 3])
+    with Launches() as seen:
+        runner.extend([4])
+    return len(seen.names)
+
+
+def test_a_layer_of_a_static_pass_is_at_most_13_launches(tmp_path: Path) -> None:
+    """Each costs a GPU some microseconds, whatever its work. Triton's kernels make them 9."""
+    counts = []
+    for layers in (2, 3):
+        folder = save(tmp_path / str(layers), "llama", dtype=torch.bfloat16, **LLAMA | {"num_hidden_layers": layers})
+        counts.append(launches_of(fast_runner(folder, static=True, dtype="bfloat16")))
+    assert counts[1] - counts[0] <= 13
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_on_a_gpu_kernels_are_tried_and_passes_are_near(tmp_path: Path, dtype: str) -> None:
+    folder = save(tmp_path, "llama", dtype=torch.bfloat16, **LONG)
+    runner = fast_runner(folder, device=torch.device("cuda:0"), dtype=dtype)
+    want = walk(fast_runner(folder, dtype="float32"))
+    for kernels in (runner.decoder.kernels, Kernels()):
+        runner.decoder.kernels = kernels
+        again = runner.model.new_runner()
+        assert_near(walk(again).cpu(), want)

@@ -1,0 +1,200 @@
+"""Policies that price the batch, and replay at load: the same policies, played for any number of users."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+import torch
+
+from decoding.contestants.base import Request
+from decoding.crowd import Crowd
+from decoding.ending import Decoded, Ending
+from decoding.errors import BadStrategy
+from decoding.events import Recorder
+from decoding.load import Load
+from decoding.loop import never
+from decoding.models.table import TableRunner
+from decoding.pair import Pair
+from decoding.replay.at_load import Recorded, play
+from decoding.replay.joint_costs import JointCosts
+from decoding.replay.planning import ALONE, Study, study
+from decoding.replay.planning_at_load import Material, crossovers, predict_at_load, schedule
+from decoding.replay.records import Record
+from decoding.spec import Sampling, choose
+from decoding.strategies.budget import TRIAL, Budget
+from decoding.strategies.schedule import Scheduled
+from decoding.strategies.static import SameLength
+from decoding.strategy import Policy
+from tests.decoding.test_comparison import Letters, pair
+from tests.decoding.test_load import PROMPTS
+from tests.decoding.test_strategies import VOCAB, chi_square, law_of_three
+from tests.decoding.worlds import some_classifier, state_of, tables
+from tests.golden.behaviour import COSTS
+
+# A row costs 1 ms on top of 10, a draft step 1 ms, the rest of a round 1 ms: few rows are cheap, many are not.
+SIZES = (1, 2, 4, 8, 16)
+CHEAP = JointCosts(
+    verify={n: [(rows, 0.010 + 0.001 * rows) for rows in (n, 4 * n, 8 * n)] for n in SIZES},
+    draft=[(n, 0.001) for n in SIZES],
+    rest=[(n, 0.001) for n in SIZES],
+)
+DEAR = JointCosts(
+    verify={n: [(rows, 0.010 * rows) for rows in (n, 4 * n, 8 * n)] for n in SIZES},
+    draft=[(n, 0.001 * n) for n in SIZES],
+    rest=[(n, 0.0) for n in SIZES],
+)
+TEXT = Recorded(Record.of([True, True, False, True, True, True, False, True] * 4, 40), prompt_tokens=5)
+
+
+# Costs ----------------------------------------------------------------------------------------------------------------
+
+
+def test_costs_between_the_measured_ones_are_interpolated_and_beyond_them_go_on() -> None:
+    assert CHEAP.verifying(4, 8) == pytest.approx(0.018)
+    assert CHEAP.verifying(3, 6) == pytest.approx(0.016)
+    assert CHEAP.verifying(32, 64) == pytest.approx(0.074)
+    assert CHEAP.row(8) == pytest.approx(0.001)
+    assert DEAR.drafting(3) == pytest.approx(0.003)
+
+
+# Replay ---------------------------------------------------------------------------------------------------------------
+
+
+def test_one_user_takes_the_passes_of_a_replay_for_one() -> None:
+    short = Recorded(Record.of([True, True, False, True, True], 5), prompt_tokens=3)
+    reading = CHEAP.verifying(1, 2) + CHEAP.resting(1)
+    [request] = play([short], lambda: SameLength(2), CHEAP, users=1).requests
+    expected = reading + _round(2, CHEAP) + _round(1, CHEAP)
+    assert request.end == pytest.approx(expected)
+    assert request.first == pytest.approx(reading + _round(2, CHEAP))
+
+
+def _round(drafted: int, costs: JointCosts) -> float:
+    return drafted * costs.drafting(1) + costs.verifying(1, drafted + 1) + costs.resting(1)
+
+
+def test_every_request_counts_once_and_tokens_per_second_follow_littles_law() -> None:
+    run = play([TEXT] * 7, lambda: SameLength(3), CHEAP, users=4)
+    assert len(run.requests) == 7
+    mean = sum(request.end for request in run.requests) / 7
+    assert run.tokens_per_s_device == pytest.approx(4 * TEXT.tokens / mean)
+
+
+def test_speculation_pays_for_one_user_and_not_for_many_if_rows_are_dear() -> None:
+    def gain(costs: JointCosts, users: int) -> float:
+        fast, slow = (
+            play([TEXT] * 20, lambda k=k: SameLength(k), costs, users).tokens_per_s_device  # type: ignore[misc]
+            for k in (4, 0)
+        )
+        return fast / slow
+
+    assert gain(CHEAP, 1) > 1.5
+    assert gain(CHEAP, 1) > gain(CHEAP, 16)
+    assert gain(DEAR, 16) < 0.8
+
+
+# Policies -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("running", "lookahead"), [(1, 5), (4, 5), (5, 2), (16, 2), (17, 0), (500, 0)])
+def test_a_schedule_takes_the_lookahead_of_the_texts_that_run(running: int, lookahead: int) -> None:
+    policy = Scheduled("4:5/16:2/64:0")
+    policy.crowd = Crowd()
+    policy.crowd.running = running
+    policy.begin(str)
+    assert policy.lookahead == lookahead
+
+
+@pytest.mark.parametrize(
+    "table", ["", "4", "4:", "0:3", "4:5/4:2", "8:1/4:2", "4:65", "a:1", "/".join(f"{n}:1" for n in range(1, 19))]
+)
+def test_a_table_that_is_no_schedule_is_refused(table: str) -> None:
+    with pytest.raises(BadStrategy, match="table is"):
+        choose("schedule", {"table": table})
+
+
+def test_a_schedule_is_exported_as_vllm_reads_it() -> None:
+    choice = choose("schedule", {"table": "4:5/16:2/64:0"})
+    [export] = choice.spec.exports(choice.params)
+    config = json.loads(export.setting.partition("'")[2].rstrip("'"))
+    assert config["num_speculative_tokens_per_batch_size"] == [[1, 4, 5], [5, 16, 2], [17, 64, 0]]
+    assert config["num_speculative_tokens"] == 5
+
+
+def settled(policy: Policy, costs: JointCosts, running: int, tokens_per_s: float) -> Crowd:
+    policy.crowd = crowd = Crowd(costs)
+    crowd.running = running
+    crowd.played([4] * running, round(tokens_per_s), 1.0)
+    return crowd
+
+
+def test_a_budget_drafts_up_to_the_cap_where_tokens_cost_nearly_nothing() -> None:
+    policy = Budget("stop", 6)
+    settled(policy, CHEAP, 1, tokens_per_s=50)
+    policy.begin(str)
+    assert policy.lookahead == 6
+    assert not any(policy.stops(0.95) for _ in range(5))
+    assert policy.stops(0.01)
+
+
+def test_a_budget_drafts_nothing_where_a_row_costs_more_than_it_can_bring_and_tries_again_now_and_then() -> None:
+    policy = Budget("stop", 6)
+    settled(policy, DEAR, 16, tokens_per_s=95)
+    lengths = []
+    for _ in range(2 * TRIAL):
+        policy.begin(str)
+        lengths.append(policy.lookahead)
+    assert Counter(lengths) == {0: 2 * TRIAL - 2, 1: 2}
+
+
+def test_a_row_is_left_out_by_what_came_before_its_token_and_never_by_the_token_itself() -> None:
+    """Else the output would be biased under ratio dice."""
+    for last in (0.0, 1.0):
+        policy = Budget("trim", 6)
+        settled(policy, DEAR, 4, tokens_per_s=60)
+        policy.begin(str)
+        for estimate in (0.9, 0.5, last):
+            assert not policy.stops(estimate)
+        assert policy.keeps(3) == 2
+
+
+@pytest.mark.parametrize("mode", ["stop", "trim", "both"])
+def test_a_budget_under_load_keeps_the_targets_distribution(mode: str) -> None:
+    target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
+    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
+    small.hold("", some_classifier())
+    sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), choose("budget", {"mode": mode})
+    requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in range(1200)]
+    answers = small.contestant(choice).run(requests, lambda _: Recorder(), never, Load(4))
+    counts = Counter(tuple(answer.tokens[:3]) for _, answer in answers if isinstance(answer, Decoded))
+    assert chi_square(counts, law_of_three(target, 0, 1, 2)) < 54.05  # 26 degrees of freedom, 99.9 %
+
+
+# Planning -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Study:
+    return study(pair(), PROMPTS, Sampling(max_new_tokens=40), tails=True)
+
+
+def test_a_plan_names_the_best_setting_for_each_load_and_where_speculation_stops_paying(recorded: Study) -> None:
+    material = Material(recorded, CHEAP, COSTS, some_classifier())
+    found = predict_at_load(material, (1, 16))
+    for rows in found.values():
+        speeds = [row.tokens_per_s_device for row in rows]
+        assert speeds == sorted(speeds, reverse=True)
+        assert {row.choice.strategy for row in rows} >= {"autoregressive", "static", "disco", "budget"}
+        [alone] = [row for row in rows if row.choice.strategy == ALONE.strategy]
+        assert alone.speedup == pytest.approx(1)
+    assert found[1][0].speedup > found[16][0].speedup
+
+
+def test_the_planned_schedule_drafts_less_for_more_users(recorded: Study) -> None:
+    found = predict_at_load(Material(recorded, DEAR, COSTS), (1, 16))
+    planned = schedule(found)
+    lookaheads = [int(step.partition(":")[2]) for step in str(planned.params["table"]).split("/")]
+    assert lookaheads == sorted(lookaheads, reverse=True)
+    assert all(1 <= users <= 16 for users in crossovers(found).values())

@@ -1,0 +1,167 @@
+"""The first half hour on a GPU, rehearsed on a CPU: steps end one by one, whatever becomes of the others."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import _card_kernels, _card_passes, _card_step, _card_texts, _steps, card
+from benchmarks._card import Card
+from benchmarks._steps import Step
+
+HANGS = (
+    "import subprocess, sys, time; p = subprocess.Popen(['sleep', '600']); print(p.pid, flush=True); time.sleep(600)"
+)
+
+
+def python(name: str, code: str, *more: str, limit_s: float = 60) -> Step:
+    return Step(name, (sys.executable, "-c", code, *more), limit_s)
+
+
+def writes(name: str, then: str = "") -> Step:
+    return python(name, "import sys; open(sys.argv[1], 'a').write('{\"number\": 1}\\n{\"num')\n" + then, "{rows}")
+
+
+def results(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / _steps.ALL).read_text())
+    return found
+
+
+def test_a_step_that_fails_or_hangs_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> None:
+    steps = [
+        writes("breaks", "raise RuntimeError('the card fell off')"),
+        python("hangs", HANGS, limit_s=3),
+        writes("works"),
+    ]
+    assert _steps.run(steps, tmp_path, minutes=5) == 2
+    found = results(tmp_path)
+    assert [row["state"] for row in found.values()] == ["failed with code 1", "timed out", "done"]
+    assert "the card fell off" in found["breaks"]["output"][-1]
+    assert found["breaks"]["rows"] == found["works"]["rows"] == [{"number": 1}]  # a row that was cut off is no row
+    child = int(found["hangs"]["output"][0])
+    deadline = time.monotonic() + 30
+    while is_running(child):
+        assert time.monotonic() < deadline, "what a step started outlived it"
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_a_step_that_has_its_file_is_not_run_again_unless_it_failed_and_that_is_asked_for(tmp_path: Path) -> None:
+    count = (
+        "import sys, pathlib; p = pathlib.Path(sys.argv[1]); p.write_text(p.read_text() + 'x' if p.exists() else 'x')"
+    )
+    steps = [
+        python("works", count, str(tmp_path / "of-works")),
+        python("fails", count + "; sys.exit(3)", str(tmp_path / "of-fails")),
+    ]
+    for is_again in (False, False, True):
+        assert _steps.run(steps, tmp_path, minutes=5, is_again=is_again) == 1
+    assert [(tmp_path / f"of-{step.name}").read_text() for step in steps] == ["x", "xx"]
+
+
+def test_without_time_nothing_is_begun_and_nothing_counts_as_run(tmp_path: Path) -> None:
+    assert _steps.run([writes("late")], tmp_path, minutes=0.01) == 1
+    assert results(tmp_path) == {} and not (tmp_path / "late.json").exists()
+    assert _steps.run([writes("late")], tmp_path, minutes=5) == 0
+
+
+def test_a_step_finds_packages_where_its_starter_finds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "carried_along.py").write_text("")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert _steps.run([python("imports", "import carried_along, benchmarks.card")], tmp_path, minutes=5) == 0
+
+
+def test_every_file_with_gpu_tests_is_a_step_and_every_step_of_ours_is_there() -> None:
+    for is_tiny in (False, True):
+        found = {step.name: step for step in card.steps(is_tiny)}
+        assert {"tests-static_passes", "tests-choosing", "tests-ssd_lanes", "tests-devices"} <= {*found}
+        own = [step.command[3] for step in found.values() if "benchmarks._card_step" in step.command]
+        assert {*own} == {*_card_step.STEPS}
+        assert len(found) == len(card.steps(is_tiny))
+
+
+def test_the_command_runs_a_step_and_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--tiny", "--only", "queue", "--folder", str(tmp_path)]
+    assert card.main(asked) == 0
+    sections = {row["section"] for row in results(tmp_path)["queue"]["rows"]}
+    assert sections == {"small"}
+    capsys.readouterr()
+    assert card.main(asked) == 0
+    assert "done before" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("wrong", [["--minutes", "0"], ["--only", "abacus"]])
+def test_what_cannot_be_run_is_refused(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        card.main(wrong)
+    assert ended.value.code == 2
+    assert "above 0" in capsys.readouterr().err or wrong[1] == "abacus"
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    return tmp_path / "rows.jsonl"
+
+
+def read(rows: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in rows.read_text().splitlines()]
+
+
+def test_cheap_steps_measure_what_they_are_named_for(rows: Path) -> None:
+    dry = Card(rows, "8B", is_tiny=True)
+    _card_kernels.env(dry)
+    _card_kernels.queue(dry)
+    _card_kernels.products(dry)
+    sections = {row["section"] for row in read(rows)}
+    assert sections == {"env", "copy", "read", "small", "products", "product"}
+
+
+def test_every_way_of_attending_gives_the_numbers_of_float64(rows: Path) -> None:
+    _card_kernels.attend(Card(rows, "1B", is_tiny=True))
+    found = read(rows)
+    assert [row["rows"] for row in found] == list(_card_kernels.ROWS)
+    for row in found:
+        for way in ("default", "steps", "math", "without a mask"):
+            assert row[way]["off"] < 0.02 and row[way]["us"] > 0
+
+
+def test_a_pass_is_timed_by_rows_queued_and_in_the_loop(rows: Path) -> None:
+    _card_passes.passes(Card(rows, "8B", is_tiny=True))
+    found = read(rows)
+    assert [row["rows"] for row in found if row["section"] == "pass"] == [1, 2, 4, 6, 12, 1]
+    assert {"queued", "loop"} < {row["section"] for row in found}
+    assert all(row["ms"] > 0 for row in found if row["section"] in ("pass", "queued", "loop"))
+
+
+def test_texts_under_load_are_those_decoded_alone(rows: Path) -> None:
+    _card_texts.load(Card(rows, "8B", is_tiny=True))
+    found = read(rows)
+    assert [row["sequences"] for row in found] == [1, 2, 4] * 2
+    assert all(row["same_texts"] == row["compared_texts"] > 0 for row in found)
+
+
+def test_host_cores_are_given_back(rows: Path) -> None:
+    before = os.sched_getaffinity(0)
+    _card_texts.cores(Card(rows, "1B", is_tiny=True))
+    assert os.sched_getaffinity(0) == before
+    assert {row["strategy"] for row in read(rows)} == {"autoregressive", "static:3"}
+
+
+@pytest.mark.slow
+def test_the_largest_pair_gets_a_classifier_and_both_strategies(rows: Path) -> None:
+    _card_texts.largest(Card(rows, "8B", is_tiny=True))
+    found = read(rows)
+    strategies = [row["strategy"] for row in found if row["section"] == "disco"]
+    assert strategies[0] == "autoregressive" and sum(label.startswith("disco") for label in strategies) == 2
+    assert "CUDA" in found[-1]["two-streams"]["not run"]

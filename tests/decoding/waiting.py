@@ -1,0 +1,24 @@
+"""Refusal of waits for a GPU: launches within must not stop this thread."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+
+SetMode = Callable[[str], object]
+
+
+@contextmanager
+def refusing_waits(set_mode: SetMode = torch.cuda.set_sync_debug_mode) -> Iterator[None]:
+    """Fail at the first wait within. Torch's own warning about the mode must not fail the test, nor may the mode stay
+    for the next one."""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Synchronization debug mode is a prototype")
+            set_mode("error")
+        yield
+    finally:
+        set_mode("default")

@@ -1,0 +1,30 @@
+"""An order at whose chosen report the engine stops itself. Only the engine can do that in time: until a signal from
+elsewhere arrives, it may be through."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from worker.messages import Cancelled, Order, Report, Say
+
+if TYPE_CHECKING:
+    from worker.engine.residents import Residents
+
+
+@dataclass
+class Staged(Order):
+    order: Order
+    awaited: tuple[type[Report], ...]
+    left: int  # reports until then
+
+    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+        def say_and_stop(report: Report) -> None:
+            say(report)
+            if isinstance(report, self.awaited):
+                self.left -= 1
+                if not self.left:
+                    signal.raise_signal(signal.SIGSTOP)
+
+        self.order.carry_out(residents, say_and_stop, cancelled)
