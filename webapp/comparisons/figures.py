@@ -40,7 +40,8 @@ def sum_up_ended(*, seconds: float) -> int:
 
 
 def fastest(comparisons: Iterable[Comparison]) -> dict[UUID, tuple[str, Figures]]:
-    """Return the run that the verdict of each ended comparison names, with its name there."""
+    """Return the run that the verdict of each ended comparison names, with its name there. Of several loads it is the
+    lightest, whose runs come first."""
     rows = Figures.objects.filter(run__comparison__in=list(comparisons), speedup__isnull=False)
     found: dict[UUID, list[Figures]] = defaultdict(list)
     for figures in sorted(rows.select_related("run"), key=_order, reverse=True):
@@ -48,8 +49,9 @@ def fastest(comparisons: Iterable[Comparison]) -> dict[UUID, tuple[str, Figures]
     best = {}
     for comparison, worst_first in found.items():
         names = names_of(figures.run.label for figures in worst_first)
+        lightest = min(worst_first, key=lambda figures: figures.run.number).run.load
         for figures in worst_first:
-            if figures.run.choice.spec.role == "ranked":
+            if figures.run.choice.spec.role == "ranked" and figures.run.load == lightest:
                 best[comparison] = names[figures.run.label], figures
     return best
 

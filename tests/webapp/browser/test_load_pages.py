@@ -36,8 +36,8 @@ def test_texts_that_are_written_side_by_side_miss_nothing_and_any_is_shown_on_a_
         sample.finish()
     expect(lane(page, 2, "running")).to_have_text("0")
     for number in (1, 2, 3):  # one bar above the other
-        box = page.locator("[data-lane='2'] .track").bounding_box()
-        page.mouse.click(box["x"] + box["width"] / 4, box["y"] + box["height"] * (number - 0.5) / 3)
+        bars = page.locator("[data-lane='2'] .track")
+        bars.click(position={"x": 40, "y": bars.bounding_box()["height"] * (number - 0.5) / 3})
         expect(page.locator("#heat")).to_contain_text(f"Prompt {number} of 3")
         shows(page, together[number - 1].tokens)
     expect(page.locator("#follow")).not_to_be_checked()
@@ -79,6 +79,7 @@ def test_charts_of_one_load_are_those_of_the_run_that_is_looked_at(open_page, en
     page.select_option("#baseline", label="static:4")
     expect(page.locator("tr.pinned")).to_have_count(3)
     expect(page.locator("tr.pinned").first).to_contain_text("static:4")
+    mode(page, "finished")
 
 
 def test_the_form_asks_for_loads_and_a_clone_begins_with_them(open_page, world):
@@ -93,6 +94,7 @@ def test_the_form_asks_for_loads_and_a_clone_begins_with_them(open_page, world):
     expect(page.get_by_label("Users at once")).to_have_value("1, 4")
     page.get_by_role("button", name="Launch").click()
     expect(page.locator("[data-lane]")).to_have_count(4)
+    mode(page, "live")
     assert Comparison.objects.get().slo == {"ttft_ms": 1000.0}
     page.get_by_role("link", name="Clone").click()
     expect(page.get_by_label("Users at once")).to_have_value("1, 4")

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from decoding.load import ONE, Load
 from tests.webapp import make
-from webapp.comparisons.figures import sum_up
+from webapp.comparisons.figures import fastest, sum_up
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run
 from webapp.comparisons.report import pinned, report
 from webapp.core.problems import Invalid
@@ -70,13 +70,14 @@ def test_a_clone_asks_for_the_same_loads_and_may_change_them(world, ready):
         ({"concurrency": [0]}, "concurrency", "from 1 to 256"),
         ({"concurrency": [10**6]}, "concurrency", "from 1 to 256"),
         ({"concurrency": [4, 4]}, "concurrency", "named twice"),
-        ({"concurrency": ["many"]}, "concurrency", "where a number is due"),
+        ({"concurrency": ["many"]}, "concurrency", "a number"),
         ({"concurrency": 4}, "concurrency", "list"),
         ({"concurrency": list(range(1, 18))}, "concurrency", "at most 16"),
         ({"rate": [0]}, "rate", "from 0.001"),
-        ({"rate": ["NaN"]}, "rate", "where a number is due"),
+        ({"rate": ["NaN"]}, "rate", "a number"),
         ({"rate": [1e9]}, "rate", "to 10000"),
         ({"rate": [2, 2.0]}, "rate", "named twice"),
+        ({"rate": [2, 2.0000001]}, "rate", "named twice"),
         ({"slo": "fast"}, "slo", "write ttft=500ms,tpot=50ms"),
         ({"slo": "ttft=0ms"}, "slo", "no objective"),
         (
@@ -231,3 +232,10 @@ def test_history_tells_loads_apart(world, decoded):
     assert {question["sentence"].split(", ")[3:][0] if question["sentence"].count(", ") > 2 else ""
             for question in shown["questions"]} == {"", "4 at once", "2 requests/s"}  # fmt: skip
     assert len({point["label"].partition(" @")[2] for point in shown["points"]}) == 1
+
+
+def test_the_list_of_comparisons_names_the_fastest_at_the_lightest_load(world, decoded):
+    sum_up(decoded)
+    Figures.objects.filter(run__label="static:4 @4").update(speedup=99.0)
+    [(name, figures)] = fastest([decoded]).values()
+    assert (name, figures.run.concurrency) == ("static:4", 1)
