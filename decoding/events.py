@@ -51,7 +51,7 @@ class Prompted:
     the trace of the baseline's first sample has this event, after `started`."""
 
     kind: ClassVar[str] = "prompted"
-    tokens: tuple[int, ...]
+    prompt: tuple[int, ...]  # the trace need not hold their texts
     end_ns: int
 
 

@@ -21,6 +21,9 @@ from decoding.models.runner import ModelRunner
 from decoding.spec import Choice, Sampling
 from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lanes, open_lanes
+from decoding.stopping import Words
+from decoding.vocabularies.bridge import Bridge
+from decoding.vocabularies.translated import TranslatedRunner
 
 
 class Tokenizer(Protocol):
@@ -46,6 +49,7 @@ class Pair:
     classifier_at: Callable[[str], Path | None] = no_classifier  # name -> folder; no name asks for the pair's own
     fingerprints: tuple[str, str] | None = None  # of target and draft: a classifier must have been trained for them
     draft_process: DraftProcess | None = None  # where the draft can run beside the target
+    bridge: Bridge | None = None  # if the draft has another tokenizer; `draft` is then translated
     again: Callable[[], Pair] | None = None  # loads the same pair in another process; must survive pickling
     lanes: dict[str, Lanes] = field(default_factory=dict)  # those opened so far, by placement
     contestants: dict[str, Contestant] = field(default_factory=dict)  # those met so far, by their module's name
@@ -56,10 +60,24 @@ class Pair:
         """The part of the vocabulary that all models have: the rest is padding."""
         return min(model.vocab_size for model in (self.target, self.draft) if model)
 
+    def own(self, draft: ModelRunner | None) -> ModelRunner | None:
+        """Return the draft as drafters run it: with its own tokens where they match text, else with the target's."""
+        is_own = self.bridge and self.bridge.matches_text
+        return draft.inner if is_own and isinstance(draft, TranslatedRunner) else draft
+
+    @property
+    def words(self) -> Words:
+        """Decode of the tokens that drafters draft."""
+        return self.bridge.words if self.bridge and self.bridge.matches_text else self.tokenizer.decode
+
     @cached_property
     def choosings(self) -> Choosings:
         """The draft's ways of choosing a token where that means launching."""
-        return Choosings(self.vocab, (self.draft or self.target).device)
+        draft = self.own(self.draft)
+        if draft is None:
+            return Choosings(self.vocab, self.target.device)
+        vocab = self.vocab if draft is self.draft else draft.vocab_size
+        return Choosings(vocab, draft.device)
 
     def require_draft(self, what: str) -> ModelRunner:
         """Return the draft. If there is none, refuse `what`, which needs it."""
@@ -133,5 +151,7 @@ class Pair:
     def _draft_on(self, device: torch.device) -> ModelRunner:
         assert self.draft_folder is not None
         dtype = str(self.dtype).removeprefix("torch.")
-        context = self.require_draft("Preparing ahead").context
-        return load(self.draft_folder, dtype=dtype, device=device, context=context).runner
+        own = self.require_draft("Preparing ahead")
+        context = own.inner.context if isinstance(own, TranslatedRunner) else own.context
+        draft = load(self.draft_folder, dtype=dtype, device=device, context=context).runner
+        return self.bridge.over(draft) if self.bridge else draft

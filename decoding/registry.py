@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from decoding.choosing import Choosings
-from decoding.dice import Dice
+from decoding.dice import Dice, dice_for
 from decoding.disco.classifier import Classifier
 from decoding.disco.stops import estimating
 from decoding.drafters.base import Drafter
 from decoding.drafters.lookup import LookupDrafter
 from decoding.drafters.model import ModelDrafter
 from decoding.drafters.none import NoDraft
+from decoding.drafters.retokenised import RetokenisedDrafter
 from decoding.drafters.rule import StopRule
 from decoding.drafters.tree import TreeDrafter
 from decoding.errors import BadStrategy
@@ -29,6 +30,7 @@ from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
 from decoding.stopping import Driven, Foreseeing, Reading, Words, no_words
 from decoding.strategy import Policy
 from decoding.timing import Clock
+from decoding.vocabularies.bridge import Bridge
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Parts:
     """Parts of one sample. Everything but the runners belongs to that sample alone."""
 
     target: ModelRunner
-    draft: ModelRunner | None  # None: the pair is a target alone
+    draft: ModelRunner | None  # with its own tokens if the bridge matches text; None: the pair is a target alone
     dice: Dice
     clock: Clock
     end_tokens: Collection[int]
@@ -46,6 +48,7 @@ class Parts:
     lanes: Lanes | None = None  # if this thread drives both at once
     words: Words = no_words  # the tokenizer's decode
     memory: dict[str, Any] = field(default_factory=dict)  # shared by all samples of one choice
+    bridge: Bridge | None = None  # if the draft has another tokenizer
 
     def no_draft(self) -> Drafter:
         return NoDraft()
@@ -60,15 +63,29 @@ class Parts:
         return self.ruled(self._stop(policy, classifier))
 
     def ruled(self, rule: StopRule) -> Drafter:
+        if self.bridge and self.bridge.matches_text:
+            return self._retokenised(rule, self.bridge)
         choosing = self.choosings.of(self.dice.sampling, rule.look)
         return ModelDrafter(self._draft, rule, self.dice, self.end_tokens, choosing)
 
     def tree(self, depth: int, width: int) -> Drafter:
         """Return a drafter whose draft model keeps the `width` likeliest paths at each of `depth` tokens."""
+        if self.bridge:
+            self.bridge.require_scores("A tree")
         return TreeDrafter(self._draft, depth, width, self.dice, self.end_tokens)
+
+    def _retokenised(self, rule: StopRule, bridge: Bridge) -> Drafter:
+        """Return a drafter for a draft that has its own tokens here."""
+        sampling = replace(self.dice.sampling, temperature=0.0)
+        dice = dice_for(sampling, self._draft.vocab_size, self.dice.seed)
+        ends = bridge.draft_ends if self.end_tokens else ()
+        choosing = self.choosings.of(sampling, rule.look)
+        return RetokenisedDrafter(ModelDrafter(self._draft, rule, dice, ends, choosing), bridge)
 
     def speculating(self, placement: str, settings: Settings, classifier: Classifier | None = None) -> Drafter:
         """Return a drafter that prepares drafts ahead, at the given placement."""
+        if self.bridge:
+            self.bridge.require_scores("A draft beside the target")
         dice = self.dice
         recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier)
         process = None if self.lanes else placed(placement, self.draft_process)

@@ -16,6 +16,7 @@ from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadPrompt, BrokenModel
 from decoding.events import Drafted, EventSink, Finished, FinishReason, Started, Verified
+from decoding.models.devices import Launched
 from decoding.models.runner import Feed, ModelRunner, Steps, TreeReading, align
 from decoding.timing import Clock
 from decoding.verify import Verdict
@@ -89,6 +90,7 @@ class Sequence:
 
     def _start_drafter(self) -> None:
         self.drafter.prepare(self.text)
+        Launched(self.target.device).wait()  # its time ends when the prompt has been read
         self._free_since = self.clock.now()
         self.sink.emit(Started(self._start, self._free_since, self.arrived_ns, self.queued_ns))
 

@@ -13,6 +13,7 @@ class Pauses:
     """Time in which clocks were stopped."""
 
     total: int = 0  # ns
+    open: int = 0  # how many stops the clocks are in; only the outermost counts
 
 
 class Clock:
@@ -34,7 +35,10 @@ class Clock:
     def stopped(self) -> Iterator[None]:
         """Stop the clock during work that is not the strategy's own, such as an oracle's peeking."""
         start = time.perf_counter_ns()
+        self._pauses.open += 1
         try:
             yield
         finally:
-            self._pauses.total += time.perf_counter_ns() - start
+            self._pauses.open -= 1
+            if not self._pauses.open:
+                self._pauses.total += time.perf_counter_ns() - start

@@ -51,6 +51,7 @@ def place_of(hold: Hold, pair: Pair, classifiers: Iterable[Classifier] = ()) -> 
         draft=folder_of(hold, pair.draft) if pair.draft else None,
         device=device_of(hold.job.queue),
         classifiers={str(one.pk): _assembled(hold, one.upload, classifying.files(one.upload)) for one in classifiers},
+        other_tokenizer=pair.other_tokenizer,
     )
 
 

@@ -46,6 +46,7 @@ class PairPlace:
     draft: Path | None
     device: str
     classifiers: Mapping[str, Path]  # by the names that strategies call them
+    other_tokenizer: str = "auto"  # how a draft with another tokenizer drafts: one of METHODS
 
     @property
     def folders(self) -> tuple[Path, ...]:

@@ -13,9 +13,12 @@ import torch
 import transformers
 
 from decoding.models.checkpoints import Loaded
+from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.spec import Choice
-from decoding.ssd.transport.draft_process import process_for
+from decoding.ssd.transport.draft_process import DraftProcess, process_for
+from decoding.vocabularies.bridge import Bridge, bridge_of
+from decoding.vocabularies.shared import Shared
 
 
 def pair_of(
@@ -24,14 +27,19 @@ def pair_of(
     *,
     classifier_at: Callable[[str], Path | None],
     again: Callable[[], Pair],
+    shared: Shared | None = None,
+    method: str = "auto",
     dtype: str = "auto",
     runner: str = "auto",
 ) -> Pair:
-    """`dtype` and `runner` are what the models were loaded with: SSD's draft process loads the draft alike. `again`
-    loads the pair in another process."""
+    """`shared` are the tokens that both have, if the tokenizers differ; `method`, one of METHODS, is for these.
+    `dtype` and `runner` are what the models were loaded with: SSD's draft process loads the draft alike. `again` loads
+    the pair in another process."""
+    bridge = _bridge(target, draft, shared, method)
     return Pair(
         target=target.runner,
-        draft=draft.runner if draft else None,
+        draft=_draft_of(draft, bridge),
+        bridge=bridge,
         tokenizer=target.tokenizer,
         end_tokens=target.end_tokens,
         dtype=getattr(torch, target.runner.facts.dtype),
@@ -39,9 +47,28 @@ def pair_of(
         draft_folder=draft.folder.path if draft else None,
         classifier_at=classifier_at,
         fingerprints=(target.folder.fingerprint, draft.folder.fingerprint) if draft else None,
-        draft_process=process_for(draft.folder.path, dtype, draft.runner.context, runner) if draft else None,
+        draft_process=_process_of(draft, dtype, runner, target.folder.path if bridge else None),
         again=again,
     )
+
+
+def _bridge(target: Loaded, draft: Loaded | None, shared: Shared | None, method: str) -> Bridge | None:
+    if draft is None or shared is None:
+        return None
+    return bridge_of(shared, method, target, draft, (target.runner.vocab_size, draft.runner.vocab_size))
+
+
+def _draft_of(draft: Loaded | None, bridge: Bridge | None) -> ModelRunner | None:
+    if draft is None:
+        return None
+    return bridge.over(draft.runner) if bridge else draft.runner
+
+
+def _process_of(draft: Loaded | None, dtype: str, runner: str, target: Path | None) -> DraftProcess | None:
+    """`target`: whose tokens the draft is translated to, if any."""
+    if draft is None:
+        return None
+    return process_for(draft.folder.path, dtype, draft.runner.context, runner, target=target)
 
 
 @dataclass(frozen=True)

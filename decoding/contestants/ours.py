@@ -118,6 +118,8 @@ class Ours(Contestant):
 
         self._memory.clear()
         pair = self._pair
+        if pair.bridge:
+            pair.bridge.check(choices)
         processes = [pair.process_of(choice) for choice in choices]
         check_ranked_together(
             "beside" if p else c.params.get("placement") for c, p in zip(choices, processes, strict=True)
@@ -161,7 +163,7 @@ class Ours(Contestant):
         dice = dice_for(request.sampling, pair.vocab, request.seed)
         parts = Parts(
             target=place.target,
-            draft=place.draft,
+            draft=pair.own(place.draft),
             dice=dice,
             clock=clock,
             end_tokens=request.ending.end_tokens,
@@ -169,7 +171,8 @@ class Ours(Contestant):
             choosings=pair.choosings,
             draft_process=pair.process_of(choice),
             lanes=pair.lanes_of(choice),
-            words=pair.tokenizer.decode,
+            words=pair.words,
+            bridge=pair.bridge,
             memory=self._memory.setdefault(choice.label, {}),
         )
         return Sequence(

@@ -7,12 +7,13 @@ between drafting and verifying is approximate, the total is exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from decoding.contestants.base import Answers, Contestant, Request, SinkFor
 from decoding.ending import Decoded
+from decoding.errors import BadStrategy
 from decoding.events import Drafted, EventSink, Finished, Started, Verified
 from decoding.load import ONE, Arrived, Load, Queue
 from decoding.params import Param
@@ -84,6 +85,26 @@ class Transformers(Contestant):
         )
         return model.to(self._pair.target.device).eval()
 
+    @cached_property
+    def tokenizers(self) -> dict[str, Any]:
+        """Both tokenizers, which `generate` needs if they differ."""
+        from decoding.models.checkpoints import tokens_of
+
+        pair = self._pair
+        if not pair.bridge or pair.target_folder is None or pair.draft_folder is None:
+            return {}
+        target, draft = (tokens_of(folder).tokenizer.inner for folder in (pair.target_folder, pair.draft_folder))
+        return {"tokenizer": target, "assistant_tokenizer": draft}
+
+    def begin(self, choices: Sequence[Choice]) -> None:
+        """Refuse a draft whose ids the library would take for the target's."""
+        pair, drafts = self._pair, any(choice.strategy == ASSISTED.slug for choice in choices)
+        if drafts and pair.bridge and pair.bridge.outputs == pair.bridge.draft_outputs:
+            raise BadStrategy(
+                "assisted cannot run on this pair: its tokenizers differ, and transformers takes those of two models "
+                f"with as many outputs ({pair.bridge.outputs:,} each) for the same. Leave assisted out."
+            )
+
     def run(
         self, requests: Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
     ) -> Answers:
@@ -115,8 +136,11 @@ class Transformers(Contestant):
 
         request, clock = arrived.request, Clock()
         target, draft = self.models
-        for model in filter(None, (target, draft)):  # `generate` takes settings that its call leaves empty from here
-            model.generation_config.eos_token_id = sorted(request.ending.end_tokens) or None
+        ends = request.ending.end_tokens
+        own_ends = self._pair.bridge.draft_ends if self._pair.bridge and ends else ends
+        for model, its in ((target, ends), (draft, own_ends)):
+            if model is not None:  # what the call leaves empty comes from here
+                model.generation_config.eos_token_id = sorted(its) or None
         torch.manual_seed(request.seed % 2**63)
         rounds = _Rounds(len(request.prompt), clock)
         ids = torch.tensor([list(request.prompt)], device=target.device)
@@ -126,7 +150,7 @@ class Transformers(Contestant):
                 attention_mask=torch.ones_like(ids),
                 generation_config=_generation_config(request),
                 streamer=rounds,
-                **_assistant(request.choice, draft),
+                **self._assistant(request, draft),
             )
         tokens: list[int] = output[0, len(request.prompt) :].tolist()
         kept, reason = request.ending.find(tokens, len(tokens)) or (len(tokens), "length")
@@ -134,19 +158,23 @@ class Transformers(Contestant):
         rounds.emit(sink, kept, reason, lookahead=int(request.choice.params.get("lookahead", 0)))
         return Decoded(tokens[:kept], reason)
 
-
-def _assistant(choice: Choice, draft: Any) -> dict[str, Any]:
-    """Return the arguments that make `generate` draft, if the choice does."""
-    params = choice.params
-    if choice.strategy == COPYING.slug:
-        return {"prompt_lookup_num_tokens": params["lookahead"], "max_matching_ngram_size": params["ngram"]}
-    if choice.strategy != ASSISTED.slug:
-        return {}
-    config = draft.generation_config
-    config.num_assistant_tokens = params["lookahead"]
-    config.num_assistant_tokens_schedule = params["schedule"]
-    config.assistant_confidence_threshold = params["threshold"]
-    return {"assistant_model": draft}
+    def _assistant(self, request: Request, draft: Any) -> dict[str, Any]:
+        """Return the arguments that make `generate` draft, if the choice does."""
+        params = request.choice.params
+        if request.choice.strategy == COPYING.slug:
+            return {"prompt_lookup_num_tokens": params["lookahead"], "max_matching_ngram_size": params["ngram"]}
+        if request.choice.strategy != ASSISTED.slug:
+            return {}
+        if self.tokenizers and not request.sampling.is_greedy:
+            raise BadStrategy(
+                "assisted needs temperature 0 where the tokenizers differ: transformers fails to sample with a draft "
+                "that has no token of its own. Leave assisted out, or use temperature 0."
+            )
+        config = draft.generation_config
+        config.num_assistant_tokens = params["lookahead"]
+        config.num_assistant_tokens_schedule = params["schedule"]
+        config.assistant_confidence_threshold = params["threshold"]
+        return {"assistant_model": draft, **self.tokenizers}
 
 
 def _generation_config(request: Request) -> Any:

@@ -98,6 +98,8 @@ class Scribes:
 
     def __init__(self, pair: Pair, copies: int = 0) -> None:
         pair.require_draft(RECORDING)
+        if pair.bridge:
+            pair.bridge.require_scores("A recording")
         self.pair = pair
         self._copies = [_Copy(pair.again) for _ in range(copies)] if pair.again else []
 

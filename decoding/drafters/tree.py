@@ -39,8 +39,8 @@ class Grown:
 
 @dataclass
 class TreeDrafter(Drafter):
-    """Keeps the `width` likeliest paths at each depth. Candidates are not drawn, so the target's own choice decides which
-    path is followed, under any dice."""
+    """Keeps the `width` likeliest paths at each depth. Candidates are not drawn, so the target's own choice decides
+    which path is followed, under any dice."""
 
     runner: ModelRunner
     depth: int

@@ -89,6 +89,19 @@ def load(
         ) from None
 
 
+@dataclass(frozen=True)
+class Tokens:
+    """The part of a model that concerns tokens, without its weights."""
+
+    tokenizer: Tokenizer
+    end_tokens: frozenset[int]
+
+
+def tokens_of(folder: Path) -> Tokens:
+    facts = inspect(folder)
+    return Tokens(tokenizer_of(facts), facts.end_tokens)
+
+
 def tokenizer_of(facts: ModelFolder) -> Tokenizer:
     read_tokenizer_json(facts.path)  # checked within bounds, which the library does not do
     with _told_in_words(BadCheckpoint, f"The tokenizer of {facts.path} cannot be loaded"):

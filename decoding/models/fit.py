@@ -1,7 +1,7 @@
 """Check whether a draft fits a target, when the pair is made. Standard library only: the web uses it.
 
-Exactness never depends on the draft. An id must mean the same to both models; everything else is a remark. A target
-alone is a pair too.
+Exactness never depends on the draft. If an id does not mean the same to both models, the draft is translated, and some
+tokens must write the same in both; everything else is a remark. A target alone is a pair too.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Literal
 from decoding.errors import BadPair
 from decoding.models.folder import ModelFolder, inspect
 from decoding.models.tokenizer_files import TokenizerFacts, read_tokenizer
+from decoding.vocabularies.shared import Shared, shared
+from decoding.vocabularies.spelling import spelling_of
 
 GIB = 1024**3
 KV_BYTES = 4  # on a CPU, in float32; on a GPU half of it
@@ -24,6 +26,7 @@ class Finding:
     level: Literal["fits", "remark", "misfit"]
     topic: str
     sentence: str
+    shared: Shared | None = None  # what the sentence is about
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,11 @@ class PairReport:
     draft: ModelFolder | None  # None: a target alone
     context: int  # text length that the memory is counted for
     findings: tuple[Finding, ...]
+
+    @property
+    def shared(self) -> Shared | None:
+        """The tokens that both have, if an id does not mean the same to both."""
+        return next((finding.shared for finding in self.findings if finding.shared), None)
 
     @property
     def fits(self) -> bool:
@@ -90,7 +98,6 @@ def _findings(target: ModelFolder, draft: ModelFolder | None, longest: int, aske
 
 def _tokenizers(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
     theirs, ours = read_tokenizer(target.path), read_tokenizer(draft.path)
-    shared = min(target.vocab_size, draft.vocab_size)
     if theirs.binary or ours.binary:
         if theirs.binary == ours.binary:
             yield Finding("fits", "tokenizer", "Both have the same tokenizer.model.")
@@ -101,38 +108,51 @@ def _tokenizers(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
                 "The tokenizers cannot be compared or differ (tokenizer.model). Save both with a tokenizer.json.",
             )
         return
-    yield from _vocabularies(theirs, ours)
-    yield from _padding(target, draft, theirs, ours, shared)
+    if difference := _difference(target, draft, theirs, ours):
+        yield Finding("remark", "tokenizer", difference)
+        yield _overlap(target, draft, theirs, ours)
+    else:
+        yield _names(theirs, ours)
+        yield from _padding(target, draft)
     yield from _habits(target, draft, theirs, ours)
 
 
-def _vocabularies(theirs: TokenizerFacts, ours: TokenizerFacts) -> Iterator[Finding]:
+def _difference(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, ours: TokenizerFacts) -> str:
+    """Say why the two cannot read each other's ids. Empty if they can."""
     by_id = {number: token for token, number in theirs.ids.items()}
     clashes = [(n, by_id[n], token) for token, n in ours.ids.items() if n in by_id and by_id[n] != token]
     if clashes:
         number, in_target, in_draft = min(clashes)
-        yield Finding(
-            "misfit",
-            "tokenizer",
+        return (
             f"The tokenizers differ: {len(clashes):,} ids mean different things; {number} is {in_target!r} to the "
-            f"target and {in_draft!r} to the draft. Choose a draft of the target's own family.",
+            f"target and {in_draft!r} to the draft."
         )
-    elif theirs.merges != ours.merges:
-        yield Finding(
-            "misfit",
-            "tokenizer",
-            f"{_merges(theirs, ours)} Choose a draft of the target's own family.",
-        )
-    elif theirs.ids != ours.ids:
-        only = sorted(set(theirs.ids.items()) ^ set(ours.ids.items()), key=lambda item: item[1])
-        yield Finding(
-            "remark",
-            "tokenizer",
-            f"The tokenizers agree wherever both name a token; {len(only):,} tokens are named by one only, "
-            f"{only[0][0]!r} first.",
-        )
-    else:
-        yield Finding("fits", "tokenizer", f"Both have the same {len(ours.ids):,} tokens.")
+    if theirs.merges != ours.merges:
+        return _merges(theirs, ours)
+    known = min(target.vocab_size, draft.vocab_size)
+    lost = sorted((number, token) for token, number in {**ours.ids, **theirs.ids}.items() if number >= known)
+    if lost:
+        which = f"{len(lost):,} tokens, {lost[0][1]!r} first"
+        return f"{which}, have ids that not both models know: {_outputs(target, draft)}."
+    return ""
+
+
+def _overlap(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, ours: TokenizerFacts) -> Finding:
+    spellings = spelling_of(theirs, target.vocab_size), spelling_of(ours, draft.vocab_size)
+    found = shared(*spellings, target.end_tokens, draft.end_tokens)
+    return Finding("remark" if found.count else "misfit", "shared tokens", found.in_words(), found)
+
+
+def _names(theirs: TokenizerFacts, ours: TokenizerFacts) -> Finding:
+    if theirs.ids == ours.ids:
+        return Finding("fits", "tokenizer", f"Both have the same {len(ours.ids):,} tokens.")
+    only = sorted(set(theirs.ids.items()) ^ set(ours.ids.items()), key=lambda item: item[1])
+    return Finding(
+        "remark",
+        "tokenizer",
+        f"The tokenizers agree wherever both name a token; {len(only):,} tokens are named by one only, "
+        f"{only[0][0]!r} first.",
+    )
 
 
 def _merges(theirs: TokenizerFacts, ours: TokenizerFacts) -> str:
@@ -144,22 +164,18 @@ def _merges(theirs: TokenizerFacts, ours: TokenizerFacts) -> str:
     )
 
 
-def _padding(
-    target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, ours: TokenizerFacts, shared: int
-) -> Iterator[Finding]:
-    lost = sorted((number, token) for token, number in {**ours.ids, **theirs.ids}.items() if number >= shared)
-    sizes = f"the target has {target.vocab_size:,} outputs and the draft {draft.vocab_size:,}"
-    if lost:
+def _padding(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
+    if target.vocab_size != draft.vocab_size:
+        shared_ids = min(target.vocab_size, draft.vocab_size)
         yield Finding(
-            "misfit",
+            "fits",
             "vocabulary",
-            f"{len(lost):,} tokens, {lost[0][1]!r} first, have ids that not both models know: {sizes}. "
-            "Cutting to the shared part would take them from the target.",
+            f"The vocabularies differ by padding alone: {_outputs(target, draft)}; {shared_ids:,} are shared.",
         )
-    elif target.vocab_size != draft.vocab_size:
-        yield Finding(
-            "fits", "vocabulary", f"The vocabularies differ by padding alone: {sizes}; {shared:,} are shared."
-        )
+
+
+def _outputs(target: ModelFolder, draft: ModelFolder) -> str:
+    return f"the target has {target.vocab_size:,} outputs and the draft {draft.vocab_size:,}"
 
 
 def _habits(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, ours: TokenizerFacts) -> Iterator[Finding]:

@@ -118,7 +118,7 @@ class SharesPasses(Protocol):
 
 
 class Reader(Protocol):
-    """Whoever reads tokens: a runner, or a `TreeReading`."""
+    """A runner, or a `TreeReading`: the one that a pass belongs to."""
 
     @property
     def model(self) -> SharesPasses: ...
@@ -151,7 +151,7 @@ def extend_each(feeds: Sequence[Feed]) -> list[Tensor]:
 
 
 class TreeReading:
-    """One pass of a runner over a tree behind its text, where the loop expects a pass over a chain. It is not shared."""
+    """One pass of a runner over a tree behind its text, where the loop expects one over a chain. It is not shared."""
 
     def __init__(self, runner: ModelRunner, catch_up: Sequence[int], parents: Sequence[int]) -> None:
         """`catch_up`: tokens at the text's end that the runner has not read yet. The tree follows them."""

@@ -7,15 +7,23 @@ comparison covers what decides ids: vocabulary, merges, added tokens, and how te
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from decoding.errors import BadCheckpoint
 from decoding.models.files import read_json
 from decoding.models.tokenizer_bounds import check_tokenizer
 
 LONGEST_TEMPLATE = 1 << 20  # characters; templates are compared, never rendered
+
+Signs = Literal[
+    "bytes",  # a character for each byte, as in GPT-2
+    "spaces",  # "▁" for a space, as in SentencePiece
+    "words",  # a token is a word, or "##…", the rest of one, as in BERT
+    "itself",
+]
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,8 @@ class TokenizerFacts:
     cutting: Any  # normalizer and pre-tokenizer; None if no file has them
     binary: str  # digest of a tokenizer.model without a tokenizer.json
     chat_template: str
+    added: frozenset[str] = frozenset()  # tokens that stand in no vocabulary, written as they are
+    signs: Signs = "bytes"  # how tokens write what is no plain letter
 
 
 def read_tokenizer(folder: Path) -> TokenizerFacts:
@@ -37,7 +47,7 @@ def read_tokenizer(folder: Path) -> TokenizerFacts:
     if vocab is not None:
         merges = _lines(folder / "merges.txt")
         added = read_json(folder / "added_tokens.json") or {}
-        return TokenizerFacts({**vocab, **added}, merges, frozenset(added), None, "", template)
+        return TokenizerFacts({**vocab, **added}, merges, frozenset(added), None, "", template, frozenset(added))
     with (folder / "tokenizer.model").open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
     return TokenizerFacts({}, (), frozenset(), None, digest, template)
@@ -65,11 +75,32 @@ def _from_tokenizer_json(folder: Path, whole: dict[str, Any], template: str) -> 
         added = whole.get("added_tokens") or []
         ids = {**ids, **{token["content"]: int(token["id"]) for token in added}}
         merges = tuple(pair if isinstance(pair, str) else " ".join(pair) for pair in model.get("merges") or [])
+        names = frozenset(token["content"] for token in added)
         specials = frozenset(token["content"] for token in added if token.get("special"))
+        signs = _signs(whole)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise BadCheckpoint(f"{folder / 'tokenizer.json'} is no tokenizer ({error!r}). Copy it again.") from None
     cutting = _without_defaults({name: whole.get(name) for name in ("normalizer", "pre_tokenizer")})
-    return TokenizerFacts(ids, merges, specials, cutting, "", template)
+    return TokenizerFacts(ids, merges, specials, cutting, "", template, names, signs)
+
+
+def _signs(whole: dict[str, Any]) -> Signs:
+    kinds = set(_kinds([whole.get(name) for name in ("normalizer", "pre_tokenizer", "decoder")]))
+    if "ByteLevel" in kinds:
+        return "bytes"
+    if kinds & {"Metaspace", "ByteFallback"} or "▁" in str(whole.get("normalizer")):
+        return "spaces"
+    is_of_words = whole["model"].get("type") in ("WordPiece", "WordLevel")
+    return "words" if is_of_words or "WordPiece" in kinds else "itself"
+
+
+def _kinds(value: Any) -> Iterator[str]:
+    """Yield the kind of each step, and of those inside it. `check_tokenizer` has bounded them."""
+    if isinstance(value, dict):
+        yield str(value.get("type"))
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else []:
+        yield from _kinds(inner)
 
 
 def _chat_template(folder: Path) -> str:

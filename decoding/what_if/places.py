@@ -59,7 +59,7 @@ class Places:
             if event["event"] == "drafted":
                 draft = event
             elif event["event"] == "prompted":
-                self.prompt_tokens = event["tokens"]
+                self.prompt_tokens = event["prompt"]
             elif event["event"] == "verified":
                 if draft is not None and _is_by_the_model(draft):
                     self._learn(start, draft["confidence"], event["accepted"], draft["stop"] == "eos")

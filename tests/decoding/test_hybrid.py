@@ -165,3 +165,10 @@ def test_the_bound_drafts_no_token_behind_one_that_is_refused_and_uses_both_sour
                 sources[draft.source] += 1
                 assert event.accepted >= len(draft.tokens) - 1
     assert sources["copied"] and sources["fresh"]
+
+
+def test_the_bounds_peeking_takes_no_time_off_its_clock() -> None:
+    """It stops the clock around a model whose rule stops the clock too: that pause counts once."""
+    events = World.of_tables(4, 1).run(BOUND, [3, 1, 3, 1], GREEDY)[1].events
+    times = [time for e in events if isinstance(e, Verified) for time in (e.start_ns, e.end_ns)]
+    assert times == sorted(times) and times[0] > 0

@@ -63,21 +63,38 @@ def test_pairs_are_judged_without_torch(pair: tuple[Path, Path]) -> None:
     assert ran.stdout.strip() == "[]"
 
 
-def test_two_tokenizers_do_not_fit(pair: tuple[Path, Path]) -> None:
+def test_two_tokenizers_are_remarked_on_with_what_they_share(pair: tuple[Path, Path]) -> None:
     def swap(tokenizer: dict[str, Any]) -> None:
         tokenizer["model"]["vocab"] |= {"w5": 6, "w6": 5}
 
     edit(pair[1] / "tokenizer.json", swap)
     report = check_pair(*pair)
-    assert not report.fits
+    report.require()
     assert report.sentences[0].startswith("The tokenizers differ: 2 ids mean different things; 5 is 'w5' to the target")
-    with pytest.raises(BadPair, match="own family"):
+    assert report.sentences[1].startswith("The target shares 97 of the draft's 97 tokens (100 %). They are about")
+    assert report.shared and (report.shared.to_target[5], report.shared.to_target[6]) == (6, 5)
+
+
+def test_tokenizers_without_a_common_token_do_not_fit(pair: tuple[Path, Path]) -> None:
+    def rename(tokenizer: dict[str, Any]) -> None:
+        tokenizer["model"]["vocab"] = {f"v{n}": n for n in range(1, 97)} | {"<stop>": 0}
+        tokenizer["added_tokens"][0]["content"] = tokenizer["model"]["unk_token"] = "<stop>"
+
+    edit(pair[1] / "tokenizer.json", rename)
+    for folder in pair:  # end tokens are shared by what they mean
+        (folder / "generation_config.json").unlink()
+        edit(folder / "config.json", lambda config: config.update(eos_token_id=None))
+    report = check_pair(*pair)
+    assert levels(report)["shared tokens"] == "misfit"
+    with pytest.raises(BadPair, match=r"None of the draft's 97 tokens writes what one of the target's 97 does \(0 %\)"):
         report.require()
 
 
-def test_the_same_tokens_put_together_differently_do_not_fit(pair: tuple[Path, Path]) -> None:
+def test_the_same_tokens_put_together_differently_are_all_shared(pair: tuple[Path, Path]) -> None:
     edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1"]))
-    assert levels(check_pair(*pair))["tokenizer"] == "misfit"
+    report = check_pair(*pair)
+    assert levels(report)["tokenizer"] == "remark"
+    assert report.shared and report.shared.to_target == {number: number for number in range(97)}
 
 
 def test_a_draft_with_fewer_tokens_and_merges_is_not_said_to_have_the_same(pair: tuple[Path, Path]) -> None:
@@ -104,11 +121,11 @@ def test_a_padded_vocabulary_fits(pair: tuple[Path, Path], tmp_path: Path) -> No
     assert any("differ by padding alone" in sentence for sentence in report.sentences)
 
 
-def test_a_draft_that_lacks_tokens_of_the_target_does_not_fit(pair: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_draft_that_lacks_tokens_of_the_target_shares_the_others(pair: tuple[Path, Path], tmp_path: Path) -> None:
     target = save(tmp_path / "wider", "llama", **LLAMA | {"vocab_size": 99})
     report = check_pair(target, pair[1])
-    assert levels(report)["vocabulary"] == "misfit"
-    assert "2 tokens, 'w97' first" in report.sentences[0]
+    assert "2 tokens, 'w97' first, have ids that not both models know" in report.sentences[0]
+    assert report.shared and report.shared.to_target == {number: number for number in range(97)}
 
 
 def test_vocab_and_merges_files_are_read_too(pair: tuple[Path, Path]) -> None:
@@ -119,7 +136,7 @@ def test_vocab_and_merges_files_are_read_too(pair: tuple[Path, Path]) -> None:
         (folder / "merges.txt").write_text("#version: 0.2\nw 1\n")
     assert levels(check_pair(*pair))["tokenizer"] == "fits"
     (pair[1] / "merges.txt").write_text("#version: 0.2\nw 2\n")
-    assert levels(check_pair(*pair))["tokenizer"] == "misfit"
+    assert levels(check_pair(*pair))["tokenizer"] == "remark"
 
 
 REMARKS: dict[str, tuple[Callable[[Path], object], str]] = {

@@ -28,6 +28,7 @@ from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.stopping import Words, no_words
 from decoding.strategies.disco import RULES
 from decoding.timing import Clock
+from decoding.vocabularies.bridge import Bridge
 
 RANKED = parse_choices(
     "static:1,static:3,static:6,heuristic:2,threshold:0.4,threshold:0.3,adaptive=true,oracle:5,disco,disco:threshold,cap=7,"
@@ -80,6 +81,11 @@ class World:
     draft_process: DraftProcess | None = None
     choosings: type[Choosings] = Choosings
     words: Words = no_words
+    bridge: Bridge | None = None  # if the draft has another tokenizer
+
+    @property
+    def vocab(self) -> int:
+        return self.target.vocab_size if self.bridge else min(self.target.vocab_size, self.draft.vocab_size)
 
     @classmethod
     def of_tables(
@@ -110,7 +116,7 @@ class World:
         ending: Ending | None,
         recorder: Recorder,
     ) -> Sequence:
-        dice: Dice = dice_for(sampling, min(self.target.vocab_size, self.draft.vocab_size), seed)
+        dice: Dice = dice_for(sampling, self.vocab, seed)
         clock = Clock()
         parts = Parts(
             self.target,
@@ -119,9 +125,10 @@ class World:
             clock,
             self.end_tokens,
             lambda name: some_classifier(),
-            self.choosings(dice.vocab, self.draft.device),
+            self.choosings(self.draft.vocab_size if self.bridge else dice.vocab, self.draft.device),
             self.draft_process,
             words=self.words,
+            bridge=self.bridge,
         )
         made = build(choice, parts) if isinstance(choice, Choice) else choice(parts)
         drafter = made if isinstance(made, Drafter) else parts.ruled(made)

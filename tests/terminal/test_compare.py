@@ -202,6 +202,14 @@ def another_order_of_words(model: Path) -> None:
     (model / "tokenizer.json").write_text(json.dumps(tokenizer))
 
 
+def other_words(model: Path) -> None:
+    text = (model / "tokenizer.json").read_text().replace('"w', '"v').replace("<end>", "<stop>")
+    (model / "tokenizer.json").write_text(text)
+    for file in ("config.json", "generation_config.json"):
+        config = json.loads((model / file).read_text())
+        (model / file).write_text(json.dumps({**config, "eos_token_id": None}))
+
+
 def weights_that_are_no_numbers(model: Path) -> None:
     weights = load_file(model / "model.safetensors")
     weights["model.norm.weight"][:] = torch.nan
@@ -235,8 +243,7 @@ def more_than_fits(model: Path) -> None:
         ("target", pickled_weights, "pickle"),
         ("target", unknown_architecture, "perpetuum"),
         ("target", no_tokenizer, "tokenizer"),
-        ("draft", another_vocabulary, "ids that not both models know"),
-        ("draft", another_order_of_words, "The tokenizers differ"),
+        ("draft", other_words, "None of the draft's 97 tokens writes what one of the target's 97 does"),
         ("target", weights_that_are_no_numbers, "NaN"),
         ("draft", weights_that_are_no_numbers, "NaN"),
         ("target", more_than_fits, "GiB"),
@@ -260,6 +267,40 @@ def test_a_model_that_will_not_do_is_told_in_one_sentence(
     assert words in told.err
     assert told.out == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["draft", "prompts.jsonl", "target"]
+
+
+@pytest.mark.parametrize("method", ["auto", "tli", "slem"])
+@pytest.mark.parametrize(("change", "shared"), [(another_vocabulary, "50 of the draft's 50"),
+                                                (another_order_of_words, "97 of the draft's 97")])  # fmt: skip
+def test_a_draft_with_another_tokenizer_writes_the_targets_text_after_a_word_on_what_it_shares(
+    box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], method: str, change: Callable[[Path], None],
+    shared: str,
+) -> None:  # fmt: skip
+    for name in ("target", "draft"):
+        shutil.copytree(box / name, tmp_path / name)
+    shutil.copy(box / "prompts.jsonl", tmp_path)
+    change(tmp_path / "draft")
+    strategies = "static:3,heuristic,threshold:0.2" + (",ssd:2,oracle" if method == "tli" else "")
+    strategies += ",assisted:3" if change is another_vocabulary else ""
+    more = ("--strategies", strategies, "--json", str(tmp_path / "result.json"), "--other-tokenizer", method)
+    assert main(arguments(tmp_path, *more)) == 0
+    assert f"The target shares {shared} tokens" in capsys.readouterr().err
+    rows = json.loads((tmp_path / "result.json").read_text())["strategies"]
+    assert {row["label"]: row["audit"]["identical"] for row in rows} == {row["label"]: 8 for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"), [("ssd:2", "ssd:2 needs a draft that says"), ("assisted", "with as many outputs (97 each)")]
+)
+def test_what_cannot_run_with_another_tokenizer_is_refused(
+    box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], choice: str, words: str
+) -> None:
+    shutil.copytree(box / "draft", tmp_path / "draft")
+    another_order_of_words(tmp_path / "draft")
+    folders = ("--target", str(box / "target"), "--draft", str(tmp_path / "draft"))
+    prompts = ("--prompts", str(box / "prompts.jsonl"), "--strategies", choice)
+    assert main([*folders, *prompts, "--other-tokenizer", "slem"]) == 2
+    assert words in capsys.readouterr().err
 
 
 def test_a_missing_model_is_told(box: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
+from decoding.public import METHODS
 from webapp.core.models import Noun
 from webapp.entries.models import Entry
 from webapp.jobs.models import Job
@@ -59,10 +60,14 @@ class Pair(Entry):
     draft = models.ForeignKey(
         LanguageModel, null=True, on_delete=models.PROTECT, related_name="pairs_as_draft"
     )  # null: a target alone
+    other_tokenizer = models.CharField(max_length=4, default="auto")  # how a draft with another tokenizer drafts
     findings = models.JSONField(default=list)  # findings about the models together, as sentences
 
     class Meta:
         indexes = [models.Index(fields=["team", "-created"], name="pairs_by_team")]
+        constraints = [
+            models.CheckConstraint(condition=Q(other_tokenizer__in=METHODS), name="pair_other_tokenizer_is_known")
+        ]
 
     @property
     def by_role(self) -> dict[str, LanguageModel]:

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.validators import RegexValidator
 from rest_framework import serializers
 
-from decoding.public import FORMS
+from decoding.public import FORMS, METHODS
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output, Visible
 from webapp.registry import prompt_sets
@@ -71,6 +71,13 @@ class NewPair(Input):
     name = Name(max_length=200)
     target = Visible(queryset=LanguageModel.objects.all(), help_text="the model whose text you want")
     draft = DraftField(help_text="the small one that guesses ahead; leave it out for a target alone")
+    other_tokenizer = serializers.ChoiceField(
+        choices=METHODS,
+        default="auto",
+        label="If the tokenizers differ",
+        help_text="tli: the draft says only tokens that both have; slem: it says any text, which the target's "
+        "tokenizer cuts anew; auto: tli where both have enough",
+    )
 
 
 class PairQuestion(Input):
@@ -149,7 +156,7 @@ class PairOut(Output):
 
     class Meta:
         model = Pair
-        fields = (*COMMON, "target", "draft", "findings")
+        fields = (*COMMON, "target", "draft", "other_tokenizer", "findings")
 
 
 class PairAnswer(serializers.Serializer[Any]):

@@ -98,10 +98,25 @@ def check_pair(*, target: LanguageModel, draft: LanguageModel | None = None) -> 
 
 
 @transaction.atomic
-def add_pair(*, name: str, target: LanguageModel, draft: LanguageModel | None = None, by: Actor) -> Pair:
+def add_pair(
+    *,
+    name: str,
+    target: LanguageModel,
+    draft: LanguageModel | None = None,
+    by: Actor,
+    other_tokenizer: str = "auto",
+) -> Pair:
     """Register a pair. Without a draft it is a target alone."""
     by.require(Right.SUBMIT)
     found = check_pair(target=target, draft=draft)
-    pair = Pair.objects.create(team=by.home, created_by=by.user, name=name, target=target, draft=draft, findings=found)
+    pair = Pair.objects.create(
+        team=by.home,
+        created_by=by.user,
+        name=name,
+        target=target,
+        draft=draft,
+        other_tokenizer=other_tokenizer,
+        findings=found,
+    )
     audit.record(by, "added", pair)
     return pair

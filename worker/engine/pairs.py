@@ -16,12 +16,20 @@ from worker.pairs import ReadyPair, pair_of
 
 def load_pair(place: PairPlace, residents: Residents, choices: Sequence[Choice] = ()) -> tuple[Pair, Loaded]:
     """Return the pair, and what there is to say about it and about what runs each choice."""
-    check_pair(place.target, place.draft).require()
+    report = check_pair(place.target, place.draft)
+    report.require()
     device = str(device_called(place.device))
     spot = Spot(place.target, device, "target")
     target = residents.load(spot)
     draft = residents.load(Spot(place.draft, device, "draft"), keep=spot) if place.draft else None
-    pair = pair_of(target, draft, classifier_at=place.classifiers.get, again=partial(_pair_again, place))
+    pair = pair_of(
+        target,
+        draft,
+        classifier_at=place.classifiers.get,
+        again=partial(_pair_again, place),
+        shared=report.shared,
+        method=place.other_tokenizer,
+    )
     ready = ReadyPair(pair, target, draft)
     hardware = {**ready.hardware(choices), "dtype": target.runner.facts.dtype}
     return pair, Loaded(hardware, {choice.label: pair.runner_of(choice) for choice in choices})

@@ -19,6 +19,7 @@ from decoding.prompts.forms import FORMS
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.strategies import BASELINE
+from decoding.vocabularies.shared import METHODS
 from worker.terminal.catalogue import catalogue
 from worker.terminal.prompt_files import read_prompt_file
 
@@ -83,6 +84,7 @@ class Bench:
     device: str
     dtype: str
     runner: str
+    other_tokenizer: str
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,7 @@ def read_bench(given: argparse.Namespace, split: str | None, *, all_splits: bool
         device=given.device,
         dtype=given.dtype,
         runner=given.runner,
+        other_tokenizer=given.other_tokenizer,
     )
 
 
@@ -204,6 +207,13 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
     models.add_argument("--pair", metavar="NAME", help="a pair in the box: starter, which is also the default")
     models.add_argument("--target", type=Path, metavar="DIR", help="the target's checkpoint")
     models.add_argument("--draft", type=Path, metavar="DIR", help="the draft's checkpoint; none: the target alone")
+    models.add_argument(
+        "--other-tokenizer",
+        choices=METHODS,
+        default="auto",
+        help="how a draft with another tokenizer drafts: only tokens that both have (tli), or text that the target's "
+        "tokenizer cuts anew (slem); auto, the default, takes tli where both have enough",
+    )
     models.add_argument("--prompts", type=Path, metavar="FILE", help="JSONL, JSON, CSV, TSV or text")
     models.add_argument("--form", choices=FORMS, help="what the prompt file's columns are, if not told by their names")
     models.add_argument("--limit", type=count_of, metavar="N", help="only the first N prompts (of each split)")

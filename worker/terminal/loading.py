@@ -47,6 +47,8 @@ def load_pair(asked: Bench) -> LoadedPair:
         draft,
         classifier_at=asked.material.classifier_at,
         again=partial(_pair_again, replace(asked, prompts=[], threads=1)),
+        shared=report.shared,
+        method=asked.other_tokenizer,
         dtype=asked.dtype,
         runner=asked.runner,
     )

@@ -20,6 +20,7 @@ from decoding.errors import BadDevice, DrafthouseError, DraftLost
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.mailbox import Gone, Mailbox, Silence, connect
+from decoding.vocabularies.bridge import translated
 
 # Cores ----------------------------------------------------------------------------------------------------------------
 
@@ -139,10 +140,16 @@ def runner_in(folder: Path, dtype: str, context: int, runner: str) -> ModelRunne
     return load(folder, dtype=dtype, context=context, runner=runner, device=torch.device("cpu")).runner
 
 
-def process_for(folder: Path, dtype: str, context: int, runner: str = "auto") -> DraftProcess | None:
-    """Make a process for this draft, not started yet. None if the machine has no second core."""
+def process_for(
+    folder: Path, dtype: str, context: int, runner: str = "auto", *, target: Path | None = None
+) -> DraftProcess | None:
+    """Make a process for this draft, not started yet. `target` is given if its tokenizer is another than the draft's.
+    None if the machine has no second core."""
     cores = divide()
-    return DraftProcess(partial(runner_in, folder, dtype, context, runner), cores) if cores else None
+    load: Callable[[], ModelRunner] = partial(runner_in, folder, dtype, context, runner)
+    if target:
+        load = partial(translated, load, target, folder)
+    return DraftProcess(load, cores) if cores else None
 
 
 class DraftProcess:

@@ -12,6 +12,10 @@ import torch
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.models.table import TableRunner, hashed
+from decoding.vocabularies.coder import Coder
+from decoding.vocabularies.shared import shared
+from decoding.vocabularies.spelling import Spelling
+from decoding.vocabularies.translated import TranslatedModel, TranslatedRunner, Translation
 from tests.decoding.models import GPT2, LLAMA, OTHERS, fast_runner, save
 
 Maker = Callable[[Path], ModelRunner]
@@ -23,6 +27,16 @@ def _table(rows: int) -> torch.Tensor:
 
 def _by_transformers(folder: Path, model_type: str, config: dict[str, Any]) -> ModelRunner:
     return load(save(folder, model_type, **config), runner="transformers", context=128).runner
+
+
+def _translated(inner: ModelRunner) -> ModelRunner:
+    """Turn ids around, so that no token has the same id in both vocabularies."""
+    target, draft = (
+        Spelling({n: chr(97 + at).encode() for n, at in ids}, {}, frozenset())
+        for ids in ([(n, n) for n in range(97)], [(96 - n, n) for n in range(97)])
+    )
+    translation = Translation(shared(target, draft), Coder(draft, lambda text: []), 97)
+    return TranslatedRunner(inner, TranslatedModel(inner.model, translation))
 
 
 MAKERS: dict[str, Maker] = {
@@ -40,6 +54,8 @@ MAKERS: dict[str, Maker] = {
     "transformers llama": lambda folder: _by_transformers(folder, "llama", LLAMA),
     "transformers mistral, window 9": lambda folder: _by_transformers(folder, "mistral", LLAMA | {"sliding_window": 9}),
     "transformers gemma2": lambda folder: _by_transformers(folder, "gemma2", OTHERS["gemma2"]),
+    "translated table": lambda folder: _translated(TableRunner(_table(11), context=128, state_of=hashed(11))),
+    "translated fast llama": lambda folder: _translated(fast_runner(save(folder, "llama", **LLAMA))),
     "transformers mamba": lambda folder: _by_transformers(folder, "mamba", OTHERS["mamba"]),
 }
 

@@ -10,6 +10,7 @@ from django.conf import settings
 
 from tests.webapp import make
 from webapp.comparisons.models import Sample
+from webapp.comparisons.redaction import without_texts
 from webapp.core.templatetags.modules import charts_at
 
 
@@ -70,3 +71,9 @@ def test_runs_of_one_strategy_share_its_colour_and_are_told_apart_by_their_dashe
     made = make.comparison(world.actor(world.bob), strategies=[*lookaheads, {"strategy": "oracle", "params": {}}])
     _, page = opened(world.page(world.bob), f"/comparisons/{made.pk}/")
     assert [run["dash"] for run in page["runs"]] == ["", "", "dash-2nd", "dash-3rd", "dash-unranked"]
+
+
+def test_a_link_that_hides_texts_hides_the_tokens_of_prompts():
+    frame = {"t": "events", "words": {}, "events": [{"event": "prompted", "seq": 2, "prompt": [5, 7], "end_ns": 1}]}
+    [shown] = without_texts(frame)["events"]
+    assert shown["prompt"] == []

@@ -7,11 +7,11 @@ from webapp.registry import services
 from webapp.registry.models import Pair
 
 
-def add(world, **options):
+def add(world, other_tokenizer="auto", **options):
     by = world.actor(world.bob)
     target = make.model(by, "target", layers=4)
     draft = make.model(by, "draft", **{"layers": 1, **options})
-    body = {"name": "p", "target": str(target.pk), "draft": str(draft.pk)}
+    body = {"name": "p", "target": str(target.pk), "draft": str(draft.pk), "other_tokenizer": other_tokenizer}
     return world.api(world.bob).post("/api/v1/pairs/", body)
 
 
@@ -21,10 +21,26 @@ def test_a_good_pair_says_why_it_is_good(world):
     assert "Both have the same 32 tokens." in [finding["sentence"] for finding in answer.json()["findings"]]
 
 
-def test_tokenizers_that_differ_are_refused_with_an_example_and_a_way_out(world):
-    answer = add(world, first="b")
+def test_tokenizers_that_differ_are_remarked_on_with_what_they_share(world):
+    answer = add(world, first="b", other_tokenizer="slem")
+    assert (answer.status_code, answer.json()["other_tokenizer"]) == (201, "slem")
+    told = {finding["topic"]: finding["sentence"] for finding in answer.json()["findings"]}
+    assert "0 is 'a' to the target and 'b' to the draft" in told["tokenizer"]
+    assert told["shared tokens"].startswith("The target shares 31 of the draft's 32 tokens (96.9 %). They are about")
+    page = world.page(world.bob).get(f"/pairs/{answer.json()['id']}/").content.decode()
+    assert "(96.9 %)" in page and "This pair matches text (SLEM)." in page
+
+
+def test_how_another_tokenizer_drafts_must_be_a_known_way(world):
+    answer = add(world, other_tokenizer="guess")
+    assert (answer.status_code, answer.json()["field"]) == (400, "other_tokenizer")
+    assert not Pair.objects.exists()
+
+
+def test_tokenizers_without_a_common_token_are_refused_with_the_figure_and_a_way_out(world):
+    answer = add(world, **{"tokenizer.json": make.tokenizer(32, "b").replace(b'"w', b'"u')})
     assert (answer.status_code, answer.json()["field"], answer.json()["code"]) == (400, "draft", "bad-pair")
-    assert "0 is 'a' to the target and 'b' to the draft" in answer.json()["detail"]
+    assert "None of the draft's 32 tokens writes what one of the target's 32 does (0 %)" in answer.json()["detail"]
     assert "target's own family" in answer.json()["detail"]
     assert not Pair.objects.exists()
 

@@ -1,0 +1,99 @@
+"""Bridge: how a target uses a draft that has another tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from decoding.errors import BadStrategy
+from decoding.models.runner import ModelRunner
+from decoding.spec import Choice
+from decoding.stopping import Words
+from decoding.vocabularies.coder import Coder
+from decoding.vocabularies.shared import Method, Shared
+from decoding.vocabularies.translated import TranslatedModel, TranslatedRunner, Translation
+
+
+class Tokenizer(Protocol):
+    def encode(self, text: str) -> list[int]: ...
+    def decode(self, tokens: Sequence[int]) -> str: ...
+
+
+class Tokens(Protocol):
+    """The part of a loaded model that concerns tokens."""
+
+    @property
+    def tokenizer(self) -> Tokenizer: ...
+    @property
+    def end_tokens(self) -> frozenset[int]: ...
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """All that is known about a target and a draft whose tokenizers differ."""
+
+    method: Method
+    target: Coder
+    draft: Coder
+    shared: Shared
+    target_ends: frozenset[int]
+    draft_ends: frozenset[int]
+    outputs: int  # the target's number of logits
+    draft_outputs: int
+    words: Words  # the draft's decode
+
+    @cached_property
+    def translation(self) -> Translation:
+        return Translation(self.shared, self.draft, self.outputs)
+
+    def over(self, draft: ModelRunner) -> TranslatedRunner:
+        """Return the draft as one that reads and says the target's tokens."""
+        return TranslatedRunner(draft, TranslatedModel(draft.model, self.translation))
+
+    @property
+    def matches_text(self) -> bool:
+        return self.method == "slem"
+
+    def require_scores(self, what: str) -> None:
+        """Refuse what needs the draft's scores of the target's tokens, if there are none."""
+        if self.matches_text:
+            raise BadStrategy(
+                f"{what} needs a draft that says the target's tokens, and this pair matches text (SLEM), because its "
+                "tokenizers differ. Limit the pair to shared tokens: --other-tokenizer tli, or a pair made with that "
+                "setting."
+            )
+
+    def check(self, choices: Sequence[Choice]) -> None:
+        """Refuse choices that this pair cannot run."""
+        for choice in choices:
+            if choice.spec.prepares_ahead or choice.spec.sees == "fate":
+                self.require_scores(choice.label)
+
+
+def bridge_of(shared: Shared, method: str, target: Tokens, draft: Tokens, outputs: tuple[int, int]) -> Bridge:
+    """`method` is one of METHODS; `outputs` are the numbers of logits of target and draft."""
+    return Bridge(
+        "tli" if method == "tli" else "slem" if method == "slem" else shared.usual_method,
+        Coder(shared.target, target.tokenizer.encode),
+        Coder(shared.draft, draft.tokenizer.encode),
+        shared,
+        target.end_tokens,
+        draft.end_tokens,
+        *outputs,
+        draft.tokenizer.decode,
+    )
+
+
+def translated(load: Callable[[], ModelRunner], target: Path, draft: Path) -> ModelRunner:
+    """Load a draft for a target with another tokenizer, in another process."""
+    from decoding.models.checkpoints import tokens_of  # loads the tokenizers library, which nothing else here needs
+    from decoding.models.fit import check_pair
+
+    report = check_pair(target, draft)
+    assert report.shared and report.draft, "the tokenizers do not differ"
+    outputs = (report.target.vocab_size, report.draft.vocab_size)
+    bridge = bridge_of(report.shared, "tli", tokens_of(target), tokens_of(draft), outputs)
+    return bridge.over(load())

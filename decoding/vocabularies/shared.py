@@ -1,0 +1,95 @@
+"""The tokens that two vocabularies share, and how much of a text they are. Standard library only: the web process
+counts them when a pair is made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from decoding.vocabularies import sample
+from decoding.vocabularies.spelling import Spelling, cut
+
+Method = Literal["tli", "slem"]  # token-level intersection, string-level exact match
+METHODS = ("auto", "tli", "slem")
+
+ENOUGH = 0.8  # of a sample text's tokens: with fewer, SLEM may accept more than TLI (docs/decisions/0047)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Tokens of a draft that write the same as one of the target's. End tokens count as the same."""
+
+    target: Spelling
+    draft: Spelling
+    to_target: dict[int, int]  # the draft's id -> the target's
+
+    @property
+    def count(self) -> int:
+        return len(self.to_target)
+
+    @property
+    def of_draft(self) -> float:
+        """Share of the draft's vocabulary."""
+        return self.count / max(1, self.draft.size)
+
+    @cached_property
+    def of_drafted_text(self) -> float:
+        """Share of a sample text's tokens, as the draft cuts it. TLI keeps it from drafting the others."""
+        return _share(self.draft, self.to_target)
+
+    @cached_property
+    def of_target_text(self) -> float:
+        """Share of a sample text's tokens, as the target cuts it. TLI can draft no others, so it bounds acceptance."""
+        return _share(self.target, set(self.to_target.values()))
+
+    @property
+    def usual_method(self) -> Method:
+        return "tli" if self.of_target_text >= ENOUGH else "slem"
+
+    def in_words(self) -> str:
+        sizes = f"the draft's {self.draft.size:,} tokens"
+        if not self.count:
+            return (
+                f"None of {sizes} writes what one of the target's {self.target.size:,} does (0 %), so the draft can "
+                "propose nothing. Choose a draft of the target's own family."
+            )
+        return (
+            f"The target shares {self.count:,} of {sizes} ({_percent(self.of_draft)}). They are about "
+            f"{_percent(self.of_drafted_text)} of the draft's tokens in a sample text, and about "
+            f"{_percent(self.of_target_text)} of the target's, which is the most that can be accepted of a draft that "
+            f"says only shared tokens (TLI). {_USUALLY[self.usual_method]}"
+        )
+
+
+_USUALLY = {
+    "tli": "That is enough: by default this draft does so.",
+    "slem": "That is little: by default this draft says any text, and the target's tokenizer cuts it anew (SLEM).",
+}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def shared(
+    target: Spelling, draft: Spelling, target_ends: Collection[int] = (), draft_ends: Collection[int] = ()
+) -> Shared:
+    ids = target.ids
+    found = {number: ids[text] for text, number in draft.ids.items() if text in ids}
+    named = {name: number for number, name in target.specials.items()}
+    found |= {number: named[name] for number, name in draft.specials.items() if name in named}
+    taken = set(found.values())
+    for ours in sorted(set(draft_ends) - found.keys()):
+        theirs = next((end for end in sorted(target_ends) if end not in taken), None)
+        if theirs is not None:
+            found[ours] = theirs
+            taken.add(theirs)
+    return Shared(target, draft, found)
+
+
+def _share(spelling: Spelling, ids: Collection[int]) -> float:
+    """Share of the sample's tokens. It is cut into the longest tokens, because the web process loads no tokenizer."""
+    tokens = list(cut(spelling, sample.TEXT.encode()))
+    return sum(token in ids for token in tokens) / len(tokens)

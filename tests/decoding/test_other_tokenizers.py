@@ -1,0 +1,230 @@
+"""A draft with another tokenizer: whatever it reads and says, the text stays the target's."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+import torch
+
+from decoding.dice import dice_for
+from decoding.errors import BadStrategy
+from decoding.events import Drafted, Verified
+from decoding.models.runner import align
+from decoding.models.table import TableRunner
+from decoding.spec import Choice, Sampling, choose
+from decoding.vocabularies.bridge import Bridge
+from decoding.vocabularies.coder import Coder
+from decoding.vocabularies.shared import Method, shared
+from decoding.vocabularies.spelling import Spelling
+from tests.decoding.test_strategies import LENGTH, VOCAB, chi_square, label, law_of_three
+from tests.decoding.worlds import RANKED, STATES, World, state_of, tables
+
+GREEDY = Sampling(max_new_tokens=40)
+SHARED = Sampling(temperature=1.0, dice="shared", max_new_tokens=40)
+PENALISED = Sampling(temperature=0.9, dice="shared", repetition_penalty=1.4, top_k=5, max_new_tokens=40)
+TEXTUAL = [choice for choice in RANKED if choice.strategy not in ("oracle", "ssd", "ssd-disco")]
+
+
+def spelling(*tokens: str, specials: Sequence[str] = ()) -> Spelling:
+    written = {number: token.encode() for number, token in enumerate(tokens) if token not in specials}
+    return Spelling(written, {tokens.index(name): name for name in specials}, frozenset())
+
+
+def bridge(target: Spelling, draft: Spelling, method: Method, ends: int | None = None) -> Bridge:
+    """`ends`: the target's and the draft's end token are the last ones, of so many target's."""
+    theirs, ours = (frozenset({max({**s.written, **s.specials})}) if ends else frozenset() for s in (target, draft))
+    coders = [Coder(each, lambda text, each=each: each.spell(text.encode())) for each in (target, draft)]
+    outputs, own = (1 + max({**each.written, **each.specials}) for each in (target, draft))
+    both = shared(target, draft, theirs, ours)
+    return Bridge(method, *coders, both, theirs, ours, outputs, own, lambda tokens: draft.bytes_of(tokens).decode())
+
+
+def world(target: Spelling, draft: Spelling, method: Method, seed: int = 0, **shape: float) -> World:
+    """The target's tables are those of `World.of_tables`; the draft's resemble them where both have a token."""
+    made = bridge(target, draft, method)
+    theirs, alike = tables(made.outputs, seed, **shape)
+    dice = torch.Generator().manual_seed(seed + 1)
+    ours = torch.randn(STATES, 1 + max(draft.written), generator=dice, dtype=torch.float64)
+    for number, token in made.shared.to_target.items():
+        ours[:, number] = alike[:, token]
+    own = TableRunner(ours, state_of=state_of)
+    return World(TableRunner(theirs, state_of=state_of), own if method == "slem" else made.over(own), bridge=made)
+
+
+LETTERS = spelling(*"abcdefgh", "ab", "abc", "cd", "hh")
+OTHERS = spelling(
+    "x", "ba", *"hgfedcb", "ab", "bcd", "yz", "a"
+)  # no id means the same, and "abc", "cd", "hh" are missing
+WHOLE = spelling(*"lkjihgfedcba")
+SMALL = spelling("a", "b", "ab")
+OTHER_SMALL = spelling("x", "b", "ba", "a")
+CASES: list[tuple[Method, Choice]] = [("tli", c) for c in RANKED] + [("slem", c) for c in TEXTUAL]
+
+
+def name(value: object) -> str | None:
+    return value if isinstance(value, str) else label(value)
+
+
+@pytest.mark.parametrize(("method", "choice"), CASES, ids=name)
+@pytest.mark.parametrize("sampling", [GREEDY, SHARED, PENALISED], ids=["greedy", "shared", "penalised"])
+def test_the_text_is_the_one_that_the_target_writes_alone(method: Method, choice: Choice, sampling: Sampling) -> None:
+    accepted = 0
+    for seed in range(4):
+        made = world(LETTERS, OTHERS, method, seed)
+        alone, _ = made.run(choose("autoregressive"), [3, 9, 1], sampling, seed)
+        decoded, recorder = made.run(choice, [3, 9, 1], sampling, seed)
+        assert decoded == alone
+        accepted += sum(event.accepted for event in recorder.events if isinstance(event, Verified))
+    assert accepted
+
+
+@pytest.mark.parametrize("dice", ["ratio", "shared"])
+@pytest.mark.parametrize(("method", "choice"), CASES, ids=name)
+def test_three_tokens_follow_the_targets_joint_distribution(method: Method, choice: Choice, dice: str) -> None:
+    made = world(SMALL, OTHER_SMALL, method, seed=5, sharpness=0.7, noise=1.2)
+    sampling = Sampling(temperature=1.0, dice=dice, max_new_tokens=LENGTH + 2)  # type: ignore[arg-type]
+    runs = (made.run(choice, [0], sampling, seed)[0] for seed in range(1500))
+    counts = Counter(tuple(run.tokens[:LENGTH]) for run in runs)
+    assert chi_square(counts, law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], 0)) < 54.05  # 26 degrees of freedom, 99.9 %
+
+
+@pytest.mark.parametrize("choice", RANKED, ids=label)
+@pytest.mark.parametrize("dice", ["ratio", "shared"])
+def test_with_the_targets_own_tokens_a_translated_draft_drafts_what_it_drafts_untranslated(
+    choice: Choice, dice: str
+) -> None:
+    sampling = Sampling(temperature=0.8, dice=dice, max_new_tokens=40)  # type: ignore[arg-type]
+    plain = World.of_tables(12, 3)
+    own = bridge(WHOLE, WHOLE, "tli")
+    translated = World(plain.target, own.over(plain.draft), bridge=own)
+    for seed in range(3):
+        (text, recorder), (expected, wanted) = (
+            each.run(choice, [3, 1], sampling, seed) for each in (translated, plain)
+        )
+        assert text == expected
+        assert [told(event) for event in recorder.events] == [told(event) for event in wanted.events]
+
+
+def told(event: object) -> object:
+    if isinstance(event, Drafted):
+        return event.tokens, event.stop, event.lookahead, event.confidence
+    return (event.accepted, event.token, event.outcome) if isinstance(event, Verified) else type(event)
+
+
+def test_a_translated_draft_says_only_shared_tokens_and_their_probabilities_add_up() -> None:
+    made = world(LETTERS, OTHERS, "tli")
+    assert made.bridge
+    known = set(made.bridge.shared.to_target.values())
+    for sampling in (SHARED, Sampling(temperature=1.0, dice="ratio", max_new_tokens=40)):
+        _, recorder = made.run(choose("static", {"lookahead": 4}), [0], sampling, seed=1)
+        drafts = [event for event in recorder.events if isinstance(event, Drafted)]
+        assert drafts and all(set(draft.tokens) <= known for draft in drafts)
+    logits = made.draft.extend([0, 9, 3])
+    assert {n for n, value in enumerate(logits[0].tolist()) if value > -math.inf} == known
+    assert math.isclose(float(torch.softmax(logits, -1).sum()), 1.0)
+
+
+def test_a_token_that_the_draft_lacks_is_read_as_several_wherever_the_text_is_cut() -> None:
+    text = [9, 0, 10, 11, 2, 9, 1]  # abc a cd hh c abc b
+    made = world(LETTERS, OTHERS, "tli")
+    whole = made.draft.extend(text, 7).clone()
+    inner = made.draft.inner  # type: ignore[attr-defined]
+    assert OTHERS.bytes_of(inner.tokens) == LETTERS.bytes_of(text)
+    for cut in range(1, 7):
+        made.draft.rewind(0)
+        rows = [made.draft.extend(text[:cut], cut), made.draft.extend(text[cut:], 7 - cut)]
+        torch.testing.assert_close(torch.cat(rows), whole)
+        made.draft.rewind(cut)
+        torch.testing.assert_close(made.draft.extend(align(made.draft, text, 7 - cut), 7 - cut), whole[cut:])
+
+
+@pytest.mark.parametrize("choice", RANKED, ids=label)
+def test_a_draft_without_room_for_what_it_reads_as_several_leaves_the_target_alone(choice: Choice) -> None:
+    for context in range(3, 30, 2):
+        made = world(LETTERS, OTHERS, "tli")
+        inner = made.draft.inner  # type: ignore[attr-defined]
+        small = TableRunner(inner.table, context, state_of)
+        tight = World(made.target, made.bridge.over(small), bridge=made.bridge)  # type: ignore[union-attr]
+        alone, _ = tight.run(choose("autoregressive"), [9, 9, 9], GREEDY)
+        assert tight.run(choice, [9, 9, 9], GREEDY)[0] == alone
+
+
+def test_strategies_that_need_the_drafts_scores_are_refused_where_text_is_matched() -> None:
+    made = bridge(LETTERS, OTHERS, "slem")
+    for asked in ("ssd", "ssd-disco", "oracle"):
+        with pytest.raises(BadStrategy, match=r"matches text \(SLEM\)"):
+            made.check([choose("static"), choose(asked)])
+        bridge(LETTERS, OTHERS, "tli").check([choose(asked)])
+    made.check(TEXTUAL)
+    with pytest.raises(BadStrategy, match="SLEM"):
+        world(LETTERS, OTHERS, "slem").run(choose("ssd"), [0], GREEDY)
+
+
+def test_matched_text_is_proposed_in_the_targets_tokens() -> None:
+    """The draft says "a", "b", "c" one by one; the target has one token for all three."""
+    draft = spelling("c", "b", "a")
+    made = bridge(LETTERS, draft, "slem")
+    chain = torch.full((3, 3), -9.0)
+    chain[0, 2] = chain[2, 1] = chain[1, 0] = 9.0  # c -> a -> b -> c
+    target = TableRunner(torch.eye(12)[[10] * 12])
+    found = World(target, TableRunner(chain), bridge=made)
+    _, recorder = found.run(choose("static", {"lookahead": 4}), [2], GREEDY)
+    first = next(event for event in recorder.events if isinstance(event, Drafted))
+    assert first.tokens == (9, 0)  # abc a
+    assert (first.passes, first.lookahead, first.confidence) == (4, 4, ())
+
+
+def test_a_policy_learns_how_many_of_the_drafts_own_tokens_were_accepted() -> None:
+    """The heuristic asks for two more after a draft that was accepted whole, else for one less."""
+    draft = spelling("c", "b", "a")
+    made = bridge(LETTERS, draft, "slem")
+    chain = torch.full((3, 3), -9.0)
+    chain[0, 2] = chain[2, 1] = chain[1, 0] = 9.0
+    always = TableRunner(torch.eye(12)[[9] * 12])  # abc for ever
+    _, recorder = World(always, TableRunner(chain), bridge=made).run(choose("heuristic", {"initial": 3}), [2], GREEDY)
+    asked = [event.lookahead for event in recorder.events if isinstance(event, Drafted)]
+    assert asked[:3] == [3, 5, 4]  # of "abc" and "ab", the second was no "abc"
+
+
+@pytest.mark.parametrize("method", ["tli", "slem"])
+def test_the_drafts_end_token_proposes_the_targets(method: Method) -> None:
+    target, draft = (spelling(*tokens, specials=[tokens[-1]]) for tokens in (("a", "b", "</s>"), ("b", "a", "<end>")))
+    made = bridge(target, draft, method, ends=3)
+    chain = torch.full((3, 3), -9.0)
+    chain[0, 2] = chain[1, 0] = chain[2, 2] = 9.0  # a -> b -> end
+    theirs = chain[:, [1, 0, 2]][[1, 0, 2]]
+    own = TableRunner(chain)
+    found = World(TableRunner(theirs), own if method == "slem" else made.over(own), frozenset({2}), bridge=made)
+    decoded, recorder = found.run(choose("static", {"lookahead": 5}), [0], GREEDY)
+    assert (decoded.tokens, decoded.reason) == ([1, 2], "eos")
+    [drafted] = [event for event in recorder.events if isinstance(event, Drafted)]
+    assert (drafted.tokens, drafted.stop) == ((1, 2), "eos")
+
+
+def test_shared_noise_is_that_of_the_targets_ids() -> None:
+    """With the target's own scores, a draft of turned ids is never wrong."""
+    made = bridge(WHOLE, spelling(*"abcdefghijkl"), "tli")
+    theirs, _ = tables(12, 4)
+    turned = TableRunner(theirs[:, list(range(11, -1, -1))][[*range(STATES)]], state_of=lambda text: 0)
+    same = TableRunner(theirs[[0] * STATES], state_of=lambda text: 0)
+    found = World(same, made.over(turned), bridge=made)
+    _, recorder = found.run(choose("static", {"lookahead": 3}), [5], SHARED, seed=2)
+    verdicts = [event for event in recorder.events if isinstance(event, Verified)]
+    assert all(verdict.outcome == "bonus" for verdict in verdicts)
+
+
+def test_a_draft_whose_logits_are_broken_is_refused_as_any_other() -> None:
+    made = bridge(SMALL, OTHER_SMALL, "tli")
+    scores = dice_for(GREEDY, 3, 0).scores(made.translation.logits(torch.full((1, 4), math.nan)), [()])
+    assert int(dice_for(GREEDY, 3, 0).draw(scores, [()])) == -1
+
+
+def test_special_tokens_stay_in_what_the_draft_reads() -> None:
+    target, draft = spelling("a", "b", "<s>", specials=["<s>"]), spelling("<s>", "b", "a", specials=["<s>"])
+    own = TableRunner(torch.eye(3)[[1, 2, 0]])
+    found = World(TableRunner(torch.eye(3)[[1, 2, 0]]), own, bridge=bridge(target, draft, "slem"))
+    found.run(choose("static", {"lookahead": 1}), [2, 0, 2, 1], Sampling(max_new_tokens=5))
+    assert own.tokens[:4] == [0, 2, 0, 1]

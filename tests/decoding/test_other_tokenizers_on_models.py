@@ -1,0 +1,151 @@
+"""The starter pair with a draft of another tokenizer: the text stays the target's, and studies and replays go on."""
+
+from __future__ import annotations
+
+import shutil
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from decoding.contestants.base import Request
+from decoding.ending import Decoded, Ending
+from decoding.errors import BadStrategy
+from decoding.events import Drafted, Recorder, Verified
+from decoding.load import Load
+from decoding.loop import never
+from decoding.measure.comparison import Comparison, Key
+from decoding.models.checkpoints import load
+from decoding.models.fit import check_pair
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt, decode, read_prompts
+from decoding.replay import planning
+from decoding.replay.planning import Study
+from decoding.replay.records import replay
+from decoding.spec import Choice, Sampling, choose, parse_choices
+from tests.decoding.foreign import STARTER, foreign_draft
+from worker.pairs import pair_of
+
+CHOICES = parse_choices("static:4,heuristic,threshold:0.3,disco")
+SAMPLING = Sampling(max_new_tokens=48)
+PROMPT_FILE = STARTER.parent / "prompts" / "code.jsonl"
+
+
+@pytest.fixture(scope="module")
+def prompts() -> list[Prompt]:
+    read = read_prompts(decode(PROMPT_FILE.read_bytes(), PROMPT_FILE.name), PROMPT_FILE.name)
+    return [prompt for prompt in read if prompt.split == "test"][:2]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    root = tmp_path_factory.mktemp("drafts")
+    return {kept: foreign_draft(root / str(kept), kept) for kept in (4096, 1500)}
+
+
+def made(folder: Path, method: str, target: Path = STARTER / "target") -> Pair:
+    report = check_pair(target, folder)
+    return pair_of(
+        load(target),
+        load(folder),
+        classifier_at=lambda name: STARTER / "disco",
+        again=partial(made, folder, method, target),
+        shared=report.shared,
+        method=method,
+    )
+
+
+def run(pair: Pair, choice: Choice, prompt: Prompt, sampling: Sampling = SAMPLING) -> tuple[list[int], Recorder]:
+    recorder = Recorder()
+    return Comparison(pair, [prompt], [choice], sampling).decode(Key(choice, prompt, 0), recorder).tokens, recorder
+
+
+@pytest.mark.parametrize("method", ["tli", "slem"])
+def test_greedy_text_is_the_targets_and_positions_are_its_tokens(
+    folders: dict[int, Path], prompts: list[Prompt], method: str
+) -> None:
+    pair = made(folders[1500], method)
+    pair.fingerprints = None  # the classifier was trained with the starter's own draft
+    more = parse_choices("ssd:4,branches=6,placement=in-turn,oracle") if method == "tli" else []
+    accepted = 0
+    for prompt in prompts:
+        alone, _ = run(pair, choose("autoregressive"), prompt)
+        for choice in [*CHOICES, *more]:
+            tokens, recorder = run(pair, choice, prompt)
+            assert tokens == alone
+            accepted += told_of(recorder, pair.tokenizer.encode(prompt.text), tokens)
+    assert accepted > 100
+
+
+@pytest.mark.parametrize("method", ["tli", "slem"])
+def test_texts_of_a_batch_share_passes_of_a_draft_with_another_tokenizer(
+    folders: dict[int, Path], prompts: list[Prompt], method: str
+) -> None:
+    pair = made(folders[1500], method)
+    choice = choose("static", {"lookahead": 3})
+    requests = [Request(choice, pair.tokenizer.encode(p.text), SAMPLING, 0, Ending(pair.end_tokens)) for p in prompts]
+    together = pair.contestant(choice).run(requests, lambda _: Recorder(), never, Load(2))
+    alone = [run(pair, choose("autoregressive"), prompt)[0] for prompt in prompts]
+    assert sorted(decoded.tokens for _, decoded in together if isinstance(decoded, Decoded)) == sorted(alone)
+
+
+def told_of(recorder: Recorder, prompt: list[int], tokens: list[int]) -> int:
+    """Check that drafts stand where they are said to, and count what was accepted."""
+    at, accepted, drafts = 0, 0, {e.round: e for e in recorder.events if isinstance(e, Drafted)}
+    for verdict in (event for event in recorder.events if isinstance(event, Verified)):
+        draft = drafts.get(verdict.round)
+        if draft:
+            assert draft.position == len(prompt) + at
+            assert [*draft.tokens[: verdict.accepted]] == tokens[at : at + verdict.accepted]
+        at, accepted = at + verdict.accepted + 1, accepted + verdict.accepted
+    assert at == len(tokens)
+    return accepted
+
+
+def test_a_draft_with_the_same_tokens_in_another_order_drafts_as_the_starters_own(
+    folders: dict[int, Path], prompts: list[Prompt]
+) -> None:
+    plain, turned = made(STARTER / "draft", "auto"), made(folders[4096], "auto")
+    assert plain.bridge is None and turned.bridge and turned.bridge.method == "tli"
+    for sampling in (SAMPLING, Sampling(temperature=0.8, max_new_tokens=48)):
+        for choice in CHOICES[:3]:
+            (text, recorder), (expected, wanted) = (run(pair, choice, prompts[0], sampling) for pair in (turned, plain))
+            assert text == expected
+            found, drafts = ([e for e in r.events if isinstance(e, Drafted)] for r in (recorder, wanted))
+            assert [(e.tokens, e.stop) for e in found] == [(e.tokens, e.stop) for e in drafts]
+            assert found[0].confidence == pytest.approx(drafts[0].confidence)
+
+
+def test_a_replay_of_a_translated_draft_counts_the_passes_of_the_run(
+    folders: dict[int, Path], prompts: list[Prompt]
+) -> None:
+    pair = made(folders[1500], "tli")
+    found = planning.study(pair, prompts, SAMPLING, tails=True)
+    assert isinstance(found, Study)
+    static = choose("static", {"lookahead": 4})
+    counted = replay([recording.record for recording in found.recordings], static.policy)
+    rounds = [e for p in prompts for e in run(pair, static, p)[1].events if isinstance(e, Verified)]
+    assert (counted.target_passes, counted.accepted) == (len(rounds), sum(e.accepted for e in rounds))
+
+
+def test_a_recording_is_refused_where_text_is_matched(folders: dict[int, Path], prompts: list[Prompt]) -> None:
+    with pytest.raises(BadStrategy, match=r"A recording needs .* \(SLEM\)"):
+        planning.study(made(folders[1500], "slem"), prompts, SAMPLING, tails=False)
+
+
+def test_ssd_drafts_beside_the_target_with_another_tokenizer(
+    folders: dict[int, Path], prompts: list[Prompt], tmp_path: Path
+) -> None:
+    """The draft's process finds out for itself what the two share."""
+    pair = made(shutil.copytree(folders[1500], tmp_path / "draft"), "tli")
+    if pair.draft_process is None:
+        pytest.skip("this machine has one core")
+    choice = choose("ssd", {"placement": "beside", "branches": 4})
+    try:
+        pair.begin([choice])
+        alone, _ = run(pair, choose("autoregressive"), prompts[0])
+        tokens, recorder = run(pair, choice, prompts[0])
+    finally:
+        pair.close()
+    assert tokens == alone
+    assert any(isinstance(event, Verified) and event.accepted for event in recorder.events)
