@@ -64,8 +64,9 @@ def loads(concurrencies: Sequence[int], rates: Sequence[float]) -> tuple[Load, .
     if not all(rate for rate in rates):
         raise BadLoad(f"rate is 0; it must lie between {RATES[0]:g} and {RATES[1]:,.0f} requests/s.")
     found = [*(Load(users) for users in concurrencies), *(Load(rate=rate) for rate in rates)] or [ONE]
+    names = [str(load) for load in found]  # rates that differ in the seventh digit have the same label
     for load in found:
-        if found.count(load) > 1:
+        if names.count(str(load)) > 1:
             raise BadLoad(f"The load {load} is named twice; name it once.")
     return tuple(sorted(found, key=lambda load: (load.is_open, load)))
 

@@ -5,17 +5,17 @@ something new, add its name here. An import contract refuses any other import, a
 """
 
 from decoding import alone, bounded_json
-from decoding.errors import BadCheckpoint, BadPair, BadPrompts, BadSampling, BadStrategy, meant
+from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadStrategy, meant
 from decoding.events import Event, Verified, from_dict
-from decoding.load import ONE, Load, loads
+from decoding.load import MOST_USERS, ONE, RATES, Load, loads
 from decoding.measure import summary
-from decoding.measure.crossover import across_loads
+from decoding.measure.crossover import across_loads, load_of
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.intervals import fewest_rows, median_interval
+from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_objective
 from decoding.measure.misfit import misfit
-from decoding.measure.ranking import order, ranking
+from decoding.measure.ranking import order, ranked
 from decoding.measure.summary import so_few
-from decoding.measure.verdict import verdict
 from decoding.models.config_bounds import check_against_tensors, check_numbers
 from decoding.models.fit import check_pair
 from decoding.params import LONGEST_TEXT, Param

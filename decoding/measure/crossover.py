@@ -18,11 +18,17 @@ def load_of(row: Row) -> Load:
 
 
 def across_loads(
-    rows: Sequence[Row], samples: Sequence[Sample], base: Mapping[Load, str], *, is_noisy: bool = False
+    rows: Sequence[Row],
+    samples: Sequence[Sample],
+    base: Mapping[Load, str],
+    *,
+    is_noisy: bool = False,
+    is_over: bool = True,
 ) -> dict[str, Any]:
     """Verdict and ranking of each load, the crossover of each strategy, and all of it in one sentence.
 
-    `base` labels the row that speed-ups are relative to, for each load. Rows may have a `name` for people."""
+    `base` labels the row that speed-ups are relative to, for each load. Rows may have a `name` for people. `is_over` is
+    false while more prompts are to come."""
     names = {row["label"]: row.get("name", row["label"]) for row in rows}
     found = []
     for load, baseline in base.items():
@@ -35,13 +41,14 @@ def across_loads(
                 "concurrency": None if load.is_open else load.concurrency,
                 "rate": load.rate or None,
                 "baseline": baseline,
-                "verdict": verdict(named, names[baseline], is_noisy=is_noisy),
+                "verdict": verdict(named, names[baseline], is_noisy=is_noisy, is_over=is_over),
                 "ranking": dataclasses.asdict(ranking(own, own_samples, baseline)),
                 "fastest": _fastest(best, baseline),
             }
         )
     crossings = list(_crossovers(rows, base))
-    return {"loads": found, "crossovers": crossings, "sentence": _sentence(found, crossings, names)}
+    doubt = "On a machine that was not quiet: " if is_noisy else ""
+    return {"loads": found, "crossovers": crossings, "sentence": doubt + _sentence(found, crossings, names)}
 
 
 def _fastest(best: Sequence[Row], baseline: str) -> str | None:
@@ -59,13 +66,14 @@ def _crossovers(rows: Sequence[Row], base: Mapping[Load, str]) -> Iterator[dict[
     for kind in ("concurrency", "rate"):
         own = [row for row in rows if row[kind] and row["speedup"] and row["label"] not in base.values()]
         for settings in dict.fromkeys(_settings(row) for row in own):
-            points = sorted((row[kind], row["speedup"]) for row in own if _settings(row) == settings)
+            its = [row for row in own if _settings(row) == settings]
+            points = sorted((row[kind], row["speedup"]) for row in its)
             if len(points) > 1:
-                yield {"strategy": settings, "axis": kind, **_bracket(points)}
+                yield {"strategy": settings, "name": _settings(its[0], "name"), "axis": kind, **_bracket(points)}
 
 
-def _settings(row: Row) -> str:
-    return str(row["label"]).removesuffix(load_of(row).suffix)
+def _settings(row: Row, name: str = "label") -> str:
+    return str(row.get(name, row["label"])).removesuffix(load_of(row).suffix)
 
 
 def _bracket(points: Sequence[tuple[float, Row]]) -> dict[str, float | None]:
@@ -92,10 +100,10 @@ def _sentence(found: Sequence[Mapping[str, Any]], crossings: Sequence[Row], name
     settled = [(load_of(row), row["fastest"]) for row in found if row["fastest"]]
     if not settled:
         return "No load has enough prompts to say which strategy is fastest there."
-    fastest = "; ".join(f"{load}: {names[label]}" for load, label in settled)
+    fastest = "; ".join(f"{load}: {names[label].removesuffix(load.suffix)}" for load, label in settled)
     words = [f"Fastest by load: {fastest}."]
     words += [
-        f"{row['strategy']} is a gain up to {_at(row, 'gain_until')} and a loss from {_at(row, 'loss_from')} on."
+        f"{row['name']} is a gain up to {_at(row, 'gain_until')} and a loss from {_at(row, 'loss_from')} on."
         for row in crossings
         if row["gain_until"] and row["loss_from"]
     ]

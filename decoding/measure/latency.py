@@ -13,6 +13,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Protocol
 
 from decoding.errors import BadLoad
@@ -90,6 +91,11 @@ class Objective:
     def to_dict(self) -> dict[str, float]:
         found = {"ttft_ms": self.ttft_ms, "tpot_ms": self.tpot_ms}
         return {name: value for name, value in found.items() if math.isfinite(value)}
+
+    def __str__(self) -> str:
+        """Spelling that `parse_objective` reads."""
+        found = ((name.removesuffix("_ms"), Decimal(repr(value))) for name, value in self.to_dict().items())
+        return ",".join(f"{name}={value.normalize():f}ms" for name, value in found)
 
 
 NO_OBJECTIVE = Objective()

@@ -52,7 +52,7 @@ test("what is missing of a heat is asked for from where it stands", () => {
 
 test("of long watching only the latest traces are kept, and what was let go is asked for again from its start", () => {
   const trace = traces["static-4"];
-  const known = new Watching({}, 1, 3 * trace.length);
+  const known = new Watching({}, () => 1, 3 * trace.length);
   const told = (prompt) => {
     known.hear({ t: "samples", rows: [row(`s${prompt}`, 1, prompt)] });
     known.hear(events(`s${prompt}`, trace));
@@ -73,7 +73,7 @@ test("of long watching only the latest traces are kept, and what was let go is a
 
 test("a trace that still grows is never let go", () => {
   const trace = traces["static-4"];
-  const known = new Watching({ rows: [row("a", 1, 1), row("b", 1, 2)] }, 1, trace.length);
+  const known = new Watching({ rows: [row("a", 1, 1), row("b", 1, 2)] }, () => 1, trace.length);
   known.hear(events("a", trace.slice(0, 3)));
   known.hear(events("b", trace));
   known.hear(events("a", trace.slice(3)));
@@ -109,25 +109,25 @@ test("an event that is told late does not hold up those that were told before it
   assert.equal(recording.lengthNs, last.end_ns - recording.zero);
 });
 
-const done = (run, prompt, repeat, tokens_per_s) => ({ id: `${run} ${prompt} ${repeat}`, run, prompt, repeat, tokens_per_s, is_finished: true });
+const done = (run, prompt, repeat, speed) => ({ id: `${run} ${prompt} ${repeat}`, run, prompt, repeat, speed, is_finished: true });
 
 test("a speed-up is paired by prompt and repeat, and is the median over repeats, in whatever order samples end", () => {
   const rows = [done(1, 1, 1, 100), done(1, 1, 2, 200), done(2, 1, 1, 150), done(2, 1, 2, 400), done(2, 2, 1, 999)];
   for (const order of [rows, [...rows].reverse(), [rows[2], rows[0], rows[4], rows[3], rows[1]]]) {
-    const pairs = new Pairs(1);
+    const pairs = new Pairs(() => 1);
     for (const row of order) pairs.note(row);
     assert.deepEqual(pairs.all, new Map([[2, [{ prompt: 1, ratio: 1.75 }]]]));
   }
 });
 
 test("what has no speed has no speed-up", () => {
-  const known = new Watching({ rows: [done(1, 1, 1, 0), done(2, 1, 1, 5), done(1, 2, 1, null), done(2, 2, 1, 5), done(1, 3, 1, 5), done(1, 4, 1, 5), done(2, 4, 1, null)] }, 1);
+  const known = new Watching({ rows: [done(1, 1, 1, 0), done(2, 1, 1, 5), done(1, 2, 1, null), done(2, 2, 1, 5), done(1, 3, 1, 5), done(1, 4, 1, 5), done(2, 4, 1, null)] }, () => 1);
   known.hear({ t: "samples", rows: [{ ...done(2, 3, 1, null), is_finished: false }] });
   assert.deepEqual([...known.pairs.all.values()].flat(), []);
 });
 
 test("an attempt that took the place of another takes its speed-up back until it ends", () => {
-  const known = new Watching({ rows: [done(1, 1, 1, 100), done(2, 1, 1, 150), done(2, 2, 1, 150), done(1, 2, 1, 50)] }, 1);
+  const known = new Watching({ rows: [done(1, 1, 1, 100), done(2, 1, 1, 150), done(2, 2, 1, 150), done(1, 2, 1, 50)] }, () => 1);
   known.hear({ t: "samples", rows: [{ ...done(2, 1, 1, null), id: "again", is_finished: false }] });
   assert.deepEqual(known.pairs.all.get(2), [{ prompt: 2, ratio: 3 }]);
   known.hear({ t: "samples", rows: [{ ...done(2, 1, 1, 120), id: "again" }] });

@@ -122,6 +122,23 @@ def test_another_baseline_is_pinned_for_table_verdict_and_document(
     assert [row["speedup"]["median"] == 1 for row in document["strategies"]] == [False, True, False]
 
 
+def test_the_document_of_several_loads_is_as_its_schema_says(box: Path, tmp_path: Path) -> None:
+    written = tmp_path / "result.json"
+    load = ("--concurrency", "1,3", "--slo", "ttft=5s")
+    assert main([*arguments(box, "--strategies", "static:2", "--json", str(written)), *load]) == 0
+    document = json.loads(written.read_text())
+    schema = json.loads((ROOT / "docs" / "compare.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    assert [(load["concurrency"], load["baseline"]) for load in document["loads"]] == [
+        (1, "autoregressive"),
+        (3, "autoregressive @3"),
+    ]
+    assert document["objective"] == {"ttft_ms": 5000}
+    assert [sample["load"]["concurrency"] for row in document["strategies"] for sample in row["samples"][:1]] == [
+        1, 1, 3, 3,
+    ]  # fmt: skip
+
+
 def test_ctrl_c_shows_and_writes_what_is_done(box: Path, tmp_path: Path) -> None:
     terminal, theirs = pty.openpty()
     process = subprocess.Popen(

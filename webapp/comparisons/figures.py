@@ -17,7 +17,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Sum
 
-from decoding.public import DEFINITIONS_VERSION, order
+from decoding.public import DEFINITIONS_VERSION, ONE, Load, order
 from webapp.comparisons.models import Comparison, Conditions, Exactness, Figures, Sample
 from webapp.comparisons.report import names_of, report
 
@@ -40,7 +40,8 @@ def sum_up_ended(*, seconds: float) -> int:
 
 
 def fastest(comparisons: Iterable[Comparison]) -> dict[UUID, tuple[str, Figures]]:
-    """Return the run that the verdict of each ended comparison names, with its name there."""
+    """Return the run that the verdict of each ended comparison names, with its name there. Of several loads it is the
+    lightest, whose runs come first."""
     rows = Figures.objects.filter(run__comparison__in=list(comparisons), speedup__isnull=False)
     found: dict[UUID, list[Figures]] = defaultdict(list)
     for figures in sorted(rows.select_related("run"), key=_order, reverse=True):
@@ -48,8 +49,9 @@ def fastest(comparisons: Iterable[Comparison]) -> dict[UUID, tuple[str, Figures]
     best = {}
     for comparison, worst_first in found.items():
         names = names_of(figures.run.label for figures in worst_first)
+        lightest = min(worst_first, key=lambda figures: figures.run.number).run.load
         for figures in worst_first:
-            if figures.run.choice.spec.role == "ranked":
+            if figures.run.choice.spec.role == "ranked" and figures.run.load == lightest:
                 best[comparison] = names[figures.run.label], figures
     return best
 
@@ -68,17 +70,18 @@ def sum_up(comparison: Comparison) -> None:
     tokens = dict(counted.annotate(Sum("new_tokens")))
     Figures.objects.filter(run__comparison=comparison).delete()
     if rows:
-        alike = _conditions(comparison, next(iter(rows.values()))["runner"])
+        device, runs = next(iter(rows.values()))["runner"], list(comparison.runs.all())
+        alike = {load: _conditions(comparison, device, load) for load in {run.load for run in runs}}
         versions = ", ".join(f"{name} {found}" for name in VERSIONS if (found := comparison.hardware.get(name)))
         Figures.objects.bulk_create(
             Figures(
                 run=run,
-                conditions=alike,
+                conditions=alike[run.load],
                 versions=versions[:200],
                 is_mixed=shown["is_mixed"],
                 **_numbers(rows[run.label], tokens[run.pk]),
             )
-            for run in comparison.runs.all()
+            for run in runs
             if run.label in rows
         )
     Comparison.objects.filter(pk=comparison.pk).update(summed=comparison.job.finished)
@@ -87,7 +90,7 @@ def sum_up(comparison: Comparison) -> None:
 def _numbers(row: dict[str, Any], tokens: int) -> dict[str, Any]:
     gain = row["speedup"] or {"median": None, "low": None, "high": None}
     same = ("sample_count", "noisy_count", "tokens_per_s", "mean_acceptance_length", "draft_acceptance_rate",
-            "draft_share", "verify_share")  # fmt: skip
+            "draft_share", "verify_share", "tokens_per_s_device", "tokens_per_s_user")  # fmt: skip
     return {
         **{name: row[name] for name in same},
         "speedup": gain["median"],
@@ -95,10 +98,15 @@ def _numbers(row: dict[str, Any], tokens: int) -> dict[str, Any]:
         "speedup_high": gain["high"],
         "draft_passes": row["num_draft_passes"] / tokens if tokens else None,
         "exactness": next((outcome for outcome in WORST_FIRST if row["audit"][outcome]), ""),
+        **{
+            f"{name}_{p}": row[f"{name}_ms"][p] or None  # 0: an earlier version did not measure it
+            for name in ("ttft", "tpot")
+            for p in ("p50", "p95")
+        },
     }
 
 
-def _conditions(comparison: Comparison, device: str) -> Conditions:
+def _conditions(comparison: Comparison, device: str, load: Load) -> Conditions:
     sampling = dict(comparison.sampling)
     if not sampling["temperature"]:  # greedy draws nothing
         for unused in ("seed", "dice", "top_k", "top_p"):
@@ -107,6 +115,8 @@ def _conditions(comparison: Comparison, device: str) -> Conditions:
         DEFINITIONS_VERSION, comparison.pair_id, comparison.dataset_id, comparison.split, comparison.limit,
         sampling,
     ]  # fmt: skip
+    if load != ONE:
+        question.append([load.concurrency, load.rate])
     found, _ = Conditions.objects.get_or_create(
         team_id=comparison.team_id,
         digest=_digest([*question, device]),
@@ -117,6 +127,7 @@ def _conditions(comparison: Comparison, device: str) -> Conditions:
             "split": comparison.split,
             "limit": comparison.limit,
             "sampling": comparison.sampling,
+            **Conditions.columns_of(load),
             "device": device[:400],
         },
     )

@@ -11,12 +11,14 @@ from django.http import QueryDict
 from decoding.public import STRATEGIES, Param, Strategy, alone
 from webapp.accounts.asked import Asked
 from webapp.comparisons.serializers import NewComparison, SamplingInput
+from webapp.comparisons.services import MOST_LOADS
 from webapp.core.forms import Form
 from webapp.registry.models import Pair
 
 USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
 USUAL_ALONE = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
 PLAIN = ("name", "pair", "dataset", "split", "limit", "repeats", "queue", "priority")
+LOAD = ("concurrency", "rate", "slo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,15 @@ class ComparisonForm:
         return self.main.only(*PLAIN)
 
     @property
+    def load(self) -> Any:
+        return self.main.only(*LOAD)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the fields of the load hold anything, or something is wrong with them."""
+        return any(self.body.get(name) for name in LOAD) or any(name in self.errors for name in LOAD)
+
+    @property
     def errors(self) -> dict[str, list[str]]:
         return self.main.errors
 
@@ -80,7 +91,10 @@ def _box(spec: Strategy, asked: list[dict[str, Any]], is_blocked: bool) -> Strat
 
 def _body(posted: QueryDict) -> dict[str, Any]:
     """Build the body that a script would send."""
-    body: dict[str, Any] = {name: posted[name] for name in PLAIN if posted.get(name, "") != ""}
+    body: dict[str, Any] = {name: posted[name] for name in (*PLAIN, "slo") if posted.get(name, "") != ""}
+    for name in ("concurrency", "rate"):
+        if listed := _listed(posted.get(name, "")):
+            body[name] = listed[: MOST_LOADS + 1]
     body["strategies"] = [
         entry for slug in posted.getlist("use") if slug in STRATEGIES for entry in _entries(slug, posted)
     ]
@@ -96,5 +110,9 @@ def _entries(slug: str, posted: QueryDict) -> list[dict[str, Any]]:
     given = {name: text.strip() for name, text in told.items() if text}
     if not params or params[0].name not in given:
         return [{"strategy": slug, "params": given}]
-    several = [value.strip() for value in given[params[0].name].split(",") if value.strip()]
+    several = _listed(given[params[0].name])
     return [{"strategy": slug, "params": {**given, params[0].name: value}} for value in several[:33]]
+
+
+def _listed(text: str) -> list[str]:
+    return [value.strip() for value in text.split(",") if value.strip()]

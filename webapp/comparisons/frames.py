@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import Count, Min, Q
 from django.utils import timezone
 
+from decoding.public import ONE
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.jobs import log
@@ -39,12 +40,32 @@ def row(sample: Sample) -> Frame:
         "prompt": sample.prompt.number,
         "repeat": sample.repeat,
         "is_finished": sample.finished is not None,
-        "tokens_per_s": sample.tokens_per_s,
+        "speed": _speed(sample),
+        "span": _span(sample),
         "new_tokens": sample.new_tokens,
         "drafts_by_position": sample.numbers.get("drafts_by_position", []),
         "accepted_by_position": sample.numbers.get("accepted_by_position", []),
         "audit": (sample.numbers.get("audit") or {}).get("outcome"),
     }
+
+
+def _speed(sample: Sample) -> float | None:
+    """Tokens per second that speed-ups compare: of decoding for one user, of the whole request under load."""
+    if sample.finished is None or sample.run.load == ONE:
+        return sample.tokens_per_s
+    _, queued, served = _span(sample)
+    return (sample.new_tokens or 0) * 1e9 / (queued + served) if queued + served else 0.0
+
+
+def _span(sample: Sample) -> list[int]:
+    """When the request arrived, since its load began; how long it waited; how long it was served. In ns, empty until it
+    is finished."""
+    if sample.finished is None:
+        return []
+    numbers = sample.numbers
+    timing = numbers.get("timing", {})
+    served = numbers.get("prefill_ns", 0) + numbers.get("decode_ns", 0)
+    return [timing.get("arrived_ns", 0), timing.get("queued_ns", 0), served]
 
 
 def traces(samples: Sequence[Sample], cursors: dict[UUID, int]) -> list[Frame]:

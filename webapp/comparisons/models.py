@@ -1,4 +1,4 @@
-"""Comparisons: one job each. A run is one strategy in it; a sample is one prompt decoded once."""
+"""Comparisons: one job each. A run is one strategy in it at one load; a sample is one prompt decoded once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from decoding.public import STRATEGIES, Choice
+from decoding.public import MOST_USERS, RATES, STRATEGIES, Choice, Load
 from webapp.accounts.models import Owned, Team
 from webapp.comparisons.packing import unpack
 from webapp.core.models import Noun
@@ -25,6 +25,7 @@ class Comparison(Prompted, Entry):
     sampling = models.JSONField()
     limit = models.PositiveIntegerField()  # number of prompts, after the split was taken
     repeats = models.PositiveSmallIntegerField(default=1)
+    slo = models.JSONField(default=dict)  # what each request is promised: ttft_ms, tpot_ms
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="comparison")
     hardware = models.JSONField(default=dict)  # the worker's hardware and versions when the job began
     summed = models.DateTimeField(null=True, editable=False)  # when the job ended that the figures were made after
@@ -43,12 +44,32 @@ class Comparison(Prompted, Entry):
         self.delete()
 
 
+class AtLoad(models.Model):
+    """Columns of a load. It has a concurrency or a rate, and the other is null, as in reports."""
+
+    concurrency = models.PositiveSmallIntegerField(null=True, default=1)
+    rate = models.FloatField(null=True)  # requests per second
+
+    class Meta:
+        abstract = True
+
+    @property
+    def load(self) -> Load:
+        return Load(rate=self.rate) if self.rate else Load(self.concurrency or 1)
+
+    @staticmethod
+    def columns_of(load: Load) -> dict[str, Any]:
+        return {"concurrency": None if load.is_open else load.concurrency, "rate": load.rate or None}
+
+
 class RunQuerySet(models.QuerySet["Run"]):
     def visible_to(self, actor: Any) -> RunQuerySet:
         return self.filter(comparison__team_id=actor.team_id) if actor.right else self.none()
 
 
-class Run(Noun):
+class Run(AtLoad, Noun):
+    """A strategy at one load."""
+
     comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="runs")
     number = models.PositiveSmallIntegerField()
     strategy = models.CharField(max_length=40)
@@ -62,19 +83,24 @@ class Run(Noun):
         constraints = [
             models.UniqueConstraint(fields=["comparison", "number"], name="one_run_per_number"),
             models.UniqueConstraint(fields=["comparison", "label"], name="one_run_per_strategy_and_params"),
+            models.CheckConstraint(
+                condition=Q(concurrency__isnull=False, concurrency__range=(1, MOST_USERS), rate=None)
+                | Q(concurrency=None, rate__isnull=False, rate__range=RATES),
+                name="run_has_one_load",
+            ),
         ]
 
     @property
     def choice(self) -> Choice:
-        return Choice(self.strategy, self.params)
+        return Choice(self.strategy, self.params, self.load)
 
     @property
     def title(self) -> str:
         return STRATEGIES[self.strategy].title
 
 
-class Conditions(Noun):
-    """Conditions under which speed-ups of two comparisons are comparable: models, prompts, sampling, device."""
+class Conditions(AtLoad, Noun):
+    """Conditions under which speed-ups of two comparisons are comparable: models, prompts, sampling, load, device."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
     digest = models.CharField(max_length=64)
@@ -121,6 +147,12 @@ class Figures(models.Model):
     draft_share = models.FloatField(null=True)
     verify_share = models.FloatField(null=True)
     draft_passes = models.FloatField(null=True)  # per generated token
+    tokens_per_s_device = models.FloatField(null=True)
+    tokens_per_s_user = models.FloatField(null=True)
+    ttft_p50 = models.FloatField(null=True)  # ms
+    ttft_p95 = models.FloatField(null=True)
+    tpot_p50 = models.FloatField(null=True)
+    tpot_p95 = models.FloatField(null=True)
 
 
 class SavedView(Entry):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 from urllib.parse import urlencode
 from uuid import UUID
@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
+from decoding.public import ONE, Load, load_of
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import frames
@@ -23,8 +24,8 @@ from webapp.comparisons.what_if.asking import knobs, refusal
 from webapp.core.pages import one, page
 
 DRAWN = (
-    "prompt__number", "repeat", "run__number", "created", "finished", "last_seq", "new_tokens", "tokens_per_s",
-    "numbers",
+    "prompt__number", "repeat", "run__number", "run__concurrency", "run__rate", "created", "finished", "last_seq",
+    "new_tokens", "tokens_per_s", "numbers",
 )  # fmt: skip
 PARTS = {"verdict": "comparisons/_verdict.html", "what-if": "comparisons/_what_if.html"}  # an open page asks for these
 DASHES = ("", "dash-2nd", "dash-3rd", "dash-4th")  # app.css draws them
@@ -75,7 +76,7 @@ def show(
 def _of_report(report: dict[str, Any]) -> dict[str, Any]:
     """The report, and the parts of the table that its numbers call for."""
     rows = report["strategies"]
-    baseline = next(row for row in rows if row["label"] == report["baseline"])
+    baseline = next(row for row in rows if row["is_baseline"])
     hits = any(row.get("hit_rate") is not None for row in rows)
     hardware = any(row["hardware"] for row in rows)
     return {
@@ -83,8 +84,19 @@ def _of_report(report: dict[str, Any]) -> dict[str, Any]:
         "baseline": baseline,
         "pinned": "" if baseline["role"] == "baseline" else f"?{urlencode({'baseline': report['baseline']})}",
         "shows": {"hits": hits, "hardware": hardware, "columns": 8 + hits + 2 * hardware},
-        "what_if": knobs({row["strategy"] for row in rows if row["sample_count"]}),
+        "what_if": knobs({row["strategy"] for row in rows if row["sample_count"] and row["concurrency"] == 1}),
+        "is_loaded": _is_loaded(report),
+        "by_load": [{**of, "load": load_of(of), "rows": _rows_at(load_of(of), rows)} for of in report["loads"]],
     }
+
+
+def _is_loaded(report: Mapping[str, Any]) -> bool:
+    """Whether requests shared the machine at some load."""
+    return any(load_of(load) != ONE for load in report["loads"])
+
+
+def _rows_at(load: Load, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [row for row in rows if load_of(row) == load]
 
 
 def _redact(data: dict[str, Any], hides_texts: bool) -> None:
@@ -111,7 +123,8 @@ def _data(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
         "since": since.isoformat(),
         "samples": report["samples"],
         "repeats": comparison.repeats,
-        "runs": _runs(comparison),
+        "is_loaded": _is_loaded(report),
+        "runs": _runs(comparison, report),
         "prompts": [
             {"number": prompt.number, "category": prompt.category, "text": prompt.text[-LONGEST_PROMPT:]}
             for prompt in comparison.prompts
@@ -121,9 +134,11 @@ def _data(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _runs(comparison: Comparison) -> list[dict[str, Any]]:
+def _runs(comparison: Comparison, report: Mapping[str, Any]) -> list[dict[str, Any]]:
     runs = list(comparison.runs.all())
     names, dashes = names_of(run.label for run in runs), _dashes(runs)
+    numbers = {run.label: run.number for run in runs}
+    beside = {load_of(load): numbers[load["baseline"]] for load in report["loads"]}
     return [
         {
             "number": run.number,
@@ -131,6 +146,10 @@ def _runs(comparison: Comparison) -> list[dict[str, Any]]:
             "name": names[run.label],
             "strategy": run.strategy,
             "role": run.choice.spec.role,
+            "concurrency": run.concurrency,
+            "rate": run.rate,
+            "load": str(run.load),
+            "baseline": beside[run.load],  # number of the run that it is compared with
             "dash": dashes[run.label],
         }
         for run in runs
@@ -138,13 +157,15 @@ def _runs(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _dashes(runs: list[Run]) -> dict[str, str]:
-    """Dash of each run's line. Runs of one strategy share its colour; dashes tell them apart."""
-    kin: Counter[str] = Counter()
+    """Dash of each run's line. Runs of one strategy share its colour; dashes tell them apart, the same at all loads."""
+    kin: dict[str, list[str]] = {}
     dashes = {}
     for run in runs:
         is_ranked = run.choice.spec.role in ("baseline", "ranked")
-        dashes[run.label] = DASHES[kin[run.strategy] % len(DASHES)] if is_ranked else "dash-unranked"
-        kin[run.strategy] += 1
+        known = kin.setdefault(run.strategy, [])
+        if run.choice.settings not in known:
+            known.append(run.choice.settings)
+        dashes[run.label] = DASHES[known.index(run.choice.settings) % len(DASHES)] if is_ranked else "dash-unranked"
     return dashes
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Avg
 
+from decoding.public import Choice
 from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Sample
 from webapp.comparisons.services import Spec
@@ -48,16 +49,23 @@ def plan(*, spec: Spec) -> Plan:
 
 
 def _seconds(spec: Spec) -> tuple[float | None, list[str]]:
-    """Estimate seconds from speeds measured with this pair; a strategy without any counts as fast as the others."""
+    """Estimate seconds from speeds measured with this pair; a strategy without any counts as fast as the others. Users
+    at once divide the time by their number. Requests that arrive at a rate take at least until the last arrives."""
     labels = [choice.label for choice in spec.choices]
-    measured = dict(
-        Sample.objects.filter(run__comparison__pair=spec.recipe.pair, run__label__in=labels, tokens_per_s__gt=0)
-        .values_list("run__label")
-        .annotate(Avg("tokens_per_s"))
-    )
+    known = Sample.objects.filter(run__comparison__pair=spec.recipe.pair, tokens_per_s__gt=0)
+    known = known.filter(run__label__in={*labels, *(choice.settings for choice in spec.choices)})
+    measured = dict(known.values_list("run__label").annotate(Avg("tokens_per_s")))
     unmeasured = [label for label in labels if label not in measured]
     if not measured:
         return None, unmeasured
     usual = sum(measured.values()) / len(measured)
-    tokens = spec.recipe.limit * spec.repeats * spec.recipe.sampling.max_new_tokens
-    return sum(tokens / measured.get(label, usual) for label in labels), unmeasured
+    requests = spec.recipe.limit * spec.repeats
+    tokens = requests * spec.recipe.sampling.max_new_tokens
+
+    def seconds(choice: Choice) -> float:
+        least = requests / choice.load.rate if choice.load.is_open else 0.0
+        alone = measured.get(choice.settings, usual)
+        speed = measured[choice.label] * choice.load.concurrency if choice.label in measured else alone
+        return max(least, tokens / speed)
+
+    return sum(map(seconds, spec.choices)), unmeasured

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from decoding.public import BASELINE, DEFINITIONS_VERSION, Sampling, fewest_rows, ranking, summary, verdict
+from decoding.public import (
+    BASELINE,
+    DEFINITIONS_VERSION,
+    ONE,
+    Choice,
+    Load,
+    Objective,
+    Sampling,
+    across_loads,
+    fewest_rows,
+    overloaded,
+    ranked,
+    summary,
+)
 from webapp.comparisons.losses import losses
 from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Comparison, Sample
@@ -18,57 +30,92 @@ from webapp.core.problems import Invalid
 KEPT_SECONDS = 3600
 NOISY_SHARE = 0.2  # of the samples that a verdict compares; above it the verdict doubts itself
 PROMPTS_TOLD_SINGLY = 32  # up to twice as many prompts, each finished one makes another report
-_CLASSIFIER = re.compile(r",classifier=[^,]+")
+NO_RANKING: dict[str, Any] = {"leader": None, "as_fast": [], "held_out": None, "more_prompts": None, "sentence": ""}
+_CLASSIFIER = re.compile(r",classifier=[^, ]+")
+
+Rows = list[dict[str, Any]]
 
 
 def report(comparison: Comparison, baseline: str = BASELINE) -> dict[str, Any]:
     """Make the report from the finished samples, each time anew, so that it is never out of date. Everything is
-    relative to the strategy labelled `baseline`, except losses, which are relative to decoding without speculation."""
+    relative to the strategy `baseline` at the same load, except losses, which are relative to decoding without
+    speculation."""
     runs = list(comparison.runs.all())
+    choices = [run.choice for run in runs]
     finished = Sample.objects.filter(run__in=runs).finished().order_by("run__number", "prompt__number", "repeat")
     # Read once: while the comparison runs, a sample may finish before a second reading.
-    rows = list(finished.values_list("numbers", "device", "noise", "run__label"))
-    samples = [sample_of(numbers) for numbers, _, _, _ in rows]
-    devices = sorted({device for _, device, _, _ in rows})
+    found = list(finished.values_list("numbers", "device", "noise", "run__label"))
+    samples = [sample_of(numbers) for numbers, _, _, _ in found]
+    devices = sorted({device for _, device, _, _ in found})
     runner = ", ".join(devices)
-    strategies = summary.report([run.choice for run in runs], {run.label: runner for run in runs}, samples, baseline)
-    for strategy in strategies:
-        strategy["losses"] = losses(strategy, strategies)
-    _pin(strategies, baseline)
-    _state_hardware(strategies, baseline, comparison.hardware.get("by_strategy", {}))
-    noisy = Counter(label for _, _, noise, label in rows if noise)
-    names = names_of(run.label for run in runs)
-    for strategy in strategies:
-        strategy["name"] = names[strategy["label"]]
-        strategy["sample_count"] = len(strategy.pop("samples"))
-        strategy["noisy_count"] = noisy[strategy["label"]]
-    standing = ranking(strategies, samples, baseline)
-    sampling = Sampling.from_dict(comparison.sampling)
-    is_noisy = _is_noisy(strategies, standing.leader, baseline)
-    is_over = comparison.job.is_final or comparison.limit < fewest_rows(len(runs) - 1)
+    objective = Objective(**comparison.slo)
+    rows = summary.report(choices, {run.label: runner for run in runs}, samples, baseline, objective)
+    base = summary.baselines(choices, baseline)
+    _add_names(rows, choices)
+    for load, label in base.items():
+        own = [row for row, choice in zip(rows, choices, strict=True) if choice.load == load]
+        _pin(own, label)
+        _state_hardware(own, label, comparison.hardware.get("by_strategy", {}))
+    _add_losses(rows, choices)
+    noisy = Counter(label for _, _, noise, label in found if noise)
+    for row in rows:
+        row["sample_count"] = len(row.pop("samples"))
+        row["noisy_count"] = noisy[row["label"]]
+    names = {row["label"]: row["name"] for row in rows}
+    warnings = misfits({names[choice.label]: choice for choice in choices}, Sampling.from_dict(comparison.sampling))
+    is_noisy = _is_noisy(rows, choices, base)
+    is_over = comparison.job.is_final or comparison.limit < fewest_rows(len(runs) // len(base) - 1)
     return {
-        "verdict": verdict(
-            [{**row, "label": row["name"]} for row in strategies],
-            names[baseline],
-            is_noisy=is_noisy,
-            is_over=is_over,
-        ),
-        # While it runs, do not ask for more prompts: some are on their way.
-        "ranking": dataclasses.asdict(standing if is_over else dataclasses.replace(standing, sentence="")),
-        "warnings": misfits({names[run.label]: run.choice for run in runs}, sampling),
+        **_standing(rows, samples, base, is_noisy=is_noisy, is_over=is_over),
+        "objective": objective.to_dict(),
+        "warnings": [*warnings, *overloaded(rows)],
         "is_noisy": is_noisy,
         "baseline": baseline,
         "samples": len(samples),
         "definitions_version": DEFINITIONS_VERSION,
         "noisy_count": noisy.total(),
         "is_mixed": len(devices) > 1,  # samples from several devices are not one fair run
-        "strategies": strategies,
+        "strategies": rows,
     }
 
 
-def _is_noisy(strategies: list[dict[str, Any]], leader: str | None, baseline: str) -> bool:
+def _standing(
+    rows: Rows, samples: Sequence[summary.Sample], base: Mapping[Load, str], *, is_noisy: bool, is_over: bool
+) -> dict[str, Any]:
+    """Verdict and ranking: of the one load, or in one sentence of all. While samples are to come, no load's ranking
+    asks for more prompts: some are on their way."""
+    found = across_loads(rows, samples, base, is_noisy=is_noisy, is_over=is_over)
+    if not is_over:
+        for load in found["loads"]:
+            load["ranking"]["sentence"] = ""
+    if len(base) > 1:
+        return {**found, "verdict": found["sentence"], "ranking": NO_RANKING}
+    [alone] = found["loads"]
+    return {**found, "verdict": alone["verdict"], "ranking": alone["ranking"]}
+
+
+def _add_names(rows: Rows, choices: Sequence[Choice]) -> None:
+    """Add each row's name for people, with and without its load."""
+    names = names_of(choice.label for choice in choices)
+    for row, choice in zip(rows, choices, strict=True):
+        row["name"] = names[choice.label]
+        row["settings"] = row["name"].removesuffix(choice.load.suffix)
+
+
+def _add_losses(rows: Rows, choices: Sequence[Choice]) -> None:
+    """Add where the time went. Texts that share their passes have no time of their own, so this is for one user."""
+    alone = [row for row, choice in zip(rows, choices, strict=True) if choice.load == ONE]
+    for row, choice in zip(rows, choices, strict=True):
+        row["losses"] = losses(row, alone) if choice.load == ONE else None
+
+
+def _is_noisy(rows: Rows, choices: Sequence[Choice], base: Mapping[Load, str]) -> bool:
     """Whether too many of the samples that the verdict compares were decoded while other programs used the machine."""
-    compared = [row for row in strategies if leader and row["label"] in (leader, baseline)]
+    compared: Rows = []
+    for load, baseline in base.items():
+        own = [row for row, choice in zip(rows, choices, strict=True) if choice.load == load]
+        if best := ranked(own, baseline):
+            compared += [row for row in own if row["label"] in (best[0]["label"], baseline)]
     return sum(row["noisy_count"] for row in compared) > NOISY_SHARE * sum(row["sample_count"] for row in compared)
 
 
@@ -80,25 +127,26 @@ def names_of(labels: Iterable[str]) -> dict[str, str]:
 
 
 def pinned(comparison: Comparison, asked: str) -> str:
-    """Return the label of the baseline that an address names; autoregressive if it names none."""
-    labels = [run.label for run in comparison.runs.all()]
-    if asked and asked not in labels:
+    """Return the baseline that an address names, without its load; autoregressive if it names none."""
+    settings = {name: run.choice.settings for run in comparison.runs.all() for name in (run.label, run.choice.settings)}
+    if asked and asked not in settings:
         raise Invalid(
             f"No strategy of this comparison is called {asked[:80]!r}, so nothing can be relative to it.",
-            field="baseline", hint=f"It can be {', '.join(labels)}.",
+            field="baseline", hint=f"It can be {', '.join(dict.fromkeys(settings.values()))}.",
         )  # fmt: skip
-    return asked or BASELINE
+    return settings[asked] if asked else BASELINE
 
 
-def _pin(strategies: list[dict[str, Any]], baseline: str) -> None:
-    """Add the difference to the baseline; the speed-up is the ratio to it."""
+def _pin(strategies: Rows, baseline: str) -> None:
+    """Mark the baseline of a load, and add the difference to it; the speed-up is the ratio to it."""
     alone = next(row["tokens_per_s"] for row in strategies if row["label"] == baseline)
     for row in strategies:
         both = alone and row["tokens_per_s"]
+        row["is_baseline"] = row["label"] == baseline
         row["gained_tokens_per_s"] = row["tokens_per_s"] - alone if both else None
 
 
-def _state_hardware(strategies: list[dict[str, Any]], baseline: str, stated: Mapping[str, str]) -> None:
+def _state_hardware(strategies: Rows, baseline: str, stated: Mapping[str, str]) -> None:
     """Add the hardware of each strategy, and the speed-up per device if strategies had unlike numbers of devices."""
     counts = {label: devices_in(words) for label, words in stated.items()}
     alone = counts.get(baseline)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from decoding.public import LONGEST_TEXT, STRATEGIES, Param, meant
+from decoding.public import LONGEST_TEXT, MOST_USERS, RATES, STRATEGIES, Param, meant
 from webapp.accounts.serializers import Name
 from webapp.comparisons import services
 from webapp.comparisons.models import Comparison, Run, Sample
@@ -59,6 +59,20 @@ class NewComparison(Input):
     sampling = SamplingInput(required=False)
     limit = LimitField()
     repeats = serializers.IntegerField(min_value=1, max_value=100, required=False, default=1)
+    concurrency = Several(
+        child=serializers.IntegerField(min_value=1, max_value=MOST_USERS), max_length=services.MOST_LOADS,
+        required=False, default=list, label="Users at once",
+        help_text="users who ask at once, such as 1, 4, 16; each strategy runs at each; 1 unless told",
+    )  # fmt: skip
+    rate = Several(
+        child=serializers.FloatField(min_value=RATES[0], max_value=RATES[1]), max_length=services.MOST_LOADS,
+        required=False, default=list, label="Requests per second",
+        help_text="requests per second that arrive at random times, such as 2, 4",
+    )  # fmt: skip
+    slo = serializers.CharField(
+        max_length=60, required=False, default="", allow_blank=True, label="Objective",
+        help_text="what each request is promised, such as ttft=500ms,tpot=50ms; goodput counts those that keep it",
+    )  # fmt: skip
     queue = MeasuringQueue(required=False, default=Queue.CPU)
     priority = Priority(required=False, default=USUAL_PRIORITY)
 
@@ -80,7 +94,7 @@ class Changes(NewComparison):
 class RunInside(Output):
     class Meta:
         model = Run
-        fields = ("id", "number", "strategy", "params", "label")
+        fields = ("id", "number", "strategy", "params", "label", "concurrency", "rate")
 
 
 class Named(serializers.Serializer[Any]):
@@ -108,7 +122,7 @@ class ComparisonOut(Output):
         model = Comparison
         fields = (
             "id", "name", "created", "binned", "pair", "dataset", "split", "sampling", "limit", "repeats",
-            "cloned_from", "runs", "job",
+            "slo", "cloned_from", "runs", "job",
         )  # fmt: skip
 
 
@@ -123,12 +137,27 @@ class PlanOut(serializers.Serializer[Any]):
     notes = serializers.ListField(child=serializers.CharField())
 
 
+class Percentiles(serializers.Serializer[Any]):
+    p50 = serializers.FloatField()
+    p95 = serializers.FloatField()
+    p99 = serializers.FloatField()
+
+
+class Goodput(serializers.Serializer[Any]):
+    share = serializers.FloatField(help_text="of the requests, those that kept the objective")
+    tokens_per_s_device = serializers.FloatField()
+
+
 class StrategyReport(serializers.Serializer[Any]):
-    """The report of one strategy. The names are vLLM's; /definitions of the report says what each means."""
+    """The report of one strategy at one load. The names are vLLM's; /definitions of the report says what each means."""
 
     strategy = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes
     name = serializers.CharField(help_text="the label, without a classifier's id where it is clear without it")
+    settings = serializers.CharField(help_text="the name without the load")
+    concurrency = serializers.IntegerField(allow_null=True, help_text="users of a closed loop")
+    rate = serializers.FloatField(allow_null=True, help_text="requests per second of an open loop")
+    is_baseline = serializers.BooleanField(help_text="speed-ups at this load are relative to this row")
     params = serializers.DictField()
     role = serializers.CharField()
     runner = serializers.CharField(allow_blank=True)
@@ -138,8 +167,8 @@ class StrategyReport(serializers.Serializer[Any]):
     gained_tokens_per_s = serializers.FloatField(allow_null=True, help_text="more than the baseline's tokens_per_s")
     speedup = serializers.DictField(
         allow_null=True,
-        help_text="of decoding: median, low and high of a 95 % interval that holds for all strategies at once (null "
-        "where prompts are too few), prompts",
+        help_text="of decoding, under load of the whole request: median, low and high of a 95 % interval that holds "
+        "for all strategies of a load at once (null where prompts are too few), prompts",
     )
     end_to_end = serializers.DictField(allow_null=True, help_text="the same with the time to read the prompt")
     prefill_ms = serializers.FloatField(allow_null=True, help_text="median time to read the prompt, draft included")
@@ -168,8 +197,18 @@ class StrategyReport(serializers.Serializer[Any]):
     hardware = serializers.CharField(allow_blank=True, help_text="what the strategy had to itself")
     per_device = serializers.FloatField(allow_null=True, help_text="the speed-up shared out over its devices")
     losses = serializers.DictField(
-        allow_null=True, help_text="from the speed-up over autoregressive that acceptance allows to the measured one"
+        allow_null=True,
+        help_text="from the speed-up over autoregressive that acceptance allows to the measured one; for one user only",
     )
+    tokens_per_s_device = serializers.FloatField(required=False, help_text="of all requests together")
+    tokens_per_s_user = serializers.FloatField(required=False, help_text="of one request from its arrival; median")
+    ttft_ms = Percentiles(required=False, help_text="from arrival to the first token")
+    tpot_ms = Percentiles(required=False, help_text="per token after the first")
+    gap_ms = Percentiles(required=False, allow_null=True, help_text="between two deliveries of tokens")
+    e2e_ms = Percentiles(required=False, help_text="from arrival to the last token")
+    queued_ms = Percentiles(required=False, help_text="from arrival until decoding began")
+    goodput = Goodput(required=False)
+    served_per_s = serializers.FloatField(required=False, allow_null=True, help_text="requests answered per second")
 
 
 class RankingOut(serializers.Serializer[Any]):
@@ -182,16 +221,45 @@ class RankingOut(serializers.Serializer[Any]):
     sentence = serializers.CharField(allow_blank=True)
 
 
+class LoadOut(serializers.Serializer[Any]):
+    concurrency = serializers.IntegerField(allow_null=True)
+    rate = serializers.FloatField(allow_null=True)
+    baseline = serializers.CharField(help_text="label of the row that speed-ups at this load are relative to")
+    verdict = serializers.CharField()
+    ranking = RankingOut()
+    fastest = serializers.CharField(allow_null=True, help_text="label of the row to deploy; null where nobody can say")
+
+
+class CrossoverOut(serializers.Serializer[Any]):
+    """The loads between which a strategy stops being a gain."""
+
+    strategy = serializers.CharField()
+    name = serializers.CharField()
+    axis = serializers.ChoiceField(choices=["concurrency", "rate"])
+    gain_until = serializers.FloatField(allow_null=True, help_text="last load whose interval lies above 1")
+    loss_from = serializers.FloatField(allow_null=True, help_text="first load whose interval lies below 1")
+    at = serializers.FloatField(allow_null=True, help_text="where the line through the medians falls through 1")
+
+
 class ReportOut(serializers.Serializer[Any]):
-    verdict = serializers.CharField(help_text="in one sentence, with its doubt")
-    warnings = serializers.ListField(
-        child=serializers.CharField(), help_text="strategies whose classifier was trained for another sampling"
+    verdict = serializers.CharField(help_text="in one sentence, with its doubt; of several loads, `sentence`")
+    sentence = serializers.CharField(help_text="the fastest strategy by load, and where each stops being a gain")
+    loads = LoadOut(many=True, help_text="verdict and ranking of each load")
+    crossovers = CrossoverOut(many=True)
+    objective = serializers.DictField(
+        child=serializers.FloatField(), help_text="what each request is promised: ttft_ms, tpot_ms"
     )
-    ranking = RankingOut(help_text="how far the order is settled, and how many more prompts would settle the rest")
+    warnings = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="classifiers that were trained for another sampling, and loads that were more than could be served",
+    )
+    ranking = RankingOut(
+        help_text="how far the order is settled, and how many more prompts settle the rest; empty for several loads"
+    )
     is_noisy = serializers.BooleanField(
         help_text="more than a fifth of the samples that the verdict compares are noisy, and it says so"
     )
-    baseline = serializers.CharField(help_text="label of the strategy that speed-ups and differences are relative to")
+    baseline = serializers.CharField(help_text="strategy, without its load, that all is relative to at the same load")
     samples = serializers.IntegerField(help_text="finished ones, which all of this rests on")
     definitions_version = serializers.IntegerField()
     noisy_count = serializers.IntegerField(help_text="samples whose times are to be doubted")

@@ -10,7 +10,20 @@ from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
 
-from decoding.public import STRATEGIES, BadStrategy, Choice, alone, choose
+from decoding.public import (
+    NO_OBJECTIVE,
+    ONE,
+    STRATEGIES,
+    BadLoad,
+    BadStrategy,
+    Choice,
+    Load,
+    Objective,
+    alone,
+    choose,
+    loads,
+    parse_objective,
+)
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -26,6 +39,8 @@ from webapp.registry.recipes import Recipe
 from webapp.studies.models import Classifier
 
 MOST_STRATEGIES = 32
+MOST_LOADS = 16
+MOST_RUNS = 64
 MOST_SAMPLES = 100_000
 
 
@@ -38,6 +53,7 @@ class Spec:
     repeats: int
     queue: Queue
     priority: int
+    objective: Objective
 
     @property
     def sample_count(self) -> int:
@@ -62,17 +78,24 @@ def specify(
     split: str = "",
     limit: int | None = None,
     repeats: int = 1,
+    concurrency: Sequence[int] = (),
+    rate: Sequence[float] = (),
+    slo: str = "",
     queue: Queue = Queue.CPU,
     priority: int = USUAL_PRIORITY,
 ) -> Spec:
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
-    spec = Spec(recipe, _choices(strategies, pair, queue), repeats, queue, priority)
+    asked_loads = _loads(concurrency, rate)
+    named = _choices(strategies, pair, queue)
+    choices = _at_loads(named, asked_loads, "concurrency" if concurrency else "rate")
+    spec = Spec(recipe, choices, repeats, queue, priority, _objective(slo))
     if spec.sample_count > MOST_SAMPLES:
+        at = f" at {len(asked_loads)} loads" if len(asked_loads) > 1 else ""
         raise Invalid(
-            f"{len(spec.choices)} strategies × {spec.recipe.limit} prompts × {repeats} repeats are {spec.sample_count};"
-            f" the most is {MOST_SAMPLES}.",
+            f"{len(named)} strategies{at} × {recipe.limit} prompts × {repeats} repeats are {spec.sample_count}; the "
+            f"most is {MOST_SAMPLES}.",
             field="limit",
-            hint="Take fewer prompts, repeats or strategies.",
+            hint="Take fewer prompts, repeats, strategies or loads.",
         )
     return spec
 
@@ -95,6 +118,7 @@ def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None =
         created_by=by.user,
         name=name,
         repeats=spec.repeats,
+        slo=spec.objective.to_dict(),
         job=job,
         cloned_from=cloned_from,
         **spec.recipe.columns,
@@ -106,6 +130,7 @@ def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None =
             strategy=choice.strategy,
             params=dict(choice.params),
             label=choice.label,
+            **Run.columns_of(choice.load),
         )
         for number, choice in enumerate(spec.choices, 1)
     )
@@ -117,12 +142,16 @@ def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None =
 
 def asked_for(comparison: Comparison) -> dict[str, Any]:
     """Body that asks for this comparison again. A clone starts from it."""
+    runs = list(comparison.runs.all())
     return {
         "name": comparison.name,
         "pair": comparison.pair,
         "dataset": comparison.dataset,
         "split": comparison.split,
-        "strategies": [{"strategy": run.strategy, "params": run.params} for run in comparison.runs.all()],
+        "strategies": [{"strategy": r.strategy, "params": r.params} for r in runs if r.load == runs[0].load],
+        "concurrency": list(dict.fromkeys(run.concurrency for run in runs if run.concurrency)),
+        "rate": list(dict.fromkeys(run.rate for run in runs if run.rate)),
+        "slo": str(Objective(**comparison.slo)),
         "sampling": comparison.sampling,
         "limit": comparison.limit,
         "repeats": comparison.repeats,
@@ -151,6 +180,41 @@ def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair, queue: Queue) 
     if not baselines:
         baselines = [choose(next(slug for slug, spec in STRATEGIES.items() if spec.role == "baseline"))]
     return (*baselines, *(choice for choice in found if choice not in baselines))
+
+
+def _loads(concurrency: Sequence[int], rate: Sequence[float]) -> tuple[Load, ...]:
+    for field, users, rates in (("concurrency", concurrency, ()), ("rate", (), rate)):
+        try:
+            loads(users, rates)
+        except BadLoad as error:
+            raise Invalid(str(error), field=field, code=error.code) from None
+    return loads(concurrency, rate)
+
+
+def _objective(slo: str) -> Objective:
+    try:
+        return parse_objective(slo) if slo else NO_OBJECTIVE
+    except BadLoad as error:
+        raise Invalid(str(error), field="slo", code=error.code) from None
+
+
+def _at_loads(choices: Sequence[Choice], asked: Sequence[Load], field: str) -> tuple[Choice, ...]:
+    """Every strategy at every load, lightest first."""
+    if len(choices) * len(asked) > MOST_RUNS:
+        raise Invalid(
+            f"{len(choices)} strategies at {len(asked)} loads are {len(choices) * len(asked)} runs; the most is "
+            f"{MOST_RUNS}.",
+            field=field,
+            hint="Take fewer loads or strategies.",
+        )
+    beside = [choice for choice in choices if choice.params.get("placement", "in-turn") != "in-turn"]
+    if beside and any(load != ONE for load in asked):
+        raise Invalid(
+            f"{beside[0].label}: a draft that works beside the target serves one request at a time.",
+            field="strategies",
+            hint="Under load choose placement in-turn.",
+        )
+    return tuple(choice.at(load) for load in asked for choice in choices)
 
 
 def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:

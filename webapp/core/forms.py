@@ -112,16 +112,15 @@ class Form:
             errors=self.errors.get(name, []),
             low=getattr(field, "min_value", None),
             high=getattr(field, "max_value", None),
-            longest=getattr(field, "max_length", None),
+            longest=None if isinstance(field, serializers.ListField) else getattr(field, "max_length", None),
             blocked=field.blocked() if hasattr(field, "blocked") else (),
         )
 
     def _value(self, name: str, field: serializers.Field[Any, Any, Any, Any]) -> Any:
-        if self.data is not None:
-            return self.data.get(name, "")
-        if name in self.initial:
-            return self.initial[name]
-        return "" if field.default is empty or field.default is None else field.default
+        value = self.initial.get(name, field.default) if self.data is None else self.data.get(name, "")
+        if isinstance(field, serializers.ListField):
+            return ", ".join(map(str, value)) if isinstance(value, list) else ""
+        return "" if value is empty or value is None else value
 
     def only(self, *names: str) -> Iterator[Field]:
         return (self[name] for name in names)
@@ -161,5 +160,10 @@ def _kind(field: serializers.Field[Any, Any, Any, Any]) -> str:
 
 def _sentences(detail: Any) -> list[str]:
     if isinstance(detail, Mapping):
-        return [f"{key}: {sentence}" for key, inner in detail.items() for sentence in _sentences(inner)]
+        return [f"{_entry(key)}: {sentence}" for key, inner in detail.items() for sentence in _sentences(inner)]
     return [str(sentence) for sentence in detail] if isinstance(detail, list) else [str(detail)]
+
+
+def _entry(key: Any) -> str:
+    """Name a field, or the place in a list."""
+    return f"Entry {key + 1}" if isinstance(key, int) else str(key)

@@ -7,7 +7,6 @@ export class Findings {
     this.runs = runs;
     this.prompts = prompts;
     this.read();
-    this.baseline = this.#runOf(this.report.baseline).number;
   }
 
   read() {
@@ -15,16 +14,20 @@ export class Findings {
   }
 
   /** What the charts draw. `paired`: speed-ups by run and prompt; `places`: of each run, its drafts by position; `run`: the
-   * one that is looked at, or where it cannot say, the first that can. */
+   * one that is looked at, or where it cannot say, the first that can. `rows` are those of its load, `everyRow` of all. */
   data(paired, places, run) {
-    const rows = this.report.strategies.map((row) => {
+    const everyRow = this.report.strategies.map((row) => {
       const { number, dash } = this.#runOf(row.label);
-      return { ...row, number, dash, places: acceptanceOf(places(number)), isBaseline: row.label === this.report.baseline };
+      return { ...row, number, dash, places: acceptanceOf(places(number)), isBaseline: row.is_baseline };
     });
+    const { baseline: beside } = this.runs.find(({ number }) => number === run);
+    const rows = everyRow.filter((row) => this.#runOf(row.label).baseline === beside);
     const chosen = rows.find((row) => row.number === run), baseline = rows.find((row) => row.isBaseline);
+    const drafts = (row) => row?.losses || row?.num_spec_steps;
     return {
-      rows, paired, prompts: this.prompts, baseline: baseline.name, isRelative: baseline.role !== "baseline",
-      speculative: chosen?.losses ? chosen : rows.find((row) => row.losses),
+      rows, everyRow, report: this.report, paired, prompts: this.prompts,
+      baseline: baseline.name, baselineSettings: baseline.settings, isRelative: baseline.role !== "baseline",
+      speculative: drafts(chosen) ? chosen : rows.find(drafts),
     };
   }
 

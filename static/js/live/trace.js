@@ -14,7 +14,7 @@
  * `fate` is `accepted`, `correction`, `bonus`, or `own` where the target spoke without a draft.
  * @typedef {{id: number, round: number, fate: string}} Token
  *
- * @typedef {{seq: number, promptTokens: number, prefillNs: number, pending: Partial<Round>, rounds: Round[],
+ * @typedef {{seq: number, promptTokens: number, prefillNs: number, arrivedNs: number, queuedNs: number, pending: Partial<Round>, rounds: Round[],
  *   tokens: Token[], nowNs: number, reason: string | null}} State
  */
 
@@ -28,7 +28,7 @@ export class Hole extends Error {}
 
 /** @returns {State} */
 export function begin() {
-  return { seq: 0, promptTokens: 0, prefillNs: 0, pending: {}, rounds: [], tokens: [], nowNs: 0, reason: null };
+  return { seq: 0, promptTokens: 0, prefillNs: 0, arrivedNs: 0, queuedNs: 0, pending: {}, rounds: [], tokens: [], nowNs: 0, reason: null };
 }
 
 /**
@@ -61,6 +61,8 @@ const STEPS = {
   started: (state, event) => {
     state.promptTokens = event.prompt_tokens;
     state.prefillNs = state.nowNs = event.prefill_ns;
+    state.arrivedNs = event.arrived_ns ?? 0;
+    state.queuedNs = event.queued_ns ?? 0;
   },
 
   prompted: () => {}, // for replays

@@ -1,6 +1,7 @@
 // What the page knows of a comparison, from frames in whatever order and however often they come. No page, no clock.
 
 import { Pairs } from "./pairs.js";
+import { Requests } from "./requests.js";
 import { begin, foldAll } from "./trace.js";
 
 /** Samples of the same prompt and repeat, one for each strategy, race against each other. */
@@ -11,7 +12,7 @@ export const heatOf = (row) => `${row.repeat}.${row.prompt}`;
 export const MOST_EVENTS = 4_000;
 
 export class Watching {
-  constructor({ rows = [], status = {} } = {}, baseline = null, most = MOST_EVENTS) {
+  constructor({ rows = [], status = {}, is_loaded: isLoaded = false } = {}, baselineOf = () => null, most = MOST_EVENTS) {
     this.most = most;
     this.count = 0; // of the events kept
     this.lookedAt = null; // the heat whose traces are not let go
@@ -19,13 +20,15 @@ export class Watching {
     this.heatBy = new Map(); // sample → its heat; of rows nothing else is kept, since in an hour they come by the ten thousand
     this.isFinished = new Set(); // samples that are summed up
     this.sums = new Map(); // run number → of its finished samples, drafts by position
-    this.pairs = new Pairs(baseline);
+    this.pairs = new Pairs(baselineOf);
     this.traces = new Map(); // sample → the state its events add up to
     this.events = new Map(); // sample → its events, for replay
     this.isComplete = new Set(); // samples whose trace is here to its end
     this.words = new Map(); // token → text
     this.heats = new Map(); // heat → run number → sample
     this.latest = null; // the heat that began last
+    this.latestRun = null; // and the run in which it did
+    this.requests = isLoaded ? new Requests() : null; // of each run, when each came and went
     this.#rows(rows);
   }
 
@@ -68,9 +71,11 @@ export class Watching {
       if (before && before !== row.id) this.#forget(before, row); // another attempt began it anew
       if (!this.heatBy.has(row.id)) {
         this.latest = heat;
+        this.latestRun = row.run;
         this.heatBy.set(row.id, heat);
       }
       this.heats.get(heat).set(row.run, row.id);
+      this.requests?.note(row);
       if (row.is_finished && !this.isFinished.has(row.id)) this.#sum(row);
     }
   }

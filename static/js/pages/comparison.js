@@ -4,6 +4,7 @@ import { chartsOf } from "../core/charts.js";
 import { Feed } from "../live/feed.js";
 import { Findings } from "../live/findings.js";
 import { Heats } from "../live/heats.js";
+import { LoadLanes } from "../live/load-lanes.js";
 import { Moment } from "../live/moment.js";
 import { Part } from "../live/part.js";
 import { Race } from "../live/race.js";
@@ -21,11 +22,12 @@ const $ = (selector) => document.querySelector(selector);
 const runs = page.runs;
 const heats = new Heats(page);
 const findings = new Findings(runs, heats.prompts);
-const known = new Watching(page, findings.baseline);
+const runOf = (number) => runs.find((run) => run.number === number);
+const known = new Watching(page, (number) => runOf(number).baseline);
 for (const frame of page.frames) known.hear(frame);
-for (const run of runs) run.mayLeave = run.role === "peer" && run.number !== findings.baseline; // out of the picture
+for (const run of runs) run.mayLeave = run.role === "peer" && run.number !== run.baseline; // out of the picture
 const moment = new Moment(known);
-const race = new Race($("#race"), runs, findings.baseline);
+const race = page.is_loaded ? new LoadLanes($("#race"), runs, showRequest) : new Race($("#race"), runs, runs[0].baseline);
 let reading, ofText, ofAll; // their files come last: meanwhile nothing is drawn, but every key is obeyed
 
 const asked = heats.read(location.hash); // what somebody looked at, in the address they passed on
@@ -61,6 +63,31 @@ function look(heat, isFollowing = view.isFollowing) {
   offerNext();
   if ($("#follow")) $("#follow").checked = view.isFollowing;
   redraw("race");
+}
+
+/** Under load texts are written side by side: stay with one until it ends, then go to the newest. */
+function lookAtLatest() {
+  if (!page.is_loaded) {
+    if (known.latest !== view.heat) look(known.latest);
+    return;
+  }
+  const shown = known.samples(view.heat).get(view.run), isLatest = known.latest === view.heat && known.latestRun === view.run;
+  if (isLatest || (shown && !known.trace(shown).reason)) return;
+  chooseRun(known.latestRun);
+  look(known.latest);
+}
+
+function chooseRun(run) {
+  view.run = run;
+  $(`[name=run][value="${run}"]`).checked = true;
+}
+
+/** A request that somebody chose in a lane. */
+function showRequest({ prompt, repeat }, run) {
+  chooseRun(run.number);
+  look(`${repeat}.${prompt}`, false);
+  remember();
+  redraw("evidence");
 }
 
 function offerNext() {
@@ -120,7 +147,7 @@ function drawText(found, whole) {
 function drawRace() {
   $(".reading").hidden = !known.heats.size;
   const found = moment.states(), whole = moment.isReplay ? moment.whole() : found;
-  const isWhole = moment.isWhole(runs);
+  const isWhole = !page.is_loaded && moment.isWhole(runs);
   lanes.call(!isOver(), () => drawLanes(found, isWhole ? moment.lengths() : null));
   drawText(found, whole);
   $("#replay").hidden = !isWhole;
@@ -128,8 +155,9 @@ function drawRace() {
 }
 
 function drawLanes(found, lengths) {
+  if (page.is_loaded) return race.draw(known, known.samples(view.heat).get(view.run));
   race.draw(found, lengths);
-  const alone = tokensPerSecond(found.get(findings.baseline) ?? known.trace(""));
+  const alone = tokensPerSecond(found.get(runs[0].baseline) ?? known.trace(""));
   for (const lane of race.lanes) {
     const speed = tokensPerSecond(found.get(lane.run.number) ?? known.trace(""));
     say(lane.numbers.gain, speed && alone ? `${(speed / alone).toFixed(2)}×` : "");
@@ -174,7 +202,10 @@ for (const [button, step] of [["#before", -1], ["#after", 1]]) {
     remember();
   });
 }
-$("#follow")?.addEventListener("change", (event) => look(event.target.checked ? known.latest ?? view.heat : view.heat, event.target.checked));
+$("#follow")?.addEventListener("change", ({ target }) => {
+  if (target.checked && page.is_loaded) chooseRun(known.latestRun ?? view.run);
+  look(target.checked ? known.latest ?? view.heat : view.heat, target.checked);
+});
 $("#play").addEventListener("click", play);
 $("#scrub").addEventListener("input", (event) => {
   moment.scrub(Number(event.target.value) * TENTH);
@@ -233,9 +264,11 @@ const feed = new Feed({
       page.samples = frame.samples;
       verdict.renew(VERDICT_EVERY_MS);
     }
-    if (view.isFollowing && known.latest && known.latest !== view.heat) look(known.latest);
-    else if (frame.t === "samples") feed.follow(known.missing(view.heat));
-    if (frame.t === "samples") offerNext();
+    if (view.isFollowing && known.latest) lookAtLatest();
+    if (frame.t === "samples") {
+      feed.follow(known.missing(view.heat));
+      offerNext();
+    }
     redraw(...(CHANGES[frame.t] ?? []));
   },
   onMode: (mode, sentence) => {

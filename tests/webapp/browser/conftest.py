@@ -127,6 +127,12 @@ class Worker:
         prompt, repeat, run = self.left.pop(0)
         return Sample(self, run, prompt, repeat)
 
+    def begin_together(self, label: str) -> list[Sample]:
+        """Begin all samples of one run: under load they are decoded at once."""
+        its = [one for one in self.left if one[2].label == label]
+        self.left = [one for one in self.left if one[2].label != label]
+        return [Sample(self, run, prompt, repeat) for prompt, repeat, run in its]
+
     def finish_all(self) -> None:
         while self.left:
             self.begin().finish()
@@ -137,7 +143,7 @@ class Worker:
 class Sample:
     def __init__(self, worker: Worker, run: Run, prompt: Prompt, repeat: int) -> None:
         self.worker, self.run, self.prompt, self.repeat = worker, run, prompt, repeat
-        self.name = "static-4" if run.choice.spec.role == "peer" else name_of(run.label)
+        self.name = "static-4" if run.choice.spec.role == "peer" else name_of(run.choice.settings)
         lines = (FOLDER / f"{self.name}.jsonl").read_text().splitlines()
         self.events = [json.loads(line) for line in lines]
         self.tokens = EXPECTED[self.name]["tokens"]
@@ -156,7 +162,9 @@ class Sample:
     def finish(self) -> None:
         self.write(len(self.events))
         sample = dataclasses.replace(
-            summed([from_dict(event) for event in self.events], self.run.label, self.tokens),
+            summed([from_dict(event) for event in self.events], self.run.choice.settings, self.tokens),
+            strategy=self.run.label,
+            load=self.run.load,
             prompt=self.prompt.name,
             category=self.prompt.category,
             repeat=self.repeat,
@@ -173,13 +181,13 @@ class Sample:
 
 @pytest.fixture
 def hire(transactional_db: Any, world: Any) -> Iterator[Callable[..., Worker]]:
-    """A worker for a comparison of these strategies."""
+    """A worker for a comparison of these strategies, with these loads."""
     hired: list[Worker] = []
 
-    def one(*labels: str) -> Worker:
+    def one(*labels: str, **load: Any) -> Worker:
         choices = parse_choices(",".join(labels))
         strategies = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in choices]
-        worker = Worker(lambda: make.comparison(world.actor(world.bob), strategies=strategies))
+        worker = Worker(lambda: make.comparison(world.actor(world.bob), strategies=strategies, **load))
         hired.append(worker)
         worker.does(lambda: Job.objects.exclude(pk=worker.comparison.job.pk).delete())
         return worker

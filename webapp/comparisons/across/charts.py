@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Count, Max
 from django.urls import reverse
 
-from decoding.public import STRATEGIES
+from decoding.public import ONE, STRATEGIES
 from webapp.comparisons.across import naming
 from webapp.comparisons.across.columns import AXES, COSTS, Column
 from webapp.comparisons.across.filters import points
@@ -40,8 +40,13 @@ def described(of: Conditions) -> str:
     split = f" ({of.split})" if of.split else ""
     return (
         f"{of.pair.name} · {of.limit} prompts of {of.dataset.name}{split} · {drawn}, at most "
-        f"{sampling['max_new_tokens']} tokens · {of.device}"
+        f"{sampling['max_new_tokens']} tokens{' · '.join(['', *under_load(of)])} · {of.device}"
     )
+
+
+def under_load(of: Conditions) -> list[str]:
+    """Name the load, unless one user asked at a time."""
+    return [] if of.load == ONE else [str(of.load)]
 
 
 def groups(rows: RunQuerySet, known: Iterable[Conditions]) -> list[Group]:
@@ -64,6 +69,7 @@ def differences(found: Sequence[Group]) -> list[str]:
         "pair": {group.conditions.pair_id for group in found},
         "prompts": {(g.conditions.dataset_id, g.conditions.split, g.conditions.limit) for g in found},
         "sampling": {repr(sorted(group.conditions.sampling.items())) for group in found},
+        "load": {(group.conditions.concurrency, group.conditions.rate) for group in found},
         "device or number format": {group.conditions.device for group in found},
     }
     return [name for name, values in alike.items() if len(values) > 1] or ["definitions"]

@@ -22,6 +22,7 @@ class Column:
     help: str = ""
     is_usual: bool = True  # shown unless columns are chosen
     is_axis: bool = False  # of the parallel coordinates; runs can be filtered by its range
+    is_ranged: bool = False  # runs can be filtered by its range alone
 
     @property
     def is_number(self) -> bool:
@@ -56,6 +57,16 @@ def _params() -> list[Column]:
     ]
 
 
+def _latencies() -> list[Column]:
+    """Make the columns of waiting times, in ms."""
+    return [
+        Column(f"{name}_{p}", f"{title} {p}, ms", f"figures__{name}_{p}", "number", DEFINITIONS[f"{name}_ms"],
+               is_usual=False, is_ranged=True)
+        for name, title in (("ttft", "First token"), ("tpot", "Per token"))
+        for p in ("p50", "p95")
+    ]  # fmt: skip
+
+
 COLUMNS: dict[str, Column] = {
     column.name: column
     for column in (
@@ -64,7 +75,10 @@ COLUMNS: dict[str, Column] = {
         Column("pair", "Pair", "comparison__pair__name", "text"),
         Column("dataset", "Prompts", "comparison__dataset__name", "text"),
         Column("conditions", "Alike", "figures__conditions_id", "conditions",
-               "runs with the same letter can be compared: models, prompts, sampling and device are the same"),
+               "runs with the same letter can be compared: models, prompts, sampling, load and device are the same"),
+        Column("concurrency", "Users", "concurrency", "count", DEFINITIONS["concurrency"], is_usual=False,
+               is_ranged=True),
+        Column("rate", "Requests/s", "rate", "number", DEFINITIONS["rate"], is_usual=False, is_ranged=True),
         *_params(),
         Column("speedup", "Speed-up", "figures__speedup", "times", DEFINITIONS["speedup"], is_axis=True),
         Column("speedup_low", "at least", "figures__speedup_low", "times",
@@ -73,6 +87,11 @@ COLUMNS: dict[str, Column] = {
                "the high end of its 95 % interval", is_usual=False),
         Column("tokens_per_s", "Tokens/s", "figures__tokens_per_s", "number", DEFINITIONS["tokens_per_s"],
                is_axis=True),
+        Column("tokens_per_s_device", "Tokens/s/device", "figures__tokens_per_s_device", "number",
+               DEFINITIONS["tokens_per_s_device"], is_usual=False, is_ranged=True),
+        Column("tokens_per_s_user", "Tokens/s/user", "figures__tokens_per_s_user", "number",
+               DEFINITIONS["tokens_per_s_user"], is_usual=False, is_ranged=True),
+        *_latencies(),
         Column("mean_acceptance_length", "Per round", "figures__mean_acceptance_length", "number",
                DEFINITIONS["mean_acceptance_length"], is_axis=True),
         Column("draft_acceptance_rate", "Accepted", "figures__draft_acceptance_rate", "share",
@@ -94,6 +113,7 @@ COLUMNS: dict[str, Column] = {
     )
 }  # fmt: skip
 AXES = [column for column in COLUMNS.values() if column.is_axis]
+RANGED = [column for column in COLUMNS.values() if column.is_axis or column.is_ranged]
 USUAL = [column.name for column in COLUMNS.values() if column.is_usual]
 ORDERS = {
     **{name: name for name in ("label", "strategy", "number")},

@@ -12,7 +12,7 @@ from django.http import QueryDict
 from django_filters import rest_framework as filters
 
 from decoding.public import STRATEGIES
-from webapp.comparisons.across.columns import AXES, COLUMNS, COSTS, ORDERS
+from webapp.comparisons.across.columns import COLUMNS, COSTS, ORDERS, RANGED
 from webapp.comparisons.models import Exactness, Figures, Run, RunQuerySet
 from webapp.core.problems import Invalid
 from webapp.jobs.models import State
@@ -48,7 +48,7 @@ class _Named(filters.FilterSet):
 
 RANGES = {
     f"{column.name}_{end}": (column, end, Number(field_name=column.source, lookup_expr=lookup, label=word))
-    for column in AXES
+    for column in RANGED
     for end, lookup, word in (("from", "gte", "at least"), ("to", "lte", "at most"))
 }
 RunFilter: Any = type("RunFilter", (_Named,), {name: ranged for name, (_, _, ranged) in RANGES.items()})
@@ -60,16 +60,17 @@ def runs(actor: Any) -> RunQuerySet:
     rows = Run.objects.visible_to(actor).filter(comparison__binned=None)
     rows = rows.select_related("comparison__pair", "comparison__dataset", "comparison__job", "figures__conditions")
     return rows.only(
-        "number", "strategy", "params", "label", "figures", "comparison__name", "comparison__created",
-        "comparison__sampling", "comparison__pair__name", "comparison__dataset__name", "comparison__job__state",
-        "figures__conditions__device", *(f"figures__{field.name}" for field in Figures._meta.concrete_fields),
+        "number", "strategy", "params", "label", "concurrency", "rate", "figures", "comparison__name",
+        "comparison__created", "comparison__sampling", "comparison__pair__name", "comparison__dataset__name",
+        "comparison__job__state", "figures__conditions__device",
+        *(f"figures__{field.name}" for field in Figures._meta.concrete_fields),
     )  # fmt: skip
 
 
 def points(rows: RunQuerySet) -> RunQuerySet:
     """Return the same runs with only the columns that a chart draws."""
     return rows.select_related(None).select_related("comparison", "figures").only(
-        "number", "strategy", "params", "label", "comparison__name",
+        "number", "strategy", "params", "label", "concurrency", "rate", "comparison__name",
         *(f"figures__{field.name}" for field in Figures._meta.concrete_fields),
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from django.db.models import Count, Max
 from django.urls import reverse
 
 from webapp.comparisons.across import naming
-from webapp.comparisons.across.charts import times
+from webapp.comparisons.across.charts import times, under_load
 from webapp.comparisons.models import Conditions, Run, RunQuerySet
 
 MOST_RUNS, MOST_QUESTIONS, MOST_CHANGES = 200, 50, 5
@@ -19,7 +19,7 @@ MOST_RUNS, MOST_QUESTIONS, MOST_CHANGES = 200, 50, 5
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The same prompts and sampling, on any device."""
+    """The same prompts, sampling and load, on any device."""
 
     digest: str
     conditions: Conditions  # any of them: they differ only in the device
@@ -30,7 +30,8 @@ class Question:
         of = self.conditions
         drawn = f"temperature {of.sampling['temperature']:g}" if of.sampling["temperature"] else "greedy"
         split = f" ({of.split})" if of.split else ""
-        return f"{of.limit} prompts of {of.dataset.name}{split}, {drawn}, {of.sampling['max_new_tokens']} tokens"
+        words = [f"{of.limit} prompts of {of.dataset.name}{split}", drawn, f"{of.sampling['max_new_tokens']} tokens"]
+        return ", ".join([*words, *under_load(of)])
 
 
 def questions(rows: RunQuerySet) -> list[Question]:

@@ -138,7 +138,7 @@ def _choices(known: Sequence[Conditions]) -> dict[str, list[tuple[str, str]]]:
 def _ranges(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {"column": axis, "from": asked.get(f"{axis.name}_from", ""), "to": asked.get(f"{axis.name}_to", "")}
-        for axis in columns.AXES
+        for axis in columns.RANGED
     ]
 
 

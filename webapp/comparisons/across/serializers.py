@@ -22,7 +22,8 @@ class FiguresOut(Output):
         fields = (
             "conditions", "device", "versions", "is_mixed", "sample_count", "noisy_count", "exactness", "speedup",
             "speedup_low", "speedup_high", "tokens_per_s", "mean_acceptance_length", "draft_acceptance_rate",
-            "draft_share", "verify_share", "draft_passes",
+            "draft_share", "verify_share", "draft_passes", "tokens_per_s_device", "tokens_per_s_user", "ttft_p50",
+            "ttft_p95", "tpot_p50", "tpot_p95",
         )  # fmt: skip
 
 
@@ -37,8 +38,8 @@ class RunOut(Output):
     class Meta:
         model = Run
         fields = (
-            "id", "comparison", "comparison_name", "number", "strategy", "params", "label", "pair", "dataset", "state",
-            "launched", "figures",
+            "id", "comparison", "comparison_name", "number", "strategy", "params", "label", "concurrency", "rate",
+            "pair", "dataset", "state", "launched", "figures",
         )  # fmt: skip
 
 
@@ -48,7 +49,7 @@ class ConditionsOut(Output):
 
     class Meta:
         model = Conditions
-        fields = ("id", "created", "pair", "dataset", "split", "limit", "sampling", "device")
+        fields = ("id", "created", "pair", "dataset", "split", "limit", "sampling", "concurrency", "rate", "device")
 
 
 class GroupOut(serializers.Serializer[Any]):

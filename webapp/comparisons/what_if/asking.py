@@ -31,9 +31,17 @@ from decoding.public import (
     oracle,
     simulate,
 )
-from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import so_far
-from webapp.comparisons.what_if.recorded import COPYING, DRAFTED_BY_THE_PAIR, KEPT_SECONDS, PRICED, recorded, version
+from webapp.comparisons.what_if.recorded import (
+    COPYING,
+    DRAFTED_BY_THE_PAIR,
+    KEPT_SECONDS,
+    PRICED,
+    one_user,
+    recorded,
+    version,
+)
 from webapp.core.problems import Conflict, Invalid
 
 ASKABLE = [strategy for strategy in STRATEGIES.values() if strategy.sliders]
@@ -101,8 +109,12 @@ def refusal(comparison: Comparison) -> Conflict | None:
             f"{alone.lacks_draft('What-if')} It replays what a draft model proposed.",
             code="no-draft", hint="Compare on a pair with a draft; then this can be asked.",
         )  # fmt: skip
-    there = Sample.objects.filter(run__comparison=comparison).finished().values_list("run__strategy", flat=True)
-    known = set(there.distinct())
+    known = set(one_user(comparison).values_list("run__strategy", flat=True).distinct())
+    if not known and not comparison.runs.filter(concurrency=1).exists():
+        return Conflict(
+            "A replay needs texts that were decoded for one user at a time, and this comparison has none.",
+            code="nothing-recorded", hint="Clone it with 1 among the users at once; then this can be asked.",
+        )  # fmt: skip
     if BASELINE not in known or not known & (DRAFTED_BY_THE_PAIR | COPYING):
         return _nothing_recorded()
     return None if known & PRICED - {BASELINE} else _nothing_priced()
@@ -231,7 +243,7 @@ def _point(value: Any, at: Simulation | Played) -> dict[str, float]:
 def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
     """Return the whole answer but the curve."""
     found, is_ahead = _recorded(comparison), _is_ahead(choice.strategy)
-    rows = lambda: so_far(comparison)["strategies"]  # noqa: E731
+    rows = lambda: [row for row in so_far(comparison)["strategies"] if row["concurrency"] == 1]  # noqa: E731
     standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), is_ahead), KEPT_SECONDS)
     asked = _play(found, choice)
     correction, middle = standing["correction"], asked.middle

@@ -25,7 +25,7 @@ from decoding.public import (
     surer,
 )
 from webapp.comparisons import trace
-from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.models import Comparison, Sample, SampleQuerySet
 from webapp.comparisons.report import devices_in
 
 DRAFTED_BY_THE_PAIR = {slug for slug, strategy in STRATEGIES.items() if strategy.drafts_with_the_pair}
@@ -43,6 +43,12 @@ def version(comparison: Comparison) -> str:
     return f"{comparison.pk}:{comparison.job.attempt}:{comparison.job.state}:{count}"
 
 
+def one_user(comparison: Comparison) -> SampleQuerySet:
+    """Return the finished samples of one user at a time: under load the times of a text are those of its neighbours
+    too."""
+    return Sample.objects.filter(run__comparison=comparison, run__concurrency=1).finished()
+
+
 def recorded(comparison: Comparison) -> Recorded | None:
     """Return the recordings; None if nothing can be replayed yet. Reading traces is most of the work, so they are
     cached for other questions."""
@@ -50,7 +56,7 @@ def recorded(comparison: Comparison) -> Recorded | None:
 
 
 def _read(comparison: Comparison) -> Recorded | None:
-    rows = Sample.objects.filter(run__comparison=comparison, repeat=1).finished().select_related("run")
+    rows = one_user(comparison).filter(repeat=1).select_related("run")
     alone = rows.filter(run__strategy=BASELINE).select_related("prompt").order_by("prompt__number")
     texts = {row.prompt_id: row.numbers for row in alone}
     before = {row.prompt_id: row.prompt.text[-KEPT_WORDS:] for row in alone}

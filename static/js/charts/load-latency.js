@@ -1,0 +1,65 @@
+// How long users wait, by load: for the first token, for each token after it, and between two deliveries.
+
+import { become, sketch } from "../core/become.js";
+import { at, isLoaded, kindsOf, loadAxis, loadName, seriesOf, strategiesOf } from "../core/loads.js";
+import { key, runKey } from "../core/picture.js";
+import { level, line, markAt, plot } from "../core/plot.js";
+import { table as made } from "../core/tables.js";
+
+export const on = { "comparison-top": 4 };
+export const element = "div";
+export const isWide = true;
+export const title = "Waiting times by load";
+
+const WAITS = [
+  { name: "ttft_ms", title: "First token, from arrival" },
+  { name: "tpot_ms", title: "Per token after the first" },
+  { name: "gap_ms", title: "Between two deliveries" },
+];
+
+/** Compare the heaviest load's 95th percentiles of the first token. */
+export function sentence({ everyRow: rows }) {
+  const found = rows.filter(isShown);
+  if (!isLoaded(rows) || !found.length) return "";
+  const heaviest = found.at(-1), those = found.filter((row) => loadName(row) === loadName(heaviest));
+  const said = those.map((row) => `${row.settings} ${ms(row.ttft_ms.p95)} for the first token and ${ms(row.tpot_ms.p95)} for each after it`);
+  return `Of 100 requests at ${loadName(heaviest)}, 95 wait no longer than: ${said.join("; ")}.`;
+}
+
+export const table = ({ everyRow: rows }) => made(["run", "load", ...WAITS.flatMap(({ title: named }) => ["p50", "p95", "p99"].map((p) => `${named}, ${p}`))],
+  rows.filter(isShown).map((row) => [row.name, loadName(row), ...WAITS.flatMap(({ name }) => ["p50", "p95", "p99"].map((p) => (row[name] ? ms(row[name][p]) : "–")))]));
+
+export const legend = ({ everyRow: rows }) => [...strategiesOf(rows.filter(isShown)).map(runKey),
+  key("line soft", "line: median; bar above it: up to the 95th percentile, tick: the 99th")];
+
+export function draw(place, { everyRow: rows, report }) {
+  const shown = rows.filter(isShown), panels = kindsOf(shown).flatMap((kind) => WAITS.map((wait) => ({ ...wait, kind })));
+  become(place, ...panels.map(({ title: named, kind, name }) => sketch("figure", {}, sketch("figcaption", {}, `${named}, ms`),
+    sketch("svg", { class: "chart", "aria-hidden": "true", "data-axis": `${kind} ${name}` }))));
+  place.querySelectorAll("svg").forEach((picture, i) => {
+    const { kind, name } = panels[i], here = shown.filter((row) => row[kind] && row[name]), promised = report.objective[name];
+    if (!here.length) return become(picture);
+    plot(picture, {
+      x: loadAxis(here, kind), height: 220,
+      y: { low: 0, high: Math.max(...here.map((row) => row[name].p99), promised ?? 0) * 1.05 || 1 },
+      layers: [
+        promised ? level(promised, "whole soft", "objective") : null,
+        ...seriesOf(here, kind).map((series, n, all) => drawn(series, kind, name, (n - (all.length - 1) / 2) * 4)),
+      ],
+    });
+  });
+}
+
+const isShown = (row) => row.sample_count > 0 && row.role !== "bound" && Boolean(row.ttft_ms);
+const ms = (value) => `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ms`;
+
+const drawn = ({ strategy, dash, rows }, kind, name, aside) => (scale) => {
+  const { y } = scale, x = (value) => scale.x(value) + aside;
+  const points = rows.map((row) => [at(row[kind]), row[name].p50]);
+  return [sketch("g", { class: `s-${strategy} ${dash}` },
+    ...line(points)({ ...scale, x }),
+    ...rows.map((row) => sketch("path", { class: "wait", d: waited(x(at(row[kind])), y, row[name]) })),
+    ...points.flatMap((point) => markAt(strategy, point, 4)({ ...scale, x })))];
+};
+
+const waited = (x, y, { p50, p95, p99 }) => `M${x},${y(p50)}V${y(p95)}M${x - 4},${y(p99)}h8`;

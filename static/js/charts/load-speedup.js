@@ -1,0 +1,70 @@
+// Speed-up by load: a line for each strategy with its intervals, and where it stops being a gain.
+
+import { become, sketch } from "../core/become.js";
+import { at, AXES, isLoaded, kindsOf, loadAxis, loadName, seriesOf, strategiesOf } from "../core/loads.js";
+import { runKey } from "../core/picture.js";
+import { interval, level, line, markAt, plot, speedupAxis } from "../core/plot.js";
+import { table as made } from "../core/tables.js";
+import { times } from "../core/words.js";
+
+export const on = { "comparison-top": 3 };
+export const element = "div";
+export const isWide = true;
+export const title = ({ baselineSettings }) => ["Speed-up by load", `over ${baselineSettings} at the same load`];
+
+export function sentence({ everyRow: rows, report }) {
+  if (!isLoaded(rows)) return "";
+  const said = report.crossovers.map((one) => `${one.name} ${crossing(one)}`);
+  return said.length ? `${said.join("; ")}.` : ""; // of a single load there is no line
+}
+
+/** Tell between which loads a strategy stops being a gain, as far as the intervals say. */
+export function crossing({ axis, gain_until: gain, loss_from: loss }) {
+  const named = (value) => loadName({ [axis]: value });
+  if (gain && loss) return `is shown to be a gain up to ${named(gain)} and a loss from ${named(loss)} on`;
+  if (gain) return `is shown to be a gain up to ${named(gain)}, and a loss at no load`;
+  return loss ? `is shown to be a loss from ${named(loss)} on, and a gain at no load` : "is shown to be neither a gain nor a loss at any load";
+}
+
+export const table = ({ everyRow: rows }) => made(["run", "load", "speed-up", "95 % interval"], rows.filter(isShown).map((row) =>
+  [row.name, loadName(row), times(row.speedup.median), row.speedup.low === null ? "too few prompts" : `${row.speedup.low.toFixed(2)} to ${row.speedup.high.toFixed(2)}`]));
+
+export const legend = ({ everyRow: rows }) => [...strategiesOf(rows.filter(isShown)).map(runKey),
+  " Bars are 95 % intervals that hold for all strategies of a load at once. A dotted upright is where a line through the medians falls through 1."];
+
+export function draw(place, { everyRow: rows, report }) {
+  const shown = rows.filter(isShown), kinds = kindsOf(shown);
+  become(place, ...kinds.map((kind) => sketch("figure", {}, sketch("svg", { class: "chart", "aria-hidden": "true", "data-axis": kind }))));
+  const y = speedupAxis(shown.flatMap(({ speedup }) => [speedup.low ?? speedup.median, speedup.high ?? speedup.median]));
+  place.querySelectorAll("svg").forEach((picture, i) => plot(picture, {
+    x: loadAxis(shown, kinds[i]), y, height: 280, right: 24,
+    layers: [
+      level(1, "whole soft", "as fast"),
+      ...report.crossovers.filter((one) => one.axis === kinds[i] && one.at).map((one, n) => crossed(one, shown, n)),
+      ...seriesOf(shown, kinds[i]).map((series, n, all) => drawn(series, kinds[i], (n - (all.length - 1) / 2) * 6)),
+    ],
+  }));
+}
+
+const isShown = (row) => Boolean(row.speedup) && !row.isBaseline;
+
+/** Where a strategy's line falls through 1. Names stand below each other, since crossovers lie close together. */
+function crossed(one, rows, n) {
+  const { strategy } = rows.find((row) => row.settings === one.name) ?? {};
+  return ({ x, top, bottom, right }) => {
+    const left = x(at(one.at)), isNearEdge = left > right - 120;
+    return [sketch("g", { class: `s-${strategy} crossover` },
+      sketch("path", { class: "level", d: `M${left},${top}V${bottom}` }),
+      sketch("text", { x: left + (isNearEdge ? -4 : 4), y: top + 10 + 14 * n, "text-anchor": isNearEdge ? "end" : "start" }, `${one.name}: ${one.at.toFixed(1)}`),
+      sketch("title", {}, `${one.name}: 1× at ${one.at.toFixed(1)} ${AXES[one.axis]}`))];
+  };
+}
+
+/** Intervals of several strategies at one load stand side by side, `aside` pixels from it. */
+const drawn = ({ strategy, dash, rows, role }, kind, aside) => (scale) => {
+  const x = (value) => scale.x(value) + aside;
+  return [sketch("g", { class: `s-${strategy} ${dash}${role === "bound" ? " unranked" : ""}` },
+    ...line(rows.map((row) => [at(row[kind]), row.speedup.median]))({ ...scale, x }),
+    ...rows.flatMap((row) => interval(at(row[kind]), row.speedup)({ ...scale, x })),
+    ...rows.flatMap((row) => markAt(strategy, [at(row[kind]), row.speedup.median], 5)({ ...scale, x })))];
+};

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { frontOf, sentence as ofFront, table as frontTable } from "../../static/js/charts/load-front.js";
+import { sentence as ofLatency } from "../../static/js/charts/load-latency.js";
+import { crossing, sentence as ofSpeedup } from "../../static/js/charts/load-speedup.js";
+import { loadAxis, seriesOf } from "../../static/js/core/loads.js";
+import { Requests, onOneClock, shownBlock, totals } from "../../static/js/live/requests.js";
+import { begin } from "../../static/js/live/trace.js";
+
+globalThis.document = {};
+
+const row = (settings, concurrency, user, device, more = {}) => ({
+  settings, name: concurrency > 1 ? `${settings} @${concurrency}` : settings, strategy: settings.split(":")[0], dash: "", role: "ranked",
+  concurrency, rate: null, sample_count: 6, tokens_per_s_user: user, tokens_per_s_device: device, isBaseline: settings === "autoregressive",
+  speedup: { median: user / 100, low: null, high: null, prompts: 6 },
+  ttft_ms: { p50: 10, p95: 20, p99: 30 }, tpot_ms: { p50: 1, p95: 2, p99: 3 }, gap_ms: { p50: 1, p95: 2, p99: 3 }, ...more,
+});
+const rows = [row("autoregressive", 1, 100, 100), row("static:4", 1, 150, 150), row("autoregressive", 8, 60, 480), row("static:4", 8, 50, 400)];
+
+test("on the front stands what nothing beats both for a user and on the device; a bound is not ranked", () => {
+  const bound = row("oracle:8", 1, 900, 900, { role: "bound" });
+  assert.deepEqual(frontOf([...rows, bound]).map((one) => one.name), ["static:4", "autoregressive @8"]);
+  assert.equal(ofFront({ everyRow: rows }), "No other point has both more tokens/s for a user and more on the device: " +
+    "static:4 (1 at a time) 150 per user and 150 on the device; autoregressive (8 at once) 60.0 per user and 480 on the device.");
+  assert.equal(frontTable({ everyRow: rows }).children[1].children.length, 4);
+});
+
+test("charts of loads say nothing about a comparison with one user at a time", () => {
+  const alone = rows.slice(0, 2), data = { everyRow: alone, report: { crossovers: [], objective: {} } };
+  for (const sentence of [ofFront, ofSpeedup, ofLatency]) assert.equal(sentence(data), "");
+});
+
+test("a crossover is told as far as the intervals say", () => {
+  const told = (gain_until, loss_from, axis = "concurrency") => crossing({ axis, gain_until, loss_from });
+  assert.equal(told(4, 16), "is shown to be a gain up to 4 at once and a loss from 16 at once on");
+  assert.equal(told(1, null), "is shown to be a gain up to 1 at a time, and a loss at no load");
+  assert.equal(told(null, 2, "rate"), "is shown to be a loss from 2 requests/s on, and a gain at no load");
+  assert.equal(told(null, null), "is shown to be neither a gain nor a loss at any load");
+});
+
+test("waiting times are told at the heaviest load", () => {
+  assert.equal(ofLatency({ everyRow: rows }), "Of 100 requests at 8 at once, 95 wait no longer than: " +
+    "autoregressive 20.0 ms for the first token and 2.00 ms for each after it; static:4 20.0 ms for the first token and 2.00 ms for each after it.");
+});
+
+test("a strategy is one series over its loads, and doubling the load is one step", () => {
+  assert.deepEqual(seriesOf(rows, "concurrency").map((series) => series.rows.map((one) => one.concurrency)), [[1, 8], [1, 8]]);
+  const axis = loadAxis(rows, "concurrency");
+  assert.deepEqual([axis.at, axis.at.map(axis.format)], [[0, 3], ["1", "8"]]);
+});
+
+// ---- requests
+
+const done = (id, prompt, span, tokens = 10) => ({ id, run: 1, prompt, repeat: 1, is_finished: true, span, new_tokens: tokens,
+  drafts_by_position: [4, 2], accepted_by_position: [2, 1] });
+
+test("running requests are known from their traces, finished ones from their rows, and a later attempt replaces an earlier one", () => {
+  const requests = new Requests();
+  requests.note(done("a", 1, [0, 5, 20]));
+  requests.note({ id: "b", run: 1, prompt: 2, repeat: 1, is_finished: false });
+  requests.note({ id: "c", run: 1, prompt: 2, repeat: 1, is_finished: false });
+  const state = { ...begin(), arrivedNs: 7, queuedNs: 1, nowNs: 9, rounds: [{ drafted: [1, 2], accepted: 1 }], tokens: [1, 2] };
+  const [first, second, ...more] = requests.of(1, (id) => (id === "c" ? state : assert.fail(id)));
+  assert.deepEqual([first.arrived, first.queued, first.served, first.drafted, first.accepted, first.isOver], [0, 5, 20, 6, 3, true]);
+  assert.deepEqual([second.id, second.arrived, second.tokens, second.drafted, second.accepted, second.isOver], ["c", 7, 2, 2, 1, false]);
+  assert.deepEqual([more, requests.of(2, assert.fail)], [[], []]);
+});
+
+test("each block of prompts follows the one before it, and requests that overlap take rows of their own", () => {
+  const spans = [[0, 0, 10], [0, 0, 30], [10, 0, 10], [0, 5, 10]]; // the last one is the first of another block
+  const placed = onOneClock(spans.map(([arrived, queued, served], id) => ({ id, arrived, queued, served })), false);
+  assert.deepEqual(placed.map((one) => [one.block, one.from, one.begun, one.to]), [[0, 0, 0, 10], [0, 0, 0, 30], [0, 10, 10, 20], [1, 30, 35, 45]]);
+  assert.deepEqual(shownBlock(placed, 0).map((one) => one.row), [0, 1, 0]);
+  assert.deepEqual(shownBlock(placed).map((one) => one.id), [3]);
+  const alone = onOneClock([[0, 0, 10], [0, 0, 30]].map(([arrived, queued, served], id) => ({ id, arrived, queued, served })), true);
+  assert.deepEqual(alone.map((one) => [one.from, one.to]), [[0, 10], [10, 40]]);
+});
+
+test("the tokens per second of the device follow Little's law in a closed loop, and what was answered in an open one", () => {
+  const requests = [[0, 0, 1e9], [0, 1e9, 1e9]].map(([arrived, queued, served]) => ({ arrived, queued, served, tokens: 30, drafted: 4, accepted: 3, isOver: true }));
+  const closed = totals(requests, { concurrency: 4 });
+  assert.deepEqual([closed.speed, closed.running, closed.waitedNs, closed.acceptance], [80, 0, 5e8, 0.75]);
+  assert.equal(totals(requests, { concurrency: null }).speed, 30); // one more answer in one second, of 30 tokens
+  assert.equal(totals([], { concurrency: null }).speed, 0);
+});

@@ -1,0 +1,101 @@
+"""Comparisons under load in a real browser: the form, requests while they are served side by side, and the results."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.webapp import make
+from tests.webapp.browser.conftest import AXE
+from tests.webapp.browser.test_comparison_page import mode, path_of, shows
+from webapp.comparisons.models import Comparison
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def lane(page, run: int, what: str):
+    return page.locator(f"[data-lane='{run}'] [data-number='{what}']")
+
+
+def test_texts_that_are_written_side_by_side_miss_nothing_and_any_is_shown_on_a_click(open_page, hire):
+    worker = hire("autoregressive", "static:4", concurrency=[3])
+    page = open_page(path_of(worker))
+    mode(page, "live")
+    worker.claim()
+    together = worker.begin_together("static:4 @3")
+    for upto in (3, 6, 9):
+        for sample in together:
+            sample.write(upto)
+    expect(lane(page, 2, "running")).to_have_text("3")
+    expect(lane(page, 2, "begun")).to_have_text("3")
+    expect(page.locator("#text-of")).to_have_text("as static:4 @3 wrote it")
+    for upto in range(10, 10 + max(len(sample.events) for sample in together)):
+        for sample in together:
+            sample.write(upto)
+    for sample in reversed(together):
+        sample.finish()
+    expect(lane(page, 2, "running")).to_have_text("0")
+    for number in (1, 2, 3):  # one bar above the other
+        bars = page.locator("[data-lane='2'] .track")
+        bars.click(position={"x": 40, "y": bars.bounding_box()["height"] * (number - 0.5) / 3})
+        expect(page.locator("#heat")).to_contain_text(f"Prompt {number} of 3")
+        shows(page, together[number - 1].tokens)
+    expect(page.locator("#follow")).not_to_be_checked()
+    page.reload()
+    expect(page.locator("#heat")).to_contain_text("Prompt 3 of 3")
+    shows(page, together[2].tokens)
+
+
+@pytest.fixture
+def ended(hire):
+    worker = hire("autoregressive", "static:4", concurrency=[1, 4], rate=[2], slo="ttft=500ms")
+    worker.claim()
+    worker.finish_all()
+    return worker
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_results_by_load_fit_a_phone_are_accessible_and_have_their_tables(open_page, ended, scheme):
+    page = open_page(path_of(ended), viewport={"width": 360, "height": 800}, color_scheme=scheme)
+    mode(page, "finished")
+    expect(page.locator("tr.load")).to_have_count(3)
+    expect(page.locator("tr.load").nth(1)).to_contain_text("4 at once")
+    for chart in ("load-front", "load-speedup", "load-latency"):
+        section = page.locator(f"section:has(> #{chart})")
+        expect(section.locator(".sentence")).not_to_be_empty()
+        section.locator("summary").click()
+        expect(section.locator("tbody tr").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    assert [each for each in found if each["impact"] in ("serious", "critical")] == []
+
+
+def test_charts_of_one_load_are_those_of_the_run_that_is_looked_at(open_page, ended):
+    page = open_page(path_of(ended))
+    expect(page.locator("#forest-title")).to_contain_text("over autoregressive")
+    page.check("[data-lane='4'] input", force=True)
+    expect(page.locator("#forest-title")).to_contain_text("over autoregressive @4")
+    page.select_option("#baseline", label="static:4")
+    expect(page.locator("tr.pinned")).to_have_count(3)
+    expect(page.locator("tr.pinned").first).to_contain_text("static:4")
+    mode(page, "finished")
+
+
+def test_the_form_asks_for_loads_and_a_clone_begins_with_them(open_page, world):
+    by = world.actor(world.bob)
+    pair, dataset = make.pair(by), make.dataset(by)
+    page = open_page(f"/comparisons/new/?pair={pair.pk}&dataset={dataset.pk}&strategies=static:4")
+    page.get_by_text("Load", exact=True).click()
+    page.get_by_label("Users at once").fill("1, 4")
+    page.get_by_label("Objective").fill("ttft=1s")
+    page.get_by_role("button", name="Show the plan").click()
+    expect(page.locator(".plan")).to_contain_text("autoregressive · static:4 · autoregressive @4 · static:4 @4")
+    expect(page.get_by_label("Users at once")).to_have_value("1, 4")
+    page.get_by_role("button", name="Launch").click()
+    expect(page.locator("[data-lane]")).to_have_count(4)
+    mode(page, "live")
+    assert Comparison.objects.get().slo == {"ttft_ms": 1000.0}
+    page.get_by_role("link", name="Clone").click()
+    expect(page.get_by_label("Users at once")).to_have_value("1, 4")
+    expect(page.get_by_label("Objective")).to_have_value("ttft=1000ms")

@@ -1,0 +1,241 @@
+"""Comparisons under load: what may be asked for, what is stored, and a report by load."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from decoding.load import ONE, Load
+from tests.webapp import make
+from webapp.comparisons.figures import fastest, sum_up
+from webapp.comparisons.models import Comparison, Conditions, Figures, Run
+from webapp.comparisons.report import pinned, report
+from webapp.core.problems import Invalid
+from webapp.jobs.models import Job
+
+
+@pytest.fixture
+def ready(world):
+    by = world.actor(world.bob)
+    return make.pair(by), make.dataset(by, count=6)
+
+
+def post(world, body):
+    return world.script("submit").post("/api/v1/comparisons/", body)
+
+
+@pytest.fixture
+def decoded(world, ready):
+    by = world.actor(world.bob)
+    pair, dataset = ready
+    made = make.comparison(by, pair=pair, dataset=dataset, concurrency=[1, 4], rate=[2.0], slo="ttft=500ms")
+    make.decode_all(made)
+    return made
+
+
+def test_a_run_is_a_strategy_at_one_load_lightest_first(world, ready):
+    asked = make.body(*ready, concurrency=[4, 1], rate=[2.5], slo="ttft=0.5s,tpot=50ms")
+    shown = post(world, asked).json()
+    assert [(run["label"], run["concurrency"], run["rate"]) for run in shown["runs"]] == [
+        ("autoregressive", 1, None),
+        ("static:4", 1, None),
+        ("autoregressive @4", 4, None),
+        ("static:4 @4", 4, None),
+        ("autoregressive @2.5/s", None, 2.5),
+        ("static:4 @2.5/s", None, 2.5),
+    ]
+    assert shown["slo"] == {"ttft_ms": 500.0, "tpot_ms": 50.0} and shown["job"]["total_count"] == 36
+    assert [run.choice.load for run in Run.objects.all()][::2] == [ONE, Load(4), Load(rate=2.5)]
+
+
+def test_one_user_is_the_usual_load(world, ready):
+    assert [run["concurrency"] for run in post(world, make.body(*ready)).json()["runs"]] == [1, 1]
+
+
+def test_a_clone_asks_for_the_same_loads_and_may_change_them(world, ready):
+    first = post(world, make.body(*ready, concurrency=[2], rate=[4], slo="tpot=20ms")).json()
+    again = world.script("submit").post(f"/api/v1/comparisons/{first['id']}/clone/", {}).json()
+    other = world.script("submit").post(f"/api/v1/comparisons/{first['id']}/clone/", {"rate": []}).json()
+    assert [run["label"] for run in again["runs"]] == [run["label"] for run in first["runs"]]
+    assert again["slo"] == first["slo"]
+    assert [run["label"] for run in other["runs"]] == ["autoregressive @2", "static:4 @2"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "words"),
+    [
+        ({"concurrency": [0]}, "concurrency", "from 1 to 256"),
+        ({"concurrency": [10**6]}, "concurrency", "from 1 to 256"),
+        ({"concurrency": [4, 4]}, "concurrency", "named twice"),
+        ({"concurrency": ["many"]}, "concurrency", "a number"),
+        ({"concurrency": 4}, "concurrency", "list"),
+        ({"concurrency": list(range(1, 18))}, "concurrency", "at most 16"),
+        ({"rate": [0]}, "rate", "from 0.001"),
+        ({"rate": ["NaN"]}, "rate", "a number"),
+        ({"rate": [1e9]}, "rate", "to 10000"),
+        ({"rate": [2, 2.0]}, "rate", "named twice"),
+        ({"rate": [2, 2.0000001]}, "rate", "named twice"),
+        ({"slo": "fast"}, "slo", "write ttft=500ms,tpot=50ms"),
+        ({"slo": "ttft=0ms"}, "slo", "no objective"),
+        (
+            {"concurrency": [1, 2, 4, 8], "strategies": [{"strategy": "static", "params": {"lookahead": n}}
+                                                         for n in range(1, 18)]},
+            "concurrency", "18 strategies at 4 loads are 72 runs; the most is 64",
+        ),
+        ({"concurrency": [2], "strategies": [{"strategy": "ssd"}]}, "strategies", "serves one request at a time"),
+        ({"rate": [2], "strategies": [{"strategy": "ssd", "params": {"placement": "beside"}}]}, "strategies",
+         "serves one request at a time"),
+    ],
+)  # fmt: skip
+def test_a_load_that_cannot_be_is_refused_at_its_field_and_leaves_nothing(world, ready, changes, field, words):
+    jobs = Job.objects.count()
+    answer = post(world, make.body(*ready, **changes))
+    problem = answer.json()
+    assert answer.status_code == 400, problem
+    assert field in str(problem.get("field") or problem.get("errors")), problem
+    assert words in str(problem), problem
+    assert not Comparison.objects.exists() and Job.objects.count() == jobs
+
+
+def test_ssd_in_turn_may_run_under_load(world, ready):
+    strategies = [{"strategy": "ssd", "params": {"placement": "in-turn"}}]
+    assert post(world, make.body(*ready, concurrency=[2], strategies=strategies)).status_code == 202
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("columns", [{"concurrency": 4, "rate": 2.0}, {"concurrency": None}, {"concurrency": 257}])
+def test_the_database_holds_no_run_with_two_loads_none_or_one_out_of_bounds(world, columns):
+    comparison = make.comparison(world.actor(world.bob))
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Run.objects.filter(comparison=comparison).update(**columns)
+
+
+def test_every_load_has_its_own_baseline_verdict_and_ranking(decoded):
+    found = report(decoded)
+    rows = found["strategies"]
+    assert [row["is_baseline"] for row in rows] == [True, False] * 3
+    assert [row["settings"] for row in rows] == ["autoregressive", "static:4"] * 3
+    assert [row["sample_count"] for row in rows] == [6] * 6
+    assert [(load["concurrency"], load["rate"], load["baseline"]) for load in found["loads"]] == [
+        (1, None, "autoregressive"),
+        (4, None, "autoregressive @4"),
+        (None, 2.0, "autoregressive @2/s"),
+    ]
+    assert found["loads"][1]["verdict"].startswith("static:4 @4 ")
+    assert found["verdict"] == found["sentence"] and found["ranking"]["leader"] is None
+    assert [crossing["strategy"] for crossing in found["crossovers"]] == ["static:4"]
+    assert found["objective"] == {"ttft_ms": 500.0} and rows[3]["goodput"]["share"] == 1.0
+
+
+def test_where_the_time_went_is_told_for_one_user_only(decoded):
+    assert [row["losses"] is not None for row in report(decoded)["strategies"]] == [False, True] + [False] * 4
+
+
+def test_another_baseline_is_pinned_at_every_load(decoded):
+    for named in ("static:4", "static:4 @4"):
+        found = report(decoded, pinned(decoded, named))
+        assert found["baseline"] == "static:4"
+        assert [row["label"] for row in found["strategies"] if row["is_baseline"]] == [
+            "static:4", "static:4 @4", "static:4 @2/s",
+        ]  # fmt: skip
+    with pytest.raises(Invalid, match="relative to it"):
+        pinned(decoded, "static:9")
+
+
+def test_the_report_over_rest_is_by_load(world, decoded):
+    shown = world.script("read").get(f"/api/v1/comparisons/{decoded.pk}/report/").json()
+    assert [(row["concurrency"], row["rate"]) for row in shown["strategies"]][::2] == [(1, None), (4, None), (None, 2)]
+    assert set(shown["strategies"][0]["ttft_ms"]) == {"p50", "p95", "p99"}
+    assert shown["sentence"] and len(shown["loads"]) == 3
+
+
+def test_arrivals_that_were_too_many_are_warned_of(world, ready):
+    comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1], rate=[1000])
+    make.decode_all(comparison)
+    samples = [sample for run in comparison.runs.all() for sample in run.samples.all()]
+    for number, sample in enumerate(samples):  # one is answered each second
+        sample.numbers["timing"] = {**sample.numbers["timing"], "arrived_ns": number * 10**9}
+        sample.save()
+    assert "requests arrived at 1000/s and 1/s were answered" in " ".join(report(comparison)["warnings"])
+
+
+def test_runs_of_unlike_loads_are_never_compared(decoded):
+    sum_up(decoded)
+    assert {str(conditions.load) for conditions in Conditions.objects.all()} == {
+        "1 at a time", "4 at once", "2 requests/s",
+    }  # fmt: skip
+    for figures in Figures.objects.select_related("run", "conditions"):
+        assert figures.conditions.load == figures.run.load
+        assert figures.tokens_per_s_user > 0 and figures.ttft_p95 >= figures.ttft_p50 > 0
+
+
+def test_runs_can_be_listed_filtered_and_sorted_by_load_and_latency(world, decoded):
+    sum_up(decoded)
+    script = world.script("read")
+    found = script.get("/api/v1/runs/?concurrency_from=2&ordering=-tokens_per_s_device").json()["results"]
+    assert {run["concurrency"] for run in found} == {4} and len(found) == 2
+    assert found[0]["figures"]["tokens_per_s_device"] >= found[1]["figures"]["tokens_per_s_device"]
+    table = b"".join(script.get("/api/v1/runs.csv").streaming_content).decode()
+    [first, *_] = csv.DictReader(io.StringIO(table))
+    assert {"concurrency", "rate", "tokens_per_s_user", "ttft_p50", "tpot_p95"} <= set(first)
+
+
+def test_a_speed_up_in_the_table_of_samples_is_relative_to_the_same_load(world, decoded):
+    answer = world.script("read").get(f"/api/v1/comparisons/{decoded.pk}/samples.csv")
+    rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+    assert {(row["strategy"], row["baseline"]) for row in rows if row["concurrency"] == "4"} == {
+        ("autoregressive @4", "autoregressive @4"), ("static:4 @4", "autoregressive @4"),
+    }  # fmt: skip
+    assert all(float(row["speedup"]) == 1 for row in rows if row["strategy"] == row["baseline"])
+
+
+def test_a_replay_is_for_one_user(world, ready):
+    comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1], concurrency=[2])
+    make.decode_all(comparison)
+    answer = world.script("read").get(f"/api/v1/comparisons/{comparison.pk}/what-if/")
+    assert answer.status_code == 409
+    assert "decoded for one user at a time" in answer.json()["detail"]
+
+
+def test_a_plan_divides_the_time_by_the_users_and_waits_for_the_last_arrival(world, ready, decoded):
+    def minutes(**load):
+        return world.script("submit").post(
+            "/api/v1/comparisons/?dry_run=true", make.body(*ready, sampling={"max_new_tokens": 1_000_000}, **load)
+        ).json()["minutes"]  # fmt: skip
+
+    assert minutes(concurrency=[4]) < minutes()
+    assert minutes(rate=[0.01]) >= 2 * 6 / 0.01 / 60  # two strategies, six prompts each
+
+
+def test_the_form_tells_what_is_wrong_with_a_load_beside_its_field(world, ready):
+    pair, dataset = ready
+    form = {"pair": str(pair.pk), "dataset": str(dataset.pk), "use": ["static"], "static.lookahead": "4"}
+
+    def posted(**load):
+        answer = world.page(world.bob).post("/comparisons/new/", {**form, **load, "launch": ""})
+        assert answer.status_code == 422 and not Comparison.objects.exists()
+        return answer.content.decode()
+
+    assert 'id="e_concurrency">Entry 2: This is 0; it must be from 1 to 256.' in posted(concurrency="4, 0")
+    assert 'value="4, 4"' in posted(concurrency="4, 4") and "named twice" in posted(concurrency="4, 4")
+    assert 'id="e_rate">Entry 1: A valid number is required.' in posted(rate="nan")
+    assert 'id="e_slo">&#x27;soon&#x27; is no objective' in posted(slo="soon")
+
+
+def test_history_tells_loads_apart(world, decoded):
+    sum_up(decoded)
+    shown = world.script("read").get(f"/api/v1/pairs/{decoded.pair_id}/history/").json()
+    assert len(shown["questions"]) == 3
+    assert {question["sentence"].split(", ")[3:][0] if question["sentence"].count(", ") > 2 else ""
+            for question in shown["questions"]} == {"", "4 at once", "2 requests/s"}  # fmt: skip
+    assert len({point["label"].partition(" @")[2] for point in shown["points"]}) == 1
+
+
+def test_the_list_of_comparisons_names_the_fastest_at_the_lightest_load(world, decoded):
+    sum_up(decoded)
+    Figures.objects.filter(run__label="static:4 @4").update(speedup=99.0)
+    [(name, figures)] = fastest([decoded]).values()
+    assert (name, figures.run.concurrency) == ("static:4", 1)
