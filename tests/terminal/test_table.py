@@ -21,6 +21,8 @@ def document(*rows: dict[str, Any], verdict: str = "", baseline: str = ALONE, se
         "baseline": baseline,
         "strategies": rows,
         "ranking": {"sentence": sentence},
+        "loads": [{"concurrency": 1, "rate": None, "baseline": baseline}],
+        "objective": {},
         "warnings": [],
     }
 
@@ -31,6 +33,8 @@ def row(label: str, **more: Any) -> dict[str, Any]:
         "strategy": slug,
         "label": label,
         "role": STRATEGIES[slug].role,
+        "concurrency": 1,
+        "rate": None,
         "tokens_per_s": 229.06,
         "speedup": {"median": 1.0, "low": 1.0, "high": 1.0, "prompts": 24},
         "end_to_end": {"median": 1.0, "low": 1.0, "high": 1.0, "prompts": 24},
@@ -126,3 +130,27 @@ def test_colours_are_for_terminals_that_have_them(
     assert (
         "\x1b[38;5;25m■\x1b[0m" in result(document(row("static:4")), palette_for(stream, environment))
     ) is is_coloured
+
+
+def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput() -> None:
+    times = {"p50": 40.0, "p95": 120.0, "p99": 150.0}
+    loaded = {
+        "concurrency": 8,
+        "tokens_per_s_device": 412.2,
+        "tokens_per_s_user": 51.5,
+        "ttft_ms": times,
+        "tpot_ms": {"p50": 18.0, "p95": 21.0, "p99": 22.0},
+        "gap_ms": times,
+        "goodput": {"share": 0.9},
+        "samples": [None],
+    }
+    rows = [{**row(label), **loaded, "label": f"{label} @8"} for label in (ALONE, "static:4")]
+    shown = document(*rows)
+    shown |= {
+        "loads": [{"concurrency": 8, "rate": None, "baseline": f"{ALONE} @8"}],
+        "objective": {"ttft_ms": 500.0},
+    }
+    lines = result(shown, Palette(is_coloured=False)).splitlines()
+    assert "tok/s/device  tok/s/user" in lines[2]
+    assert "412.2        51.5  1.00 (1.00 to 1.00)  40 / 120 ms  18 / 21 ms  150 ms      90%  24 identical" in lines[4]
+    assert "goodput: requests within ttft 500 ms" in lines
