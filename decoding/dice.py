@@ -20,7 +20,7 @@ from decoding import chance
 from decoding.errors import BrokenModel
 from decoding.models.devices import Launched, on_its_way, sent_to
 from decoding.spec import Sampling
-from decoding.verify import Verdict, by_equality, by_ratio, certain, choose_each
+from decoding.verify import Verdict, by_equality, by_ratio, by_tree, certain, choose_each
 
 Row = npt.NDArray[np.float32]  # [V]
 Ahead = Sequence[int] | Sequence[Tensor]  # ids, or one-element tensors of ids that nobody has waited for yet
@@ -35,6 +35,10 @@ class Drawn(Protocol):
     def tokens(self) -> tuple[int, ...]: ...
     @property
     def scores(self) -> Tensor | None: ...  # [k, V], what each token was drawn from; None where none was drawn
+    @property
+    def parents(self) -> tuple[int, ...]: ...  # of a tree; empty if the draft is a chain
+    @property
+    def aheads(self) -> list[tuple[int, ...]]: ...  # the tokens before each choice of the target
 
 
 class Weighing:
@@ -150,8 +154,10 @@ class Greedy(Dice):
         return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
 
     def weigh(self, logits: Tensor, draft: Drawn) -> Weighing:
-        aheads = [draft.tokens[:i] for i in range(len(draft.tokens) + 1)]
+        aheads = draft.aheads
         own = on_its_way(self.draw(self.scores(logits, aheads), aheads))
+        if draft.parents:
+            return Weighing(logits.device, lambda: by_tree(_read(own), draft.tokens, draft.parents))
         return Weighing(logits.device, lambda: by_equality(_read(own), draft.tokens))
 
 
@@ -212,8 +218,11 @@ class Ratio(Dice):
         return Weighing(logits.device, lambda: self._by_ratio(logits, draft))
 
     def _by_ratio(self, logits: Tensor, draft: Drawn) -> Verdict:
-        aheads = [draft.tokens[:i] for i in range(len(draft.tokens) + 1)]
+        aheads = draft.aheads
         p = _probabilities(self.scores(logits, aheads))
+        if draft.parents:
+            own = choose_each(p, [self._coin("resample", ahead) for ahead in aheads])
+            return by_tree(own.tolist(), draft.tokens, draft.parents)
         scores, vocab = draft.scores, p.shape[1]
         q = certain(draft.tokens, vocab, p.device) if scores is None else _probabilities(scores).to(p.device)
         accept_u = [self._coin("accept", ahead) for ahead in aheads[:-1]]

@@ -20,8 +20,15 @@ StopReason = Literal[
     "eos",  # an end token was drafted
     "length",  # no room was left
     "early",  # the verdict that it was prepared for came first
+    "match",  # nothing more could be copied
 ]
-Source = Literal["none", "fresh", "hit", "miss"]  # no draft | drafted now | prepared | prepared for others
+Source = Literal[
+    "none",  # no draft
+    "fresh",  # drafted now
+    "copied",  # copied from the text; the last `passes` tokens, if any, were drafted after that
+    "hit",  # prepared
+    "miss",  # prepared for others
+]
 Backup = Literal["", "neural", "ngram", "random"]  # drafter after a miss; "" after a hit
 Outcome = Literal["bonus", "correction"]
 FinishReason = Literal["eos", "stop", "length", "context", "cancelled"]
@@ -36,6 +43,16 @@ class Started:
     prefill_ns: int
     arrived_ns: int = 0  # when the request arrived, since the load began
     queued_ns: int = 0  # time that the request waited before the sample began
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """The prompt's tokens, so that a replay can copy from them. All samples of a prompt read the same tokens, so only
+    the trace of the baseline's first sample has this event, after `started`."""
+
+    kind: ClassVar[str] = "prompted"
+    tokens: tuple[int, ...]
+    end_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +72,7 @@ class Drafted:
     start_ns: int
     end_ns: int
     backup: Backup = ""
+    rows: int = 0  # drafted tokens that are verified, if they are a tree: `tokens` is then one path of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +119,8 @@ class Finished:
     end_ns: int
 
 
-Event = Started | Drafted | Anticipated | Verified | Finished
-_KINDS: dict[str, type[Any]] = {t.kind: t for t in (Started, Drafted, Anticipated, Verified, Finished)}
+Event = Started | Prompted | Drafted | Anticipated | Verified | Finished
+_KINDS: dict[str, type[Any]] = {t.kind: t for t in (Started, Prompted, Drafted, Anticipated, Verified, Finished)}
 
 
 class EventSink(Protocol):

@@ -1,4 +1,4 @@
-"""A pair of models that is loaded, and who may decode with it."""
+"""A pair of models that is loaded, or a target alone, and who may decode with it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Protocol
 
 import torch
 
-from decoding import contestants
+from decoding import alone, contestants
 from decoding.choosing import Choosings
 from decoding.contestants.base import Contestant
 from decoding.disco.classifier import Classifier, load_classifier
-from decoding.errors import BadStrategy
+from decoding.errors import BadPair, BadStrategy
 from decoding.measure.misfit import misfit
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
@@ -34,10 +34,10 @@ def no_classifier(name: str) -> None:
 
 @dataclass
 class Pair:
-    """A target and a draft, loaded, and what contestants need of them."""
+    """A target and its draft, if it has one, loaded, and what contestants need of them."""
 
     target: ModelRunner
-    draft: ModelRunner
+    draft: ModelRunner | None  # None: a target alone
     tokenizer: Tokenizer
     end_tokens: frozenset[int]
     dtype: torch.dtype
@@ -53,16 +53,24 @@ class Pair:
 
     @property
     def vocab(self) -> int:
-        """The part of the vocabulary that both models have: the rest is padding."""
-        return min(self.target.vocab_size, self.draft.vocab_size)
+        """The part of the vocabulary that all models have: the rest is padding."""
+        return min(model.vocab_size for model in (self.target, self.draft) if model)
 
     @cached_property
     def choosings(self) -> Choosings:
         """The draft's ways of choosing a token where that means launching."""
-        return Choosings(self.vocab, self.draft.device)
+        return Choosings(self.vocab, (self.draft or self.target).device)
+
+    def require_draft(self, what: str) -> ModelRunner:
+        """Return the draft. If there is none, refuse `what`, which needs it."""
+        if self.draft is None:
+            raise BadPair(f"{alone.lacks_draft(what)} Take a pair with a draft.")
+        return self.draft
 
     def contestant(self, choice: Choice) -> Contestant:
-        """Return who runs the choice, made when first asked for."""
+        """Return who runs the choice, made when first asked for. Refuse a choice that lacks its draft."""
+        if self.draft is None and choice.spec.needs_draft:
+            raise BadStrategy(alone.why_not(choice.label))
         module = contestants.runs(choice.strategy)
         if module.__name__ not in self.contestants:
             self.contestants[module.__name__] = module.contestant(self)
@@ -118,10 +126,12 @@ class Pair:
         """The queues that target and draft launch on, if one thread drives both at once."""
         placement = str(choice.params.get("placement", ""))
         if placement in PLACEMENTS and placement not in self.lanes:
-            self.lanes[placement] = open_lanes(placement, self.target, self.draft, self._draft_on)
+            draft = self.require_draft(choice.label)
+            self.lanes[placement] = open_lanes(placement, self.target, draft, self._draft_on)
         return self.lanes.get(placement)
 
     def _draft_on(self, device: torch.device) -> ModelRunner:
         assert self.draft_folder is not None
         dtype = str(self.dtype).removeprefix("torch.")
-        return load(self.draft_folder, dtype=dtype, device=device, context=self.draft.context).runner
+        context = self.require_draft("Preparing ahead").context
+        return load(self.draft_folder, dtype=dtype, device=device, context=context).runner

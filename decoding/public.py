@@ -4,7 +4,7 @@ In `webapp`, import from here: then other modules can move without changing the 
 something new, add its name here. An import contract refuses any other import, and anything that would load torch.
 """
 
-from decoding import bounded_json
+from decoding import alone, bounded_json
 from decoding.errors import BadCheckpoint, BadPair, BadPrompts, BadSampling, BadStrategy, meant
 from decoding.events import Event, Verified, from_dict
 from decoding.load import ONE, Load, loads

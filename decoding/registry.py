@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from decoding.choosing import Choosings
@@ -11,10 +11,14 @@ from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.disco.stops import estimating
 from decoding.drafters.base import Drafter
+from decoding.drafters.lookup import LookupDrafter
 from decoding.drafters.model import ModelDrafter
 from decoding.drafters.none import NoDraft
 from decoding.drafters.rule import StopRule
+from decoding.drafters.tree import TreeDrafter
+from decoding.errors import BadStrategy
 from decoding.models.runner import ModelRunner
+from decoding.proposing import Proposer
 from decoding.spec import Choice
 from decoding.ssd.settings import Settings
 from decoding.ssd.transport.beside import BesideTransport
@@ -32,7 +36,7 @@ class Parts:
     """Parts of one sample. Everything but the runners belongs to that sample alone."""
 
     target: ModelRunner
-    draft: ModelRunner
+    draft: ModelRunner | None  # None: the pair is a target alone
     dice: Dice
     clock: Clock
     end_tokens: Collection[int]
@@ -41,9 +45,14 @@ class Parts:
     draft_process: DraftProcess | None = None  # if the draft can run beside the target
     lanes: Lanes | None = None  # if this thread drives both at once
     words: Words = no_words  # the tokenizer's decode
+    memory: dict[str, Any] = field(default_factory=dict)  # shared by all samples of one choice
 
     def no_draft(self) -> Drafter:
         return NoDraft()
+
+    def copying(self, proposer: Proposer) -> Drafter:
+        """Return a drafter without a model."""
+        return LookupDrafter(proposer, self.end_tokens, self.dice.vocab)
 
     def drafter(self, policy: Policy, classifier: Classifier | None = None) -> Drafter:
         """Return a drafter whose draft model goes on until the policy stops it. A policy that sees estimates needs a
@@ -52,7 +61,11 @@ class Parts:
 
     def ruled(self, rule: StopRule) -> Drafter:
         choosing = self.choosings.of(self.dice.sampling, rule.look)
-        return ModelDrafter(self.draft, rule, self.dice, self.end_tokens, choosing)
+        return ModelDrafter(self._draft, rule, self.dice, self.end_tokens, choosing)
+
+    def tree(self, depth: int, width: int) -> Drafter:
+        """Return a drafter whose draft model keeps the `width` likeliest paths at each of `depth` tokens."""
+        return TreeDrafter(self._draft, depth, width, self.dice, self.end_tokens)
 
     def speculating(self, placement: str, settings: Settings, classifier: Classifier | None = None) -> Drafter:
         """Return a drafter that prepares drafts ahead, at the given placement."""
@@ -65,8 +78,14 @@ class Parts:
 
     def _here(self, recipe: Recipe) -> Transport:
         if self.lanes is None:
-            return InTurnTransport(recipe.speculator(self.draft))
+            return InTurnTransport(recipe.speculator(self._draft))
         return TwoLaneTransport(recipe.speculator(self.lanes.runner), self.lanes, recipe.sends_scores)
+
+    @property
+    def _draft(self) -> ModelRunner:
+        if self.draft is None:
+            raise BadStrategy("A strategy says needs_draft=False and asks the draft model. Remove that from its file.")
+        return self.draft
 
     def _stop(self, policy: Policy, classifier: Classifier | None) -> StopRule:
         match policy.sees:
@@ -83,5 +102,8 @@ class Parts:
 
 def build(choice: Choice, parts: Parts) -> Drafter:
     params: dict[str, Any] = dict(choice.params)
-    own = choice.spec.build
-    return own(parts, **params) if own else parts.drafter(choice.policy())
+    spec = choice.spec
+    if spec.build:
+        drafter: Drafter = spec.build(parts, **params)
+        return drafter
+    return parts.copying(choice.proposer()) if spec.proposer else parts.drafter(choice.policy())

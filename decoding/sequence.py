@@ -16,7 +16,7 @@ from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadPrompt, BrokenModel
 from decoding.events import Drafted, EventSink, Finished, FinishReason, Started, Verified
-from decoding.models.runner import Feed, ModelRunner, Steps, align
+from decoding.models.runner import Feed, ModelRunner, Steps, TreeReading, align
 from decoding.timing import Clock
 from decoding.verify import Verdict
 
@@ -43,6 +43,7 @@ class Sequence:
         self._round = 0
         self._draft = EMPTY
         self._weighing: Weighing
+        self._tree: TreeReading
         self._free_since = 0  # when the target last finished
         self._began = self._drafted = self._asked = 0  # when this round began, had its draft, and asked the target
 
@@ -107,6 +108,10 @@ class Sequence:
         self.drafter.anticipate(text, draft)
         self._asked = self.clock.now()
         need = len(draft.tokens) + 1
+        if draft.parents:
+            late = align(target, text)
+            self._tree = TreeReading(target, late, draft.parents)
+            return self._tree, [*late, *draft.tokens], need
         return target, align(target, [*text, *draft.tokens] if draft.tokens else text, need), need
 
     def weigh(self, logits: Tensor) -> None:
@@ -126,7 +131,9 @@ class Sequence:
         self._tell(draft, verdict, verified)
         self._free_since = verified
         self.drafter.observe(draft, verdict)
-        self._append([*draft.tokens[: verdict.accepted], verdict.token])
+        if draft.parents:
+            self._tree.adopt(verdict.path)
+        self._append([*draft.accepted(verdict), verdict.token])
 
     def finish(self, reason: FinishReason) -> None:
         self.reason = reason
@@ -150,7 +157,7 @@ class Sequence:
         if anticipated:
             emit(anticipated)
         if draft.tokens:
-            emit(self._drafted_event(draft))
+            emit(self._drafted_event(draft, verdict))
         emit(
             Verified(
                 round=self._round,
@@ -164,13 +171,13 @@ class Sequence:
             )
         )
 
-    def _drafted_event(self, draft: Draft) -> Drafted:
+    def _drafted_event(self, draft: Draft, verdict: Verdict) -> Drafted:
         confidence, estimates = draft.details()
         return Drafted(
             round=self._round,
             position=len(self.text),
             lookahead=draft.lookahead,
-            tokens=draft.tokens,
+            tokens=draft.best_path(verdict),
             confidence=confidence,
             estimate=estimates,
             stop=draft.stop,
@@ -179,6 +186,7 @@ class Sequence:
             start_ns=self._began,
             end_ns=self._drafted,
             backup=draft.backup,
+            rows=len(draft.tokens) if draft.parents else 0,
         )
 
 

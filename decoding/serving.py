@@ -21,14 +21,14 @@ class Place:
     """Caches for one text at a time."""
 
     target: ModelRunner
-    draft: ModelRunner
+    draft: ModelRunner | None
 
 
 class Places:
     """Places are made when so many are first needed, and used again by later texts."""
 
-    def __init__(self, target: Model, draft: Model) -> None:
-        self._models = target, draft
+    def __init__(self, target: Model, draft: Model | None) -> None:
+        self._target, self._draft = target, draft
         self._all: list[Place] = []
         self._free: list[Place] = []
 
@@ -38,7 +38,8 @@ class Places:
         if used >= most:
             return None
         if len(self._all) < most and not used:  # texts share passes best if their places were made together
-            targets, drafts = (model.new_runners(most) for model in self._models)
+            targets = self._target.new_runners(most)
+            drafts = self._draft.new_runners(most) if self._draft else [None] * most
             self._all = [Place(target, draft) for target, draft in zip(targets, drafts, strict=True)]
             self._free = list(self._all)
         return self._free.pop(0)

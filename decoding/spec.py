@@ -15,6 +15,7 @@ from typing import Any, Literal
 from decoding.errors import BadSampling, BadStrategy, meant
 from decoding.load import ONE, Load
 from decoding.params import Value
+from decoding.proposing import Proposer
 from decoding.strategies import STRATEGIES
 from decoding.strategy import Policy, Strategy
 
@@ -40,6 +41,11 @@ class Choice:
         """Make a new policy, for one text."""
         assert self.spec.policy, f"{self.strategy} has no policy"
         return self.spec.policy(**self.params)
+
+    def proposer(self) -> Proposer:
+        """Make a new proposer, for one text."""
+        assert self.spec.proposer, f"{self.strategy} has no proposer"
+        return self.spec.proposer(**self.params)
 
     @property
     def label(self) -> str:

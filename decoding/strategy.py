@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, Protocol
 from decoding.crowd import ALONE, Crowd
 from decoding.errors import BadStrategy, meant
 from decoding.params import Param, Value
+from decoding.proposing import Proposer
 
 Role = Literal[
     "baseline",  # every strategy is compared with it
@@ -122,12 +123,16 @@ class Parts(Protocol):
 
     @property
     def classifier(self) -> Callable[[str], Any]: ...
+    @property
+    def memory(self) -> dict[str, Any]: ...
     def no_draft(self) -> Any: ...
     def drafter(self, policy: Policy, classifier: Any = None) -> Any: ...
+    def tree(self, depth: int, width: int) -> Any: ...
     def speculating(self, placement: str, settings: Any, classifier: Any = None) -> Any: ...
 
 
 PolicyOf = Callable[..., Policy]  # called with the strategy's parameters
+ProposerOf = Callable[..., Proposer]  # the same
 Builder = Callable[..., Any]  # called with Parts and the parameters, returns a Drafter
 
 
@@ -162,7 +167,8 @@ class Strategy:
     params: tuple[Param, ...] = ()  # the first may be given on the command line without its name
     check: Callable[[Mapping[str, Value]], None] = lambda params: None  # refuses a combination of parameters
     policy: PolicyOf | None = None
-    build: Builder | None = None  # None: the draft model drafts, and the policy stops it
+    proposer: ProposerOf | None = None  # copies tokens from the text; no model drafts
+    build: Builder | None = None  # None: the proposer drafts, or the draft model does and the policy stops it
     grid: Callable[[], Iterable[Settings]] = _no_settings  # settings that the planner tries
     exports: Callable[[Settings], Iterable[Export]] = _no_exports  # what to set in other engines
     usual: tuple[Settings, ...] = ()  # settings that a new comparison begins with
@@ -170,11 +176,17 @@ class Strategy:
     sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve
     remark: str = ""  # a note below the table of results, shown after the strategy's label
     prepares_ahead: bool = False  # the draft works while the target verifies
+    needs_draft: bool = True  # False: it runs on a target alone
 
     @property
     def sees(self) -> Sight | None:
         """The sight that its policy needs, whatever the parameters; None if it has no policy."""
         return self.policy(**self.read({})).sees if self.policy else None
+
+    @property
+    def can_replay(self) -> bool:
+        """Whether a recorded text tells what it would draft."""
+        return self.policy is not None or self.proposer is not None
 
     @property
     def prices_rounds(self) -> bool:
@@ -184,7 +196,7 @@ class Strategy:
     @property
     def drafts_with_the_pair(self) -> bool:
         """Whether the pair's draft model makes its drafts. What-if then learns from them about other strategies."""
-        return self.role in ("ranked", "bound")
+        return self.needs_draft and self.role in ("ranked", "bound")
 
     @property
     def needs_classifier(self) -> bool:
@@ -193,7 +205,8 @@ class Strategy:
     @property
     def prices_passes(self) -> bool:
         """Whether its rounds consist of the pair's passes alone. What-if then reads the costs of passes from them."""
-        return self.role in ("baseline", "ranked") and self.sees in ("nothing", "confidence")
+        is_plain = self.proposer is not None or self.sees in ("nothing", "confidence")
+        return is_plain and self.role in ("baseline", "ranked")
 
     def read(self, given: Mapping[str, object]) -> dict[str, Value]:
         """All parameters with defaults filled in. An unknown name or a bad value raises BadStrategy."""

@@ -48,7 +48,7 @@ def prompt_of(row: Prompt) -> prompts.Prompt:
 def place_of(hold: Hold, pair: Pair, classifiers: Iterable[Classifier] = ()) -> PairPlace:
     return PairPlace(
         target=folder_of(hold, pair.target),
-        draft=folder_of(hold, pair.draft),
+        draft=folder_of(hold, pair.draft) if pair.draft else None,
         device=device_of(hold.job.queue),
         classifiers={str(one.pk): _assembled(hold, one.upload, classifying.files(one.upload)) for one in classifiers},
     )

@@ -43,9 +43,13 @@ class PairPlace:
     """Folders of a pair on this machine, and the device to run it on."""
 
     target: Path
-    draft: Path
+    draft: Path | None
     device: str
     classifiers: Mapping[str, Path]  # by the names that strategies call them
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        return (self.target, self.draft) if self.draft else (self.target,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +65,7 @@ class PairOrder(Order):
 
     def memory_to_run(self, choices: Sequence[Choice] = (), *, is_recorded: bool = False) -> int:
         texts = [prompt.text for prompt in self.prompts]
-        pair = (self.pair.target, self.pair.draft)
-        return run_size(pair, texts, self.sampling.max_new_tokens, choices, is_recorded=is_recorded)
+        return run_size(self.pair.folders, texts, self.sampling.max_new_tokens, choices, is_recorded=is_recorded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Two loaded models as a pair that is ready to run, and what runs it. Loads torch."""
+"""Loaded models as a pair that is ready to run, and what runs it. Loads torch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from decoding.ssd.transport.draft_process import process_for
 
 def pair_of(
     target: Loaded,
-    draft: Loaded,
+    draft: Loaded | None,
     *,
     classifier_at: Callable[[str], Path | None],
     again: Callable[[], Pair],
@@ -31,15 +31,15 @@ def pair_of(
     loads the pair in another process."""
     return Pair(
         target=target.runner,
-        draft=draft.runner,
+        draft=draft.runner if draft else None,
         tokenizer=target.tokenizer,
         end_tokens=target.end_tokens,
         dtype=getattr(torch, target.runner.facts.dtype),
         target_folder=target.folder.path,
-        draft_folder=draft.folder.path,
+        draft_folder=draft.folder.path if draft else None,
         classifier_at=classifier_at,
-        fingerprints=(target.folder.fingerprint, draft.folder.fingerprint),
-        draft_process=process_for(draft.folder.path, dtype, draft.runner.context, runner),
+        fingerprints=(target.folder.fingerprint, draft.folder.fingerprint) if draft else None,
+        draft_process=process_for(draft.folder.path, dtype, draft.runner.context, runner) if draft else None,
         again=again,
     )
 
@@ -48,7 +48,7 @@ def pair_of(
 class ReadyPair:
     pair: Pair
     target: Loaded
-    draft: Loaded
+    draft: Loaded | None
 
     def hardware(self, choices: Sequence[Choice]) -> dict[str, Any]:
         facts = self.target.runner.facts

@@ -7,7 +7,7 @@ from collections import abc
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from decoding.contestants.base import Answers, Contestant, Request, SinkFor
 from decoding.crowd import Crowd
@@ -37,13 +37,15 @@ def contestant(pair: Pair) -> Contestant:
 class Ours(Contestant):
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
+        self._memory: dict[str, dict[str, Any]] = {}  # by label, for one comparison
         self._crowds: dict[str, Crowd] = {}  # by label
 
     @cached_property
     def places(self) -> Places:
         from decoding.serving import Places
 
-        return Places(self._pair.target.model, self._pair.draft.model)
+        draft = self._pair.draft
+        return Places(self._pair.target.model, draft.model if draft else None)
 
     def run(
         self, requests: abc.Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
@@ -87,13 +89,13 @@ class Ours(Contestant):
 
         pair = self._pair
         room = free_bytes(pair.target.device) * SHARE_FOR_CACHES
-        each = sum(runner.model.bytes_for(runner.context) for runner in (pair.target, pair.draft))
+        each = sum(runner.model.bytes_for(runner.context) for runner in (pair.target, pair.draft) if runner)
         return max(1, min(load.most_at_once, int(room // each)))
 
     def runner(self, choice: Choice) -> str:
-        drafts = choice.spec.role != "baseline"
-        runners = [self._pair.target, self._pair.draft] if drafts else [self._pair.target]
-        return " and ".join(dict.fromkeys(runner.facts.runner for runner in runners))
+        drafts = choice.spec.needs_draft
+        runners = (self._pair.target, self._pair.draft if drafts else None)
+        return " and ".join(dict.fromkeys(runner.facts.runner for runner in runners if runner))
 
     def hardware(self, choice: Choice) -> str:
         from decoding.models.devices import described
@@ -114,6 +116,7 @@ class Ours(Contestant):
         from decoding.ssd.memory import check_branches
         from decoding.ssd.transport.two_lanes import check_ranked_together
 
+        self._memory.clear()
         pair = self._pair
         processes = [pair.process_of(choice) for choice in choices]
         check_ranked_together(
@@ -126,7 +129,9 @@ class Ours(Contestant):
                     f"{choice.label}: a draft that works beside the target serves one request at a time. Under load "
                     "choose placement=in-turn."
                 )
-            device = torch.device("cpu") if process else lanes.draft.device if lanes else pair.draft.device
+            device = (
+                torch.device("cpu") if process else lanes.draft.device if lanes else (pair.draft or pair.target).device
+            )
             check_branches(choice, pair.vocab, free_bytes(device))
         for process in filter(None, processes):
             process.begin()
@@ -165,6 +170,7 @@ class Ours(Contestant):
             draft_process=pair.process_of(choice),
             lanes=pair.lanes_of(choice),
             words=pair.tokenizer.decode,
+            memory=self._memory.setdefault(choice.label, {}),
         )
         return Sequence(
             prompt=request.prompt,

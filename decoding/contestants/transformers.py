@@ -20,6 +20,8 @@ from decoding.strategy import Looks, Strategy
 from decoding.timing import Clock
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import torch
     from torch import Tensor
 
@@ -40,7 +42,21 @@ ASSISTED = Strategy(
     ),
     remark="is the transformers library on the same weights",
 )
-SPECS = (ASSISTED,)
+COPYING = Strategy(
+    slug="transformers-lookup",
+    title="Prompt lookup (transformers)",
+    summary="generate(prompt_lookup_num_tokens=…) of the transformers library on the same weights.",
+    role="peer",
+    order=13,
+    looks=Looks("✖", "M-8,-5L-5,-8L0,-3L5,-8L8,-5L3,0L8,5L5,8L0,3L-5,8L-8,5L-3,0Z", "#8c510a", "#c69c5f", 94),
+    params=(
+        Param("lookahead", "int", 10, "prompt_lookup_num_tokens", 1, 64),
+        Param("ngram", "int", 2, "max_matching_ngram_size", 1, 32),
+    ),
+    remark="is the transformers library on the same weights",
+    needs_draft=False,
+)
+SPECS = (ASSISTED, COPYING)
 
 
 def contestant(pair: Pair) -> Contestant:
@@ -48,27 +64,25 @@ def contestant(pair: Pair) -> Contestant:
 
 
 class Transformers(Contestant):
-    """Runs `generate`, with the draft as its assistant if the choice is `assisted`."""
+    """Runs `generate` as the choice says: with the draft as its assistant, or with prompt lookup."""
 
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
 
     @cached_property
     def models(self) -> tuple[Any, Any]:
-        """Target and draft, loaded a second time, for this contestant alone, at first use."""
+        """Target and draft, if there is one, loaded a second time, for this contestant alone, at first use."""
+        pair = self._pair
+        assert pair.target_folder is not None
+        return self._load(pair.target_folder), self._load(pair.draft_folder) if pair.draft_folder else None
+
+    def _load(self, folder: Path) -> Any:
         from transformers import AutoModelForCausalLM
 
-        pair = self._pair
-        assert pair.target_folder is not None and pair.draft_folder is not None
-        target, draft = (
-            AutoModelForCausalLM.from_pretrained(
-                folder, dtype=pair.dtype, use_safetensors=True, trust_remote_code=False
-            )
-            .to(pair.target.device)
-            .eval()
-            for folder in (pair.target_folder, pair.draft_folder)
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=self._pair.dtype, use_safetensors=True, trust_remote_code=False
         )
-        return target, draft
+        return model.to(self._pair.target.device).eval()
 
     def run(
         self, requests: Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
@@ -101,7 +115,7 @@ class Transformers(Contestant):
 
         request, clock = arrived.request, Clock()
         target, draft = self.models
-        for model in (target, draft):  # `generate` takes settings that its call leaves empty from here
+        for model in filter(None, (target, draft)):  # `generate` takes settings that its call leaves empty from here
             model.generation_config.eos_token_id = sorted(request.ending.end_tokens) or None
         torch.manual_seed(request.seed % 2**63)
         rounds = _Rounds(len(request.prompt), clock)
@@ -123,9 +137,12 @@ class Transformers(Contestant):
 
 def _assistant(choice: Choice, draft: Any) -> dict[str, Any]:
     """Return the arguments that make `generate` draft, if the choice does."""
+    params = choice.params
+    if choice.strategy == COPYING.slug:
+        return {"prompt_lookup_num_tokens": params["lookahead"], "max_matching_ngram_size": params["ngram"]}
     if choice.strategy != ASSISTED.slug:
         return {}
-    config, params = draft.generation_config, choice.params
+    config = draft.generation_config
     config.num_assistant_tokens = params["lookahead"]
     config.num_assistant_tokens_schedule = params["schedule"]
     config.assistant_confidence_threshold = params["threshold"]
@@ -165,11 +182,11 @@ class _Rounds:
         self._drafting = 0
         self._began = 0
 
-    def watching(self, target: torch.nn.Module, draft: torch.nn.Module) -> _Hooks:
+    def watching(self, target: torch.nn.Module, draft: torch.nn.Module | None) -> _Hooks:
         return _Hooks(
             target.register_forward_pre_hook(self._before_target, with_kwargs=True),
             target.register_forward_hook(self._after_target),
-            draft.register_forward_hook(self._after_draft),
+            *([draft.register_forward_hook(self._after_draft)] if draft else []),
         )
 
     def put(self, value: Tensor) -> None:
@@ -191,8 +208,9 @@ class _Rounds:
         ):
             drafted = tuple(read[self.prompt_tokens :] if number == 1 else read[1:])
             if drafted:
+                source = "fresh" if passes else "copied"
                 sink.emit(
-                    Drafted(number, position, lookahead, drafted, (), (), "limit", "fresh", passes, free_since, began)
+                    Drafted(number, position, lookahead, drafted, (), (), "limit", source, passes, free_since, began)  # type: ignore[arg-type]
                 )
             outcome = "bonus" if len(tokens) == len(drafted) + 1 else "correction"
             sink.emit(Verified(number, len(tokens) - 1, tokens[-1], outcome, began - free_since, began, ended))  # type: ignore[arg-type]

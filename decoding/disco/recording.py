@@ -19,7 +19,8 @@ from decoding.dice import Dice, broken
 from decoding.disco import features
 from decoding.disco.echoes import LONGEST, Echoes
 from decoding.models.runner import ModelRunner, read_prompt
-from decoding.replay.records import Record
+from decoding.proposing import Proposer
+from decoding.replay.records import Proposed, Record
 
 BRANCHES = 32  # tails that are drafted side by side
 
@@ -38,6 +39,12 @@ class Recording:
     tail_room: Mapping[int, int]  # position -> tokens of its tail up to and including an end token, if it has one
     max_new_tokens: int
     ended: bool  # the text's last token is an end token
+    end_tokens: frozenset[int] = frozenset()
+
+    def proposed(self, proposer: Proposer) -> Proposed:
+        """The same text as a proposer sees it."""
+        prompt, text = self.tokens[: self.prompt_tokens], self.tokens[self.prompt_tokens :]
+        return Proposed(proposer, prompt, text, self.max_new_tokens, self.end_tokens)
 
     @property
     def record(self) -> Record:
@@ -89,6 +96,7 @@ def record(
         room,
         max_new_tokens,
         ended,
+        frozenset(end_tokens),
     )
 
 

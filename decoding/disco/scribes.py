@@ -34,6 +34,7 @@ from decoding.strategies import static
 
 LEAST_AGREED = 0.95  # a text from other settings differs after a few tokens
 LEAST_PROMPTS = 16  # with fewer prompts, this process is done before a copy has loaded
+RECORDING = "Recording drafts"
 ROOM = 4  # a copy needs this many times the pair's weights in free memory
 PATIENCE = 0.2  # s between checks for cancellation while only copies work
 # If the dice fix the text, any strategy writes it, and WRITER is fast. Under ratio dice nearly every token must be
@@ -65,7 +66,7 @@ def write(pair: Pair, work: Work, cancelled: Callable[[], bool] = never) -> Reco
         prompt.id,
         comparison.tokens(prompt),
         text,
-        draft=pair.draft,
+        draft=pair.require_draft(RECORDING),
         dice=dice_for(sampling, pair.vocab, comparison.seed(prompt, 0)),
         end_tokens=() if sampling.ignore_eos else pair.end_tokens,
         max_new_tokens=sampling.max_new_tokens,
@@ -96,6 +97,7 @@ class Scribes:
     """Pair and its copies. Close it or use it as a context: copies hold memory."""
 
     def __init__(self, pair: Pair, copies: int = 0) -> None:
+        pair.require_draft(RECORDING)
         self.pair = pair
         self._copies = [_Copy(pair.again) for _ in range(copies)] if pair.again else []
 

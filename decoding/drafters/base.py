@@ -33,6 +33,32 @@ class Draft:
     estimates: tuple[float, ...] = ()  # the probability that each token is accepted, if its drafter has one
     backup: Backup = ""
     lost: str = ""  # why drafting has ended; set in the first round without a draft
+    parents: tuple[int, ...] = ()  # of a tree: the number of the token before each, -1 at the text's end; else empty
+
+    @property
+    def aheads(self) -> list[tuple[int, ...]]:
+        """The tokens before each choice of the target: at the text's end, then after each drafted token."""
+        if not self.parents:
+            return [self.tokens[:count] for count in range(len(self.tokens) + 1)]
+        found: list[tuple[int, ...]] = [()]
+        for token, parent in zip(self.tokens, self.parents, strict=True):
+            found.append((*found[parent + 1], token))
+        return found
+
+    def accepted(self, verdict: Verdict) -> list[int]:
+        numbers = verdict.path if self.parents else range(verdict.accepted)
+        return [self.tokens[number] for number in numbers]
+
+    def best_path(self, verdict: Verdict) -> tuple[int, ...]:
+        """The accepted tokens, and the likeliest that follow them in the tree: the draft as a chain."""
+        if not self.parents:
+            return self.tokens
+        path = list(verdict.path)
+        last = path[-1] if path else -1
+        while last in self.parents:
+            last = self.parents.index(last)  # children are in order of likelihood
+            path.append(last)
+        return tuple(self.tokens[number] for number in path)
 
     @cached_property
     def confidence(self) -> tuple[float, ...]:

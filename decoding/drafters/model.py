@@ -39,40 +39,47 @@ class ModelDrafter(Drafter):
         return run_together([self.drafting(text, limit)])[0]
 
     def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
+        return (yield from self.going_on(text, (), limit))
+
+    def going_on(self, text: Sequence[int], copied: Sequence[int], limit: int) -> Steps[Draft]:
+        """Draft on after tokens from another source, which are not part of the draft that this returns."""
         self.rule.begin(text)
         asked = self.rule.lookahead
-        room = min(asked, limit, self.runner.context - len(text))
+        room = min(asked, limit, self.runner.context - len(text) - len(copied))
         if room <= 0:
             return EMPTY
-        if self.choosing:
-            self.choosing.begin(self.dice)
+        choosing = None if copied else self.choosing  # its graph counts from the committed text
+        if choosing:
+            choosing.begin(self.dice)
             if not self.rule.reads:  # reading a token would wait for the device
-                return (yield from self._queued(self.choosing, text, asked, room))
-        return (yield from self._step_by_step(text, asked, room))
+                return (yield from self._queued(choosing, text, asked, room))
+        return (yield from self._step_by_step(text, copied, asked, room, choosing))
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
         self.rule.observe(draft, verdict)
 
-    def _step_by_step(self, text: Sequence[int], asked: int, room: int) -> Steps[Draft]:
-        tokens: list[int] = []
+    def _step_by_step(
+        self, text: Sequence[int], copied: Sequence[int], asked: int, room: int, choosing: Choosing | None
+    ) -> Steps[Draft]:
+        tokens = list(copied)
         rows: list[Tensor] = []
-        fed = align(self.runner, text)
+        fed = align(self.runner, [*text, *copied] if copied else text)
         while True:
-            step = self._step(text, tokens, (yield self.runner, fed, 1))
+            step = self._step(text, tokens, (yield self.runner, fed, 1), choosing)
             tokens.append(step.token)
             rows.append(step.scores)
-            stop = self._stop(step, asked, room)
+            stop = self._stop(step, len(rows), asked, room)
             if stop:
-                kept = self.rule.keeps(len(tokens))
-                estimates = tuple(self.rule.estimates)[:kept]
+                kept = self.rule.keeps(len(rows))
+                own, estimates = tuple(tokens[len(copied) :][:kept]), tuple(self.rule.estimates)[:kept]
                 scores = torch.cat(rows[:kept]) if kept else None
-                return Draft(tuple(tokens[:kept]), scores, asked, stop, "fresh", len(tokens), estimates)
+                return Draft(own, scores, asked, stop, "fresh", len(rows), estimates)
             fed = [step.token]
 
-    def _step(self, text: Sequence[int], tokens: Sequence[int], logits: Tensor) -> DraftStep:
+    def _step(self, text: Sequence[int], tokens: Sequence[int], logits: Tensor, choosing: Choosing | None) -> DraftStep:
         """Draft the token that follows these."""
-        if self.choosing:
-            launched = self.choosing.launch(logits, self.dice, len(tokens))
+        if choosing:
+            launched = choosing.launch(logits, self.dice, len(tokens))
             token, *seen = launched.values.tolist()
             step = DraftStep(text, tuple(tokens), int(token), launched.scores, launched.preferences, seen=seen)
         else:
@@ -84,12 +91,12 @@ class ModelDrafter(Drafter):
             raise broken()
         return step
 
-    def _stop(self, step: DraftStep, asked: int, room: int) -> StopReason | None:
+    def _stop(self, step: DraftStep, drafted: int, asked: int, room: int) -> StopReason | None:
         if step.token in self.end_tokens:
             return "eos"
         if self.rule.should_stop(step):
             return "rule"
-        if len(step.ahead) + 1 == room:
+        if drafted == room:
             return "limit" if room == asked else "length"
         return None
 

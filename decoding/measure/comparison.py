@@ -18,7 +18,7 @@ from decoding import chance
 from decoding.contestants.base import Request
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadPrompt, BrokenModel, OutOfMemory
-from decoding.events import Event, EventSink, Recorder, Silence
+from decoding.events import Event, EventSink, Prompted, Recorder, Silence, Started
 from decoding.load import ONE, Load
 from decoding.loop import never
 from decoding.measure.audit import audit
@@ -34,15 +34,18 @@ ARRIVALS = 8  # requests of an open loop that arrive before the first that count
 
 
 class _Tee:
-    """A sink that keeps a sample's events for its summary and passes each on."""
+    """A sink that keeps a sample's events for its summary and passes each on, with the prompt's tokens if given."""
 
-    def __init__(self, sink: EventSink) -> None:
+    def __init__(self, sink: EventSink, prompt: Sequence[int]) -> None:
         self.recorder = Recorder()
         self.sink = sink
+        self.prompt = prompt
 
     def emit(self, event: Event) -> None:
         self.recorder.emit(event)
         self.sink.emit(event)
+        if self.prompt and isinstance(event, Started):
+            self.sink.emit(Prompted(tuple(self.prompt), event.prefill_ns))
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,9 @@ class Comparison:
         def sink_for(request: Request) -> EventSink:
             if request not in keys:
                 return Silence()
-            sinks[request] = _Tee(self.sink_for(keys[request]))
+            key = keys[request]
+            is_first = key.choice.strategy == BASELINE and key.repeat == 0
+            sinks[request] = _Tee(self.sink_for(key), request.prompt if is_first else ())
             return sinks[request]
 
         load = dataclasses.replace(choice.load, seed=self.sampling.seed + stint[0].repeat)

@@ -133,7 +133,7 @@ def sample_from_events(
         num_target_passes=len(verdicts),
         num_draft_passes=sum(draft.passes for draft in drafts.values()) + (ahead["passes"] if ahead else 0),
         num_spec_steps=len(judged),
-        num_draft_tokens=sum(len(draft.tokens) for draft, _ in judged),
+        num_draft_tokens=sum(draft.rows or len(draft.tokens) for draft, _ in judged),
         num_accepted_draft_tokens=sum(accepted for _, accepted in judged),
         acceptance_histogram=tuple(sum(a == i for _, a in judged) for i in range(longest + 1)) if judged else (),
         drafts_by_position=tuple(sum(len(d.tokens) > i for d, _ in judged) for i in range(longest)),

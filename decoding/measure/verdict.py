@@ -15,6 +15,8 @@ def verdict(
     """State how much faster than the baseline the best strategy is, how certain that is, and whether the text is still
     the target's. A busy machine is mentioned first. `is_over` is false while more prompts are to come."""
     found = ranked(strategies, baseline)
+    if len(strategies) == 1:
+        return f"Only {strategies[0]['label']} takes part, so there is nothing to rank."
     if not found:
         return f"Nothing to rank yet: no strategy has a finished sample beside {baseline}'s."
     doubt = "On a machine that was not quiet: " if is_noisy else ""

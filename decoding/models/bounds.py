@@ -41,6 +41,15 @@ def check_open(is_open: bool) -> None:
         raise RuntimeError("these branches are closed: their runner has moved on")
 
 
+def check_tree(is_open: bool, depths: Sequence[int], new: int, context: int) -> None:
+    """Check new tokens of a tree. `depths` are how many tokens lie before each."""
+    check_open(is_open)
+    if new != len(depths) or not new:
+        raise ValueError(f"{new} tokens with {len(depths)} parents")
+    if max(depths) >= context:
+        raise BadPrompt(f"A path would be longer than the model holds, which is {context} tokens.")
+
+
 def check_branches(is_open: bool, branches: Sequence[int], new: int, context: int) -> None:
     """Check one new token per branch. `branches` are their lengths so far."""
     check_open(is_open)

@@ -1,6 +1,7 @@
 """Check whether a draft fits a target, when the pair is made. Standard library only: the web uses it.
 
-Exactness never depends on the draft. An id must mean the same to both models; everything else is a remark.
+Exactness never depends on the draft. An id must mean the same to both models; everything else is a remark. A target
+alone is a pair too.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Finding:
 @dataclass(frozen=True)
 class PairReport:
     target: ModelFolder
-    draft: ModelFolder
+    draft: ModelFolder | None  # None: a target alone
     context: int  # text length that the memory is counted for
     findings: tuple[Finding, ...]
 
@@ -43,15 +44,18 @@ class PairReport:
         return tuple(found.sentence for found in sorted(self.findings, key=lambda found: order.index(found.level)))
 
     @property
+    def models(self) -> tuple[ModelFolder, ...]:
+        return (self.target, self.draft) if self.draft else (self.target,)
+
+    @property
     def shared_vocab(self) -> int:
-        """Ids below this are in both models."""
-        return min(self.target.vocab_size, self.draft.vocab_size)
+        """Ids below this are in all models."""
+        return min(model.vocab_size for model in self.models)
 
     @property
     def memory_bytes(self) -> int:
         return sum(
-            model.weight_bytes + (model.kv_values_per_token or 0) * KV_BYTES * self.context
-            for model in (self.target, self.draft)
+            model.weight_bytes + (model.kv_values_per_token or 0) * KV_BYTES * self.context for model in self.models
         )
 
     def require(self) -> None:
@@ -60,19 +64,28 @@ class PairReport:
             raise BadPair(" ".join(found.sentence for found in self.findings if found.level == "misfit"))
 
 
-def check_pair(target: Path | str, draft: Path | str, context: int | None = None) -> PairReport:
-    """Compare two model folders. A folder that cannot be used at all raises BadCheckpoint."""
-    models = inspect(target), inspect(draft)
-    longest = min((model.context for model in models if model.context), default=4096)
+def check_pair(target: Path | str, draft: Path | str | None, context: int | None = None) -> PairReport:
+    """Compare two model folders, or look at a target alone. A folder that cannot be used at all raises
+    BadCheckpoint."""
+    models = inspect(target), inspect(draft) if draft else None
+    longest = min((model.context for model in models if model and model.context), default=4096)
     asked = context or min(longest, 4096)
-    findings = [
-        *_tokenizers(*models),
-        *_contexts(*models, longest, context),
-        *_sizes(*models),
-        *_dtypes(*models),
-    ]
-    report = PairReport(*models, asked, tuple(findings))
+    findings = tuple(_findings(*models, longest, context))
+    report = PairReport(*models, asked, findings)
     return PairReport(*models, asked, (*findings, _memory(report)))
+
+
+def _findings(target: ModelFolder, draft: ModelFolder | None, longest: int, asked: int | None) -> Iterator[Finding]:
+    if draft is None:
+        read_tokenizer(target.path)  # refuses a broken one now, not when a text is to be read
+        yield Finding("remark", "draft", "There is no draft: strategies that need a draft model cannot run.")
+        yield from _ends(target)
+        yield from _context_alone(target, longest, asked)
+        return
+    yield from _tokenizers(target, draft)
+    yield from _contexts(target, draft, longest, asked)
+    yield from _sizes(target, draft)
+    yield from _dtypes(target, draft)
 
 
 def _tokenizers(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
@@ -159,12 +172,7 @@ def _habits(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, our
     if theirs.specials != ours.specials:
         odd = ", ".join(sorted(theirs.specials ^ ours.specials)[:3])
         yield Finding("remark", "special tokens", f"Special tokens differ ({odd}); the target's are used.")
-    if strange := sorted(target.named_end_tokens - target.end_tokens):
-        yield Finding(
-            "remark",
-            "special tokens",
-            f"The target's end token {strange[0]} is none of its {target.vocab_size:,} tokens: no text ends with it.",
-        )
+    yield from _ends(target)
     if target.end_tokens != draft.end_tokens:
         ends = " and ".join(str(sorted(model.end_tokens)) for model in (target, draft))
         yield Finding(
@@ -172,6 +180,37 @@ def _habits(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, our
         )
     if theirs.chat_template != ours.chat_template:
         yield Finding("remark", "chat template", "The chat templates differ; prompts are written in the target's.")
+
+
+def _ends(target: ModelFolder) -> Iterator[Finding]:
+    if strange := sorted(target.named_end_tokens - target.end_tokens):
+        yield Finding(
+            "remark",
+            "special tokens",
+            f"The target's end token {strange[0]} is none of its {target.vocab_size:,} tokens: no text ends with it.",
+        )
+
+
+def _context_alone(target: ModelFolder, longest: int, asked: int | None) -> Iterator[Finding]:
+    if asked and asked > longest:
+        yield Finding(
+            "misfit",
+            "context",
+            f"A text of {asked:,} tokens was asked for, and the target holds {longest:,}. Ask for less.",
+        )
+    elif target.context != target.made_for:
+        yield _growing(target, longest)
+    else:
+        yield Finding("fits", "context", f"It was made for {_count(target.context)} tokens.")
+
+
+def _growing(model: ModelFolder, longest: int) -> Finding:
+    return Finding(
+        "remark",
+        "context",
+        f"The pair holds {longest:,} tokens: past {model.context:,} the rope factors of {model.family} change with the "
+        "length of the text, and drafting would change the text.",
+    )
 
 
 def _contexts(target: ModelFolder, draft: ModelFolder, longest: int, asked: int | None) -> Iterator[Finding]:
@@ -183,12 +222,7 @@ def _contexts(target: ModelFolder, draft: ModelFolder, longest: int, asked: int 
             f"(target {_count(target.context)}, draft {_count(draft.context)}). Ask for less.",
         )
     elif growing := [model for model in (target, draft) if model.context != model.made_for]:
-        yield Finding(
-            "remark",
-            "context",
-            f"The pair holds {longest:,} tokens: past {growing[0].context:,} the rope factors of {growing[0].family} "
-            "change with the length of the text, and drafting would change the text.",
-        )
+        yield _growing(growing[0], longest)
     elif target.context != draft.context:
         yield Finding(
             "remark",
@@ -224,7 +258,7 @@ def _dtypes(target: ModelFolder, draft: ModelFolder) -> Iterator[Finding]:
 
 
 def _memory(report: PairReport) -> Finding:
-    weights = report.target.weight_bytes + report.draft.weight_bytes
+    weights = sum(model.weight_bytes for model in report.models)
     return Finding(
         "fits",
         "memory",

@@ -33,6 +33,19 @@ class Branches(Protocol):
         ...
 
 
+class Tree(Protocol):
+    """Tokens behind one runner's text, each with a parent. A token sees the text and its ancestors, nothing else."""
+
+    def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
+        """Append tokens and return the logits after each: [n, V]. A parent is the number of a token of the tree, or -1
+        for the end of the text."""
+        ...
+
+    def adopt(self, path: Sequence[int]) -> None:
+        """Make these tokens, from the text's end down, the text of the runner, without running the model again."""
+        ...
+
+
 class Model(Protocol):
     """One model's weights. Any number of texts can be read with them, each by a runner of its own."""
 
@@ -90,13 +103,30 @@ class ModelRunner(Protocol):
         """Forget everything past the first `length` tokens."""
         ...
 
+    def grow(self) -> Tree:
+        """Open a tree behind the text. Extending or rewinding the runner closes it."""
+        ...
+
     def fork(self, lengths: Sequence[int]) -> Branches:
         """Open one branch per entry, each starting after that many cached tokens. Extending or rewinding the runner
         closes its branches."""
         ...
 
 
-Feed = tuple[ModelRunner, Sequence[int] | Tensor, int]  # a runner, what it must read, and how many rows of logits
+class SharesPasses(Protocol):
+    def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]: ...
+
+
+class Reader(Protocol):
+    """Whoever reads tokens: a runner, or a `TreeReading`."""
+
+    @property
+    def model(self) -> SharesPasses: ...
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor: ...
+
+
+Feed = tuple[Reader, Sequence[int] | Tensor, int]  # who reads, what it must read, and how many rows of logits
 Result = TypeVar("Result")
 Steps = Generator[Feed, Tensor, Result]  # yields passes, receives their logits, and returns a result
 
@@ -118,6 +148,31 @@ def extend_all(feeds: Sequence[Feed]) -> list[Tensor]:
 def extend_each(feeds: Sequence[Feed]) -> list[Tensor]:
     """Extend one runner after another: `extend_all` of a model whose texts cannot share a pass."""
     return [runner.extend(tokens, need) for runner, tokens, need in feeds]
+
+
+class TreeReading:
+    """One pass of a runner over a tree behind its text, where the loop expects a pass over a chain. It is not shared."""
+
+    def __init__(self, runner: ModelRunner, catch_up: Sequence[int], parents: Sequence[int]) -> None:
+        """`catch_up`: tokens at the text's end that the runner has not read yet. The tree follows them."""
+        self._tree = runner.grow()
+        self._late = len(catch_up)
+        behind = self._late - 1
+        self._parents = [*range(-1, behind), *(parent + self._late if parent >= 0 else behind for parent in parents)]
+
+    @property
+    def model(self) -> TreeReading:
+        return self
+
+    def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
+        return extend_each(feeds)
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        return self._tree.extend(list(tokens), self._parents)[-need:]
+
+    def adopt(self, path: Sequence[int]) -> None:
+        """Keep these tokens of the tree as the runner's text."""
+        self._tree.adopt([*range(self._late), *(number + self._late for number in path)])
 
 
 def run_together(jobs: Sequence[Steps[Result]]) -> list[Result]:

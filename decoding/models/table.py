@@ -9,7 +9,15 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from decoding.models.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
+from decoding.models.bounds import (
+    check_branches,
+    check_extend,
+    check_fork,
+    check_ids,
+    check_open,
+    check_rewind,
+    check_tree,
+)
 from decoding.models.devices import Facts, facts_of
 from decoding.models.runner import Feed, extend_each
 
@@ -59,7 +67,7 @@ class TableRunner:
         self.device = table.device
         self.state_of = state_of
         self._tokens: list[int] = []
-        self._branches: TableBranches | None = None
+        self._branches: TableBranches | TableTree | None = None
 
     @property
     def facts(self) -> Facts:
@@ -82,6 +90,15 @@ class TableRunner:
         check_rewind(len(self._tokens), length)
         self._close()
         del self._tokens[length:]
+
+    def grow(self) -> TableTree:
+        self._close()
+        self._branches = TableTree(self)
+        return self._branches
+
+    def adopt(self, text: list[int]) -> None:
+        self._close()
+        self._tokens = text
 
     def fork(self, lengths: Sequence[int]) -> TableBranches:
         check_fork(len(self._tokens), lengths)
@@ -112,3 +129,24 @@ class TableBranches:
         check_open(self.is_open)
         self._runner._tokens[:] = self._texts[row]
         self._runner._close()
+
+
+class TableTree:
+    def __init__(self, runner: TableRunner) -> None:
+        self._runner = runner
+        self._texts: list[list[int]] = []  # by token: all that it sees, itself included
+        self.is_open = True
+
+    def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
+        runner = self._runner
+        check_ids(tokens, runner.vocab_size)
+        first = len(self._texts)
+        for token, parent in zip(tokens, parents, strict=True):
+            self._texts.append([*(self._texts[parent] if parent >= 0 else runner.tokens), token])
+        fresh = self._texts[first:]
+        check_tree(self.is_open, [len(text) - 1 for text in fresh], len(tokens), runner.context)
+        return runner.table[[runner.state_of(text) for text in fresh]]
+
+    def adopt(self, path: Sequence[int]) -> None:
+        check_open(self.is_open)
+        self._runner.adopt(self._texts[path[-1]] if path else self._runner.tokens)

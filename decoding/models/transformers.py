@@ -16,7 +16,15 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from decoding.models.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
+from decoding.models.bounds import (
+    check_branches,
+    check_extend,
+    check_fork,
+    check_ids,
+    check_open,
+    check_rewind,
+    check_tree,
+)
 from decoding.models.config_bounds import CONTEXTS
 from decoding.models.devices import facts_of
 from decoding.models.runner import Feed, extend_each
@@ -122,7 +130,7 @@ class TransformersRunner:
         self.facts = model.facts
         self._reader = model.new_reader()
         self._tokens: list[int] = []
-        self._branches: TransformersBranches | None = None
+        self._branches: TransformersBranches | TransformersTree | None = None
 
     @property
     def tokens(self) -> list[int]:
@@ -160,6 +168,11 @@ class TransformersRunner:
         self._branches = TransformersBranches(self, [self._tokens[:length] for length in lengths], readers)
         return self._branches
 
+    def grow(self) -> TransformersTree:
+        self._close()
+        self._branches = TransformersTree(self, self._reader)
+        return self._branches
+
     def adopt(self, text: list[int], reader: Reader) -> None:
         self._close()
         self._tokens, self._reader = text, reader
@@ -193,6 +206,36 @@ class TransformersBranches:
     def adopt(self, row: int) -> None:
         check_open(self.is_open)
         self._runner.adopt(self._texts[row], self._readers[row])
+
+
+class TransformersTree:
+    """One reader per token, run one after the other: simple, and right for any architecture."""
+
+    def __init__(self, runner: TransformersRunner, reader: Reader) -> None:
+        self.is_open = True
+        self._runner = runner
+        self._reader = reader
+        self._texts: list[list[int]] = []  # by token: all that it sees, itself included
+        self._readers: list[Reader] = []
+
+    @torch.inference_mode()
+    def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
+        runner = self._runner
+        check_ids(tokens, runner.vocab_size)
+        logits = []
+        for token, parent in zip(tokens, parents, strict=True):
+            text = self._texts[parent] if parent >= 0 else runner.tokens
+            check_tree(self.is_open, [len(text)], 1, runner.context)
+            reader = (self._readers[parent] if parent >= 0 else self._reader).copy()
+            logits.append(reader.read(torch.tensor([token], device=runner.device), 1))
+            self._texts.append([*text, token])
+            self._readers.append(reader)
+        return torch.cat(logits)
+
+    def adopt(self, path: Sequence[int]) -> None:
+        check_open(self.is_open)
+        if path:
+            self._runner.adopt(self._texts[path[-1]], self._readers[path[-1]])
 
 
 def _cache_bytes(config: Any, dtype: torch.dtype) -> int:

@@ -66,7 +66,7 @@ class _Text:
         """Return how many tokens are drafted, and how many of them are verified."""
         self.policy.begin(lambda: self.request.seen.words(self.at))
         record = self.request.record
-        self._row = row_of(record, self.policy, self.request.seen, self.at)
+        self._row = row_of(record.runs[self.at], self.policy, self.request.seen, self.at)
         room = min(record.limits[self.at], self.end - self.at - 1)
         drafted = draft_length(self.policy, self._row, room, self.request.seen.is_whole)
         return drafted, min(drafted, self.policy.keeps(drafted))

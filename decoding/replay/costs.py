@@ -55,12 +55,11 @@ class Costs:
     def seconds(self, counts: Counts, sees: Sight = "nothing") -> float:
         """Predicted seconds. `sees` is what the stop rule looks at after each drafted token."""
         per_token = self.draft + {"confidence": self.reading, "estimate": self.decision}.get(sees, 0.0)
-        starts = counts.target_passes - counts.rounds[0]
         return (
             sum(rounds * self.verify(drafted + 1) for drafted, rounds in counts.rounds.items())
             + counts.target_passes * self.round
             + counts.draft_passes * per_token
-            + starts * self.draft_round
+            + counts.drafts * self.draft_round
             + counts.catch_ups * self.catch_up
             + counts.tokens * self.token
         )
@@ -126,11 +125,16 @@ def counted(trace: Iterable[Event]) -> Counts:
         if isinstance(event, Drafted):
             drafts[event.round] = event
         elif isinstance(event, Verified):
-            count = len(drafts[event.round].tokens) if event.round in drafts else 0
+            draft = drafts.get(event.round)
+            count = len(draft.tokens) if draft else 0
             counts.rounds[count] += 1
             counts.accepted += event.accepted
-            counts.catch_ups += behind and count > 0
-            behind = event.outcome == "bonus" if count else behind
+            if draft and draft.source == "copied":
+                counts.copied += count - draft.passes
+                counts.copied_rounds += not draft.passes
+            else:
+                counts.catch_ups += behind and count > 0
+                behind = event.outcome == "bonus" if count else behind
         elif isinstance(event, Finished):
             counts.tokens = event.new_tokens
     return counts
@@ -168,6 +172,8 @@ def _read(
         draft = drafts.get(verdict.round)
         rows = len(draft.tokens) + 1 if draft else 1
         verified[rows].append((verdict.end_ns - verdict.start_ns) * 1e-9)
+        if draft and draft.source == "copied":  # it says nothing of the draft model's passes
+            continue
         drafting = (draft.end_ns - draft.start_ns) * 1e-9 if draft else 0.0
         (rest.drafting if draft else rest.alone).append(verdict.wait_ns * 1e-9 - drafting)
         if draft:

@@ -87,7 +87,8 @@ def _span(events: Iterator[Drafted] | Iterator[Verified]) -> float:
 
 def _text(pair: Pair, place: Place, lookahead: int, number: int, sampling: Sampling, clock: Clock) -> Text:
     """A text that does not end. What it says does not matter: a pass takes the same time."""
-    length = max(1, min(LENGTH, pair.target.context // 2, pair.draft.context // 2))
+    assert place.draft, "a batch of drafts is measured with a draft"
+    length = max(1, min(LENGTH, pair.target.context // 2, place.draft.context // 2))
     prompt = [(7 * number + 3 * at) % pair.vocab for at in range(length)]
     dice = dice_for(sampling, pair.vocab, number)
     drafter = ModelDrafter(place.draft, Fixed(lookahead), dice, (), pair.choosings.of(sampling, None))

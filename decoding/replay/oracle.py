@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from decoding.replay.records import Counts, Record, replay
 from decoding.strategies.oracle import UntilRefused
@@ -18,6 +19,7 @@ from decoding.strategies.static import SameLength
 
 BINS = 20  # equal parts of a sample's rounds, first to last
 UNLIMITED = 1 << 30
+DRAFT_MODEL, BEST = "draft model", "best of each position"  # sources that no strategy names
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Analysis:
     oracle: Passes
     static: Passes  # at the lookahead of figure 2
     one: OneSample
+    sources: Mapping[str, Passes]  # the oracle on each source of drafts, and on the best source of each position
 
 
 def lookaheads(record: Record) -> list[int]:
@@ -63,8 +66,14 @@ def lookaheads(record: Record) -> list[int]:
     return found
 
 
-def analyse(prompts: Sequence[str], records: Sequence[Record], lookahead: int) -> Analysis:
-    """Compute the figures of one prompt set. Figure 2 shows the sample with the median variation."""
+def analyse(
+    prompts: Sequence[str],
+    records: Sequence[Record],
+    lookahead: int,
+    copied: Mapping[str, Sequence[Record]] = MappingProxyType({}),
+) -> Analysis:
+    """Compute the figures of one prompt set. Figure 2 shows the sample with the median variation. `copied` are the
+    records of proposers along the same texts."""
     rounds = [lookaheads(record) for record in records]
     flat = [n for one in rounds for n in one]
     counted = Counter(flat)
@@ -84,7 +93,22 @@ def analyse(prompts: Sequence[str], records: Sequence[Record], lookahead: int) -
             lookahead,
             _static([records[typical]], lookahead),
         ),
+        sources=_sources(records, copied),
     )
+
+
+def _sources(records: Sequence[Record], copied: Mapping[str, Sequence[Record]]) -> dict[str, Passes]:
+    if not copied:
+        return {}
+    found = {DRAFT_MODEL: _oracle(records)} | {name: _oracle(each) for name, each in copied.items()}
+    best = [_best(each) for each in zip(records, *copied.values(), strict=True)]
+    return {**found, BEST: _oracle(best)}
+
+
+def _best(sources: Sequence[Record]) -> Record:
+    """Record of whoever knows at each position which source is right for longest. Its draft passes are not counted."""
+    runs, limits = (tuple(map(max, *each)) for each in zip(*((r.runs, r.limits) for r in sources), strict=True))
+    return Record(runs, limits, is_copied=True)
 
 
 def _by_progress(rounds: Sequence[Sequence[int]]) -> list[float | None]:

@@ -21,7 +21,7 @@ from decoding.loop import never
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay.costs import Costs
-from decoding.replay.records import Counts, Record, Seen, replay
+from decoding.replay.records import Counts, Record, Seen, WholeProposal, replay
 from decoding.spec import Choice, Sampling, choose
 from decoding.stopping import Words, no_words
 from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle
@@ -55,6 +55,14 @@ class Study:
         return [recording.record for recording in self.recordings]
 
     @cached_property
+    def copied(self) -> dict[str, list[Record]]:
+        """Records of every proposer, with default settings, by its label."""
+        choices = [choose(slug) for slug, strategy in STRATEGIES.items() if strategy.proposer]
+        return {
+            choice.label: [each.proposed(choice.proposer()).record() for each in self.recordings] for choice in choices
+        }
+
+    @cached_property
     def confidences(self) -> Rows:
         return [features.own(rounds).tolist() for rounds in self.rounds]
 
@@ -67,6 +75,8 @@ class Study:
         return replay(self.records, policy, lambda i: self.seen(i, rows[i] if rows else ()))
 
     def play(self, choice: Choice, estimates: Rows = ()) -> Counts:
+        if choice.spec.proposer:
+            return replay([recording.proposed(choice.proposer()) for recording in self.recordings], WholeProposal)
         return self.count(choice.policy, estimates)
 
     def seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
@@ -119,12 +129,12 @@ ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
 
 
 def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:
-    """Predict the speed of every setting that `grid` lists, for every strategy with a policy."""
+    """Predict the speed of every setting that `grid` lists, for every strategy with a policy or a proposer."""
     baseline = study.play(ALONE)
     estimates = study.estimates(classifier) if classifier else ()
 
     def predicted(choice: Choice) -> Prediction:
-        counts, sees = study.play(choice, estimates), choice.policy().sees
+        counts, sees = study.play(choice, estimates), choice.spec.sees or "nothing"
         speed = costs.tokens_per_s(counts, sees)
         return Prediction(choice, speed, costs.speedup(counts, baseline, sees))
 
@@ -133,8 +143,14 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
 
 def _settings(has_classifier: bool) -> Iterator[Choice]:
     for strategy in STRATEGIES.values():
-        if strategy.policy and not strategy.prices_rounds and (has_classifier or strategy.sees != "estimate"):
+        needs = strategy.prices_rounds or (strategy.sees == "estimate" and not has_classifier)
+        if strategy.can_replay and not needs:
             yield from (choose(strategy.slug, params) for params in strategy.grid())
+
+
+def confirmed(has_classifier: bool) -> set[str]:
+    """Strategies that a plan runs to test its predictions."""
+    return {BASELINE, *(c.strategy for c in _settings(has_classifier) if c.spec.role == "ranked")}
 
 
 def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:

@@ -170,6 +170,7 @@ def _traced(comparison: Comparison, prompt: Prompt) -> list[Event]:
 def ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]:
     """Decode a sample whose drafts this rule stops, and return its events."""
     pair, sampling, recorder = comparison.pair, comparison.sampling, Recorder()
+    draft = pair.require_draft("Measuring what drafting costs")
     dice = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0))
     ends = frozenset[int]() if sampling.ignore_eos else pair.end_tokens
     probed = sequence.Sequence(
@@ -177,7 +178,7 @@ def ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]
         max_new_tokens=sampling.max_new_tokens,
         ending=Ending(ends, sampling.stop, pair.tokenizer.decode),
         target=pair.target,
-        drafter=ModelDrafter(pair.draft, rule, dice, ends, pair.choosings.of(sampling, rule.look)),
+        drafter=ModelDrafter(draft, rule, dice, ends, pair.choosings.of(sampling, rule.look)),
         dice=dice,
         sink=recorder,
         clock=Clock(),

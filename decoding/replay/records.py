@@ -8,10 +8,14 @@ as good as the measured costs.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import ClassVar
 
+from decoding.proposing import Proposer, usable
 from decoding.strategy import Policy
 
 
@@ -22,6 +26,7 @@ class Record:
 
     runs: tuple[int, ...]
     limits: tuple[int, ...]  # most tokens to draft from token i on: until the room ends, or the draft itself
+    is_copied: bool = False  # a proposer makes the drafts, and no draft model runs
 
     @classmethod
     def of(
@@ -47,6 +52,46 @@ class Record:
             limits[i] = min(room - i - 1, own_end)
         return cls(tuple(runs[:-1]), tuple(limits))
 
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def at(self, place: int) -> tuple[int, int]:
+        """Return run and limit of a round that starts here."""
+        return self.runs[place], self.limits[place]
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """One prompt's text as a proposer sees it: the counterpart of `Record`. Read it once, from its start on."""
+
+    proposer: Proposer
+    prompt: Sequence[int]
+    text: Sequence[int]
+    room: int  # most tokens that the text could have had
+    ends: Collection[int] = ()
+    is_copied: ClassVar[bool] = True
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def at(self, place: int) -> tuple[int, int]:
+        self.proposer.follow([*self.prompt, *self.text[:place]])
+        found = usable(self.proposer.propose(), self.room - place - 1, self.ends)
+        pairs = zip(found, self.text[place : place + len(found)], strict=False)
+        agreed = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        return agreed, len(found)
+
+    def record(self) -> Record:
+        """Look at every position, for studies that need them all."""
+        runs, limits = zip(*map(self.at, range(len(self))), strict=True)
+        return Record(runs, limits, is_copied=True)
+
+
+class WholeProposal(Policy):
+    """Takes all that a proposer proposes."""
+
+    lookahead = sys.maxsize
+
 
 @dataclass
 class Counts:
@@ -56,6 +101,8 @@ class Counts:
     rounds: Counter[int] = field(default_factory=Counter)  # drafted tokens -> number of rounds
     accepted: int = 0
     catch_ups: int = 0  # first draft passes with two rows: the draft had not seen the last accepted token
+    copied: int = 0  # drafted tokens that took no pass of the draft model
+    copied_rounds: int = 0  # rounds whose whole draft was copied
     parts: list[Counts] = field(default_factory=list, compare=False, repr=False)  # the counts of each record
 
     @property
@@ -64,13 +111,20 @@ class Counts:
 
     @property
     def draft_passes(self) -> int:
-        return sum(drafted * rounds for drafted, rounds in self.rounds.items())
+        return sum(drafted * rounds for drafted, rounds in self.rounds.items()) - self.copied
+
+    @property
+    def drafts(self) -> int:
+        """Rounds in which the draft model ran."""
+        return self.target_passes - self.rounds[0] - self.copied_rounds
 
     def add(self, part: Counts) -> None:
         self.tokens += part.tokens
         self.rounds.update(part.rounds)
         self.accepted += part.accepted
         self.catch_ups += part.catch_ups
+        self.copied += part.copied
+        self.copied_rounds += part.copied_rounds
         self.parts.append(part)
 
 
@@ -95,7 +149,9 @@ class Draft:
 
 
 def replay(
-    records: Iterable[Record], policy: Callable[[], Policy], seen: Callable[[int], Seen] = lambda i: NOTHING_SEEN
+    records: Iterable[Record | Proposed],
+    policy: Callable[[], Policy],
+    seen: Callable[[int], Seen] = lambda i: NOTHING_SEEN,
 ) -> Counts:
     """Count every pass. Each record gets its own policy, so nothing carries over between prompts. `seen(i)` is what
     the policy may see of record i."""
@@ -105,28 +161,32 @@ def replay(
     return total
 
 
-def _play(record: Record, policy: Policy, seen: Seen) -> Counts:
-    counts = Counts(tokens=len(record.runs))
-    runs, limits, end = record.runs, record.limits, len(record.runs)
+def _play(record: Record | Proposed, policy: Policy, seen: Seen) -> Counts:
+    counts = Counts(tokens=len(record))
     at, behind = 0, False
-    while at < end:
+    while at < len(record):
         policy.begin(lambda place=at: seen.words(place))  # type: ignore[misc]
-        row = row_of(record, policy, seen, at)
-        drafted = draft_length(policy, row, limits[at], seen.is_whole)
-        accepted = min(drafted, runs[at])
+        run, limit = record.at(at)
+        row = row_of(run, policy, seen, at)
+        drafted = draft_length(policy, row, limit, seen.is_whole)
+        accepted = min(drafted, run)
         counts.rounds[drafted] += 1
         counts.accepted += accepted
-        counts.catch_ups += behind and drafted > 0
+        if record.is_copied:
+            counts.copied += drafted
+            counts.copied_rounds += drafted > 0
+        else:
+            counts.catch_ups += behind and drafted > 0
         policy.judged(Draft(range(drafted), row[:drafted] if policy.sees == "confidence" else ()), accepted)
         behind = (accepted == drafted and drafted > 0) or (behind and drafted == 0)
         at += accepted + 1
     return counts
 
 
-def row_of(record: Record, policy: Policy, seen: Seen, start: int) -> Sequence[float]:
+def row_of(run: int, policy: Policy, seen: Seen, start: int) -> Sequence[float]:
     """Numbers that the policy sees, one per token that it drafts from `start`."""
     if policy.sees == "fate":
-        return [*[1.0] * min(record.runs[start], policy.lookahead), 0.0]
+        return [*[1.0] * min(run, policy.lookahead), 0.0]
     return seen.row(start) if policy.sees != "nothing" else ()
 
 

@@ -10,4 +10,5 @@ STRATEGY = Strategy(
     usual=({},),
     policy=Policy,
     build=lambda parts: parts.no_draft(),
+    needs_draft=False,
 )

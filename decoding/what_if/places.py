@@ -6,10 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from decoding.replay.records import Record, Seen
+from decoding.proposing import Proposer
+from decoding.replay.records import Proposed, Record, Seen
 from decoding.strategy import WORDS, Policy
 
 BY_NO_MODEL = ("ngram", "random")  # backups that show nothing about the draft
+
+
+def _is_by_the_model(draft: Mapping[str, Any]) -> bool:
+    return draft.get("backup") not in BY_NO_MODEL and draft.get("source") != "copied"
 
 
 @dataclass
@@ -22,12 +27,19 @@ class Places:
     confidence: list[float]  # the draft's probability of its own token
     tails: dict[int, Sequence[float]] = field(default_factory=dict)  # position of a refusal -> confidence after it
     prompt: str = ""  # the end of the prompt
+    tokens: Sequence[int] = ()  # of the text
+    prompt_tokens: Sequence[int] = ()  # none in traces of earlier versions
     pieces: Sequence[str] = ()  # the text's tokens as words, if known
     ends: set[int] = field(default_factory=set)  # positions of refused tokens after which the draft ended the text
 
     @classmethod
-    def of(cls, length: int, room: int, has_ended: bool, prompt: str = "") -> Places:
-        return cls(room, has_ended, [None] * length, [1.0] * length, prompt=prompt)
+    def of(cls, length: int, room: int, has_ended: bool, prompt: str = "", tokens: Sequence[int] = ()) -> Places:
+        return cls(room, has_ended, [None] * length, [1.0] * length, prompt=prompt, tokens=tokens)
+
+    @property
+    def is_drafted(self) -> bool:
+        """Whether the draft model drafted along this text."""
+        return any(said is not None for said in self.said)
 
     def head(self, length: int) -> Places:
         """Cut the text to this length, as if there had been no more room."""
@@ -46,8 +58,10 @@ class Places:
         for event in events:
             if event["event"] == "drafted":
                 draft = event
+            elif event["event"] == "prompted":
+                self.prompt_tokens = event["tokens"]
             elif event["event"] == "verified":
-                if draft is not None and draft.get("backup") not in BY_NO_MODEL:
+                if draft is not None and _is_by_the_model(draft):
                     self._learn(start, draft["confidence"], event["accepted"], draft["stop"] == "eos")
                 start, draft = start + event["accepted"] + 1, None
 
@@ -59,6 +73,11 @@ class Places:
             self.tails[miss] = tail
             if ended:
                 self.ends.add(miss)
+
+    def proposed(self, proposer: Proposer) -> Proposed:
+        """The text as a proposer sees it. Of several end tokens, only the one that ended this text is known."""
+        ends = self.tokens[-1:] if self.has_ended else ()
+        return Proposed(proposer, self.prompt_tokens, self.tokens, self.room, ends)
 
     def record(self, hopes: bool) -> Record:
         """Make a record. `hopes`: assume that tokens that nobody drafted would have been accepted."""

@@ -26,6 +26,15 @@ class Recorded:
     ahead: Ahead | None = None  # None if no SSD run shows its costs
     is_clear: bool = True  # longer drafts took longer, so their cost is more than noise
 
+    @property
+    def knows_the_draft(self) -> bool:
+        """Whether the traces show what the draft model would say, and at which price."""
+        return self.costs.draft > 0 and all(places.is_drafted for places in self.prompts)
+
+    @property
+    def knows_prompts(self) -> bool:
+        return all(places.prompt_tokens for places in self.prompts)
+
     @cached_property
     def if_refused(self) -> list[tuple[Places, Record]]:
         return [(places, places.record(hopes=False)) for places in self.prompts]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from decoding.replay.records import Counts, Record, replay
+from decoding.replay.records import Counts, Record, WholeProposal, replay
 from decoding.spec import Choice
 from decoding.strategies.oracle import UntilRefused
 from decoding.strategy import LONGEST, Policy
@@ -57,6 +57,9 @@ class Simulation(Possible):
 
 
 def simulate(found: Recorded, choice: Choice) -> Simulation:
+    if choice.spec.proposer:
+        exact = [replay([places.proposed(choice.proposer())], WholeProposal) for places in found.prompts]
+        return Simulation(found, exact, exact)
     return _play(found, choice.policy)
 
 
@@ -85,8 +88,5 @@ def _wider(counts: Counts, rows: int) -> int:
 def _added(every: Sequence[Counts]) -> Counts:
     total = Counts()
     for counts in every:
-        total.tokens += counts.tokens
-        total.rounds += counts.rounds
-        total.accepted += counts.accepted
-        total.catch_ups += counts.catch_ups
+        total.add(counts)
     return total

@@ -139,9 +139,9 @@ def test_every_way_of_attending_gives_the_numbers_of_float64(rows: Path) -> None
 def test_a_pass_is_timed_by_rows_queued_and_in_the_loop(rows: Path) -> None:
     _card_passes.passes(Card(rows, "8B", is_tiny=True))
     found = read(rows)
-    assert [row["rows"] for row in found if row["section"] == "pass"] == [1, 2, 4, 6, 12]
+    assert [row["rows"] for row in found if row["section"] == "pass"] == [1, 2, 4, 6, 12, 1]
     assert {"queued", "loop"} < {row["section"] for row in found}
-    assert all(row["ms"] > 0 for row in found)
+    assert all(row["ms"] > 0 for row in found if row["section"] in ("pass", "queued", "loop"))
 
 
 def test_texts_under_load_are_those_decoded_alone(rows: Path) -> None:

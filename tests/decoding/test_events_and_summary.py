@@ -156,6 +156,7 @@ def test_the_verdict_does_not_claim_what_is_not_shown() -> None:
     assert "on a single prompt, too few to say how sure that is" in verdict(rows(*pairs([250])))
     assert verdict(rows(*pairs([250]))).endswith("Its text is exactly the target's on the one sample.")
     assert verdict(rows()).startswith("Nothing to rank yet")
+    assert verdict(rows()[:1]) == "Only autoregressive takes part, so there is nothing to rank."
 
 
 @pytest.mark.parametrize("prompts", [2, 5])

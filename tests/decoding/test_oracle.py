@@ -30,3 +30,11 @@ def test_the_figures_count_every_round_once() -> None:
     assert found.histogram[0] == 6
     assert found.one.prompt == "a"  # of middling variety
     assert len(found.by_progress) == BINS
+
+
+def test_the_best_source_of_each_position_needs_no_more_passes_than_any_source() -> None:
+    model, copied = record("xx.x..xxx"), record("..xxxx...")
+    found = analyse(["p"], [model], 4, {"lookup": [copied]}).sources
+    assert found["draft model"].target == 4 and found["lookup"].target == 5
+    assert found["best of each position"].target == 3  # xx. | xxx. (copied) | xx
+    assert found["best of each position"].accepted == 2 + 3 + 1

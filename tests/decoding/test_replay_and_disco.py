@@ -57,7 +57,8 @@ def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -
 
 PRICE = 0.3
 PLAIN = parse_choices(
-    "static:5,autoregressive,heuristic:3,oracle:8,threshold:0.35,cap=8,threshold:0.35,cap=8,adaptive=true"
+    "static:5,autoregressive,heuristic:3,oracle:8,threshold:0.35,cap=8,threshold:0.35,cap=8,adaptive=true,"
+    "lookup:3,lookup:10,ngram=4,suffix:0.05,suffix:0.5,cap=3"
 )
 QUICK, GLANCE = looking_at(features.QUICK), looking_at(features.GLANCE)
 CLASSIFIED: dict[str, tuple[str, float, Classifier]] = {
@@ -95,6 +96,25 @@ def test_so_it_does_where_a_classifier_decides(name: str, sampling: Sampling, en
         _, live = made.run(ruled(name), [3, 1], sampling, seed)
         counts = study.count(partial(RULES[rule], threshold, CAP), study.estimates(classifier))
         assert counts == counted(live.events)
+
+
+def test_copied_tokens_take_no_pass_of_the_draft_model() -> None:
+    study = Study([recorded(world(), SAMPLINGS[0])])
+    counts = study.play(choose("suffix", {"threshold": 0.05}))
+    assert counts.copied > 0 and (counts.draft_passes, counts.drafts) == (0, 0)
+    costs = Costs((0.0, 10.0, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2)
+    assert costs.seconds(counts) == pytest.approx(
+        sum(rounds * (costs.verify(drafted + 1) + costs.round) for drafted, rounds in counts.rounds.items())
+    )
+
+
+def test_rounds_that_copy_tell_what_rows_cost_and_nothing_of_the_draft_model() -> None:
+    made = world()
+    plain, copying = (made.run(choice, [3, 1], SAMPLINGS[0])[1].events for choice in parse_choices("static:1,suffix:0"))
+    widest = max(len(event.tokens) for event in copying if isinstance(event, Drafted))
+    both, alone = costs_from([plain, copying]), costs_from([plain])
+    assert len(both.target) == widest + 2 > len(alone.target)
+    assert both.draft == alone.draft
 
 
 def test_a_text_longer_than_what_was_asked_for_is_no_record() -> None:

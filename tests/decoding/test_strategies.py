@@ -20,7 +20,7 @@ from decoding.models.table import TableRunner
 from decoding.registry import Parts
 from decoding.spec import Choice, Sampling, choose
 from decoding.verify import Verdict
-from tests.decoding.worlds import OURS, RANKED, World, state_of, tables
+from tests.decoding.worlds import COPYING, OURS, RANKED, World, state_of, tables
 
 GREEDY = Sampling(max_new_tokens=40)
 SHARED = Sampling(temperature=1.0, dice="shared", max_new_tokens=40)
@@ -45,7 +45,7 @@ def test_greedy_text_is_the_targets_own(choice: Choice) -> None:
         assert decoded.tokens == own_text(tables(12, seed)[0], [3, 1], 40)
 
 
-@pytest.mark.parametrize("choice", RANKED, ids=label)
+@pytest.mark.parametrize("choice", [*RANKED, *COPYING], ids=label)
 @pytest.mark.parametrize("settings", [{}, {"repetition_penalty": 1.4}, {"top_k": 4, "top_p": 0.9}], ids=str)
 def test_shared_dice_give_every_strategy_the_same_text(choice: Choice, settings: dict[str, float]) -> None:
     sampling = Sampling(temperature=0.9, dice="shared", max_new_tokens=40, **settings)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from decoding.events import Drafted, Finished, Recorder, Started, Verified
 from decoding.loop import never
 from decoding.models.checkpoints import load
 from decoding.pair import Pair
-from decoding.spec import Choice, Sampling, choose
+from decoding.spec import Choice, Sampling, choose, parse_choices
 from tests.decoding import models
 from tests.decoding.worlds import OURS, RANKED, World
 
@@ -98,10 +98,13 @@ def test_sampling_with_ratio_dice_runs_on_models_and_keeps_its_word(world: World
         assert first == second and len(first.tokens) == 40
 
 
-@pytest.mark.parametrize("params", [{"lookahead": 4, "threshold": 0.0}, {"schedule": "heuristic", "lookahead": 3}])
-def test_the_librarys_rounds_add_up_to_its_text(folders: tuple[Path, Path], params: dict[str, object]) -> None:
+THEIRS = "assisted:4,threshold=0.0,assisted:3,schedule=heuristic,transformers-lookup:10,transformers-lookup:3,ngram=1"
+
+
+@pytest.mark.parametrize("choice", parse_choices(THEIRS), ids=label)
+def test_the_librarys_rounds_add_up_to_its_text(folders: tuple[Path, Path], choice: Choice) -> None:
     recorder = Recorder()
-    decoded = by_the_library(folders, choose("assisted", params), recorder)
+    decoded = by_the_library(folders, choice, recorder)
     started, *_, finished = recorder.events
     assert isinstance(started, Started) and isinstance(finished, Finished)
     assert (started.prompt_tokens, finished.new_tokens) == (len(PROMPT), 40)
@@ -115,3 +118,19 @@ def test_the_librarys_rounds_add_up_to_its_text(folders: tuple[Path, Path], para
             text.append(event.token)
     assert text == decoded.tokens
     assert decoded.tokens == by_the_library(folders, choose("autoregressive")).tokens
+
+
+@pytest.mark.parametrize("params", [{}, {"lookahead": 4, "ngram": 1}], ids=str)
+def test_our_lookup_plays_the_rounds_of_the_librarys(
+    world: World, folders: tuple[Path, Path], params: dict[str, object]
+) -> None:
+    ours = world.run(choose("lookup", params), PROMPT, GREEDY)[1]
+    theirs = Recorder()
+    by_the_library(folders, choose("transformers-lookup", params), theirs)
+
+    def rounds(recorder: Recorder) -> list[tuple[int, tuple[int, ...]]]:
+        end = len(PROMPT) + GREEDY.max_new_tokens  # transformers drafts beyond it
+        drafts = (event for event in recorder.events if isinstance(event, Drafted))
+        return [(draft.position, draft.tokens[: end - draft.position - 1]) for draft in drafts]
+
+    assert rounds(ours) and rounds(ours) == rounds(theirs)

@@ -56,7 +56,7 @@ PLACEMENTS = (IN_TURN, BESIDE, ANYTIME)
 Case = Callable[[], Any]
 
 
-ADDED = {"arrived_ns", "queued_ns"}  # fields that events have gained since the recording
+ADDED = {"arrived_ns", "queued_ns", "rows"}  # fields that events have gained since the recording
 
 
 def with_times(events: Sequence[Event]) -> list[dict[str, Any]]:
@@ -66,7 +66,9 @@ def with_times(events: Sequence[Event]) -> list[dict[str, Any]]:
 
 def without_times(events: Sequence[Event]) -> list[dict[str, Any]]:
     rows = (to_dict(event, seq) for seq, event in enumerate(events, 1))
-    return [{name: value for name, value in row.items() if not name.endswith("_ns")} for row in rows]
+    return [
+        {name: value for name, value in row.items() if not name.endswith("_ns") and name not in ADDED} for row in rows
+    ]
 
 
 def live(label: str, sampling: Sampling, ends: frozenset[int]) -> list[Any]:
@@ -94,7 +96,7 @@ def simulated(settings: Settings, sampling: Sampling, ends: frozenset[int], has_
 
 def planned(sampling: Sampling) -> list[Any]:
     recorded = study(pair(), prompts(12), sampling, tails=True)
-    rows = predict(recorded, COSTS, some_classifier())
+    rows = [row for row in predict(recorded, COSTS, some_classifier()) if row.choice.spec.policy]
     found = [dataclasses.asdict(row) for row in sorted(rows, key=lambda row: row.choice.label)]
     for row in found:
         del row["choice"]["load"]  # one user; choices have gained it since the recording

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
+import { legend as keysOfDuet, sentence as ofDuet } from "../../static/js/charts/duet.js";
 import { sentence as ofForest } from "../../static/js/charts/forest.js";
 import { sentence as ofHistogram } from "../../static/js/charts/histogram.js";
 import { sentence as ofLines, tokensAt } from "../../static/js/charts/lines.js";
@@ -49,6 +50,14 @@ test("rounds and lines are told by their sums, the fastest first", () => {
   const runs = ["a", "b", "c"].map((name, number) => ({ name, number }));
   const state = (ms) => ({ rounds: [{}], tokens: Array(8), nowNs: ms * 1e6, prefillNs: 0 });
   assert.equal(ofLines({ runs, whole: new Map([[0, state(10)], [1, state(4.4)]]) }), "The steeper the faster: b 8 tokens in 4 ms; a 8 tokens in 10 ms.");
+});
+
+test("the clock of rounds without a draft tells of the target alone", () => {
+  const round = (drafted) => ({ number: 1, drafted, draftStart: 0, draftEnd: 2e6, verifyStart: 2e6, verifyEnd: 5e6, anticipateEnd: 0 });
+  const told = (drafted) => ({ state: { rounds: [round(drafted)] }, chosen: 1 });
+  assert.equal(ofDuet(told([7])), "Rounds 1 to 1: the draft wrote for 2.00 ms, the target verified for 3.00 ms.");
+  assert.equal(ofDuet(told([])), "Rounds 1 to 1: without a draft, the target verified for 3.00 ms.");
+  assert.equal(keysOfDuet(told([])).filter(Boolean).length, 1);
 });
 
 test("speed-ups are told with how many prompts were faster", () => {

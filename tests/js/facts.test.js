@@ -33,4 +33,5 @@ test("a draft says where it came from", () => {
   assert.equal(origin({ source: "hit", backup: "" }), "taken from what was prepared: a hit");
   assert.equal(origin({ source: "miss", backup: "ngram" }), "after a miss, by the n-gram before");
   assert.equal(origin({ source: "fresh", backup: "" }), "");
+  assert.equal(origin({ source: "copied", backup: "" }), "copied from the text");
 });

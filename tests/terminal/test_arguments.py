@@ -126,7 +126,8 @@ def test_the_help_names_every_setting_of_every_strategy(capsys: pytest.CaptureFi
     ("flags", "sentence"),
     [
         ("--pair porter", "There is no pair 'porter' in the box; there is starter."),
-        ("--target big", "A pair has two models"),
+        ("--draft small", "A draft needs a target to draft for: give --target DIR too."),
+        ("--target big", "Models of your own need prompts"),
         ("--target big --draft small", "Models of your own need prompts"),
         ("--target big --draft small --prompts gone.txt", "gone.txt cannot be read: No such file or directory."),
     ],

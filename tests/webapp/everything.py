@@ -123,12 +123,15 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
     jobs.cancel(job=cancelled.job, by=by)
     make.begin_a_heat(running)
     study = make.study(by, pair=things["pair"], dataset=things["dataset"])
+    alone = make.comparison(by, pair=make.target_alone(by), strategies=[{"strategy": "autoregressive"}])
     for entry in (binned, study, made := make.model(by, name="new")):
         entries.bin(entry=entry, by=by)
     Pause.objects.create(queue="gpu", by=world.alice, reason="")
     User.objects.filter(pk=world.victor.pk).update(is_active=False)
     return [
-        *(reverse("comparison", args=[each.pk]) for each in (waiting, running, cancelled, binned)),
+        *(reverse("comparison", args=[each.pk]) for each in (waiting, running, cancelled, binned, alone)),
+        reverse("pair", args=[alone.pair.pk]),
+        f"{reverse('new-comparison')}?pair={alone.pair.pk}",
         *(reverse("job", args=[each.job.pk]) for each in (waiting, running, cancelled)),
         reverse("study", args=[study.pk]),
         f"{reverse('models')}?bin=1",

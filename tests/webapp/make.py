@@ -100,6 +100,10 @@ def pair(by: Actor, name: str = "pair") -> Pair:
     return services.add_pair(name=name, target=model(by, "target", layers=4), draft=model(by, "draft", layers=1), by=by)
 
 
+def target_alone(by: Actor, name: str = "alone") -> Pair:
+    return services.add_pair(name=name, target=model(by, "target"), by=by)
+
+
 def dataset(by: Actor, count: int = 3, name: str = "prompts") -> Dataset:
     text = "".join(
         json.dumps({"text": f"prompt {n}", "split": "test", "category": "abc"[n % 3]}) + "\n" for n in range(count)

@@ -41,7 +41,7 @@ def launch_form(made_of, dataset, **changes):
 
 def test_a_new_team_is_led_to_its_first_comparison(world):
     shown = world.page(world.bob).get("/", follow=True).content.decode()
-    assert "Add two models" in shown and "Make a pair" in shown and reverse("new-dataset") in shown
+    assert "Add models" in shown and "Make a pair" in shown and reverse("new-dataset") in shown
 
 
 def test_where_the_starter_pair_is_the_first_visit_is_one_click_from_a_comparison_of_it(world):

@@ -29,7 +29,8 @@ def wanted(by: Actor) -> dict[str, Any] | None:
         return None
     defaults = json.loads(DEFAULTS.read_text(encoding="utf-8"))
     has_classifier = pair.classifiers.kept().exists()
-    shown = [each for each in STRATEGIES.values() if has_classifier or not each.needs_classifier]
+    able = [each for each in STRATEGIES.values() if not (pair.is_alone and each.needs_draft)]
+    shown = [each for each in able if has_classifier or not each.needs_classifier]
     return {
         "name": "Demo",
         "pair": pair,

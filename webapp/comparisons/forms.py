@@ -8,11 +8,14 @@ from typing import Any
 
 from django.http import QueryDict
 
-from decoding.public import STRATEGIES, Param, Strategy
+from decoding.public import STRATEGIES, Param, Strategy, alone
 from webapp.accounts.asked import Asked
 from webapp.comparisons.serializers import NewComparison, SamplingInput
 from webapp.core.forms import Form
+from webapp.registry.models import Pair
 
+USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
+USUAL_ALONE = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
 PLAIN = ("name", "pair", "dataset", "split", "limit", "repeats", "queue", "priority")
 
 
@@ -27,13 +30,18 @@ class ParamBox:
 class StrategyBox:
     spec: Strategy
     is_chosen: bool
+    is_blocked: bool  # the chosen pair lacks the draft that the strategy needs
     params: list[ParamBox]
 
 
 class ComparisonForm:
     def __init__(self, request: Asked, initial: Mapping[str, Any]) -> None:
         self.posted = request.POST if request.method == "POST" else None
+        pairs = Pair.objects.visible_to(request.actor).kept().filter(draft=None)
+        self.alone = [str(pk) for pk in pairs.values_list("pk", flat=True)]  # pairs without a draft, for the script
         self.body = _body(self.posted) if self.posted is not None else dict(initial)
+        self.is_alone = str(self.body.get("pair")) in self.alone
+        self.body.setdefault("strategies", USUAL_ALONE if self.is_alone else USUAL)
         self.main = Form(
             NewComparison, data=self.body if self.posted is not None else None, initial=initial,
             actor=request.actor,
@@ -56,17 +64,18 @@ class ComparisonForm:
         """Return a box for each strategy of the engine. Several values of its first parameter make several runs."""
         asked = self.body.get("strategies") or []
         return [
-            _box(spec, [entry for entry in asked if entry["strategy"] == spec.slug]) for spec in STRATEGIES.values()
+            _box(spec, [entry for entry in asked if entry["strategy"] == spec.slug], self.is_alone and spec.needs_draft)
+            for spec in STRATEGIES.values()
         ]
 
 
-def _box(spec: Strategy, asked: list[dict[str, Any]]) -> StrategyBox:
+def _box(spec: Strategy, asked: list[dict[str, Any]], is_blocked: bool) -> StrategyBox:
     boxes = []
     for index, param in enumerate(spec.params):
         given = [str(entry.get("params", {}).get(param.name, param.default)) for entry in asked]
         value = ", ".join(dict.fromkeys(given)) if index == 0 and given else given[0] if given else str(param.default)
         boxes.append(ParamBox(f"{spec.slug}.{param.name}", param, value.lower() if param.kind == "bool" else value))
-    return StrategyBox(spec, bool(asked), boxes)
+    return StrategyBox(spec, bool(asked), is_blocked, boxes)
 
 
 def _body(posted: QueryDict) -> dict[str, Any]:

@@ -29,8 +29,8 @@ class Plan:
 def plan(*, spec: Spec) -> Plan:
     most_tokens = spec.sample_count * spec.recipe.sampling.max_new_tokens
     seconds, unmeasured = _seconds(spec)
-    notes = [f"{model.name} is still being checked." for model in (spec.recipe.pair.target, spec.recipe.pair.draft)
-             if model.state == Readiness.CHECKING]  # fmt: skip
+    models = spec.recipe.pair.by_role.values()
+    notes = [f"{model.name} is still being checked." for model in models if model.state == Readiness.CHECKING]
     notes += [finding["sentence"] for finding in spec.recipe.pair.findings if finding["level"] == "remark"]
     notes += misfits({choice.label: choice for choice in spec.choices}, spec.recipe.sampling)
     if unmeasured:

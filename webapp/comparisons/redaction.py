@@ -39,7 +39,7 @@ def without_words(prompt: dict[str, Any]) -> dict[str, Any]:
 
 def _event(event: dict[str, Any]) -> dict[str, Any]:
     match event["event"]:
-        case "drafted":
+        case "drafted" | "prompted":
             return {**event, "tokens": [0] * len(event["tokens"])}
         case "verified":
             return {**event, "token": 0}

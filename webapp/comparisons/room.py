@@ -12,7 +12,7 @@ REMEDY = f"{memory.REMEDY[:-1]}, or start a worker with more memory."
 
 def why_nowhere(choice: Choice, pair: Pair, queue: Queue) -> str | None:
     """Say that the branches need more memory than any worker of that queue has; None if they fit or nobody can say."""
-    vocab = min(model.facts.get("vocab_size") or 0 for model in (pair.target, pair.draft))
+    vocab = min(model.facts.get("vocab_size") or 0 for model in pair.by_role.values())
     if not memory.needed_by(choice, vocab):
         return None
     rooms = [worker.memory for worker in Worker.objects.alive() if queue in worker.queues]

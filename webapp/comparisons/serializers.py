@@ -232,6 +232,7 @@ class StrategyOut(serializers.Serializer[Any]):
     title = serializers.CharField()
     summary = serializers.CharField()
     role = serializers.ChoiceField(choices=["baseline", "ranked", "bound", "peer"])
+    needs_draft = serializers.BooleanField(help_text="false: it also runs on a pair without a draft")
     params = ParamOut(many=True)
 
 
@@ -255,6 +256,7 @@ def shown_strategies() -> list[dict[str, Any]]:
             "title": spec.title,
             "summary": spec.summary,
             "role": spec.role,
+            "needs_draft": spec.needs_draft,
             "params": [shown_param(param) for param in spec.params],
         }
         for spec in STRATEGIES.values()

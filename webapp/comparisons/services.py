@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
 
-from decoding.public import STRATEGIES, BadStrategy, Choice, choose
+from decoding.public import STRATEGIES, BadStrategy, Choice, alone, choose
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -135,9 +135,13 @@ def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair, queue: Queue) 
     found: list[Choice] = []
     for index, asked in enumerate(strategies):
         try:
-            choice = _with_classifier(choose(asked["strategy"], asked.get("params") or {}), pair, index)
+            choice = choose(asked["strategy"], asked.get("params") or {})
         except BadStrategy as error:
             raise Invalid(str(error), field=f"strategies.{index}", code=error.code) from None
+        if pair.is_alone and choice.spec.needs_draft:
+            hint = "Leave it out, or choose a pair with a draft."
+            raise Invalid(alone.why_not(choice.label), field=f"strategies.{index}", hint=hint, code="no-draft")
+        choice = _with_classifier(choice, pair, index)
         if choice in found:
             raise Invalid(f"{choice.label} is named twice.", field=f"strategies.{index}", hint="Once is enough.")
         if (why := room.why_nowhere(choice, pair, queue)) is not None:

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from decoding.public import STRATEGIES, BadStrategy, parse_choices
+from decoding.public import BadStrategy, parse_choices
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import demo, plans, services
@@ -22,8 +22,6 @@ from webapp.entries import services as entries
 from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import State
 from webapp.registry.models import Dataset, LanguageModel, Pair
-
-USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
 
 
 @page(Right.READ)
@@ -100,11 +98,10 @@ def _origin(request: Asked) -> dict[str, Any]:
         try:
             found = one(Comparison.objects.visible_to(request.actor), UUID(origin))
         except ValueError:
-            return {"strategies": USUAL}
+            return {}
         asked = services.asked_for(found)
         return {**asked, "pair": asked["pair"].pk, "dataset": asked["dataset"].pk}
-    chosen = {name: request.GET[name] for name in ("pair", "dataset") if name in request.GET}
-    return {"strategies": USUAL, **chosen}
+    return {name: request.GET[name] for name in ("pair", "dataset") if name in request.GET}
 
 
 def _first_steps(request: Asked) -> dict[str, bool]:

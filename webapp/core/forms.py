@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -28,6 +28,7 @@ class Field:
     low: Any = None
     high: Any = None
     longest: int | None = None
+    blocked: Collection[str] = ()  # choices that are shown but cannot be taken
 
     @property
     def step(self) -> str:
@@ -112,6 +113,7 @@ class Form:
             low=getattr(field, "min_value", None),
             high=getattr(field, "max_value", None),
             longest=getattr(field, "max_length", None),
+            blocked=field.blocked() if hasattr(field, "blocked") else (),
         )
 
     def _value(self, name: str, field: serializers.Field[Any, Any, Any, Any]) -> Any:

@@ -56,11 +56,23 @@ class Pair(Entry):
     address = "pairs"
 
     target = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pairs_as_target")
-    draft = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pairs_as_draft")
-    findings = models.JSONField(default=list)  # findings about the two models together, as sentences
+    draft = models.ForeignKey(
+        LanguageModel, null=True, on_delete=models.PROTECT, related_name="pairs_as_draft"
+    )  # null: a target alone
+    findings = models.JSONField(default=list)  # findings about the models together, as sentences
 
     class Meta:
         indexes = [models.Index(fields=["team", "-created"], name="pairs_by_team")]
+
+    @property
+    def by_role(self) -> dict[str, LanguageModel]:
+        """Return its models by role."""
+        return {"target": self.target, "draft": self.draft} if self.draft else {"target": self.target}
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is a target without a draft."""
+        return self.draft_id is None
 
 
 class Dataset(Entry):

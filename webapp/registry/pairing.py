@@ -13,23 +13,24 @@ from webapp.registry.sketches import sketch
 Finding = dict[str, str]  # level: fits | remark; topic; sentence
 
 
-def findings(target: LanguageModel, draft: LanguageModel) -> list[Finding]:
-    """Return remarks on two models as a pair. Raise Invalid if they cannot be one."""
-    for role, model in (("target", target), ("draft", draft)):
+def findings(target: LanguageModel, draft: LanguageModel | None) -> list[Finding]:
+    """Return remarks on two models as a pair, or on a target alone. Raise Invalid if they cannot be one."""
+    models = {"target": target, "draft": draft} if draft else {"target": target}
+    for role, model in models.items():
         if model.state == Readiness.REFUSED:
             raise Invalid(f"{model.name} was refused: {model.reason}", field=role, hint="Choose another model.")
-    if target.upload is None or draft.upload is None:
+    if any(model.upload is None for model in models.values()):
         sentence = "Only a worker can open these models; whether they fit is told before the first run."
         return [{"level": "remark", "topic": "models", "sentence": sentence}]
     with tempfile.TemporaryDirectory(prefix="drafthouse-pair-") as folder:
-        return _judge(sketch(target.upload, Path(folder) / "target"), sketch(draft.upload, Path(folder) / "draft"))
+        return _judge(*(sketch(model.upload, Path(folder) / role) for role, model in models.items() if model.upload))
 
 
-def _judge(target: Path, draft: Path) -> list[Finding]:
+def _judge(target: Path, draft: Path | None = None) -> list[Finding]:
     try:
         report = check_pair(target, draft)
         report.require()
     except (BadCheckpoint, BadPair) as error:
         sentence = str(error).replace(f"{target.parent}/", "")
-        raise Invalid(sentence, field="draft", code=error.code) from None
+        raise Invalid(sentence, field="draft" if draft else "target", code=error.code) from None
     return [{"level": found.level, "topic": found.topic, "sentence": found.sentence} for found in report.findings]

@@ -14,6 +14,17 @@ class PairField(Visible):
     def __init__(self, **options: Any) -> None:
         super().__init__(queryset=Pair.objects.select_related("target", "draft"), **options)
 
+    def display_value(self, instance: Pair) -> str:
+        return f"{instance} (no draft)" if instance.is_alone else str(instance)
+
+
+class DraftedPairField(PairField):
+    """A pair for work that needs a draft: forms offer no other, and services refuse the others in a sentence."""
+
+    def blocked(self) -> set[str]:
+        """Ids of the choices that a form shows but does not offer."""
+        return {str(pk) for pk in self.get_queryset().filter(draft=None).values_list("pk", flat=True)}
+
 
 class PromptsField(Visible):
     def __init__(self, **options: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from decoding.public import BadSampling, Sampling
+from decoding.public import BadSampling, Sampling, alone
 from webapp.core.problems import Invalid
 from webapp.entries import services as entries
 from webapp.entries.models import Entry
@@ -48,7 +48,7 @@ def checked(
     *, pair: Pair, dataset: Dataset, split: str, limit: int | None, sampling: Mapping[str, Any] | None
 ) -> Recipe:
     """Make a recipe of what a body asks for; raise Invalid if a part is refused, missing or out of bounds."""
-    for role, model in (("target", pair.target), ("draft", pair.draft)):
+    for role, model in pair.by_role.items():
         if model.state == Readiness.REFUSED:
             raise Invalid(
                 f"The {role}, {model.name}, was refused: {model.reason}", field="pair", hint="Choose another."
@@ -58,6 +58,12 @@ def checked(
         has = ", ".join(name or "(none)" for name in dataset.splits)
         raise Invalid(f"{dataset.name} has no split {split!r}; it has {has}.", field="split")
     return Recipe(pair, dataset, split, min(limit or there, there), sampling_of(sampling or {}, within="sampling."))
+
+
+def require_draft(pair: Pair, what: str) -> None:
+    """Refuse `what`, which needs a draft, for a target alone."""
+    if pair.is_alone:
+        raise Invalid(alone.lacks_draft(what), field="pair", code="no-draft", hint="Choose a pair with a draft.")
 
 
 def sampling_of(asked: Mapping[str, Any], *, within: str = "") -> Sampling:
@@ -70,4 +76,4 @@ def sampling_of(asked: Mapping[str, Any], *, within: str = "") -> Sampling:
 
 def freeze(pair: Pair, dataset: Dataset, *more: Entry) -> None:
     """Fix the names of all that something launched points at."""
-    entries.freeze(pair, pair.target, pair.draft, dataset, *more)
+    entries.freeze(pair, *pair.by_role.values(), dataset, *more)

@@ -59,15 +59,23 @@ class NewModel(Input):
         return attrs
 
 
+class DraftField(Visible):
+    """Draft of a pair, or none."""
+
+    def __init__(self, **options: Any) -> None:
+        rows = LanguageModel.objects.all()
+        super().__init__(queryset=rows, required=False, allow_null=True, default=None, **options)
+
+
 class NewPair(Input):
     name = Name(max_length=200)
     target = Visible(queryset=LanguageModel.objects.all(), help_text="the model whose text you want")
-    draft = Visible(queryset=LanguageModel.objects.all(), help_text="the small one that guesses ahead")
+    draft = DraftField(help_text="the small one that guesses ahead; leave it out for a target alone")
 
 
 class PairQuestion(Input):
     target = Visible(queryset=LanguageModel.objects.all())
-    draft = Visible(queryset=LanguageModel.objects.all())
+    draft = DraftField()
 
 
 class Mapping(Input):
@@ -136,7 +144,7 @@ class FindingOut(serializers.Serializer[Any]):
 
 class PairOut(Output):
     target = ModelName()
-    draft = ModelName()
+    draft = ModelName(allow_null=True, help_text="null: a target alone")
     findings = FindingOut(many=True)
 
     class Meta:
@@ -179,7 +187,7 @@ class BarOut(serializers.Serializer[Any]):
 
 class ContextsOut(serializers.Serializer[Any]):
     target = serializers.IntegerField(allow_null=True, help_text="tokens the model can hold; null where it is not said")
-    draft = serializers.IntegerField(allow_null=True)
+    draft = serializers.IntegerField(allow_null=True, help_text="null also where there is no draft")
 
 
 class OversOut(serializers.Serializer[Any]):

@@ -93,12 +93,13 @@ def _as_json(facts: Facts) -> dict[str, Any]:
 # Pairs ----------------------------------------------------------------------------------------------------------------
 
 
-def check_pair(*, target: LanguageModel, draft: LanguageModel) -> list[dict[str, str]]:
+def check_pair(*, target: LanguageModel, draft: LanguageModel | None = None) -> list[dict[str, str]]:
     return pairing.findings(target, draft)
 
 
 @transaction.atomic
-def add_pair(*, name: str, target: LanguageModel, draft: LanguageModel, by: Actor) -> Pair:
+def add_pair(*, name: str, target: LanguageModel, draft: LanguageModel | None = None, by: Actor) -> Pair:
+    """Register a pair. Without a draft it is a target alone."""
     by.require(Right.SUBMIT)
     found = check_pair(target=target, draft=draft)
     pair = Pair.objects.create(team=by.home, created_by=by.user, name=name, target=target, draft=draft, findings=found)

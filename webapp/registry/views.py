@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from decoding.public import alone
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
@@ -59,7 +60,7 @@ def model(request: Asked, id: UUID) -> HttpResponse:
 @page(Right.READ)
 def pair(request: Asked, id: UUID) -> HttpResponse:
     found = one(Pair.objects.visible_to(request.actor).select_related("target", "draft", "created_by"), id)
-    return render(request, "registry/pair.html", {"entry": found})
+    return render(request, "registry/pair.html", {"entry": found, "alone": alone.those_that_run()})
 
 
 @page(Right.READ)

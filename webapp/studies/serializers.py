@@ -11,7 +11,7 @@ from webapp.core.api import Input, Output
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
-from webapp.registry.recipe_fields import LimitField, PairField, PromptsField, SamplingFields, SplitField
+from webapp.registry.recipe_fields import DraftedPairField, LimitField, PromptsField, SamplingFields, SplitField
 from webapp.studies.kinds import KINDS, ORACLE, PLAN
 from webapp.studies.models import Study
 
@@ -25,7 +25,7 @@ class StudySampling(SamplingFields):
 class NewStudy(Input):
     name = Name(max_length=200, required=False)
     kind = serializers.ChoiceField(choices=KIND_CHOICES)
-    pair = PairField()
+    pair = DraftedPairField(help_text="with a draft: a study records it along the target's text")
     dataset = PromptsField()
     split = SplitField()
     limit = LimitField()

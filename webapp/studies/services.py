@@ -42,6 +42,7 @@ def launch(
 ) -> Study:
     """Queue a study; a worker does the decoding."""
     by.require(Right.SUBMIT)
+    recipes.require_draft(pair, f"A study of the kind {kind.slug}")
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     _require_few(recipe.limit)
     name = name or f"{kind.label}: {pair.name} on {dataset.name}"[:200]

@@ -20,7 +20,7 @@ def load_pair(place: PairPlace, residents: Residents, choices: Sequence[Choice] 
     device = str(device_called(place.device))
     spot = Spot(place.target, device, "target")
     target = residents.load(spot)
-    draft = residents.load(Spot(place.draft, device, "draft"), keep=spot)
+    draft = residents.load(Spot(place.draft, device, "draft"), keep=spot) if place.draft else None
     pair = pair_of(target, draft, classifier_at=place.classifiers.get, again=partial(_pair_again, place))
     ready = ReadyPair(pair, target, draft)
     hardware = {**ready.hardware(choices), "dtype": target.runner.facts.dtype}

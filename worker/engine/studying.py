@@ -35,7 +35,7 @@ def oracle(order: PairOrder, lookahead: int, residents: Residents, say: Say, can
     if cancelled():
         return
     names = [recording.prompt for recording in recorded.recordings]
-    found = analyse(names, [recording.record for recording in recorded.recordings], lookahead)
+    found = analyse(names, recorded.records, lookahead, recorded.copied)
     say(Found({"format": ORACLE_FORMAT, "hardware": loaded.hardware, **dataclasses.asdict(found)}))
 
 
@@ -45,7 +45,7 @@ def plan(order: PairOrder, residents: Residents, say: Say, cancelled: Cancelled)
     classifiers = {name: pair.classifier(name) for name in order.pair.classifiers}
     chosen = next(iter(classifiers), None)
     count, measured = len(order.prompts), probing.samples(len(order.prompts), classifiers=int(chosen is not None))
-    run_count = 5 if chosen else 4  # the baseline, and the strategies that settings are found for
+    run_count = len(planning.confirmed(has_classifier=chosen is not None))
     steps = Steps(say, {"recording": count, "measuring costs": measured, "confirming": run_count * count})
     recorded = _recorded(order, pair, steps, cancelled, tails=True)
     if cancelled():

@@ -24,14 +24,14 @@ AT_ONCE = 200
 @dataclass(frozen=True, slots=True)
 class CountTokens(Order):
     target: Path
-    draft: Path
+    draft: Path | None
     texts: Sequence[str]
 
     opens_within_s = 300.0  # for AT_ONCE prompts
 
     def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
         tokenizer = _tokenizer(self.target)
-        contexts = (inspect(self.target).context, inspect(self.draft).context)
+        contexts = (inspect(self.target).context, inspect(self.draft).context if self.draft else None)
         say(Counted(tuple(len(tokenizer.encode(text)) for text in self.texts), contexts))
 
 
@@ -49,11 +49,11 @@ def work(attempt: Attempt) -> None:
     wanted = attempt.insist(lambda: chosen.filter(job=attempt.job).first())
     if wanted is None:
         return  # the set is gone
-    target, draft = attempt.folder_of(wanted.pair.target), attempt.folder_of(wanted.pair.draft)
+    place = attempt.place_of(wanted.pair)
     texts = attempt.insist(lambda: list(wanted.dataset.prompts.order_by("number").values_list("text", flat=True)))
     found: list[int] = []
     for start in range(0, len(texts), AT_ONCE):
-        for report in attempt.reports(CountTokens(target, draft, texts[start : start + AT_ONCE])):
+        for report in attempt.reports(CountTokens(place.target, place.draft, texts[start : start + AT_ONCE])):
             if isinstance(report, Counted):
                 found += report.lengths
                 contexts = report.contexts

@@ -4,23 +4,23 @@ not after torch is loaded."""
 from __future__ import annotations
 
 import argparse
-import errno
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from decoding.errors import BadPrompts, DrafthouseError
+from decoding import alone
+from decoding.errors import BadStrategy, DrafthouseError
 from decoding.load import Load, loads
 from decoding.measure.latency import NO_OBJECTIVE, Objective, parse_objective
 from decoding.prompts.forms import FORMS
-from decoding.prompts.prompt import LARGEST_PROMPT_FILE, Prompt, decode, read_prompts
+from decoding.prompts.prompt import Prompt
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.strategies import BASELINE
 from worker.terminal.catalogue import catalogue
+from worker.terminal.prompt_files import read_prompt_file
 
 ROOT = Path(__file__).resolve().parents[2]
 STRATEGIES_UNLESS_NAMED = "autoregressive,static:4,heuristic,threshold:0.4"
@@ -31,14 +31,18 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Material:
-    """A pair of models, prompts for it, and the settings that suit it."""
+    """A pair of models or a target alone, prompts for it, and the settings that suit it."""
 
     name: str
     target: Path
-    draft: Path
+    draft: Path | None
     prompts: Path
     split: str | None = None
     settings: Path | None = None  # JSON: how to sample, as far as nobody asks for anything else
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        return (self.target, self.draft) if self.draft else (self.target,)
 
     @property
     def own_classifier(self) -> Path:
@@ -99,9 +103,10 @@ class Asked(Bench):
 
 def read_arguments(argv: Sequence[str]) -> Asked:
     given = _parser().parse_args(argv)
-    strategies, remarks = _with_baseline(parse_choices(given.strategies))
+    strategies, remarks = _with_baseline(_choices(given))
     asked_loads = loads(given.concurrency, given.rate)
     bench = read_bench(given, given.split)
+    _require_draft_of(strategies, bench)
     return Asked(
         **vars(bench),
         choices=[choice.at(load) for load in asked_loads for choice in strategies],
@@ -115,9 +120,12 @@ def read_arguments(argv: Sequence[str]) -> Asked:
     )
 
 
-def read_bench(given: argparse.Namespace, split: str | None, *, all_splits: bool = False) -> Bench:
-    """Read the arguments of `parser_of`. A pair in the box names the split that it usually runs on."""
+def read_bench(given: argparse.Namespace, split: str | None, *, all_splits: bool = False, drafting: str = "") -> Bench:
+    """Read the arguments of `parser_of`. A pair in the box names the split that it usually runs on. `drafting` names
+    what the command does if it needs a draft."""
     material = _material(given)
+    if drafting and material.draft is None:
+        raise BadArguments(f"{alone.lacks_draft(drafting)} Give --draft DIR.")
     material = replace(material, split=None if all_splits else split or material.split)
     return Bench(
         material=material,
@@ -145,9 +153,8 @@ def _parser() -> argparse.ArgumentParser:
     what = parser.add_argument_group("what is compared")
     what.add_argument(
         "--strategies",
-        default=STRATEGIES_UNLESS_NAMED,
         metavar="LIST",
-        help="such as %(default)s (the default); autoregressive always runs",
+        help=f"such as {STRATEGIES_UNLESS_NAMED} (the default where there is a draft); autoregressive always runs",
     )
     what.add_argument(
         "--baseline",
@@ -195,8 +202,8 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
     )
     models = parser.add_argument_group("what to run")
     models.add_argument("--pair", metavar="NAME", help="a pair in the box: starter, which is also the default")
-    models.add_argument("--target", type=Path, metavar="DIR", help="the target's checkpoint, with --draft")
-    models.add_argument("--draft", type=Path, metavar="DIR", help="the draft's checkpoint, with --target")
+    models.add_argument("--target", type=Path, metavar="DIR", help="the target's checkpoint")
+    models.add_argument("--draft", type=Path, metavar="DIR", help="the draft's checkpoint; none: the target alone")
     models.add_argument("--prompts", type=Path, metavar="FILE", help="JSONL, JSON, CSV, TSV or text")
     models.add_argument("--form", choices=FORMS, help="what the prompt file's columns are, if not told by their names")
     models.add_argument("--limit", type=count_of, metavar="N", help="only the first N prompts (of each split)")
@@ -282,12 +289,13 @@ def _material(given: argparse.Namespace) -> Material:
         material = _from_the_box(given.pair or "starter")
     elif given.pair is not None:
         raise BadArguments("--pair names both models; leave out --target and --draft, or leave out --pair.")
-    elif given.target is None or given.draft is None:
-        raise BadArguments("A pair has two models: give both --target DIR and --draft DIR.")
+    elif given.target is None:
+        raise BadArguments("A draft needs a target to draft for: give --target DIR too.")
     elif given.prompts is None:
         raise BadArguments("Models of your own need prompts: give --prompts FILE.")
     else:
-        material = Material(f"{given.target.name} with {given.draft.name}", given.target, given.draft, given.prompts)
+        by = f"with {given.draft.name}" if given.draft else "alone"
+        material = Material(f"{given.target.name} {by}", given.target, given.draft, given.prompts)
     if given.prompts is not None:
         material = replace(material, prompts=given.prompts, split=None)
     return material
@@ -297,9 +305,22 @@ def _from_the_box(name: str) -> Material:
     if name not in BOX:
         raise BadArguments(
             f"There is no pair {name!r} in the box; there is {', '.join(BOX)}. For models of your own, give "
-            "--target DIR and --draft DIR."
+            "--target DIR and, if there is one, --draft DIR."
         )
     return BOX[name]
+
+
+def _choices(given: argparse.Namespace) -> list[Choice]:
+    if given.strategies is not None:
+        return parse_choices(given.strategies)
+    is_alone = given.target is not None and given.draft is None
+    return alone.usual() if is_alone else parse_choices(STRATEGIES_UNLESS_NAMED)
+
+
+def _require_draft_of(choices: Sequence[Choice], bench: Bench) -> None:
+    for choice in choices:
+        if choice.spec.needs_draft and bench.material.draft is None:
+            raise BadStrategy(f"{alone.why_not(choice.label)} Give --draft DIR, or leave {choice.strategy} out.")
 
 
 def _with_baseline(choices: list[Choice]) -> tuple[list[Choice], tuple[str, ...]]:
@@ -334,27 +355,3 @@ def _sampling(given: argparse.Namespace, material: Material) -> Sampling:
         if getattr(given, name) is not None:
             settings[name] = getattr(given, name)
     return Sampling.from_dict(settings)
-
-
-def read_prompt_file(path: Path, split: str | None, limit: int | None, form: str | None = None) -> list[Prompt]:
-    try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            raise OSError(errno.EINVAL, "it is no regular file")  # a pipe would be waited for without end
-        if path.stat().st_size > LARGEST_PROMPT_FILE:
-            raise OSError(errno.EFBIG, f"it has more than {LARGEST_PROMPT_FILE:,} bytes")
-        data = path.read_bytes()
-    except OSError as error:
-        raise BadPrompts(f"{path} cannot be read: {error.strerror}. Give the path of a prompt file.") from None
-    prompts = read_prompts(decode(data, path.name), path.name, form=form)
-    chosen = [prompt for prompt in prompts if split in (None, prompt.split)]
-    if not chosen:
-        raise BadPrompts(f"{path.name} has no prompt of the split {split!r}; leave out --split to take them all.")
-    return [prompt for number, prompt in _numbered_by_split(chosen) if limit is None or number <= limit]
-
-
-def _numbered_by_split(prompts: list[Prompt]) -> Iterator[tuple[int, Prompt]]:
-    """A limit holds for each split, so that none is lost where a command needs them all."""
-    seen: Counter[str] = Counter()
-    for prompt in prompts:
-        seen[prompt.split] += 1
-        yield seen[prompt.split], prompt

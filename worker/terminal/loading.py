@@ -1,4 +1,4 @@
-"""Load a pair from two model folders, and describe it."""
+"""Load a pair, or a target alone, from its model folders, and describe it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class LoadedPair(ReadyPair):
     remarks: tuple[str, ...]  # what fits, but not quite
 
     def about(self) -> dict[str, Any]:
-        """Describe the two models, for the JSON document."""
-        return {"name": self.name, "target": _about(self.target), "draft": _about(self.draft)}
+        """Describe the models, for the JSON document."""
+        return {"name": self.name, "target": _about(self.target), "draft": self.draft and _about(self.draft)}
 
 
 def load_pair(asked: Bench) -> LoadedPair:
@@ -38,10 +38,10 @@ def load_pair(asked: Bench) -> LoadedPair:
     device = device_called(asked.device)
     allow(_need(asked))
     set_threads(asked.threads or usual_threads())
-    target, draft = (
-        load(folder, dtype=asked.dtype, device=device, runner=asked.runner)
-        for folder in (asked.material.target, asked.material.draft)
+    target, *others = (
+        load(folder, dtype=asked.dtype, device=device, runner=asked.runner) for folder in asked.material.folders
     )
+    draft = others[0] if others else None
     pair = pair_of(
         target,
         draft,
@@ -55,7 +55,7 @@ def load_pair(asked: Bench) -> LoadedPair:
 
 
 def _need(asked: Bench) -> int:
-    pair, texts = (asked.material.target, asked.material.draft), [prompt.text for prompt in asked.prompts]
+    pair, texts = asked.material.folders, [prompt.text for prompt in asked.prompts]
     choices = asked.choices if isinstance(asked, Asked) else ()
     is_recorded = not isinstance(asked, Asked)
     return run_size(pair, texts, asked.sampling.max_new_tokens, choices, is_recorded=is_recorded)

@@ -23,7 +23,7 @@ def run(argv: Sequence[str]) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("oracle"), metavar="DIR", help="where pictures and data go")
     given = parser.parse_args(argv)
-    bench = read_bench(given, given.split)
+    bench = read_bench(given, given.split, drafting="An oracle analysis")
     require_folder(given.out)
 
     from decoding.disco.making import Step  # loads torch: slips are told before that
@@ -37,7 +37,7 @@ def run(argv: Sequence[str]) -> None:
     )
     steps.close()
     names = [recording.prompt for recording in recorded.recordings]
-    found = analyse(names, [recording.record for recording in recorded.recordings], given.lookahead)
+    found = analyse(names, recorded.records, given.lookahead, recorded.copied)
     write(found, given.out)
     print(summary(found))
     print(f"\nPictures and data are in {given.out}.")
@@ -49,20 +49,21 @@ def summary(found: Analysis) -> str:
         (f"static:{found.one.lookahead}, one sample", found.one.static),
         ("oracle, all", found.oracle),
         (f"static:{found.one.lookahead}, all", found.static),
+        *((f"oracle, {name}", passes) for name, passes in found.sources.items()),
     ]
     return "\n".join(
         (
             f"Oracle lookahead over {found.samples} samples: mean {found.mean:.2f}, standard deviation "
             f"{found.deviation:.2f}.",
             "",
-            f"{'':24} {'target passes':>14} {'draft passes':>13} {'accepted':>9}",
+            f"{'':30} {'target passes':>14} {'draft passes':>13} {'accepted':>9}",
             *(_row(name, passes) for name, passes in rows),
         )
     )
 
 
 def _row(name: str, passes: Passes) -> str:
-    return f"{name:24} {passes.target:14,} {passes.draft:13,} {passes.accepted:9,}"
+    return f"{name:30} {passes.target:14,} {passes.draft:13,} {passes.accepted:9,}"
 
 
 def _passes(count: Passes) -> str:

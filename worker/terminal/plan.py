@@ -32,7 +32,7 @@ def run(argv: Sequence[str]) -> None:
         metavar="LIST",
         help="users at once, such as 1,4,16: the best strategy at each, and where speculation stops paying",
     )
-    bench = read_bench(given := parser.parse_args(argv), given.split)
+    bench = read_bench(given := parser.parse_args(argv), given.split, drafting="A plan")
     loads(given.load, [])  # refuses what cannot be
 
     from worker.terminal.studying import loaded

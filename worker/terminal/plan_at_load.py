@@ -33,7 +33,7 @@ def plan_at_load(bench: Bench, ready: LoadedPair, study: Study, users: Sequence[
     pair = ready.pair
     classifier = pair.classifier("") if pair.classifier_at("") is not None else None
     costs = probe(pair, bench.prompts, bench.sampling, "" if classifier else None)
-    joint = measure(pair, Places(pair.target.model, pair.draft.model), max(users), bench.sampling)
+    joint = measure(pair, Places(pair.target.model, pair.require_draft("A plan").model), max(users), bench.sampling)
     material = Material(study, joint, costs, classifier)
     found = predict_at_load(material, users)
     shown = {count: best_by_strategy(rows)[:SHOWN] for count, rows in found.items()}

@@ -86,14 +86,16 @@ def announce(asked: Asked, loaded: LoadedPair, warnings: Sequence[str]) -> None:
     facts = loaded.target.runner.facts
     prompts = asked.material.prompts.name + (f", {asked.material.split} split" if asked.material.split else "")
     repeats = f" × {asked.repeats} repeats" if asked.repeats > 1 else ""
-    target, draft = (size(model.folder.parameters) for model in (loaded.target, loaded.draft))
+    target = f"target {size(loaded.target.folder.parameters)}"
+    draft = f", draft {size(loaded.draft.folder.parameters)} parameters" if loaded.draft else " parameters, no draft"
     threads = f"{facts.threads} thread" + ("s" if facts.threads > 1 else "")
-    say(f"{asked.material.name}: target {target}, draft {draft} parameters")
+    say(f"{asked.material.name}: {target}{draft}")
     say(f"{facts.device_name}, {threads}, {facts.runner} runner, {facts.dtype} on {facts.weights} weights")
     count = f"{len(asked.prompts)} prompt" + ("s" if len(asked.prompts) > 1 else "")
-    strategies = len(asked.choices) // len(asked.loads)
+    number = len(asked.choices) // len(asked.loads)
+    strategies = f"{number} strateg" + ("ies" if number > 1 else "y")
     at = "" if asked.loads == (ONE,) else f", at {', '.join(map(str, asked.loads))}"
-    say(f"{count} of {prompts} × {strategies} strategies{repeats}{at}")
+    say(f"{count} of {prompts} × {strategies}{repeats}{at}")
     for choice in filter(loaded.pair.process_of, asked.choices):
         say(f"{choice.label} on {loaded.pair.hardware_of(choice)}")
     for remark in (*loaded.remarks, *asked.remarks, *warnings):

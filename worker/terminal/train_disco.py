@@ -10,9 +10,10 @@ from typing import Any
 from decoding.disco.texts import Texts, texts_of
 from decoding.errors import BadPrompts
 from decoding.prompts.prompt import Prompt
-from worker.terminal.arguments import parser_of, read_bench, read_prompt_file
+from worker.terminal.arguments import parser_of, read_bench
 from worker.terminal.files import require_folder
 from worker.terminal.guarded import guarded
+from worker.terminal.prompt_files import read_prompt_file
 
 
 def run(argv: Sequence[str]) -> None:
@@ -29,7 +30,7 @@ def run(argv: Sequence[str]) -> None:
         "--texts", type=Path, metavar="FILE", help="a trace of compare: texts that are in it are not written again"
     )
     given = parser.parse_args(argv)
-    bench = read_bench(given, None, all_splits=True)
+    bench = read_bench(given, None, all_splits=True, drafting="Training a classifier")
     others = {path.name: _tested_on(read_prompt_file(path, None, given.limit)) for path in given.also}
     texts = _texts(given.texts) if given.texts else {}
     out = given.out or bench.material.own_classifier

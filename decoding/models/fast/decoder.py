@@ -97,7 +97,7 @@ class Decoder:
         """Norm and turn queries and keys, write keys and values, and return the queries. The arithmetic is float32,
         whatever the linear layers use."""
         shape, kernel = self.shape, self.kernels.place
-        heads = mixed.view(len(mixed), shape.heads + 2 * shape.kv_heads, shape.head_dim)
+        heads = mixed.view(-1, shape.heads + 2 * shape.kv_heads, shape.head_dim)
         if kernel and turns is not None and layer.head_norm is None and isinstance(memory, Slotted):
             return kernel(heads, turns, memory.slots, memory.storage(number))
         heads = heads.float()
@@ -109,7 +109,7 @@ class Decoder:
             turn(turned, turns)
         if self.layout.is_fused:
             heads = heads.to(self.layout.dtype)  # as the cache has it: one launch for queries, keys and values
-        memory.write(number, heads[:, shape.heads :].view(len(heads), 2, shape.kv_heads, shape.head_dim))
+        memory.write(number, heads[:, shape.heads :].view(-1, 2, shape.kv_heads, shape.head_dim))
         return heads[:, : shape.heads]
 
     def reach(self, positions: int) -> None:

@@ -14,7 +14,7 @@ from decoding.models.fast.runner import PASS, FastRunner
 from decoding.models.fast.shape import Shape
 from decoding.models.fast.slab import MOST_ROWS, Slab, SlabCache
 from decoding.models.fast.slab import Feed as SlabFeed
-from decoding.models.runner import Feed, ModelRunner
+from decoding.models.runner import Feed, Reader
 
 
 @torch.inference_mode()
@@ -69,7 +69,7 @@ def extend_in_slabs(feeds: Sequence[Feed]) -> list[Tensor]:
     return [logits[number] for number in range(len(feeds))]
 
 
-def _slab_of(runner: ModelRunner) -> Slab | None:
+def _slab_of(runner: Reader) -> Slab | None:
     is_in_slab = isinstance(runner, FastRunner) and isinstance(runner.cache, SlabCache)
     return runner.cache.slab if is_in_slab else None  # type: ignore[attr-defined]
 

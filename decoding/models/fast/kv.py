@@ -103,6 +103,40 @@ def chain_mask(start: int, count: int, window: int | None, group: int) -> Tensor
     return torch.zeros(hidden.shape, device=hidden.device).masked_fill_(hidden, HIDDEN)
 
 
+class TreeMask:
+    """The masks of a tree behind a text: each row sees the text, its ancestors and itself."""
+
+    def __init__(self, length: int, shape: Shape, device: torch.device) -> None:
+        self._length, self._shape, self._device = length, shape, device
+        self._ancestors: list[list[int]] = []  # by row: rows that it sees, itself last
+
+    @property
+    def rows(self) -> int:
+        return len(self._ancestors)
+
+    def grow(self, parents: Sequence[int]) -> list[int]:
+        """Add rows, and return each one's position in its text."""
+        first = self.rows
+        for parent in parents:
+            above = self._ancestors[parent] if parent >= 0 else []
+            self._ancestors.append([*above, len(self._ancestors)])
+        return [self._length + len(seen) - 1 for seen in self._ancestors[first:]]
+
+    def last(self, count: int) -> dict[int | None, Tensor | None]:
+        """Make the masks of the last rows, by window."""
+        length, fresh = self._length, self._ancestors[-count:]
+        positions = torch.full((count, length + self.rows), -1)  # of what a row sees; -1 where it does not
+        positions[:, :length] = torch.arange(length)
+        for row, seen in enumerate(fresh):
+            positions[row, [length + other for other in seen]] = length + torch.arange(len(seen))
+        own = torch.tensor([length + len(seen) - 1 for seen in fresh])[:, None]
+        return {window: self._mask(positions, own, window) for window in set(self._shape.windows)}
+
+    def _mask(self, positions: Tensor, own: Tensor, window: int | None) -> Tensor:
+        hidden = positions < 0 if window is None else (positions < 0) | (positions <= own - window)
+        return _hide(hidden.repeat_interleave(self._shape.group, 0).to(self._device))
+
+
 class BranchMask:
     """The masks of branches: each sees the text up to its own length, then its own chain, which grows by each step."""
 

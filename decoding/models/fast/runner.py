@@ -8,10 +8,18 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from decoding.models.bounds import check_branches, check_extend, check_fork, check_ids, check_open, check_rewind
+from decoding.models.bounds import (
+    check_branches,
+    check_extend,
+    check_fork,
+    check_ids,
+    check_open,
+    check_rewind,
+    check_tree,
+)
 from decoding.models.devices import Facts, sent_to
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import BranchMask, Cache
+from decoding.models.fast.kv import BranchMask, Cache, TreeMask
 from decoding.models.fast.passes import Passes
 from decoding.models.runner import Feed, ModelRunner
 
@@ -52,7 +60,7 @@ class FastRunner:
         self._length = 0
         self._tokens: list[int] = []
         self._unread: list[Tensor] = []  # ids that were fed as tensors and have not been looked at yet
-        self._branches: FastBranches | None = None
+        self._branches: FastBranches | FastTree | None = None
 
     @property
     def length(self) -> int:
@@ -95,6 +103,11 @@ class FastRunner:
         self._close()
         del self.tokens[length:]
         self._length = length
+
+    def grow(self) -> FastTree:
+        self._close()
+        self._branches = FastTree(self)
+        return self._branches
 
     def fork(self, lengths: Sequence[int]) -> FastBranches:
         check_fork(self._length, lengths)
@@ -171,3 +184,34 @@ class FastBranches:
         chain = [int(ids[row]) for ids in self._fed]
         slots = torch.arange(len(chain), device=self._runner.device) * count + self._length + row
         self._runner.adopt(self._lengths[row], chain, slots)
+
+
+class FastTree:
+    """A tree takes the slots behind the text, in the order in which its tokens come."""
+
+    def __init__(self, runner: FastRunner) -> None:
+        self.is_open = True
+        self._runner = runner
+        self._length = runner.length
+        self._mask = TreeMask(self._length, runner.decoder.shape, runner.device)
+        self._tokens: list[int] = []
+
+    @torch.inference_mode()
+    def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
+        runner, count = self._runner, len(tokens)
+        start = self._length + self._mask.rows
+        positions = self._mask.grow(parents)
+        check_tree(self.is_open, positions, count, runner.context)
+        check_ids(tokens, runner.vocab_size)
+        runner.cache.reserve(start + count, used=start)
+        runner.decoder.reach(max(positions) + 1)
+        ids, where = (torch.tensor(list(values), device=runner.device) for values in (tokens, positions))
+        logits = runner.passes.tree(ids, start, where, self._mask.last(count))
+        self._tokens += tokens
+        return logits
+
+    @torch.inference_mode()
+    def adopt(self, path: Sequence[int]) -> None:
+        check_open(self.is_open)
+        slots = torch.tensor([self._length + row for row in path], device=self._runner.device, dtype=torch.long)
+        self._runner.adopt(self._length, [self._tokens[row] for row in path], slots)

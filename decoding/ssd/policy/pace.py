@@ -31,7 +31,8 @@ class JudgedDraft(Protocol):
 class RecentMean:
     """Running mean of recent values."""
 
-    def __init__(self) -> None:
+    def __init__(self, recent: int = RECENT) -> None:
+        self._recent = recent
         self.count = 0
         self.value = 0.0
 
@@ -39,7 +40,7 @@ class RecentMean:
         if self.count >= ENOUGH:
             value = min(value, STALL * self.value)
         self.count += 1
-        self.value += (value - self.value) / min(self.count, RECENT)
+        self.value += (value - self.value) / min(self.count, self._recent)
 
 
 class Pace:

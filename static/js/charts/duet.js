@@ -14,17 +14,19 @@ export function sentence({ state, chosen }) {
   const rounds = around(state.rounds, chosen);
   if (!rounds.length) return "";
   const sum = (time) => ms(rounds.reduce((total, round) => total + time(round), 0));
-  return `Rounds ${rounds[0].number} to ${rounds.at(-1).number}: the draft wrote for ${sum(drafting)}, the target verified for ${sum(verifying)}.`;
+  const wrote = hasDraft(rounds) ? `the draft wrote for ${sum(drafting)}, ` : "without a draft, ";
+  return `Rounds ${rounds[0].number} to ${rounds.at(-1).number}: ${wrote}the target verified for ${sum(verifying)}.`;
 }
 
 export const table = ({ state, chosen }) => made(["round", "drafting", "preparing ahead", "verifying", "waiting"],
   around(state.rounds, chosen).map((round) => [round.number, ...[drafting, preparing, verifying, (one) => one.wait].map((time) => ms(time(round)))]));
 
 export const legend = ({ state: { rounds } }) => [
-  key("kept", "drafting"), rounds.some((round) => round.anticipateEnd) ? key("drafted", "preparing ahead") : null,
+  hasDraft(rounds) ? key("kept", "drafting") : null, rounds.some((round) => round.anticipateEnd) ? key("drafted", "preparing ahead") : null,
   key("verifying", "verifying"), rounds.some((round) => LUCK[round.source]) ? "● hit × miss" : null,
 ];
 
+const hasDraft = (rounds) => rounds.some((round) => round.drafted.length);
 const drafting = (round) => round.draftEnd - round.draftStart;
 const preparing = (round) => round.anticipateEnd - round.anticipateStart;
 const verifying = (round) => round.verifyEnd - round.verifyStart;
@@ -44,7 +46,7 @@ export function draw(picture, { state, chosen, onRound }) {
   const x = (ns) => LEFT + ((ns - from) / (to - from)) * (width - LEFT - 1);
   size(picture, width, HEIGHT);
   become(picture,
-    name("draft", DRAFT), name("target", TARGET),
+    hasDraft(rounds) ? name("draft", DRAFT) : null, name("target", TARGET),
     ...rounds.map((round) => pair(round, x, round.number === chosen)),
     ...ticks((to - from) / 1e6, Math.max(2, Math.round(width / 160))).map((value, i) =>
       sketch("text", { x: x(from + value * 1e6), y: HEIGHT - 4, "text-anchor": i ? "middle" : "start" }, i ? grouped(value) : "0 ms")),

@@ -4,7 +4,7 @@ import { ms } from "../core/words.js";
 
 const STOPS = {
   limit: "the lookahead was used up", rule: "the stop rule said so", eos: "an end token was drafted", length: "no room was left",
-  early: "the verdict that it was prepared for came",
+  early: "the verdict that it was prepared for came", match: "nothing more could be copied",
 };
 
 const BACKUPS = { neural: "draft model", ngram: "n-gram before", random: "dice" };
@@ -26,5 +26,5 @@ export function facts(round) {
 export function origin(round) {
   if (round.source === "hit") return "taken from what was prepared: a hit";
   if (round.source === "miss") return `after a miss, by the ${BACKUPS[round.backup] ?? "draft"}`;
-  return "";
+  return round.source === "copied" ? "copied from the text" : "";
 }

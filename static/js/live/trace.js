@@ -63,6 +63,8 @@ const STEPS = {
     state.prefillNs = state.nowNs = event.prefill_ns;
   },
 
+  prompted: () => {}, // for replays
+
   drafted: (state, event) => {
     state.nowNs = Math.max(state.nowNs, event.end_ns);
     state.pending = {

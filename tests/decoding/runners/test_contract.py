@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from decoding.errors import BadPrompt
-from decoding.models.runner import ModelRunner, align, extend_all
+from decoding.models.runner import ModelRunner, Tree, align, extend_all
 
 TEXT = torch.randint(0, 97, (60,), generator=torch.Generator().manual_seed(5)).tolist()
 
@@ -62,6 +62,39 @@ def test_a_branch_answers_as_a_fresh_runner_would(runner: ModelRunner) -> None:
     got = [branches.extend(step).clone() for step in steps]
     for row, rows_want in enumerate(want):
         assert_close(torch.stack([logits[row] for logits in got]), rows_want)
+
+
+TREE = [(5, -1), (6, -1), (7, 0), (8, 0), (9, 1), (10, 3), (11, 5)]  # token and parent
+PATHS = [[5], [6], [5, 7], [5, 8], [6, 9], [5, 8, 10], [5, 8, 10, 11]]
+
+
+def grown(runner: ModelRunner, sizes: Sequence[int]) -> tuple[Tree, Tensor]:
+    """Read a tree in steps of these sizes."""
+    tree, logits, at = runner.grow(), [], 0
+    for size in sizes:
+        tokens, parents = zip(*TREE[at : at + size], strict=True)
+        logits.append(tree.extend(tokens, parents).clone())
+        at += size
+    return tree, torch.cat(logits)
+
+
+@pytest.mark.parametrize("sizes", [(7,), (2, 3, 1, 1)])
+def test_each_token_of_a_tree_sees_the_text_and_its_ancestors_only(runner: ModelRunner, sizes: Sequence[int]) -> None:
+    want = torch.cat([fresh(runner, [*TEXT[:20], *path]) for path in PATHS])
+    fresh(runner, TEXT[:20])
+    assert_close(grown(runner, sizes)[1], want)
+    assert runner.tokens == TEXT[:20]
+
+
+def test_a_path_of_a_tree_is_adopted_without_another_pass(runner: ModelRunner) -> None:
+    want = fresh(runner, [*TEXT[:20], *PATHS[6], *TEXT[30:35]], 5)
+    fresh(runner, TEXT[:20])
+    tree, _ = grown(runner, (7,))
+    tree.adopt([0, 3, 5, 6])
+    assert runner.tokens == [*TEXT[:20], *PATHS[6]]
+    assert_close(runner.extend(TEXT[30:35], 5), want)
+    with pytest.raises(RuntimeError, match="closed"):
+        tree.extend([1], [-1])
 
 
 def test_branching_leaves_the_text_alone(runner: ModelRunner) -> None:

@@ -48,7 +48,7 @@ def test_static_passes_are_the_sliced_ones(tmp_path: Path, model_type: str) -> N
 
 @pytest.mark.parametrize("model_type", list(CASES))
 def test_replayed_passes_are_the_sliced_ones(tmp_path: Path, model_type: str) -> None:
-    """A pass finds its inputs where the recorded launches look for them, also after the storage has grown."""
+    """Each input lies where the recorded launches look for it, also after the storage has grown."""
     folder = save(tmp_path, model_type, **CASES[model_type])
     runner = fast_runner(folder, static=True)
     rehearsal = rehearse(runner)

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from decoding.events import Anticipated, Drafted, Finished, Started, Verified, to_dict
+from decoding.events import Anticipated, Drafted, Finished, Prompted, Started, Verified, to_dict
 from decoding.measure.summary import sample_from_events
 from decoding.replay.costs import Costs
 from decoding.spec import Sampling, choose, parse_choices
@@ -143,13 +143,15 @@ def comparison(world, labels, *, prompts=3, **sampling):
     return made
 
 
-def decode(made, drafting=usual):
+def decode(made, drafting=usual, prompts=True):
     """Every sample for real, in a world of tables."""
     job, sampling = jobs.claim(worker="w1", queues=["cpu"]), Sampling(**{**made.sampling, "stop": ()})
     for prompt, repeat, runs in make.remaining(made):
         for run in runs:
             sample = services.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
             decoded, events = live(run.label, sampling, prompt.number, drafting)
+            if prompts and run.strategy == "autoregressive":
+                events.insert(1, Prompted((1, 2, 3), events[0].prefill_ns))
             half = len(events) // 2
             for first, part in ((1, dicts(events)[:half]), (half + 1, dicts(events)[half:])):
                 trace.append(sample=sample, first_seq=first, events=part)
@@ -273,7 +275,7 @@ def test_the_curve_of_a_threshold_follows_the_cap(world):
 @pytest.mark.parametrize(
     ("query", "status", "says"),
     [
-        ("strategy=disco", 400, "cannot be replayed; static, heuristic, threshold, ssd can"),
+        ("strategy=disco", 400, "cannot be replayed; static, heuristic, threshold, ssd, lookup, suffix can"),
         ("strategy=static&lookahead=0", 400, "outside 1 to 64"),
         ("strategy=static&lookahead=x", 400, "not a whole number"),
         ("strategy=static&threshold=0.5", 400, "has no parameter 'threshold'"),
@@ -337,3 +339,39 @@ def test_a_link_fills_the_form_in_with_what_was_simulated(world):
     assert form.body["pair"] == made.pair.pk
     plain = world.page(world.bob).get("/comparisons/new/?strategies=nonsense").context["form"]
     assert [box.spec.slug for box in plain.strategies if box.is_chosen] == ["autoregressive", "static", "heuristic"]
+
+
+# Strategies that copy -------------------------------------------------------------------------------------------------
+
+
+def test_a_copying_setting_that_did_not_run_does_what_the_replay_says_once_it_runs(world):
+    made = comparison(world, "static:2,lookup:4", prompts=4)
+    decode(made)
+    found = recorded_of(made)
+    assert [[*places.prompt_tokens] for places in found.prompts] == [[1, 2, 3]] * 4
+    for label in ("lookup:4", "lookup:7,ngram=1", "suffix:0.05"):
+        [choice] = parse_choices(label)
+        both = simulate(found, choice)
+        for prompt, refused, accepted in zip(made.prompts, both.refused, both.accepted, strict=True):
+            expected = counts_of(live(label, Sampling(**{**made.sampling, "stop": ()}), prompt.number)[1])
+            assert (sorted(refused.rounds.elements()), refused.accepted) == expected and refused == accepted
+    told = ask(world.api(world.bob), made, "strategy=suffix&threshold=0.2").json()
+    assert told["known"] == 1.0 and told["num_draft_passes"] == 0
+    assert {row["label"]: bool(row["simulated"]) for row in told["measured"]} == {"static:2": True, "lookup:4": True}
+
+
+def test_a_comparison_that_only_copies_can_ask_about_copying_alone(world):
+    made = comparison(world, "lookup:4", prompts=3)
+    decode(made)
+    told = ask(world.api(world.bob), made, "strategy=lookup&lookahead=2").json()
+    assert told["speedup"]["prompts"] == 3 and told["bound"] is None
+    refused = ask(world.api(world.bob), made, "strategy=static&lookahead=2")
+    assert refused.status_code == 409 and "none of them has run here" in refused.json()["detail"]
+
+
+def test_traces_without_the_prompts_tokens_refuse_a_question_about_copying(world):
+    made = comparison(world, "static:2", prompts=2)
+    decode(made, prompts=False)
+    assert ask(world.api(world.bob), made, "strategy=static&lookahead=3").status_code == 200
+    refused = ask(world.api(world.bob), made, "strategy=lookup&lookahead=3")
+    assert refused.status_code == 409 and "lack the tokens of the prompts" in refused.json()["detail"]

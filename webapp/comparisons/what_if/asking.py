@@ -25,6 +25,7 @@ from decoding.public import (
     Simulation,
     Slider,
     Strategy,
+    alone,
     choose,
     median_interval,
     oracle,
@@ -32,7 +33,7 @@ from decoding.public import (
 )
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import so_far
-from webapp.comparisons.what_if.recorded import DRAFTED_BY_THE_PAIR, KEPT_SECONDS, PRICED, recorded, version
+from webapp.comparisons.what_if.recorded import COPYING, DRAFTED_BY_THE_PAIR, KEPT_SECONDS, PRICED, recorded, version
 from webapp.core.problems import Conflict, Invalid
 
 ASKABLE = [strategy for strategy in STRATEGIES.values() if strategy.sliders]
@@ -56,7 +57,7 @@ def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object])
     key = f"what-if:{version(comparison)}:{_is_ahead(strategy)}"
     # Sliders return to earlier values, and a curve covers all of them: each is played once.
     answer: Any = cache.get_or_set(f"{key}:{choice.label}", lambda: _answer(comparison, choice, key), KEPT_SECONDS)
-    curve = _curve(comparison, answer.pop("point"), choice, f"{key}:{strategy}")
+    curve = _curve(comparison, answer.pop("point"), choice, f"{key}:curve:{strategy}")
     scaled = [_scaled(point, answer["correction"]) for point in curve["points"]]
     return {**answer, "curve": {**curve, "points": scaled}}
 
@@ -95,9 +96,14 @@ def refusal(comparison: Comparison) -> Conflict | None:
             "With ratio dice every strategy writes a text of its own, so what one of them drafted says nothing about "
             "another.", code="not-replayable", hint="Compare with shared dice, or greedily; then this can be asked.",
         )  # fmt: skip
+    if comparison.pair.is_alone:
+        return Conflict(
+            f"{alone.lacks_draft('What-if')} It replays what a draft model proposed.",
+            code="no-draft", hint="Compare on a pair with a draft; then this can be asked.",
+        )  # fmt: skip
     there = Sample.objects.filter(run__comparison=comparison).finished().values_list("run__strategy", flat=True)
     known = set(there.distinct())
-    if BASELINE not in known or not known & DRAFTED_BY_THE_PAIR:
+    if BASELINE not in known or not known & (DRAFTED_BY_THE_PAIR | COPYING):
         return _nothing_recorded()
     return None if known & PRICED - {BASELINE} else _nothing_priced()
 
@@ -110,8 +116,9 @@ def _nothing_recorded() -> Conflict:
 
 
 def _nothing_priced() -> Conflict:
+    priced = _listed(PRICED - COPYING - {BASELINE})
     return Conflict(
-        f"The cost of a drafted token is measured on {_listed(PRICED - {BASELINE})}, and none of them has run here.",
+        f"The cost of a drafted token is measured on {priced}, and none of them has run here.",
         code="nothing-recorded", hint="Clone this with a static lookahead; then this can be asked.",
     )  # fmt: skip
 
@@ -151,6 +158,8 @@ def _is_ahead(strategy: str) -> bool:
 
 def _play(found: Recorded, choice: Choice) -> Simulation | Played:
     if not choice.spec.prepares_ahead:
+        if refused := _unknown(found, choice):
+            raise refused
         return simulate(found, choice)
     if found.ahead is None:
         asked = ", ".join(slider.param for slider in choice.spec.sliders)
@@ -159,6 +168,16 @@ def _play(found: Recorded, choice: Choice) -> Simulation | Played:
             code="nothing-recorded", hint=f"Clone this with {choice.strategy}; then any {asked} can be asked.",
         )  # fmt: skip
     return found.ahead.play(choice)
+
+
+def _unknown(found: Recorded, choice: Choice) -> Conflict | None:
+    """Return why these traces cannot tell what the choice would draft; None if they can."""
+    if choice.spec.proposer and not found.knows_prompts:
+        return Conflict(
+            f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
+            "copies.", code="nothing-recorded", hint="Clone this comparison; then this can be asked.",
+        )  # fmt: skip
+    return _nothing_priced() if choice.spec.needs_draft and not found.knows_the_draft else None
 
 
 def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool) -> dict[str, Any]:
@@ -172,13 +191,13 @@ def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool
         "measured": measured,
         "correction": correction,
         "error": max(abs(correction / one - 1) for one in off) if len(off) > 1 else None,
-        "bound": None if is_ahead else oracle(found).median * correction,
+        "bound": None if is_ahead or not found.knows_the_draft else oracle(found).median * correction,
     }
 
 
 def _checked(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
     choice = Choice(row["strategy"], row["params"])
-    can_say = choice.strategy in STEPS and _is_ahead(choice.strategy) == is_ahead
+    can_say = choice.strategy in STEPS and _is_ahead(choice.strategy) == is_ahead and not _unknown(found, choice)
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
     return {**shown, "simulated": _play(found, choice).median if can_say else None}
 
@@ -230,7 +249,7 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
             "prompts": len(middle),
         },
         "possible": {"low": possible[0], "high": possible[1]},
-        "known": found.known,
+        "known": 1.0 if choice.spec.proposer else found.known,
         "unmeasured": asked.unmeasured,
         "mean_acceptance_length": asked.mean_acceptance_length,
         "num_target_passes": asked.num_target_passes,

@@ -29,6 +29,7 @@ from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import devices_in
 
 DRAFTED_BY_THE_PAIR = {slug for slug, strategy in STRATEGIES.items() if strategy.drafts_with_the_pair}
+COPYING = {slug for slug, strategy in STRATEGIES.items() if strategy.proposer}
 PRICED = {slug for slug, strategy in STRATEGIES.items() if strategy.prices_passes}
 AHEAD = {slug for slug, strategy in STRATEGIES.items() if strategy.prepares_ahead and strategy.sliders}
 KEPT_WORDS = 40  # characters of a prompt's end: some policies look at the words before a round
@@ -65,17 +66,20 @@ def _read(comparison: Comparison) -> Recorded | None:
         strategy, prompt = alike[pk].run.strategy, alike[pk].prompt_id
         if strategy == BASELINE and prompt in prompts:
             prompts[prompt].pieces = [words.get(str(token), "") for token in texts[prompt]["tokens"]]
-        if strategy in DRAFTED_BY_THE_PAIR and prompt in prompts:
+        if strategy in {BASELINE, *DRAFTED_BY_THE_PAIR} and prompt in prompts:
             prompts[prompt].learn(events)
         if strategy in PRICED:
             priced.append([from_dict(event) for event in events])
         if strategy in AHEAD:
             ahead.append([from_dict(event) for event in events])
             where[prompt] = surer(where.get(prompt, {}), stood(ahead[-1]))
-    seen = {prompt: places for prompt, places in prompts.items() if any(said is not None for said in places.said)}
-    if not seen or not (costs := _costs(priced)):
+    drafted = {prompt: places for prompt, places in prompts.items() if places.is_drafted}
+    seen = drafted or {prompt: places for prompt, places in prompts.items() if places.prompt_tokens}
+    if not seen or not (costs := _costs(priced, bool(drafted))):
         return None
-    found = Recorded([*seen.values()], len(texts), costs, len(costs.target) - 1, is_clear=drafting_is_clear(priced))
+    found = Recorded(
+        [*seen.values()], len(texts), costs, len(costs.target) - 1, is_clear=not drafted or drafting_is_clear(priced)
+    )
     told_of = [(texts[prompt]["tokens"], places, where.get(prompt, {})) for prompt, places in seen.items()]
     return replace(found, ahead=ahead_of(told_of, priced, ahead, found.alone, is_beside=_is_beside(comparison)))
 
@@ -89,12 +93,12 @@ def _is_beside(comparison: Comparison) -> bool:
 def _places(text: Mapping[str, Any], before: str, room: int) -> Places:
     length = len(text["tokens"])
     most = length if text["reason"] == "context" else max(room, length)
-    return Places.of(length, most, text["reason"] == "eos", before)
+    return Places.of(length, most, text["reason"] == "eos", before, text["tokens"])
 
 
-def _costs(priced: Sequence[Sequence[Event]]) -> Costs | None:
-    """Return the measured prices; None if no sample has two rounds."""
+def _costs(priced: Sequence[Sequence[Event]], has_drafts: bool) -> Costs | None:
+    """Return the measured prices; None if no sample has two rounds, or a price is missing."""
     if not any(sum(isinstance(event, Verified) for event in events) > 1 for events in priced):
         return None
     costs = costs_from(priced)
-    return costs if costs.draft > 0 else None
+    return costs if costs.draft > 0 or not has_drafts else None

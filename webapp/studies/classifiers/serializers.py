@@ -7,11 +7,10 @@ from typing import Any
 from rest_framework import serializers
 
 from webapp.accounts.serializers import Name
-from webapp.core.api import Input, Output, Visible
+from webapp.core.api import Input, Output
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import MeasuringQueue, Priority
-from webapp.registry.models import Pair
-from webapp.registry.recipe_fields import LimitField, PairField, PromptsField, SamplingFields
+from webapp.registry.recipe_fields import DraftedPairField, LimitField, PromptsField, SamplingFields
 from webapp.registry.serializers import COMMON, Uploaded
 from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload
@@ -19,13 +18,13 @@ from webapp.uploads.models import Upload
 
 class NewClassifier(Input):
     name = Name(max_length=200)
-    pair = Visible(queryset=Pair.objects.all())
+    pair = DraftedPairField(help_text="with a draft: the classifier judges what it drafts")
     upload = Uploaded(queryset=Upload.objects.all())
 
 
 class ToBeTrained(Input):
     name = Name(max_length=200)
-    pair = PairField()
+    pair = DraftedPairField(help_text="with a draft: the classifier judges what it drafts")
     dataset = PromptsField()
 
 

@@ -29,6 +29,7 @@ LARGEST_CLASSIFIER = 64 * 1024 * 1024
 def add_classifier(*, name: str, pair: Pair, upload: Upload, by: Actor) -> Classifier:
     """Add one safetensors file with a JSON card beside it, as training writes them."""
     by.require(Right.SUBMIT)
+    recipes.require_draft(pair, "A classifier")
     uploads.require_complete(upload)
     names = sorted(file.name for file in upload.files.all())
     weights = [file for file in upload.files.all() if file.path.endswith(".safetensors")]
@@ -79,6 +80,7 @@ def train_classifier(
     """Queue a training. The prompts' splits say which train, tune and test; a set without splits is dealt out. `how`
     holds the fields of Sampling. Under ratio dice it learns from chances of acceptance, not from yes and no."""
     by.require(Right.SUBMIT)
+    recipes.require_draft(pair, "Training a classifier")
     sampling = recipes.sampling_of(how)
     job = jobs.enqueue(kind=TRAINING, queue=queue, title=f"Train {name}", by=by, priority=priority)
     training = Training.objects.create(

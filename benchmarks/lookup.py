@@ -1,0 +1,107 @@
+"""Time what one answer of a proposer takes: to take in a round's tokens, and to propose. Besides, what transformers'
+scan of the same text takes.
+
+    ./drafthouse bench lookup [--length 1000] [--rounds 300] [--json FILE]
+
+The text is half copied pieces, half random tokens, so that n-grams of every length match. Each round commits 3 tokens.
+Prints median and worst of all rounds at the end of a text of that length. Proposers and scan take turns, so a busy
+moment hits all alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from decoding.proposing import Proposer
+from decoding.spec import choose
+from decoding.strategies import STRATEGIES
+
+COMMITTED = 3
+VOCAB = 8000
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="./drafthouse bench lookup", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--length", type=int, default=1000, help="tokens of the text")
+    parser.add_argument("--rounds", type=int, default=300)
+    parser.add_argument("--json", type=Path)
+    return parser.parse_args()
+
+
+def text_of(length: int, dice: random.Random) -> list[int]:
+    text = [dice.randrange(VOCAB) for _ in range(16)]
+    while len(text) < length:
+        start = dice.randrange(len(text))
+        text += text[start : start + dice.randrange(2, 20)] if dice.random() < 0.2 else [dice.randrange(VOCAB)]
+    return text[:length]
+
+
+Answer = Callable[[Sequence[int], Any], object]  # from the text, as a list and as a tensor
+
+
+def proposers(length: int) -> Iterator[tuple[str, Answer]]:
+    for slug, strategy in STRATEGIES.items():
+        if strategy.proposer:
+            yield slug, _answer(choose(slug).proposer())
+    yield "transformers", _scan(length)
+
+
+def _answer(proposer: Proposer) -> Answer:
+    def answer(text: Sequence[int], ids: Any) -> object:
+        proposer.follow(text)
+        return proposer.propose()
+
+    return answer
+
+
+def _scan(length: int) -> Answer:
+    from transformers.generation.candidate_generator import PromptLookupCandidateGenerator
+
+    generator = PromptLookupCandidateGenerator(max_length=length + 1000)
+    return lambda text, ids: generator.get_candidates(ids)
+
+
+def measure(length: int, rounds: int) -> dict[str, dict[str, float]]:
+    """Microseconds of each answer, from texts that end within the last 10 % of `length`."""
+    import torch
+
+    torch.set_num_threads(1)
+    taken: dict[str, list[float]] = {}
+    dice = random.Random(0)
+    while min(map(len, taken.values()), default=0) < rounds:
+        whole = text_of(length, dice)
+        each = list(proposers(length))
+        for _, answer in each:
+            answer(whole[: length - length // 10], torch.tensor([whole[: length - length // 10]]))
+        for end in range(length - length // 10 + COMMITTED, length, COMMITTED):
+            text, ids = whole[:end], torch.tensor([whole[:end]])
+            for name, answer in each:
+                began = time.perf_counter_ns()
+                answer(text, ids)
+                taken.setdefault(name, []).append((time.perf_counter_ns() - began) / 1000)
+    return {
+        name: {"median_us": statistics.median(us), "worst_us": max(us), "answers": len(us)}
+        for name, us in taken.items()
+    }
+
+
+def main() -> None:
+    asked = arguments()
+    found = measure(asked.length, asked.rounds)
+    for name, row in found.items():
+        print(f"{name:14} median {row['median_us']:8.1f} us   worst {row['worst_us']:8.1f} us")
+    if asked.json:
+        asked.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Prompt lookup: copy what followed the last tokens where they first occurred, as transformers does."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from decoding.params import Param
+from decoding.proposing import Proposer
+from decoding.strategy import LONGEST, Export, Looks, Settings, Slider, Strategy
+
+NGRAM = Param("ngram", "int", 2, "the most last tokens that are searched for: max_matching_ngram_size", 1, 32)
+
+
+class PromptLookup(Proposer):
+    """Proposes the very tokens of transformers' PromptLookupCandidateGenerator: those after the first occurrence of the
+    longest n-gram that ends the text. An index of first occurrences replaces its scan of the text."""
+
+    def __init__(self, lookahead: int, ngram: int) -> None:
+        self.lookahead, self._longest = lookahead, ngram
+        self._text: list[int] = []
+        self._after: dict[tuple[int, ...], int] = {}  # n-gram -> position after its first occurrence
+
+    def follow(self, text: Sequence[int]) -> None:
+        read, own = len(self._text), self._text
+        own += text[read:]
+        for end in range(read + 1, len(own) + 1):
+            for start in range(end - 1, max(0, end - self._longest) - 1, -1):
+                self._after.setdefault(tuple(own[start:end]), end)
+
+    def propose(self) -> Sequence[int]:
+        text, length = self._text, len(self._text)
+        for start in range(max(1, length - self._longest), length):
+            after = self._after[tuple(text[start:])]
+            if after < length:
+                return text[after : after + self.lookahead]
+        return ()
+
+
+def _grid() -> Iterator[Settings]:
+    return ({"lookahead": tokens, "ngram": ngram} for tokens in (2, 4, 6, 10, 15, LONGEST) for ngram in (1, 2, 3, 5))
+
+
+def _exports(params: Settings) -> Iterator[Export]:
+    tokens, ngram = int(params["lookahead"]), int(params["ngram"])
+    yield Export("transformers", f"generate(prompt_lookup_num_tokens={tokens}, max_matching_ngram_size={ngram})")
+    vllm = {"method": "ngram", "num_speculative_tokens": tokens, "prompt_lookup_max": ngram, "prompt_lookup_min": 1}
+    yield Export("vLLM", f"--speculative-config '{json.dumps(vllm)}'")
+
+
+STRATEGY = Strategy(
+    slug="lookup",
+    title="Prompt lookup",
+    summary="Copies what followed the last tokens where they first occurred in the text; no draft model runs.",
+    role="ranked",
+    order=10,
+    looks=Looks("◧", "M-7,-7H7V7H-7ZM-1,-5V5H5V-5Z", "#a6611a", "#d9a05b", 137),
+    params=(
+        Param("lookahead", "int", 10, "the most tokens copied each round: prompt_lookup_num_tokens", 1, 64),
+        NGRAM,
+    ),
+    proposer=PromptLookup,
+    grid=_grid,
+    exports=_exports,
+    sliders=(Slider("lookahead", 1, LONGEST), Slider("ngram", 1, 8)),
+    needs_draft=False,
+)

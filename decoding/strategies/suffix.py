@@ -1,0 +1,70 @@
+"""Suffix decoding: copy what followed the longest repeated context, for as long as it is likely (arXiv 2411.04975)."""
+
+from collections.abc import Iterator, Sequence
+
+from decoding.params import Param
+from decoding.proposing import Proposer
+from decoding.strategy import CAP, LONGEST, Looks, Settings, Slider, Strategy
+from decoding.suffixes import START, Suffixes
+
+DOUBT = 1.0  # occurrences that a context of 1 token lacks to be sure of its follower; one of n tokens lacks 1/n
+
+
+class SuffixDecoding(Proposer):
+    """Proposes token after token while the probability that the target accepts all of them stays above the threshold.
+
+    The estimate of one token grows with its share among the followers of the context, with their number, and with the
+    length of the context, which each proposed token makes longer.
+    """
+
+    def __init__(self, threshold: float, cap: int) -> None:
+        self.lookahead, self._threshold = cap, threshold
+        self._suffixes = Suffixes()
+        self._read = 0
+
+    def follow(self, text: Sequence[int]) -> None:
+        for token in text[self._read :]:
+            self._suffixes.append(token)
+        self._read = len(text)
+
+    def propose(self) -> Sequence[int]:
+        found, (state, length) = self._suffixes, self._suffixes.repeated()
+        tokens: list[int] = []
+        self.estimates = estimates = list[float]()
+        survival = 1.0
+        while state != START and len(tokens) < self.lookahead:
+            token, count, total = found.follower(state)
+            if not count:  # the text ends here: it loops, so go on where the loop began
+                state = found.shorter(state)
+                length = found.length(state)
+                continue
+            estimate = count / (total + DOUBT / length)
+            survival *= estimate
+            if survival < self._threshold:
+                break
+            tokens.append(token)
+            estimates.append(estimate)
+            state, length = found.after(state, token), length + 1
+        return tokens
+
+
+def _grid() -> Iterator[Settings]:
+    return ({"threshold": step / 20, "cap": LONGEST} for step in range(1, 19))
+
+
+STRATEGY = Strategy(
+    slug="suffix",
+    title="Suffix decoding",
+    summary="Copies what followed the longest repeated context, for as long as that is likely; no draft model runs.",
+    role="ranked",
+    order=11,
+    looks=Looks("◨", "M-7,-7H7V7H-7ZM-5,-5V5H1V-5Z", "#6b7a00", "#b3c34a", 142),
+    params=(
+        Param("threshold", "float", 0.3, "stop when the whole draft is less likely to be accepted", 0.0, 1.0),
+        Param("cap", "int", 20, CAP, 1, 64),
+    ),
+    proposer=SuffixDecoding,
+    grid=_grid,
+    sliders=(Slider("threshold", 0.05, 0.95, 0.05), Slider("cap", 1, LONGEST)),
+    needs_draft=False,
+)

@@ -1,0 +1,167 @@
+"""The hybrid takes the source that is worth most, learns which one that is, and never changes the target's text."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from decoding.drafters.hybrid import HybridDrafter
+from decoding.drafters.model import ModelDrafter
+from decoding.events import Drafted, Verified
+from decoding.models.runner import align
+from decoding.registry import Parts
+from decoding.sources import Knowledge
+from decoding.spec import Sampling, choose
+from decoding.strategies.hybrid import BestSource
+from decoding.strategies.suffix import SuffixDecoding
+from tests.decoding.test_strategies import LENGTH, VOCAB, chi_square, law_of_three
+from tests.decoding.worlds import World, tables
+
+HYBRID, BOUND, ALONE = choose("hybrid"), choose("best-source"), choose("autoregressive")
+GREEDY = Sampling(max_new_tokens=50)
+SAMPLINGS = [
+    GREEDY,
+    Sampling(repetition_penalty=1.4, max_new_tokens=50),
+    Sampling(temperature=0.9, dice="shared", max_new_tokens=50, repetition_penalty=1.2),
+]
+
+
+class CopyThenDraft(BestSource):
+    """Copies two tokens wherever it can, and lets the model draft two more."""
+
+    def choose(self, raw: Sequence[float]) -> int:
+        super().choose(raw)
+        self.estimates = [*raw[:2]]
+        self.lookahead, self._is_trial = 2, True
+        return min(2, len(raw))
+
+
+def chained(parts: Parts) -> HybridDrafter:
+    policy = CopyThenDraft(Knowledge(), parts.clock.now)
+    model = parts.drafter(policy)
+    assert isinstance(model, ModelDrafter)
+    return HybridDrafter(parts, model, SuffixDecoding(0.0, 20), policy)
+
+
+@pytest.mark.parametrize("choice", [HYBRID, BOUND, chained], ids=["hybrid", "bound", "copy then draft"])
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])
+def test_the_text_is_the_targets_own(choice, sampling: Sampling) -> None:  # type: ignore[no-untyped-def]
+    for seed in range(4):
+        world = World.of_tables(6, seed)
+        expected, _ = world.run(ALONE, [3, 1, 3, 1], sampling, seed)
+        assert world.run(choice, [3, 1, 3, 1], sampling, seed)[0] == expected
+
+
+@pytest.mark.parametrize("dice", ["ratio", "shared"])
+@pytest.mark.parametrize("choice", [HYBRID, chained], ids=["hybrid", "copy then draft"])
+def test_three_tokens_follow_the_targets_joint_distribution(choice, dice: str) -> None:  # type: ignore[no-untyped-def]
+    world = World.of_tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
+    sampling = Sampling(temperature=1.0, dice=dice, max_new_tokens=LENGTH + 2)  # type: ignore[arg-type]
+    runs = (world.run(choice, [0, 1, 2, 0, 1, 2], sampling, seed)[0] for seed in range(1500))
+    counts = Counter(tuple(run.tokens[:LENGTH]) for run in runs)
+    prompt_law = law_of_three(tables(VOCAB, 5, 0.7, 1.2)[0], 0, 1, 2, 0, 1, 2)
+    assert chi_square(counts, prompt_law) < 54.05  # 26 degrees of freedom, 99.9 %
+
+
+def test_after_a_copy_the_model_drafts_what_it_would_say_after_those_tokens() -> None:
+    world = World.of_tables(5, seed=4)
+    decoded, recorder = world.run(chained, [3, 1, 3, 1], GREEDY)
+    text, judge = [3, 1, 3, 1, *decoded.tokens], World.of_tables(5, seed=4).draft
+    both = [e for e in recorder.events if isinstance(e, Drafted) and e.source == "copied" and e.passes == 2]
+    assert both
+    for event in both:
+        ahead = [*text[: event.position], *event.tokens]
+        for at in (-2, -1):
+            assert int(judge.extend(align(judge, ahead[:at]))[-1].argmax()) == ahead[at]
+        assert len(event.estimate) == len(event.tokens) == 4
+
+
+def known(*, first: float = 3.0, later: float = 2.0, row: float = 0.1, is_new: bool = False) -> Knowledge:
+    """Prices that were measured, and one token a verification. Unless new, the next trial of the model is far away."""
+    knowledge = Knowledge()
+    for rows in range(1, 9):
+        knowledge.verifications.add(rows, 10.0 + row * rows)
+    knowledge.first_pass.add(first)
+    knowledge.later_pass.add(later)
+    for _ in range(30):
+        knowledge.note_round(1, 0, 1)
+    for _ in range(0 if is_new else 300):
+        knowledge.should_try(would_draft=False)
+    return knowledge
+
+
+def policy(knowledge: Knowledge) -> BestSource:
+    return BestSource(knowledge, lambda: 0)
+
+
+def test_a_sure_copy_is_taken_whole_and_a_doubtful_one_is_left_to_the_model() -> None:
+    sure, doubtful = policy(known()), policy(known())
+    assert sure.choose([0.95] * 6) == 6
+    assert doubtful.choose([0.05] * 6) == 0 and doubtful.lookahead > 0
+
+
+def test_a_model_that_costs_more_than_it_brings_is_not_asked() -> None:
+    dear = policy(known(first=30.0, later=20.0))
+    assert dear.choose([]) == 0 and dear.lookahead == 0
+
+
+def test_copies_that_are_refused_again_and_again_are_no_longer_taken() -> None:
+    knowledge = known(row=2.0)
+    assert policy(knowledge).choose([0.65]) == 1
+    for _ in range(60):
+        knowledge.copies.learn(0.65, False)
+    assert policy(knowledge).choose([0.65]) == 0
+
+
+def test_a_model_that_is_not_worth_its_time_is_tried_ever_more_rarely() -> None:
+    knowledge = known(first=30.0, later=20.0, is_new=True)
+    tried = []
+    for number in range(400):
+        decides = policy(knowledge)
+        decides.choose([])
+        if decides.lookahead:
+            tried.append(number)
+    gaps = [after - before for before, after in itertools.pairwise(tried)]
+    assert len(tried) >= 3 and gaps == sorted(gaps)
+
+
+def test_drafting_stops_when_another_token_is_not_worth_its_time() -> None:
+    decides = policy(known())
+    decides.choose([])
+    assert decides.lookahead > 1
+    assert not decides.stops(0.99)
+    assert decides.stops(0.01)
+
+
+def test_samples_of_one_comparison_share_what_was_learned() -> None:
+    memory: dict[str, object] = {}
+
+    def learning(parts: Parts) -> object:
+        parts.memory.update(memory)
+        drafter = HYBRID.spec.build(parts)  # type: ignore[misc]
+        memory.update(parts.memory)
+        return drafter
+
+    world = World.of_tables(5, seed=4)
+    world.run(learning, [3, 1, 3, 1], GREEDY)  # type: ignore[arg-type]
+    [knowledge] = memory.values()
+    assert knowledge.first.value != Knowledge().first.value  # type: ignore[attr-defined]
+    world.run(learning, [1, 2], GREEDY)  # type: ignore[arg-type]
+    assert [*memory.values()] == [knowledge]
+
+
+def test_the_bound_drafts_no_token_behind_one_that_is_refused_and_uses_both_sources() -> None:
+    sources = Counter[str]()
+    for seed in range(4):
+        world = World.of_tables(4, seed)
+        events = world.run(BOUND, [3, 1, 3, 1], GREEDY)[1].events
+        rounds = {event.round: event for event in events if isinstance(event, Drafted)}
+        for event in events:
+            if isinstance(event, Verified) and event.round in rounds:
+                draft = rounds[event.round]
+                sources[draft.source] += 1
+                assert event.accepted >= len(draft.tokens) - 1
+    assert sources["copied"] and sources["fresh"]

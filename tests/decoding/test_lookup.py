@@ -1,0 +1,112 @@
+"""Prompt lookup proposes what transformers proposes, from an index instead of a scan."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+import torch
+from transformers.generation.candidate_generator import PromptLookupCandidateGenerator
+
+from decoding.drafters.lookup import LookupDrafter
+from decoding.errors import BadPrompt, BadStrategy
+from decoding.events import Drafted
+from decoding.spec import Sampling, choose
+from decoding.strategies.lookup import PromptLookup
+from tests.decoding.worlds import World
+
+GREEDY = Sampling(max_new_tokens=60)
+
+
+def theirs(text: Sequence[int], lookahead: int, ngram: int, ends: Sequence[int], max_length: int) -> list[int]:
+    generator = PromptLookupCandidateGenerator(
+        eos_token_id=torch.tensor(ends) if ends else None,
+        num_output_tokens=lookahead,
+        max_matching_ngram_size=ngram,
+        max_length=max_length,
+    )
+    candidates, _ = generator.get_candidates(torch.tensor([text]))
+    return candidates[0, len(text) :].tolist()
+
+
+def some_text(dice: random.Random, length: int, vocab: int) -> list[int]:
+    """Random tokens, of which some pieces are copied from before, so that long n-grams match too."""
+    text = [dice.randrange(vocab) for _ in range(8)]
+    while len(text) < length:
+        start = dice.randrange(len(text))
+        text += text[start : start + dice.randrange(1, 9)] if dice.random() < 0.5 else [dice.randrange(vocab)]
+    return text[:length]
+
+
+@pytest.mark.parametrize(("lookahead", "ngram"), [(10, 2), (1, 1), (3, 5), (20, 3), (64, 32)])
+@pytest.mark.parametrize("ends", [(), (2,), (0, 5)], ids=["no end token", "one", "two"])
+def test_tokens_and_their_number_equal_those_of_transformers_at_each_position(
+    lookahead: int, ngram: int, ends: Sequence[int]
+) -> None:
+    dice, found = random.Random(lookahead), 0
+    for vocab in (3, 12, 60):
+        whole = some_text(dice, 120, vocab)
+        drafter = LookupDrafter(PromptLookup(lookahead, ngram), ends, vocab)
+        at = dice.randrange(1, 10)
+        while at < len(whole):
+            room = len(whole) - at - 1  # transformers proposes beyond it, and cuts what was accepted too much
+            expected = theirs(whole[:at], lookahead, ngram, ends, len(whole))[:room]
+            assert [*drafter.propose(whole[:at], room).tokens] == expected
+            found += len(expected)
+            at += dice.randrange(1, 6)  # a round commits several tokens
+    assert found > 50
+
+
+def test_a_greedy_run_drafts_what_transformers_would_draft_in_its_place() -> None:
+    world = World.of_tables(6, seed=3)
+    decoded, recorder = world.run(choose("lookup", {"lookahead": 5, "ngram": 3}), [3, 1, 4, 1, 5, 3, 1], GREEDY)
+    text = [3, 1, 4, 1, 5, 3, 1, *decoded.tokens]
+    drafts = [event for event in recorder.events if isinstance(event, Drafted)]
+    assert drafts
+    for draft in drafts:
+        expected = theirs(text[: draft.position], 5, 3, (), len(text))[: len(text) - draft.position - 1]
+        assert [*draft.tokens] == expected
+        assert (draft.source, draft.passes, draft.confidence) == ("copied", 0, ())
+
+
+def test_a_draft_says_why_it_ended() -> None:
+    def stop(text: Sequence[int], limit: int, ends: Sequence[int] = ()) -> str:
+        return LookupDrafter(PromptLookup(4, 2), ends, 10).propose(text, limit).stop
+
+    text = [1, 2, 3, 4, 5, 6, 1, 2]
+    assert stop(text, 9) == "limit"
+    assert stop(text, 3) == "length"
+    assert stop(text, 9, [5]) == "eos"
+    assert stop([1, 2, 3, 1, 2], 9) == "match"
+
+
+@pytest.mark.parametrize("prompt", [[3], [0, 1, 2, 3]], ids=["one token", "no token twice"])
+def test_a_prompt_without_a_repeat_is_decoded_with_an_empty_first_draft(prompt: list[int]) -> None:
+    world = World.of_tables(12, seed=1)
+    expected, _ = world.run(choose("autoregressive"), prompt, GREEDY)
+    decoded, recorder = world.run(choose("lookup", {"ngram": 32}), prompt, GREEDY)
+    assert decoded == expected
+    assert all(event.round > 1 for event in recorder.events if isinstance(event, Drafted))
+
+
+def test_an_empty_prompt_is_refused_in_a_sentence() -> None:
+    with pytest.raises(BadPrompt, match="empty"):
+        World.of_tables(12).run(choose("lookup"), [], GREEDY)
+
+
+@pytest.mark.parametrize("params", [{"ngram": 0}, {"lookahead": 0}, {"lookahead": 65}, {"ngram": "two"}], ids=str)
+def test_settings_that_transformers_would_refuse_are_refused(params: dict[str, object]) -> None:
+    with pytest.raises(BadStrategy, match="lookup: "):
+        choose("lookup", params)
+
+
+def test_a_token_that_the_models_do_not_share_is_not_proposed() -> None:
+    drafter = LookupDrafter(PromptLookup(5, 1), (), vocab=10)
+    assert drafter.propose([1, 2, 99, 3, 1], 9).tokens == (2,)
+
+
+def test_the_draft_model_reads_nothing() -> None:
+    world = World.of_tables(5, seed=2)
+    world.run(choose("lookup"), [1, 2, 1], GREEDY)
+    assert world.draft.tokens == []

@@ -1,0 +1,99 @@
+"""Suffix decoding: the automaton knows what a scan of the text finds, and drafts are as long as the match is sure."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from decoding.events import Drafted
+from decoding.spec import Sampling, choose
+from decoding.strategies.suffix import SuffixDecoding
+from decoding.suffixes import Suffixes
+from tests.decoding.test_lookup import some_text
+from tests.decoding.worlds import World
+
+
+def repeated(text: Sequence[int]) -> int:
+    """Length of the longest suffix that occurred before, by a scan."""
+
+    def occurs(length: int) -> bool:
+        end = text[len(text) - length :]
+        return any(text[i : i + length] == end for i in range(len(text) - length))
+
+    return next((length for length in range(len(text) - 1, 0, -1) if occurs(length)), 0)
+
+
+def followers(text: Sequence[int], context: Sequence[int]) -> Counter[int]:
+    n = len(context)
+    return Counter(text[i + n] for i in range(len(text) - n) if text[i : i + n] == context)
+
+
+@pytest.mark.parametrize("vocab", [2, 4, 30])
+def test_the_automaton_finds_what_a_scan_finds(vocab: int) -> None:
+    dice, found = random.Random(vocab), 0
+    for _ in range(6):
+        text, suffixes = some_text(dice, 60, vocab), Suffixes()
+        for end, token in enumerate(text, start=1):
+            suffixes.append(token)
+            here = text[:end]
+            state, length = suffixes.repeated()
+            assert length == repeated(here)
+            while length:
+                counts = followers(here, here[end - length :])
+                token, count, total = suffixes.follower(state)
+                assert (count, total) == (max(counts.values()), counts.total()) and counts[token] == count
+                state = suffixes.shorter(state)
+                length, found = suffixes.length(state), found + 1
+    assert found > 200
+
+
+def test_a_loop_counts_in_bounded_time_and_goes_on_beyond_the_end_of_the_text() -> None:
+    proposer = SuffixDecoding(threshold=0.1, cap=10)
+    proposer.follow([1, 2, 3] * 200)
+    assert [*proposer.propose()] == [1, 2, 3, 1, 2, 3, 1, 2, 3, 1]
+
+
+def draft(text: Sequence[int], threshold: float = 0.3) -> Sequence[int]:
+    proposer = SuffixDecoding(threshold, cap=20)
+    proposer.follow(text)
+    return proposer.propose()
+
+
+def test_a_longer_match_makes_a_longer_draft() -> None:
+    tail = [*range(50, 80)]
+    short, long = (draft([*match, *tail, 0, *match]) for match in ([1], [1, 2, 3, 4, 5, 6]))
+    assert 0 < len(short) < len(long)
+    assert long == tail[: len(long)]
+
+
+def test_a_disputed_follower_makes_a_shorter_draft() -> None:
+    tail, match = [*range(50, 80)], [1, 2, 3]
+    sure = [*match, *tail, 0, *match, *tail, 0, *match]
+    disputed = [*match, *tail, 0, *match, 90, 91, 0, *match]
+    assert 0 < len(draft(disputed)) < len(draft(sure))
+
+
+def test_the_follower_that_came_most_often_is_proposed_and_of_equal_ones_the_latest() -> None:
+    assert draft([7, 1, 5, 7, 1, 6, 7, 2, 8, 7], 0.0)[0] == 1
+    assert draft([7, 1, 6, 7, 2, 8, 7], 0.0)[0] == 2
+
+
+def test_estimates_are_told_and_multiply_to_the_threshold() -> None:
+    world = World.of_tables(3, seed=1)
+    choice, sampling = choose("suffix", {"threshold": 0.25, "cap": 20}), Sampling(max_new_tokens=60)
+    recorder = world.run(choice, [0, 1, 0, 1], sampling)[1]
+    drafts = [event for event in recorder.events if isinstance(event, Drafted)]
+    assert any(len(draft.tokens) > 1 for draft in drafts)
+    for event in drafts:
+        survival = 1.0
+        for estimate in event.estimate:
+            survival *= estimate
+        assert len(event.estimate) == len(event.tokens) and survival >= 0.25
+
+
+@pytest.mark.parametrize("text", [[], [1], [1, 2, 3]], ids=["empty", "one token", "no repeat"])
+def test_a_text_without_a_repeat_suggests_nothing(text: list[int]) -> None:
+    assert not draft(text, 0.0)

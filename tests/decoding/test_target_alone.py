@@ -1,0 +1,130 @@
+"""A target without a draft is a pair too: what needs no draft runs on it, and the rest is refused in a sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+
+from decoding import alone
+from decoding.contestants.base import Request
+from decoding.contestants.transformers import Transformers
+from decoding.dice import dice_for
+from decoding.disco.making import Material, make_classifier
+from decoding.ending import Ending
+from decoding.errors import BadCheckpoint, BadPair, BadStrategy
+from decoding.events import Recorder
+from decoding.loop import never
+from decoding.measure.comparison import Comparison
+from decoding.models.checkpoints import load
+from decoding.models.fit import check_pair
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
+from decoding.registry import Parts, build
+from decoding.replay.planning import study
+from decoding.replay.probing import probe
+from decoding.spec import Choice, Sampling, choose
+from decoding.strategies import STRATEGIES
+from decoding.timing import Clock
+from tests.decoding.models import LLAMA, save
+
+PROMPTS = [Prompt(f"p{n}", f"w{n} w{n + 9} w3", split=split) for n, split in enumerate(("train", "validation", "test"))]
+SAMPLING = Sampling(max_new_tokens=12)
+AUTOREGRESSIVE = choose("autoregressive")
+NEEDY = [choose(slug) for slug, strategy in STRATEGIES.items() if strategy.needs_draft]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    root = tmp_path_factory.mktemp("models")
+    small = {**LLAMA, "num_hidden_layers": 1}
+    return save(root / "target", "llama", **LLAMA), save(root / "draft", "llama", seed=1, **small)
+
+
+@pytest.fixture
+def target_alone(folders: tuple[Path, Path]) -> Pair:
+    target = load(folders[0], dtype="float32")
+    return Pair(target.runner, None, target.tokenizer, frozenset(), torch.float32, folders[0])
+
+
+def texts(pair: Pair) -> list[str]:
+    return [sample.text for group in Comparison(pair, PROMPTS, [AUTOREGRESSIVE], SAMPLING).run() for sample in group]
+
+
+def test_it_says_the_text_that_it_says_beside_a_draft(target_alone: Pair, folders: tuple[Path, Path]) -> None:
+    draft = load(folders[1], dtype="float32").runner
+    assert texts(target_alone) == texts(dataclasses.replace(target_alone, draft=draft, contestants={}))
+    assert target_alone.runner_of(AUTOREGRESSIVE) == "fast"
+
+
+def test_its_whole_vocabulary_can_be_chosen(target_alone: Pair, tmp_path: Path) -> None:
+    narrow = load(save(tmp_path, "llama", **{**LLAMA, "vocab_size": 80}), dtype="float32").runner
+    assert dataclasses.replace(target_alone, draft=narrow).vocab == 80
+    assert target_alone.vocab == target_alone.target.vocab_size == 97
+
+
+@pytest.mark.parametrize("choice", NEEDY, ids=lambda choice: choice.label)
+def test_a_strategy_that_needs_a_draft_is_refused_with_those_that_run(target_alone: Pair, choice: Choice) -> None:
+    with pytest.raises(BadStrategy) as told:
+        target_alone.begin([AUTOREGRESSIVE, choice])
+    assert str(told.value).startswith(f"{choice.label} needs a draft model, and this pair has none. Without a draft,")
+    assert all(slug in str(told.value) for slug in alone.runnable())
+
+
+def test_a_new_comparison_of_it_begins_with_strategies_that_run(target_alone: Pair) -> None:
+    assert AUTOREGRESSIVE in alone.usual()
+    target_alone.begin(alone.usual())
+    assert not any(choice.spec.needs_draft or choice.spec.role == "peer" for choice in alone.usual())
+
+
+def test_what_records_a_draft_is_refused(target_alone: Pair) -> None:
+    material = Material.of(PROMPTS)
+    for record in (
+        lambda: study(target_alone, PROMPTS, SAMPLING, tails=True),
+        lambda: make_classifier(target_alone, material, SAMPLING),
+        lambda: probe(target_alone, PROMPTS, SAMPLING),
+    ):
+        with pytest.raises(BadPair, match=r"needs a draft model, and this pair has none\. Take a pair with a draft\."):
+            record()
+
+
+def test_a_strategy_that_hides_its_need_of_a_draft_is_found_out(target_alone: Pair) -> None:
+    dice = dice_for(SAMPLING, target_alone.vocab, 0)
+    parts = Parts(
+        target_alone.target, None, dice, Clock(), (), target_alone.classifier, target_alone.choosings
+    )  # fmt: skip
+    with pytest.raises(BadStrategy, match="says needs_draft=False and asks the draft model"):
+        build(choose("static"), parts)
+
+
+def test_the_transformers_library_generates_without_an_assistant(target_alone: Pair) -> None:
+    prompt = target_alone.tokenizer.encode(PROMPTS[0].text)
+    request = Request(AUTOREGRESSIVE, prompt, SAMPLING, 0, Ending(()))
+    [(_, theirs)] = Transformers(target_alone).run([request], lambda _: Recorder(), never)
+    [(_, ours)] = target_alone.contestant(AUTOREGRESSIVE).run([request], lambda _: Recorder(), never)
+    assert theirs.tokens == ours.tokens
+
+
+def test_it_is_looked_at_as_a_pair_is(folders: tuple[Path, Path]) -> None:
+    report = check_pair(folders[0], None)
+    assert report.fits and report.models == (report.target,)
+    assert "There is no draft: strategies that need a draft model cannot run." in report.sentences
+    assert "It was made for 128 tokens." in report.sentences
+    assert report.memory_bytes == report.target.weight_bytes + 3 * 2 * 2 * 8 * 4 * 128
+    assert report.memory_bytes < check_pair(*folders).memory_bytes
+    assert report.shared_vocab == report.target.vocab_size
+
+
+def test_a_text_that_is_too_long_for_it_is_refused(folders: tuple[Path, Path]) -> None:
+    assert check_pair(folders[0], None, context=128).fits
+    with pytest.raises(BadPair, match=r"A text of 129 tokens was asked for, and the target holds 128\."):
+        check_pair(folders[0], None, context=129).require()
+
+
+def test_a_broken_tokenizer_is_told_at_once(tmp_path: Path) -> None:
+    folder = save(tmp_path / "target", "llama", **LLAMA)
+    (folder / "tokenizer.json").write_text("{")
+    with pytest.raises(BadCheckpoint):
+        check_pair(folder, None)

@@ -1,0 +1,102 @@
+"""Drafts that are trees: several candidates at each depth, verified in one pass. The text stays the target's."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import torch
+
+from decoding.contestants.base import Request
+from decoding.ending import Decoded, Ending
+from decoding.errors import BadStrategy
+from decoding.events import Drafted, Recorder, Verified
+from decoding.load import Load
+from decoding.loop import never
+from decoding.models.table import TableRunner
+from decoding.pair import Pair
+from decoding.spec import Sampling, choose
+from decoding.verify import by_tree
+from tests.decoding.test_comparison import Letters
+from tests.decoding.test_strategies import VOCAB, chi_square, law_of_three
+from tests.decoding.worlds import World, state_of, tables
+
+SAMPLINGS = {
+    "greedy": Sampling(max_new_tokens=40),
+    "shared": Sampling(max_new_tokens=40, temperature=0.9, dice="shared", repetition_penalty=1.2),
+}
+
+
+@pytest.mark.parametrize("shape", ["1x1", "4x1", "1x6", "4x2", "3x4"])
+@pytest.mark.parametrize("name", SAMPLINGS)
+def test_the_text_is_the_targets_own(name: str, shape: str) -> None:
+    for seed in range(4):
+        world = World.of_tables(12, seed)
+        want, _ = world.run(choose("autoregressive"), [3, 1], SAMPLINGS[name], seed)
+        got, _ = world.run(choose("tree", {"shape": shape}), [3, 1], SAMPLINGS[name], seed)
+        assert got == want
+
+
+@pytest.mark.parametrize("users", [1, 3])
+def test_three_tokens_follow_the_targets_joint_distribution_under_ratio_dice(users: int) -> None:
+    target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
+    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
+    sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), choose("tree", {"shape": "3x2"})
+    requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in range(1200)]
+    answers = small.contestant(choice).run(requests, lambda _: Recorder(), never, Load(users))
+    counts = Counter(tuple(answer.tokens[:3]) for _, answer in answers if isinstance(answer, Decoded))
+    assert chi_square(counts, law_of_three(target, 0, 1, 2)) < 54.05  # 26 degrees of freedom, 99.9 %
+
+
+def test_a_tree_of_width_one_drafts_what_a_chain_drafts() -> None:
+    world = World.of_tables(12, 7)
+    chain, tree = (
+        [event.tokens for event in world.run(choose(slug, params), [3, 1], SAMPLINGS["shared"], 1)[1].events
+         if isinstance(event, Drafted)]
+        for slug, params in (("static", {"lookahead": 4}), ("tree", {"shape": "4x1"}))
+    )  # fmt: skip
+    assert chain == tree
+
+
+def test_a_wider_tree_is_accepted_further_and_says_how_many_rows_that_took() -> None:
+    world = World.of_tables(12, 7)
+    lengths = {}
+    for shape in ("4x1", "4x3"):
+        _, recorder = world.run(choose("tree", {"shape": shape}), [3, 1], SAMPLINGS["shared"], 1)
+        verdicts = [event for event in recorder.events if isinstance(event, Verified)]
+        drafts = [event for event in recorder.events if isinstance(event, Drafted)]
+        lengths[shape] = sum(verdict.accepted for verdict in verdicts) / len(verdicts)
+        assert max(draft.rows for draft in drafts) == {"4x1": 4, "4x3": 12}[shape]
+        for draft, verdict in zip(drafts, verdicts, strict=False):
+            assert len(draft.tokens) >= verdict.accepted
+    assert lengths["4x3"] > lengths["4x1"]
+
+
+def test_the_target_reads_no_accepted_token_twice() -> None:
+    world = World.of_tables(12, 7)
+    read: list[int] = []
+    extend = world.target.extend
+    world.target.extend = lambda tokens, need=1: read.append(len(tokens)) or extend(tokens, need)  # type: ignore[func-returns-value,method-assign,assignment]
+    world.run(choose("tree", {"shape": "4x2"}), [3, 1], SAMPLINGS["greedy"], 1)
+    assert sum(read) <= 1 + 1, "the prompt, and at most one round without a draft"
+
+
+@pytest.mark.parametrize(
+    ("own", "path", "token", "outcome"),
+    [
+        ([5, 0, 0, 0], (), 5, "correction"),
+        ([1, 7, 0, 0], (0,), 7, "correction"),
+        ([1, 3, 0, 9], (0, 2), 9, "bonus"),
+        ([2, 0, 4, 0], (1,), 4, "bonus"),
+    ],
+)
+def test_the_targets_choices_are_followed_through_the_tree(own, path, token, outcome) -> None:
+    verdict = by_tree(own, tokens=(1, 2, 3), parents=(-1, -1, 0))
+    assert (verdict.path, verdict.token, verdict.outcome) == (path, token, outcome)
+    assert verdict.accepted == len(path)
+
+
+@pytest.mark.parametrize("shape", ["", "4", "0x2", "4x0", "8x9", "ax2", "-1x2"])
+def test_a_shape_that_is_no_tree_is_refused(shape: str) -> None:
+    with pytest.raises(BadStrategy, match="shape is"):
+        choose("tree", {"shape": shape})

@@ -1,0 +1,98 @@
+"""Commands on a target alone: `--target` without `--draft`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from decoding import alone
+from tests.decoding.models import LLAMA, save
+from worker.terminal import oracle, plan, train_disco
+from worker.terminal.compare import main as compare
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("box")
+    save(folder / "target", "llama", **LLAMA)
+    save(folder / "draft", "llama", seed=1, **{**LLAMA, "num_hidden_layers": 1})
+    (folder / "prompts.txt").write_text("w1 w2 w3\nw4 w5 w6\n")
+    return folder
+
+
+def on_target(box: Path, *more: str) -> list[str]:
+    return ["--target", str(box / "target"), "--prompts", str(box / "prompts.txt"), "--max-new-tokens", "8", *more]
+
+
+def compared(box: Path, *more: str) -> dict[str, Any]:
+    file = box / "result.json"
+    assert compare(on_target(box, "--json", str(file), *more)) == 0
+    found: dict[str, Any] = json.loads(file.read_text())
+    return found
+
+
+def tokens(document: dict[str, Any]) -> list[list[int]]:
+    return [sample["tokens"] for sample in document["strategies"][0]["samples"]]
+
+
+def test_what_needs_no_draft_runs_without_being_named(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = compared(box)
+    assert [row["label"] for row in found["strategies"]] == [choice.label for choice in alone.usual()]
+    told = capsys.readouterr().err
+    assert "target alone: target 0.1M parameters, no draft" in told
+    assert "There is no draft: strategies that need a draft model cannot run." in told
+
+
+def test_the_document_is_as_its_schema_says_and_has_no_draft(box: Path) -> None:
+    found = compared(box)
+    jsonschema.Draft202012Validator(json.loads((ROOT / "docs" / "compare.schema.json").read_text())).validate(found)
+    assert found["pair"]["draft"] is None and found["pair"]["name"] == "target alone"
+
+
+def test_the_text_is_that_of_the_pair(box: Path) -> None:
+    pair = compared(box, "--draft", str(box / "draft"), "--strategies", "autoregressive,static:3")
+    assert tokens(compared(box)) == tokens(pair)
+
+
+def test_a_strategy_that_needs_a_draft_is_refused_before_anything_loads(
+    box: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(on_target(box, "--strategies", "ssd:4,branches=8")) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("ssd:4,branches=8 needs a draft model, and this pair has none. Without a draft,")
+    assert "Give --draft DIR, or leave ssd out." in told and "Warming up" not in told
+
+
+@pytest.mark.parametrize(
+    ("main", "what"),
+    [
+        (plan.main, "A plan"),
+        (oracle.main, "An oracle analysis"),
+        (train_disco.main, "Training a classifier"),
+    ],
+)
+def test_a_command_that_records_a_draft_is_refused(
+    box: Path, main: Callable[[], int], what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["drafthouse", *on_target(box)])
+    assert main() == 2
+    assert capsys.readouterr().err.strip() == f"{what} needs a draft model, and this pair has none. Give --draft DIR."
+
+
+def test_a_draft_alone_is_refused(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare(["--draft", str(box / "draft"), "--prompts", str(box / "prompts.txt")]) == 2
+    assert "A draft needs a target to draft for: give --target DIR too." in capsys.readouterr().err
+
+
+def test_it_serves_many_requests_at_once(box: Path) -> None:
+    at_once = compared(box, "--concurrency", "2")
+    assert [row["strategy"] for row in at_once["strategies"]] == [choice.strategy for choice in alone.usual()]
+    assert tokens(at_once) == tokens(compared(box))

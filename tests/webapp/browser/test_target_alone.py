@@ -1,0 +1,78 @@
+"""The forms for a pair without a draft: what cannot run cannot be chosen, and says why."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from decoding.strategies import STRATEGIES
+from tests.webapp import make
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+WHY = "needs a draft model, and this pair has none"
+NEEDY = [slug for slug, strategy in STRATEGIES.items() if strategy.needs_draft]
+
+
+@pytest.fixture
+def pairs(world):
+    by = world.actor(world.bob)
+    make.dataset(by)
+    return {"paired": make.pair(by, name="paired"), "alone": make.target_alone(by)}
+
+
+def box(page, slug):
+    return page.locator(f"[name=use][value='{slug}']")
+
+
+def chosen(page):
+    return page.locator("[name=use]:checked").evaluate_all("boxes => boxes.map((box) => box.value)")
+
+
+def pick(page, label):
+    page.select_option("select[name=pair]", label=label)
+
+
+def test_choosing_a_target_alone_takes_away_what_needs_a_draft_and_gives_it_back(open_page, pairs):
+    page = open_page("/comparisons/new/")
+    before = chosen(page)
+    assert set(before) & set(NEEDY)
+    pick(page, "alone (no draft)")
+    assert chosen(page) == [slug for slug in before if slug not in NEEDY]
+    for slug in NEEDY:
+        expect(box(page, slug)).to_be_disabled()
+        expect(box(page, slug)).to_have_accessible_description(WHY)
+    expect(page.get_by_text(WHY).locator("visible=true")).to_have_count(len(NEEDY))
+    pick(page, "paired")
+    assert chosen(page) == before
+    expect(box(page, "static")).to_be_enabled()
+    expect(box(page, "static")).to_have_accessible_description("")
+    expect(page.get_by_text(WHY).locator("visible=true")).to_have_count(0)
+
+
+def test_the_form_of_a_target_alone_launches_what_runs(open_page, pairs):
+    page = open_page(f"/comparisons/new/?pair={pairs['alone'].pk}")
+    expect(box(page, "static")).to_be_disabled()
+    page.select_option("select[name=dataset]", label="prompts")
+    page.click("button[name=plan]")
+    expect(page.locator(".plan")).to_contain_text("There is no draft: strategies that need a draft model cannot run.")
+    expect(box(page, "static")).to_be_disabled()
+    page.click("button[name=launch]")
+    expect(page.locator("h1")).to_have_text("alone on prompts")
+    expect(page.locator(".lane .name").first).to_have_text("autoregressive")
+    page.wait_for_load_state("networkidle")  # a server that is left in the middle of a file complains
+
+
+def test_a_pair_is_made_of_a_target_alone(open_page, pairs):
+    page = open_page("/pairs/new/")
+    page.fill("[name=name]", "new")
+    page.select_option("[name=target]", index=1)
+    page.click("text=Make the pair")
+    expect(page.locator("h1")).to_have_text("new")
+    expect(page.locator("main")).to_contain_text("alone, without a draft")
+    expect(page.locator("main a", has_text="Oracle")).to_have_count(0)
+
+
+def test_a_study_cannot_be_asked_of_a_target_alone(open_page, pairs):
+    page = open_page("/studies/new/?kind=plan")
+    expect(page.locator("select[name=pair] option", has_text="alone (no draft)")).to_be_disabled()
+    expect(page.locator("select[name=pair] option", has_text="paired")).to_be_enabled()

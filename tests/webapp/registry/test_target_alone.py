@@ -1,0 +1,182 @@
+"""A pair without a draft: registered, compared, and refused where a draft is needed, over REST and on pages."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.urls import reverse
+
+from decoding.alone import those_that_run
+from decoding.alone import usual as usual_alone
+from decoding.strategies import STRATEGIES
+from tests.webapp import make
+from webapp.comparisons import demo
+from webapp.comparisons.models import Comparison
+from webapp.jobs.models import Job
+from webapp.registry import lengths, services
+from webapp.registry.models import Pair, TokenLengths
+from webapp.studies.models import Classifier, Study, Training
+
+NO_DRAFT = "needs a draft model, and this pair has none."
+
+
+@pytest.fixture
+def alone(world):
+    return make.target_alone(world.actor(world.bob))
+
+
+@pytest.fixture
+def prompts(world):
+    return make.dataset(world.actor(world.bob))
+
+
+def post(world, path, body):
+    return world.script("submit").post(f"/api/v1/{path}", body)
+
+
+@pytest.mark.parametrize("draft", [{}, {"draft": None}])
+def test_a_pair_may_lack_its_draft(world, draft):
+    target = make.model(world.actor(world.bob))
+    answer = post(world, "pairs/", {"name": "p", "target": str(target.pk), **draft})
+    assert answer.status_code == 201
+    shown = answer.json()
+    assert shown["draft"] is None and shown["target"]["name"] == "target"
+    assert "There is no draft: strategies that need a draft model cannot run." in [
+        finding["sentence"] for finding in shown["findings"]
+    ]
+    assert world.script("read").get(f"/api/v1/pairs/{shown['id']}/").json()["draft"] is None
+
+
+def test_a_target_alone_is_checked_without_making_a_pair(world):
+    target = make.model(world.actor(world.bob))
+    answer = post(world, "pairs/check/", {"target": str(target.pk)})
+    assert answer.status_code == 200 and "memory" in [finding["topic"] for finding in answer.json()["findings"]]
+    assert not Pair.objects.exists()
+
+
+def test_a_target_that_cannot_be_read_is_refused_as_the_target(world):
+    by = world.actor(world.bob)
+    broken = make.upload(by, make.checkpoint(**{"tokenizer.json": b"{"}))
+    target = services.add_uploaded_model(name="broken", upload=broken, by=by)
+    answer = post(world, "pairs/", {"name": "p", "target": str(target.pk)})
+    assert (answer.status_code, answer.json()["field"]) == (400, "target")
+    assert not Pair.objects.exists()
+
+
+def test_the_form_makes_a_pair_without_a_draft_and_its_page_says_what_runs(world):
+    target = make.model(world.actor(world.bob))
+    client = world.page(world.bob)
+    answer = client.post("/pairs/new/", {"name": "p", "target": str(target.pk), "draft": ""})
+    assert answer["Location"] == reverse("pair", args=[Pair.objects.get().pk])
+    shown = client.get(answer["Location"]).content.decode()
+    assert "alone, without a draft" in shown and f"Without a draft, {those_that_run()} can run." in shown
+    assert "Train" not in shown and "kind=oracle" not in shown and "kind=plan" not in shown
+    assert '<span class="quiet">none</span>' in client.get("/pairs/").content.decode()
+
+
+def test_what_needs_no_draft_is_launched(world, alone, prompts):
+    answer = post(world, "comparisons/", make.body(alone, prompts, strategies=[{"strategy": "autoregressive"}]))
+    assert answer.status_code == 202
+    assert [run["label"] for run in answer.json()["runs"]] == ["autoregressive"]
+    alone.target.refresh_from_db()
+    assert alone.target.frozen
+
+
+@pytest.mark.parametrize("slug", [slug for slug, strategy in STRATEGIES.items() if strategy.needs_draft])
+def test_a_strategy_that_needs_a_draft_is_refused_and_leaves_nothing(world, alone, prompts, slug):
+    jobs = Job.objects.count()
+    strategies = [{"strategy": "autoregressive"}, {"strategy": slug}]
+    answer = post(world, "comparisons/", make.body(alone, prompts, strategies=strategies))
+    told = answer.json()
+    assert (answer.status_code, told["field"], told["code"]) == (400, "strategies.1", "no-draft")
+    assert NO_DRAFT in told["detail"] and f"{those_that_run()} can run" in told["detail"] and told["hint"]
+    assert not Comparison.objects.exists() and Job.objects.count() == jobs
+
+
+@pytest.mark.parametrize("kind", ["oracle", "plan"])
+def test_a_study_is_refused(world, alone, prompts, kind):
+    answer = post(world, "studies/", {"kind": kind, "pair": str(alone.pk), "dataset": str(prompts.pk)})
+    assert (answer.status_code, answer.json()["field"]) == (400, "pair")
+    assert NO_DRAFT in answer.json()["detail"] and answer.json()["hint"] == "Choose a pair with a draft."
+    assert not Study.objects.exists()
+
+
+def test_a_classifier_is_neither_trained_nor_added(world, alone, prompts):
+    by = world.actor(world.bob)
+    body = {"name": "c", "pair": str(alone.pk)}
+    training = post(world, "classifiers/train/", {**body, "dataset": str(prompts.pk)})
+    added = post(world, "classifiers/", {**body, "upload": str(make.upload(by, make.card()).pk)})
+    for answer in (training, added):
+        assert (answer.status_code, answer.json()["field"]) == (400, "pair")
+        assert NO_DRAFT in answer.json()["detail"]
+    assert not Training.objects.exists() and not Classifier.objects.exists()
+
+
+@pytest.mark.parametrize("page", ["/studies/new/?kind=plan", "/classifiers/train/", "/classifiers/new/"])
+def test_a_form_for_what_needs_a_draft_shows_it_but_does_not_offer_it(world, alone, page):
+    paired = make.pair(world.actor(world.bob))
+    shown = " ".join(world.page(world.bob).get(page).content.decode().split())
+    assert f'<option value="{alone.pk}" disabled>alone (no draft)</option>' in shown
+    assert f'<option value="{paired.pk}">pair</option>' in shown
+
+
+def test_the_form_of_a_comparison_offers_only_what_runs(world, alone):
+    shown = world.page(world.bob).get(f"/comparisons/new/?pair={alone.pk}")
+    boxes = {box.spec.slug: box for box in shown.context["form"].strategies}
+    assert {slug: box.is_blocked for slug, box in boxes.items()} == {
+        slug: strategy.needs_draft for slug, strategy in STRATEGIES.items()
+    }
+    lines = [line for line in shown.content.decode().split('<div class="strategy">')[1:]]
+    assert ["disabled" in line for line in lines] == [box.is_blocked for box in boxes.values()]
+    usual = {choice.strategy for choice in usual_alone()}
+    assert "autoregressive" in usual and ["checked" in line for line in lines] == [slug in usual for slug in boxes]
+    assert {each["strategy"] for each in json.loads(shown.context["code"]["body"])["strategies"]} == usual
+
+
+def test_a_form_that_asks_for_too_much_says_why(world, alone, prompts):
+    form = {"pair": str(alone.pk), "dataset": str(prompts.pk), "use": "static", "static.lookahead": "4", "launch": ""}
+    answer = world.page(world.bob).post("/comparisons/new/", form)
+    assert answer.status_code == 422 and f"static:4 {NO_DRAFT}" in answer.content.decode()
+
+
+def test_the_plan_of_a_comparison_is_made_without_a_draft(world, alone, prompts):
+    body = make.body(alone, prompts, strategies=[{"strategy": "autoregressive"}])
+    plan = post(world, "comparisons/?dry_run=true", body).json()
+    assert plan["labels"] == ["autoregressive"]
+    assert [note for note in plan["notes"] if "being checked" in note] == ["target is still being checked."]
+
+
+def test_a_comparison_of_it_has_a_page_that_says_why_there_is_no_what_if(world, alone, prompts):
+    comparison = make.comparison(
+        world.actor(world.bob), pair=alone, dataset=prompts, strategies=[{"strategy": "autoregressive"}]
+    )
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    make.decode_all(comparison)
+    shown = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
+    assert "Only autoregressive takes part, so there is nothing to rank." in shown
+    assert f"What-if {NO_DRAFT} It replays what a draft model proposed." in shown
+    answer = world.script("read").get(f"/api/v1/comparisons/{comparison.pk}/what-if/")
+    assert (answer.status_code, answer.json()["code"]) == (409, "no-draft")
+
+
+def test_the_context_of_no_draft_is_not_told(world, alone, prompts):
+    document = lengths.document_of([3, 4, 5], (64, None))
+    TokenLengths.objects.create(dataset=prompts, pair=alone, document=document)
+    shown = world.page(world.bob).get(reverse("dataset", args=[prompts.pk])).content.decode()
+    assert "All fit into the target's context of 64 tokens." in shown and "the draft's" not in shown
+
+
+def test_strategies_say_over_rest_whether_they_need_a_draft(world):
+    told = {each["slug"]: each["needs_draft"] for each in world.script("read").get("/api/v1/strategies/").json()}
+    assert told == {slug: strategy.needs_draft for slug, strategy in STRATEGIES.items()}
+    assert not told["autoregressive"] and told["static"]
+
+
+def test_a_demo_of_a_target_alone_runs_what_needs_no_draft(world):
+    by = world.actor(world.bob)
+    make.target_alone(by, name=demo.STARTER)
+    make.dataset(by, count=demo.PROMPTS, name=f"{demo.STARTER} code")
+    made = demo.launch(by=by)
+    assert "autoregressive" in [run.label for run in made.runs.all()]
+    assert not any(run.choice.spec.needs_draft for run in made.runs.all())

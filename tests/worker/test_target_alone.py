@@ -1,0 +1,50 @@
+"""A worker with a pair that has no draft: real models in a real engine process."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.worker.conftest import model, prompts
+from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.report import report
+from webapp.comparisons.what_if.asking import refusal
+from webapp.registry import lengths
+from webapp.registry import services as registry
+from webapp.registry.models import Pair
+
+
+@pytest.fixture
+def pair(team, checkpoints) -> Pair:
+    return registry.add_pair(name="alone", target=model(team, checkpoints["target"], "target"), by=team)
+
+
+def test_a_comparison_of_a_target_alone_runs_to_its_end(launch, make_worker):
+    comparison = launch(strategies=[{"strategy": "autoregressive"}])
+    make_worker().look()
+    comparison.refresh_from_db()
+    assert comparison.job.state == "succeeded", comparison.job.reason
+    assert Sample.objects.finished().count() == 2
+    [row] = report(comparison)["strategies"]
+    assert (row["sample_count"], row["audit"]["identical"]) == (2, 2)
+    refused = refusal(comparison)
+    assert refused is not None and "needs a draft model, and this pair has none" in refused.detail
+
+
+def test_its_prompts_are_counted_with_the_targets_tokenizer(team, pair, make_worker):
+    counted = lengths.count(dataset=prompts(team, ["w1 w2 w3", "w4"]), pair=pair, by=team)
+    make_worker(queue="light").look()
+    counted.refresh_from_db()
+    assert counted.job.state == "succeeded", counted.job.reason
+    assert counted.document["total"] == 4
+    assert counted.document["context"]["target"] > 3 and counted.document["context"]["draft"] is None
+
+
+def test_an_engine_refuses_a_strategy_whose_draft_is_missing(team, checkpoints, pair, launch, make_worker):
+    Pair.objects.filter(pk=pair.pk).update(draft=model(team, checkpoints["draft"], "draft"))
+    pair.refresh_from_db()
+    comparison = launch(strategies=[{"strategy": "static", "params": {"lookahead": 3}}])
+    Pair.objects.filter(pk=pair.pk).update(draft=None)  # as an edited database would have it
+    make_worker().look()
+    job = Comparison.objects.get().job
+    assert (job.state, comparison.job_id) == ("failed", job.pk)
+    assert "static:3 needs a draft model, and this pair has none." in job.reason
