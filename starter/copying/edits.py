@@ -45,7 +45,8 @@ def edits(source: str, code: str) -> Iterator[Task]:
         kinds = list(KINDS)
         dice.shuffle(kinds)
         for kind in kinds:
-            if change := KINDS[kind](function, dice):
+            change = KINDS[kind](function, dice)
+            if change and parses(change[0]) and parses(change[2]):
                 yield _task(*change, kind, source)
                 break
 
@@ -56,8 +57,16 @@ def functions(code: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, Function) and FEWEST_LINES <= (node.end_lineno or 0) - node.lineno + 1 <= MOST_LINES:
             text = dedent("\n".join(lines[node.lineno - 1 : node.end_lineno]))
-            if text.isascii() and text.splitlines()[0].endswith(":"):
+            if text.isascii() and parses(text) and text.splitlines()[0].endswith(":"):
                 yield text
+
+
+def parses(code: str) -> bool:
+    try:
+        ast.parse(code)
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 def _task(before: str, request: str, after: str, kind: str, source: str) -> Task:

@@ -6,6 +6,7 @@
 import argparse
 import json
 import statistics
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,19 +41,17 @@ def evenly(path: Path, split: str, count: int) -> list[dict[str, str]]:
     return [rows[i * len(rows) // count] for i in range(min(count, len(rows)))]
 
 
-def measure(folder: Path, prompts: Path, split: str, count: int) -> list[dict[str, Any]]:
-    """Measure every set, greedily and at the default sampling."""
+def measure(folder: Path, prompts: Path, split: str, count: int) -> Iterator[dict[str, Any]]:
+    """Yield a row for every set, greedily and at the default sampling."""
     target = LlamaForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     default = json.loads((HERE / "defaults.json").read_text("utf-8"))["sampling"]
-    rows = []
     for name in SETS:
         taken = evenly(prompts / f"{name}.jsonl", split, count)
         ids, answers = ([tokenizer(row[part])["input_ids"] for row in taken] for part in ("text", "reference"))
         for kind, sampling in (("greedy", {"temperature": 0.0}), ("default", default)):
             shares = copying(target, ids, answers, sampling)
-            rows.append({"prompts": name, "sampling": kind, "count": len(taken), **shares})
-    return rows
+            yield {"prompts": name, "sampling": kind, "count": len(taken), **shares}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -64,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     for row in measure(options.target, options.prompts, options.split, options.count):
-        print(json.dumps(row))
+        print(json.dumps(row), flush=True)
     return 0
 
 

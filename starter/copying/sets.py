@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from starter.copying.edits import edits
+from starter.copying.edits import edits, parses
 from starter.copying.quotes import quotes
-from starter.copying.records import DOMAINS, records
+from starter.copying.records import DOMAINS, PER_KIND, records
 from starter.copying.task import Task, digest, split_of
 from starter.prompt_sets import StarterPrompt, write_prompts
 
@@ -47,9 +47,9 @@ def copying_sets(root: Path, tokenizer: Tokenizer) -> dict[str, list[CopyingProm
     split_of_domain = {domain: split for split, domains in DOMAINS.items() for domain in domains}
     filled = chain.from_iterable(records(name, DOMAINS[split][name], 0) for name, split in split_of_domain.items())
     return {
-        "edits": list(chosen("edits", in_hash_order(code), tokenizer)),
-        "json": list(chosen("json", filled, tokenizer, split_of_domain, per_source=4)),
-        "quotes": list(chosen("quotes", in_hash_order(prose), tokenizer)),
+        "edits": list(chosen("edits", code, tokenizer)),
+        "json": list(chosen("json", filled, tokenizer, split_of_domain, per_source=PER_KIND)),
+        "quotes": list(chosen("quotes", prose, tokenizer)),
     }
 
 
@@ -68,14 +68,6 @@ def docstrings(root: Path) -> Iterator[tuple[str, str]]:
             yield name, text
 
 
-def parses(code: str) -> bool:
-    try:
-        ast.parse(code)
-    except (SyntaxError, ValueError):
-        return False
-    return True
-
-
 def in_hash_order(tasks: Iterable[Task]) -> list[Task]:
     return sorted(tasks, key=lambda task: digest(task.source + task.text))
 
@@ -87,10 +79,10 @@ def chosen(
     splits: dict[str, str] | None = None,
     per_source: int = PER_SOURCE,
 ) -> Iterator[CopyingPrompt]:
-    """Take tasks of every category and split until there are enough."""
+    """Take tasks of every category and split until there are enough, mixed, so that the first few are of every kind."""
     taken: Counter[tuple[str, ...]] = Counter()
     seen: set[str] = set()
-    for task in tasks:
+    for task in in_hash_order(tasks):
         split = splits[task.source] if splits else split_of(task.source)
         kind, origin = (split, task.category), (task.source, task.category)
         full = taken[kind] == SIZES[split] or taken[origin] == per_source

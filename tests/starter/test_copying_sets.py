@@ -11,6 +11,7 @@ from transformers import AutoTokenizer
 
 from decoding.prompts.prompt import read_prompts
 from starter.copying import edits, quotes, records, sets
+from starter.copying.measure import evenly, mean_copied
 from starter.copying.task import Task
 
 STARTER = Path(__file__).parents[2] / "starter"
@@ -91,6 +92,7 @@ def test_shared_4_grams_are_counted():
     assert sets.copied([1, 2, 3, 4, 5, 6], [9, 2, 3, 4, 5]) == 0.5
     assert sets.copied([1, 2, 3, 4], [4, 3, 2, 1]) == 0.0
     assert sets.copied([1, 2, 3, 4], [1, 2]) == 0.0
+    assert mean_copied([[1, 2, 3, 4], [1, 2, 3, 4]], [[1, 2, 3, 4], [4, 3, 2, 1]]) == 0.5
 
 
 @pytest.mark.parametrize("kind", edits.KINDS)
@@ -173,6 +175,12 @@ def test_the_same_project_gives_the_same_prompts(tmp_path, tokenizer):
     assert len(first["edits"]) == 12
     assert len(first["json"]) == 192
     assert first["quotes"] == []
+
+
+def test_prompts_are_taken_from_the_whole_of_a_file(path):
+    taken = evenly(path, "test", 10)
+    assert len({row["id"] for row in taken}) == 10
+    assert {row["category"] for row in taken} >= {row["category"] for row in evenly(path, "test", 1000)}
 
 
 def test_an_answer_that_does_not_copy_makes_no_prompt(tokenizer):
