@@ -1,13 +1,16 @@
 """The starter's two models in training: initial weights, growth and losses."""
 
+from pathlib import Path
+
 import numpy as np
 import torch
 import torch.nn.functional as F
+from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from starter.loop import Windows
-from starter.tokenizer import CONTEXT
+from starter.tokenizer import CONTEXT, save_tokenizer
 
 Shape = dict[str, int]
 
@@ -99,3 +102,11 @@ def held_out_loss(model: LlamaForCausalLM, tokens: np.ndarray) -> float:
     windows = Windows(tokens, seed=0)
     losses = [next_token_loss(model, windows.batch(i, 8, length).to(model.device)) for i in range(8)]
     return float(torch.stack(losses).mean())
+
+
+def save_checkpoint(model: LlamaForCausalLM, tokenizer: Tokenizer, folder: Path) -> None:
+    """Write an ordinary checkpoint with its tokenizer."""
+    plain = LlamaForCausalLM(model.config)
+    plain.load_state_dict(model.state_dict())
+    plain.to(torch.bfloat16).save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)

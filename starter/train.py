@@ -35,11 +35,12 @@ from starter.models import (
     grown,
     held_out_loss,
     next_token_loss,
+    save_checkpoint,
     shape,
     told_shape,
 )
 from starter.prompt_sets import prompt_sets, write_prompts
-from starter.tokenizer import CONTEXT, VOCABULARY, encode, save_tokenizer, train_tokenizer
+from starter.tokenizer import CONTEXT, VOCABULARY, encode, train_tokenizer
 
 COMMAND = "python -m starter.train"
 DEFAULTS = Path(__file__).with_name("defaults.json")
@@ -136,7 +137,7 @@ class Workshop:
         unread = replace(windows, first=self._progress("young").step)
         target = self._compiled(grown(young, self._new(self.recipe.target)))
         self._train("target", target, self.recipe.target_plan, unread, next_token_loss)
-        self._keep(target, folder)
+        save_checkpoint(target, self.tokenizer(), folder)
 
     def _compiled(self, model: LlamaForCausalLM) -> LlamaForCausalLM:
         if self.is_compiling:
@@ -159,7 +160,7 @@ class Workshop:
         self._train("reader", draft, self.recipe.reader_plan, windows, next_token_loss)
         both = Turns(windows, Windows(np.load(self.folder / "own.npy"), self.recipe.seed))
         self._train("draft", draft, self.recipe.draft_plan, both, partial(divergence, target))
-        self._keep(draft, folder)
+        save_checkpoint(draft, self.tokenizer(), folder)
 
     def _new(self, its_shape: Shape) -> LlamaForCausalLM:
         return build_model(its_shape, self.tokenizer().get_vocab_size(), self.recipe.seed).to(self.device)
@@ -217,13 +218,6 @@ class Workshop:
             lambda line: self.say(f"{name}: {line}"),
         )
 
-    def _keep(self, model: LlamaForCausalLM, folder: Path) -> None:
-        """Write an ordinary checkpoint with its tokenizer."""
-        plain = LlamaForCausalLM(model.config)
-        plain.load_state_dict(model.state_dict())
-        plain.to(torch.bfloat16).save_pretrained(folder)
-        save_tokenizer(self.tokenizer(), folder)
-
     def _load(self, folder: Path) -> LlamaForCausalLM:
         return LlamaForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).to(self.device).eval()
 
@@ -256,7 +250,7 @@ def write_json(path: Path, value: object) -> None:
 def make_pair(recipe: Recipe, out: Path, work: Path, corpus: Path | None, say: Say) -> None:
     """Make all parts that are missing."""
     work.mkdir(parents=True, exist_ok=True)
-    begun_with(work, recipe, corpus)
+    begun_with(work, recipe.seed, corpus)
     workshop = Workshop(recipe, work, say)
     pair = out / "pair"
     workshop.make_corpus(corpus, out / "prompts")
@@ -272,9 +266,9 @@ def make_pair(recipe: Recipe, out: Path, work: Path, corpus: Path | None, say: S
     say(f"the pair is in {pair}; its card is {pair / 'README.md'}")
 
 
-def begun_with(work: Path, recipe: Recipe, corpus: Path | None) -> None:
+def begun_with(work: Path, seed: int, corpus: Path | None) -> None:
     """Refuse a work folder that was begun with another seed or corpus."""
-    mine = {"seed": recipe.seed, "corpus": str(corpus or "installed packages")}
+    mine = {"seed": seed, "corpus": str(corpus or "installed packages")}
     path = work / "begun.json"
     if not path.exists():
         write_json(path, mine)

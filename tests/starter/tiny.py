@@ -29,7 +29,7 @@ RECIPE = Recipe(
 
 def make(out: Path, work: Path, corpus: Path) -> None:
     work.mkdir(exist_ok=True)
-    begun_with(work, RECIPE, corpus)
+    begun_with(work, RECIPE.seed, corpus)
     workshop = Workshop(RECIPE, work, say)
     workshop.make_corpus(corpus, out / "prompts")
     workshop.train_target(out / "target")

@@ -1,0 +1,125 @@
+"""The lesson in copying: what the models read, and that it teaches, on a pair of seconds."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from decoding.errors import DrafthouseError
+from starter.copying import lesson
+from starter.copying.lesson import Lesson, Mixture, lesson_texts, repeats, teach
+from starter.corpus import Source, read_corpus
+from starter.loop import Plan, Windows
+from starter.models import build_model, held_out_loss, save_checkpoint, shape
+from starter.tokenizer import encode, train_tokenizer
+
+pytestmark = pytest.mark.slow
+FUNCTION = '''def part_{number}(value, offset):
+    """Add the offset to the value, times {number}."""
+    total = value
+    for step in range({number}):
+        if step > offset:
+            total += step
+        total += offset
+    return total
+'''
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("sources")
+    for number in range(80):
+        (folder / f"part_{number}.py").write_text(FUNCTION.format(number=number))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sources(corpus) -> list[Source]:
+    return read_corpus(corpus)
+
+
+@pytest.fixture(scope="module")
+def pair(sources, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("pair")
+    tokenizer = train_tokenizer([source.code for source in sources], vocabulary=400)
+    for name, hidden in (("target", 64), ("draft", 32)):
+        its_shape = shape(hidden=hidden, inner=hidden, layers=1, heads=1, key_heads=1)
+        save_checkpoint(build_model(its_shape, tokenizer.get_vocab_size(), seed=0), tokenizer, folder / name)
+    return folder
+
+
+def plan(steps: int) -> Plan:
+    return Plan(steps=steps, minutes=0, fall=0.5, tokens_per_step=256, short=128, long=128)
+
+
+def recipe(seed: int = 0) -> Lesson:
+    return Lesson(plan(60), plan(40), share=0.5, texts=40, own_tokens=1, seed=seed)
+
+
+def test_the_share_of_the_steps_reads_the_special_texts_in_order():
+    usual, special = (Windows(np.full(4000, number, dtype=np.uint16), seed=0) for number in (1, 2))
+    mixture = Mixture(usual, special, share=0.3)
+    read = [int(mixture.batch(step, 2, 16)[0, 0]) for step in range(100)]
+    assert read.count(2) == 30
+    assert 2 in read[:4]
+    assert read[:50].count(2) == 15
+
+
+def test_every_step_of_a_mixture_reads_what_no_other_step_read():
+    usual, special = (Windows(np.arange(begin, begin + 20_000, dtype=np.uint16), seed=0) for begin in (0, 30_000))
+    mixture = Mixture(usual, special, share=0.25)
+    first = [tuple(mixture.batch(step, 1, 16)[0].tolist()) for step in range(200)]
+    assert len(set(first)) == 200
+
+
+def test_the_lesson_is_made_from_sources_that_the_models_may_read(sources):
+    held_out = [source for source in sources if source.split != "corpus"]
+    texts = lesson_texts(sources, count=40, seed=0)
+    assert held_out
+    assert not [source for source in held_out if any(source.code.splitlines()[0] in text for text in texts)]
+    assert any("The same function" in text for text in texts)
+    assert any("The form, filled in" in text for text in texts)
+
+
+def test_the_same_seed_mixes_the_same_lesson_and_another_another(sources):
+    first, again, other = (lesson_texts(sources, count=40, seed=seed) for seed in (0, 0, 1))
+    assert first == again != other
+
+
+def test_a_repeated_passage_comes_twice(sources):
+    for task in repeats(sources[:5]):
+        assert task.text.strip() == task.reference.strip()
+
+
+def test_target_and_draft_learn_the_lesson_and_load_as_any_other(pair, corpus, sources, tmp_path):
+    lines: list[str] = []
+    taught = teach(recipe(), pair, tmp_path / "work", corpus, lines.append)
+    tokenizer = AutoTokenizer.from_pretrained(taught / "draft")
+    tokens = encode(tokenizer.backend_tokenizer, lesson_texts(sources, count=40, seed=0))
+    for name in ("target", "draft"):
+        before, after = (AutoModelForCausalLM.from_pretrained(folder / name) for folder in (pair, taught))
+        assert held_out_loss(after, tokens) < held_out_loss(before, tokens) - 0.5
+    assert any(line.startswith("target: held-out loss") for line in lines)
+
+
+def test_a_lesson_that_was_finished_is_not_given_again(pair, corpus, tmp_path):
+    first = teach(recipe(), pair, tmp_path / "work", corpus, lambda line: None)
+    weights = (first / "target" / "model.safetensors").read_bytes()
+    lines: list[str] = []
+    teach(recipe(), pair, tmp_path / "work", corpus, lines.append)
+    assert lines == ["the target goes on from step 60", "the draft goes on from step 40"]
+    assert (first / "target" / "model.safetensors").read_bytes() == weights
+
+
+def test_a_work_folder_belongs_to_its_seed(pair, corpus, tmp_path):
+    (tmp_path / "begun.json").write_text('{"seed": 1, "corpus": "other"}')
+    with pytest.raises(DrafthouseError, match="was begun with seed 1"):
+        teach(recipe(), pair, tmp_path, corpus, print)
+
+
+@pytest.mark.parametrize("slip", [["--steps", "0"], ["--share", "1"], ["--share", "nan"]])
+def test_a_senseless_number_is_refused(slip, capsys):
+    with pytest.raises(SystemExit):
+        lesson.main(slip)
+    assert "--share lies between 0 and 1" in capsys.readouterr().err
