@@ -9,6 +9,7 @@ from starter.copying.task import Task, digest
 SHORTEST, LONGEST = 240, 1000  # characters of a passage
 FEWEST, MOST = 30, 220  # characters of a sentence that is quoted
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+SENTENCE = re.compile(r"(?:(?<=[.:?] )|(?<=\n)|\A)[A-Z][^\n]*?\.(?= [A-Z]|\n|\Z)")
 NO_PROSE = re.compile(r"\s*(#|\||[-*+] |\d+\. |>|```|~~~|    |<)")
 
 
@@ -47,7 +48,7 @@ def unwrapped(block: str) -> str:
 
 def quotable(passage: str) -> list[str]:
     """Sentences that a text can quote: not too short, not too long, and without quotation marks of their own."""
-    sentences = re.findall(r"[A-Z][^\n]*?\.(?= [A-Z]|\n|\Z)", passage)
+    sentences = SENTENCE.findall(passage)
     return [each for each in dict.fromkeys(sentences) if FEWEST <= len(each) <= MOST and '"' not in each]
 
 

@@ -150,6 +150,11 @@ def test_a_quoted_sentence_stands_in_the_passage():
         assert len(sentences) == 2
 
 
+def test_only_whole_sentences_are_quoted():
+    passage = "it is set to True by default, which most people want. Then it waits for the others to come."
+    assert quotes.quotable(passage) == ["Then it waits for the others to come."]
+
+
 @pytest.mark.parametrize("kind", ["fill", "schema", "update"])
 def test_a_filled_record_is_json_with_the_keys_that_were_given(kind):
     fields = records.TEST["vehicle"]

@@ -1,4 +1,4 @@
-"""The lesson in copying: what the models read, and that it teaches, on a pair of seconds."""
+"""The lesson in copying: what the models read, and that a tiny pair learns it."""
 
 from pathlib import Path
 
