@@ -152,14 +152,21 @@ def test_the_report_over_rest_is_by_load(world, decoded):
     assert shown["sentence"] and len(shown["loads"]) == 3
 
 
-def test_arrivals_that_were_too_many_are_warned_of(world, ready):
+def test_arrivals_that_were_too_many_are_warned_of_but_not_those_that_chance_made_rarer_than_their_rate(world, ready):
     comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1], rate=[1000])
     make.decode_all(comparison)
-    samples = [sample for run in comparison.runs.all() for sample in run.samples.all()]
-    for number, sample in enumerate(samples):  # one is answered each second
-        sample.numbers["timing"] = {**sample.numbers["timing"], "arrived_ns": number * 10**9}
-        sample.save()
-    assert "requests arrived at 1000/s and 1/s were answered" in " ".join(report(comparison)["warnings"])
+
+    def warnings(apart_ms: int, queued_ms: int) -> str:
+        """Report with requests so far apart, of which each waits so much longer than the one before it."""
+        for run in comparison.runs.all():
+            for number, sample in enumerate(run.samples.order_by("prompt__number")):
+                timing = {"arrived_ns": number * apart_ms * 10**6, "queued_ns": number * queued_ms * 10**6}
+                sample.numbers["timing"] = {**sample.numbers["timing"], **timing}
+                sample.save()
+        return " ".join(report(comparison)["warnings"])
+
+    assert "static:4 @1000/s: requests arrived at 1,000/s and 1/s were answered" in warnings(1, 1000)
+    assert warnings(2, 0) == ""
 
 
 def test_runs_of_unlike_loads_are_never_compared(decoded):
