@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
+import json
+import re
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -246,3 +249,16 @@ def test_the_list_of_comparisons_names_the_fastest_at_the_lightest_load(world, d
     Figures.objects.filter(run__label="static:4 @4").update(speedup=99.0)
     [(name, figures)] = fastest([decoded]).values()
     assert (name, figures.run.concurrency) == ("static:4", 1)
+
+
+def test_the_code_of_a_filled_form_launches_the_same(world, ready):
+    pair, dataset = ready
+    form = {"pair": str(pair.pk), "dataset": str(dataset.pk), "use": ["static"], "static.lookahead": "4", "limit": "2",
+            "concurrency": "1, 4", "rate": "2.5", "slo": "tpot=50ms", "temperature": "0.5"}  # fmt: skip
+    page = world.page(world.bob).post("/comparisons/new/", {**form, "plan": ""}).content.decode()
+    [body, *_] = re.findall(r"<span data-body>(.*?)</span>", page)
+    answer = post(world, json.loads(html.unescape(body)))
+    assert answer.status_code == 202, answer.json()
+    assert [run["label"] for run in answer.json()["runs"]][2:] == [
+        "autoregressive @4", "static:4 @4", "autoregressive @2.5/s", "static:4 @2.5/s",
+    ]  # fmt: skip
