@@ -19,6 +19,7 @@ DEFINITIONS = {
     "tokens_per_s_device": "tokens of all requests per second: in a closed loop concurrency x tokens / e2e time "
     "(Little's law), in an open loop requests answered per second x tokens per request",
     "goodput": "share of the requests that kept the objective, and that share of tokens_per_s_device",
+    "arrived_per_s": "requests that arrived per second in an open loop; few random arrivals can be far from their rate",
     "served_per_s": "requests answered per second in an open loop",
     "prefill_ms": "median time that reading the prompt takes, target and draft together",
     "break_even_tokens": "the output length from which the strategy is faster end to end: what its prefill takes "

@@ -173,6 +173,7 @@ def figures(samples: Sequence[Sample], objective: Objective) -> dict[str, Any]:
         "tokens_per_s_user": statistics.median(s.end_to_end_tokens_per_s for s in samples),
         "tokens_per_s_device": device,
         "goodput": {"share": kept, "tokens_per_s_device": kept * device, **objective.to_dict()},
+        "arrived_per_s": _arrived(samples) if samples[0].load.is_open else None,
         "served_per_s": _served(samples) if samples[0].load.is_open else None,
     }
 
@@ -193,10 +194,21 @@ def throughput(samples: Sequence[Sample]) -> float:
 def _served(samples: Sequence[Sample]) -> float:
     """Requests answered per second, from the first arrival to the last answer; the median over repeats. The time of the
     quickest answer is left out: the last request needs at least that after its arrival."""
-    by_repeat: dict[int, list[Sample]] = {}
+    return statistics.median(map(_served_in, _by_repeat(samples)))
+
+
+def _arrived(samples: Sequence[Sample]) -> float:
+    """Requests that arrived per second; the median over repeats. A few random arrivals can be far from their rate."""
+    times = [[sample.timing.arrived_ns for sample in own] for own in _by_repeat(samples)]
+    spans = [(len(own) - 1, (max(own) - min(own)) / 1e9) for own in times]
+    return statistics.median(count / span if span else 0.0 for count, span in spans)
+
+
+def _by_repeat(samples: Sequence[Sample]) -> list[list[Sample]]:
+    found: dict[int, list[Sample]] = {}
     for sample in samples:
-        by_repeat.setdefault(sample.repeat, []).append(sample)
-    return statistics.median(_served_in(own) for own in by_repeat.values())
+        found.setdefault(sample.repeat, []).append(sample)
+    return list(found.values())
 
 
 def _served_in(samples: Sequence[Sample]) -> float:
@@ -209,8 +221,12 @@ def _served_in(samples: Sequence[Sample]) -> float:
 def overloaded(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Say for which rows requests arrived faster than they could be answered."""
     return [
-        f"{row['label']}: requests arrived at {row['rate']:g}/s and {row['served_per_s']:.2g}/s were answered, so the "
-        "queue grew, and waiting times depend on how long the run was. Ask for a lower rate."
+        f"{row['label']}: requests arrived at {_short(row['arrived_per_s'])}/s and {_short(row['served_per_s'])}/s "
+        "were answered, so the queue grew, and waiting times depend on how long the run was. Ask for a lower rate."
         for row in rows
-        if row.get("rate") and row.get("served_per_s") and row["served_per_s"] < 0.9 * row["rate"]
+        if row.get("served_per_s") and row["served_per_s"] < 0.9 * row["arrived_per_s"]
     ]
+
+
+def _short(rate: float) -> str:
+    return f"{rate:.2g}" if rate < 100 else f"{rate:,.0f}"

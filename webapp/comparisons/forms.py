@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import QueryDict
+from rest_framework import serializers
 
 from decoding.public import STRATEGIES, Param, Strategy, alone
 from webapp.accounts.asked import Asked
@@ -19,6 +22,7 @@ USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values
 USUAL_ALONE = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
 PLAIN = ("name", "pair", "dataset", "split", "limit", "repeats", "queue", "priority")
 LOAD = ("concurrency", "rate", "slo")
+NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +95,26 @@ def _box(spec: Strategy, asked: list[dict[str, Any]], is_blocked: bool) -> Strat
 
 def _body(posted: QueryDict) -> dict[str, Any]:
     """Build the body that a script would send."""
-    body: dict[str, Any] = {name: posted[name] for name in (*PLAIN, "slo") if posted.get(name, "") != ""}
+    known: Any = NewComparison().fields
+    body: dict[str, Any] = {
+        name: _typed(known[name], text) for name in (*PLAIN, "slo") if (text := posted.get(name, ""))
+    }
     for name in ("concurrency", "rate"):
         if listed := _listed(posted.get(name, "")):
-            body[name] = listed[: MOST_LOADS + 1]
+            body[name] = [_typed(known[name].child, text) for text in listed[: MOST_LOADS + 1]]
     body["strategies"] = [
         entry for slug in posted.getlist("use") if slug in STRATEGIES for entry in _entries(slug, posted)
     ]
-    fields = map(str, SamplingInput().fields)
-    body["sampling"] = {name: posted[name] for name in fields if name != "stop" and posted.get(name, "") != ""}
+    fields = {name: field for name, field in SamplingInput().fields.items() if name != "stop"}
+    body["sampling"] = {name: _typed(field, text) for name, field in fields.items() if (text := posted.get(name, ""))}
     body["sampling"]["ignore_eos"] = "ignore_eos" in posted
     return body
+
+
+def _typed(field: Any, text: str) -> Any:
+    """Convert a number, as JSON must have it. Any other text stays as it is, and is refused if a number is due."""
+    is_number = isinstance(field, (serializers.IntegerField, serializers.FloatField)) and NUMBER.fullmatch(text.strip())
+    return json.loads(text) if is_number else text
 
 
 def _entries(slug: str, posted: QueryDict) -> list[dict[str, Any]]:

@@ -208,6 +208,7 @@ class StrategyReport(serializers.Serializer[Any]):
     e2e_ms = Percentiles(required=False, help_text="from arrival to the last token")
     queued_ms = Percentiles(required=False, help_text="from arrival until decoding began")
     goodput = Goodput(required=False)
+    arrived_per_s = serializers.FloatField(required=False, allow_null=True, help_text="requests arrived per second")
     served_per_s = serializers.FloatField(required=False, allow_null=True, help_text="requests answered per second")
 
 

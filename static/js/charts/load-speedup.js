@@ -39,7 +39,7 @@ export function draw(place, { everyRow: rows, report }) {
   place.querySelectorAll("svg").forEach((picture, i) => plot(picture, {
     x: loadAxis(shown, kinds[i]), y, height: 280, right: 24,
     layers: [
-      level(1, "whole soft", "as fast"),
+      level(1, "whole soft"),
       ...report.crossovers.filter((one) => one.axis === kinds[i] && one.at).map((one, n) => crossed(one, shown, n)),
       ...seriesOf(shown, kinds[i]).map((series, n, all) => drawn(series, kinds[i], (n - (all.length - 1) / 2) * 6)),
     ],

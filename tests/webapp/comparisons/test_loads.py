@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
+import json
+import re
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -152,14 +155,21 @@ def test_the_report_over_rest_is_by_load(world, decoded):
     assert shown["sentence"] and len(shown["loads"]) == 3
 
 
-def test_arrivals_that_were_too_many_are_warned_of(world, ready):
+def test_arrivals_that_were_too_many_are_warned_of_but_not_those_that_chance_made_rarer_than_their_rate(world, ready):
     comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1], rate=[1000])
     make.decode_all(comparison)
-    samples = [sample for run in comparison.runs.all() for sample in run.samples.all()]
-    for number, sample in enumerate(samples):  # one is answered each second
-        sample.numbers["timing"] = {**sample.numbers["timing"], "arrived_ns": number * 10**9}
-        sample.save()
-    assert "requests arrived at 1000/s and 1/s were answered" in " ".join(report(comparison)["warnings"])
+
+    def warnings(apart_ms: int, queued_ms: int) -> str:
+        """Report with requests so far apart, of which each waits so much longer than the one before it."""
+        for run in comparison.runs.all():
+            for number, sample in enumerate(run.samples.order_by("prompt__number")):
+                timing = {"arrived_ns": number * apart_ms * 10**6, "queued_ns": number * queued_ms * 10**6}
+                sample.numbers["timing"] = {**sample.numbers["timing"], **timing}
+                sample.save()
+        return " ".join(report(comparison)["warnings"])
+
+    assert "static:4 @1000/s: requests arrived at 1,000/s and 1/s were answered" in warnings(1, 1000)
+    assert warnings(2, 0) == ""
 
 
 def test_runs_of_unlike_loads_are_never_compared(decoded):
@@ -239,3 +249,16 @@ def test_the_list_of_comparisons_names_the_fastest_at_the_lightest_load(world, d
     Figures.objects.filter(run__label="static:4 @4").update(speedup=99.0)
     [(name, figures)] = fastest([decoded]).values()
     assert (name, figures.run.concurrency) == ("static:4", 1)
+
+
+def test_the_code_of_a_filled_form_launches_the_same(world, ready):
+    pair, dataset = ready
+    form = {"pair": str(pair.pk), "dataset": str(dataset.pk), "use": ["static"], "static.lookahead": "4", "limit": "2",
+            "concurrency": "1, 4", "rate": "2.5", "slo": "tpot=50ms", "temperature": "0.5"}  # fmt: skip
+    page = world.page(world.bob).post("/comparisons/new/", {**form, "plan": ""}).content.decode()
+    [body, *_] = re.findall(r"<span data-body>(.*?)</span>", page)
+    answer = post(world, json.loads(html.unescape(body)))
+    assert answer.status_code == 202, answer.json()
+    assert [run["label"] for run in answer.json()["runs"]][2:] == [
+        "autoregressive @4", "static:4 @4", "autoregressive @2.5/s", "static:4 @2.5/s",
+    ]  # fmt: skip
