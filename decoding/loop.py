@@ -82,12 +82,12 @@ class Batch:
         drafted = [sequence for sequence in growing if not sequence.error]
         pieces = self._pieces(PIECE if drafted else sys.maxsize)
         logits = extend_all([*(sequence.ask() for sequence in drafted), *pieces.values()])
-        for sequence, rows in zip(drafted, logits, strict=False):  # nobody needs the logits of the pieces
+        for sequence, rows in zip(drafted, logits, strict=False):
             sequence.weigh(rows)
         for sequence in drafted:
             sequence.settle()
-        for sequence, (_, tokens, _) in pieces.items():
-            sequence.read(len(tokens))
+        for (sequence, (_, tokens, _)), rows in zip(pieces.items(), logits[len(drafted) :], strict=True):
+            sequence.read(len(tokens), rows)
         if before and drafted and not pieces:
             gained, seconds = before.since(growing)
             self.crowd.played([sequence.drafted for sequence in drafted], gained, seconds)

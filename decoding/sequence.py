@@ -70,7 +70,7 @@ class Sequence:
         self.target.rewind(0)
         self._unread = self._start - 1  # the first verification reads the prompt's last token
         if not self._unread:
-            self._start_drafter()
+            self._start_rounds()
 
     @property
     def is_reading(self) -> bool:
@@ -82,15 +82,15 @@ class Sequence:
         tokens = self.text[at : at + min(most, self._unread)]
         return self.target, tokens, 1
 
-    def read(self, count: int) -> None:
-        """Note that the target has read so many more tokens of the prompt."""
+    def read(self, count: int, logits: Tensor) -> None:
+        """Note that the target reads so many more tokens of the prompt, and gives these logits."""
         self._unread -= count
         if not self._unread:
-            self._start_drafter()
+            Launched(logits.device).wait()  # the prompt's time ends when it has been read
+            self._start_rounds()
 
-    def _start_drafter(self) -> None:
+    def _start_rounds(self) -> None:
         self.drafter.prepare(self.text)
-        Launched(self.target.device).wait()  # its time ends when the prompt has been read
         self._free_since = self.clock.now()
         self.sink.emit(Started(self._start, self._free_since, self.arrived_ns, self.queued_ns))
 

@@ -132,6 +132,8 @@ def test_padding_beyond_the_shared_vocabulary_is_never_chosen() -> None:
 class Proposal:
     tokens = (2,)
     scores = torch.zeros(1, 8)
+    parents = ()
+    aheads = [(), (2,)]
 
 
 @pytest.mark.parametrize("settings", [{}, {"temperature": 1.0}, {"temperature": 1.0, "dice": "ratio"}])

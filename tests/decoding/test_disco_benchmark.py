@@ -70,7 +70,7 @@ def test_what_cannot_be_measured_is_told_in_a_sentence_and_writes_nothing(
         (["--prompts", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
         (["--temperature", "11"], "temperature"),
         (["--other", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
-        (["--target", str(tmp_path)], "give both --target DIR and --draft DIR"),
+        (["--target", str(tmp_path)], "Models of your own need prompts"),
     ):
         assert ended(disco.run_all, [*slip, "--json", str(result)]) == 2
         assert sentence in capsys.readouterr().err
