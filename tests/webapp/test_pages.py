@@ -151,10 +151,11 @@ def test_a_model_is_added_from_an_upload(world):
 
 def test_a_pair_that_does_not_fit_says_so_in_the_form(world):
     by = world.actor(world.bob)
-    target, draft = make.model(by), make.model(by, "draft", first="b")
+    foreign = {"tokenizer.json": make.tokenizer(32, "b").replace(b'"w', b'"u')}
+    target, draft = make.model(by), make.model(by, "draft", **foreign)
     answer = world.page(world.bob).post("/pairs/new/", {"name": "p", "target": str(target.pk), "draft": str(draft.pk)})
     assert answer.status_code == 422
-    assert "0 is &#x27;a&#x27; to the target" in answer.content.decode()
+    assert "None of the draft&#x27;s 32 tokens writes what" in answer.content.decode()
 
 
 def test_lists_search_filter_sort_and_page_by_their_address(world):

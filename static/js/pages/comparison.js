@@ -48,7 +48,6 @@ function offerWhatIf() {
     },
   });
 }
-if (page.status.is_final) offerWhatIf();
 
 // ---- what is looked at
 
@@ -180,6 +179,7 @@ const renewEvidence = () => evidence.call(!isOver(), () => redraw("evidence"));
 function drawEvidence() {
   if (findings.report.samples) ofAll.draw(findings.data(known.pairs.all, (run) => known.places(run), view.run));
   $("#evidence").hidden = !findings.report.samples;
+  if (page.status.is_final && !whatIf) offerWhatIf(); // below the charts: it asks once it is nearly in view
   whatIf?.draw();
 }
 
