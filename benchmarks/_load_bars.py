@@ -18,6 +18,7 @@ from benchmarks.load import STARTER
 from decoding.contestants.base import Request
 from decoding.contestants.ours import Ours
 from decoding.contestants.transformers import Transformers
+from decoding.disco.classifier import Classifier
 from decoding.ending import Ending
 from decoding.events import EventSink, Silence
 from decoding.load import Load
@@ -32,7 +33,7 @@ from decoding.replay.planning import ALONE, study
 from decoding.replay.planning_at_load import Material
 from decoding.replay.probing import probe
 from decoding.serving import Places
-from decoding.spec import Choice, Sampling, parse_choices
+from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.simulation.theory import Speculation, without_hits
 from worker.engine.tracing import Tracing
 from worker.terminal.arguments import read_arguments
@@ -202,7 +203,7 @@ def replayed(
     for count in users:
         base = material.run(ALONE, count).tokens_per_s_device
         for choice in choices[1:]:
-            predicted = material.run(choice, count, estimates).tokens_per_s_device / base
+            predicted = material.run(_tuned(choice, classifier), count, estimates).tokens_per_s_device / base
             measured = paired(rows, choice.settings, ALONE.settings, Load(count))
             found.append(
                 Bar(
@@ -244,6 +245,13 @@ def _corollary_16(row: dict[str, Any], plain: dict[str, Any], users: int) -> flo
         backup=drafting,
     )
     return speculation.over(without_hits(plain["mean_acceptance_length"], drafting), users)
+
+
+def _tuned(choice: Choice, classifier: Classifier) -> Choice:
+    """Fill in the threshold that a run takes from the classifier."""
+    if choice.params.get("threshold") != 0:
+        return choice
+    return choose(choice.strategy, {**choice.params, "threshold": classifier.tuned(str(choice.params["rule"]))})
 
 
 def traced(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: int) -> list[Bar]:
