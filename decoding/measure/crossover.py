@@ -52,10 +52,13 @@ def across_loads(
 
 
 def _fastest(best: Sequence[Row], baseline: str) -> str | None:
-    """Label of the row to deploy: the baseline unless a strategy is shown to be faster."""
-    if not best or best[0]["speedup"]["low"] is None:
+    """Label of the strategy that is shown to be faster, or of the baseline if all others are slower; else None."""
+    gains = [row["speedup"] for row in best]
+    if not gains or gains[0]["low"] is None:
         return None
-    return best[0]["label"] if best[0]["speedup"]["low"] > 1 else baseline
+    if gains[0]["low"] > 1:
+        return str(best[0]["label"])
+    return baseline if all(gain["high"] is not None and gain["high"] < 1 for gain in gains) else None
 
 
 def _crossovers(rows: Sequence[Row], base: Mapping[Load, str]) -> Iterator[dict[str, Any]]:
@@ -102,6 +105,8 @@ def _sentence(found: Sequence[Mapping[str, Any]], crossings: Sequence[Row], name
         return "No load has enough prompts to say which strategy is fastest there."
     fastest = "; ".join(f"{load}: {names[label].removesuffix(load.suffix)}" for load, label in settled)
     words = [f"Fastest by load: {fastest}."]
+    if unsettled := [str(load_of(row)) for row in found if not row["fastest"]]:
+        words.append(f"Not settled: {', '.join(unsettled)}.")
     words += [
         f"{row['name']} is a gain up to {_at(row, 'gain_until')} and a loss from {_at(row, 'loss_from')} on."
         for row in crossings
