@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import abc
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -48,6 +49,14 @@ class Places:
         self._free.append(place)
         self._free.sort(key=self._all.index)
 
+    @contextmanager
+    def given_back_on_error(self, place: Place) -> abc.Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.give_back(place)
+            raise
+
 
 Begin = abc.Callable[[Arrived[Request], Place, Clock, int], Sequence]  # the last: how long the request has waited
 
@@ -68,7 +77,8 @@ def serve(
         queue.arrive(clock.now())
         while not queue.is_empty and (place := places.take(most)):
             arrived = queue.take()
-            sequence = begin(arrived, place, Clock(beside=clock), clock.now() - arrived.at_ns)
+            with places.given_back_on_error(place):
+                sequence = begin(arrived, place, Clock(beside=clock), clock.now() - arrived.at_ns)
             running[sequence] = arrived.request, place
             batch.admit(sequence)
 

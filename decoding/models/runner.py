@@ -49,11 +49,6 @@ class Tree(Protocol):
 class Model(Protocol):
     """One model's weights. Any number of texts can be read with them, each by a runner of its own."""
 
-    @property
-    def shares_passes(self) -> bool:
-        """Whether `extend_all` reads several texts in one pass. If not, it reads one after another."""
-        ...
-
     def new_runner(self) -> ModelRunner:
         """Make a runner with an empty cache."""
         ...

@@ -41,8 +41,6 @@ class TableModel:
     context: int = 4096
     state_of: StateOf = last_token
 
-    shares_passes = False
-
     def new_runner(self) -> TableRunner:
         runner = TableRunner(self.table, self.context, self.state_of)
         runner.model = self

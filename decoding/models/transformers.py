@@ -103,8 +103,6 @@ class TransformersModel:
 
         self._bytes_per_token = _cache_bytes(config, module.dtype)
 
-    shares_passes = False
-
     def new_runner(self) -> TransformersRunner:
         return TransformersRunner(self)
 

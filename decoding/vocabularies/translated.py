@@ -88,10 +88,6 @@ class TranslatedModel:
     model: Model
     translation: Translation
 
-    @property
-    def shares_passes(self) -> bool:
-        return self.model.shares_passes
-
     def bytes_for(self, tokens: int) -> int:
         return self.model.bytes_for(tokens)
 

@@ -10,7 +10,7 @@ import torch
 
 from decoding.contestants.base import Request
 from decoding.ending import Decoded, Ending
-from decoding.errors import BadLoad, BrokenModel
+from decoding.errors import BadLoad, BadStrategy, BrokenModel
 from decoding.events import Recorder, Started
 from decoding.load import ONE, Arrived, Load, Queue, loads
 from decoding.loop import Batch, never
@@ -266,3 +266,17 @@ def test_the_crossover_lies_between_the_last_sure_gain_and_the_first_sure_loss()
 
 
 AUDIT = ("identical", "tie", "divergent", "not_compared")
+
+
+def test_a_request_that_cannot_begin_gives_its_place_back() -> None:
+    world = World.of_tables(12, 7)
+    places = Places(world.target.model, world.draft.model)
+    request = Request(choose("static"), [1], SAMPLINGS["greedy"], 0, Ending(frozenset()))
+
+    def refuse(arrived: Arrived[Request], place: Place, clock: Clock, waited_ns: int) -> Sequence:
+        raise BadStrategy("there is no classifier")
+
+    for _ in range(3):
+        with pytest.raises(BadStrategy):
+            list(serve(Queue([request] * 2, Load(2)), places, 2, refuse, never))
+    assert places.take(2) and places.take(2)

@@ -54,8 +54,6 @@ class FastModel:
     def new_runner(self) -> FastRunner:
         return FastRunner(self, self.new_cache())
 
-    shares_passes = True
-
     def new_runners(self, count: int) -> list[ModelRunner]:
         if not self._is_static:
             return [self.new_runner() for _ in range(count)]
