@@ -12,6 +12,7 @@ from decoding.replay.joint_costs import JointCosts
 MEMORY = 16  # rounds that the running means look back
 ODDS = 0.8  # of acceptance, before any verdict
 VERDICTS = 64  # that the running means of acceptance look back
+TRIAL = 16  # after so many rounds in which nobody drafted, one text tries whether it would pay again
 
 
 class Crowd:
@@ -21,6 +22,7 @@ class Crowd:
         self.first = self.follows = ODDS  # how often a draft's first token is accepted, and one after an accepted one
         self._tokens = self._seconds = 0.0  # per round, lately
         self._at_depth: list[float] = []  # entry i: texts that drafted more than i tokens
+        self._idle = 0  # rounds in which nobody drafted
 
     @property
     def tokens_per_s(self) -> float:
@@ -30,6 +32,14 @@ class Crowd:
     def drafting(self, depth: int) -> float:
         """How many texts usually draft a token at this depth, this one included."""
         return max(1.0, self._at_depth[depth] if depth < len(self._at_depth) else 1.0)
+
+    def tries(self) -> bool:
+        """Whether the text that asks is to try a draft that seems not to pay. At most one text of a round is: its draft
+        model has read least of what was written meanwhile if it is always the same."""
+        if self._idle < TRIAL:
+            return False
+        self._idle = 0
+        return True
 
     def learn(self, drafted: int, accepted: int) -> None:
         """Learn from a verdict. Tokens after the first refusal were not judged."""
@@ -43,6 +53,7 @@ class Crowd:
         share = 1 / MEMORY if self._seconds else 1.0
         self._tokens += (committed - self._tokens) * share
         self._seconds += (seconds - self._seconds) * share
+        self._idle = 0 if any(drafted) else self._idle + 1
         self._at_depth += [0.0] * (max(drafted, default=0) - len(self._at_depth))
         for depth, before in enumerate(self._at_depth):
             self._at_depth[depth] += (sum(length > depth for length in drafted) - before) * share

@@ -35,6 +35,10 @@ class Driven(StopRule):
     def join(self, crowd: Crowd) -> None:
         self.policy.crowd = crowd
 
+    @property
+    def rests(self) -> bool:
+        return self.policy.rests
+
     def keeps(self, drafted: int) -> int:
         return self.policy.keeps(drafted)
 

@@ -60,6 +60,11 @@ class Policy:
     lookahead: int = 0  # the most tokens that this round may draft
     crowd: Crowd = ALONE  # the texts that are decoded together with this one
 
+    @property
+    def rests(self) -> bool:
+        """Whether it drafts nothing for now: then the draft model need not read the prompt yet."""
+        return False
+
     def begin(self, words: Callable[[], str]) -> None:
         """Start a round. `words()` returns the text's last tokens as words, `WORDS` of them."""
 

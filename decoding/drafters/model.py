@@ -32,7 +32,9 @@ class ModelDrafter(Drafter):
         self.rule.join(crowd)
 
     def prepare(self, text: Sequence[int]) -> None:
-        if len(text) <= self.runner.context:  # if the prompt is longer, the target decodes alone
+        if self.rule.rests:
+            self.runner.rewind(0)
+        elif len(text) <= self.runner.context:  # if the prompt is longer, the target decodes alone
             read_prompt(self.runner, text)
 
     def propose(self, text: Sequence[int], limit: int) -> Draft:

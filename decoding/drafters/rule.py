@@ -42,6 +42,11 @@ class StopRule:
     estimates: Sequence[float] = ()  # probability that each token is accepted; empty if the rule estimates none
     look: Look | None = None  # computes `DraftStep.seen` on the device, in the launch that chooses the token
 
+    @property
+    def rests(self) -> bool:
+        """Whether it drafts nothing for now: then the draft model need not read the prompt yet."""
+        return False
+
     def join(self, crowd: Crowd) -> None:
         """Learn which texts are decoded together with this one."""
 

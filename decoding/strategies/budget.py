@@ -13,8 +13,6 @@ from typing import Any, ClassVar
 from decoding.params import Param
 from decoding.strategy import CAP, CLASSIFIER, Judged, Looks, Parts, Policy, Strategy
 
-TRIAL = 32  # after so many rounds without a draft, one token is drafted to see whether it would pay again
-
 
 class Budget(Policy):
     sees = "estimate"
@@ -24,13 +22,14 @@ class Budget(Policy):
         self._stops_drafting, self._trims = mode != "trim", mode != "stop"
         self._cap = cap
         self._survival = [1.0]  # entry i: probability that the round's first i tokens are all accepted
-        self._idle = 0  # rounds without a draft
+
+    @property
+    def rests(self) -> bool:  # not even a draft's first token pays
+        return self.crowd.first <= self._price(0)
 
     def begin(self, words: Callable[[], str]) -> None:
         self._survival = [1.0]
-        pays = self.crowd.first > self._price(0)
-        self._idle = 0 if pays else self._idle + 1
-        self.lookahead = self._cap if pays else int(self._idle % TRIAL == 0)
+        self.lookahead = int(self.crowd.tries()) if self.rests else self._cap
 
     def stops(self, seen: float) -> bool:
         self._survival.append(self._survival[-1] * seen)

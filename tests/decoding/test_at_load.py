@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from decoding.contestants.base import Request
-from decoding.crowd import Crowd
+from decoding.crowd import TRIAL, Crowd
+from decoding.dice import dice_for
+from decoding.drafters.model import ModelDrafter
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadStrategy
 from decoding.events import Recorder
@@ -23,7 +25,8 @@ from decoding.replay.planning import ALONE, Study, study
 from decoding.replay.planning_at_load import Material, crossovers, predict_at_load, schedule
 from decoding.replay.records import Record
 from decoding.spec import Sampling, choose
-from decoding.strategies.budget import TRIAL, Budget
+from decoding.stopping import Driven, no_words
+from decoding.strategies.budget import Budget
 from decoding.strategies.schedule import Scheduled
 from decoding.strategies.static import SameLength
 from decoding.strategy import Policy
@@ -139,14 +142,33 @@ def test_a_budget_drafts_up_to_the_cap_where_tokens_cost_nearly_nothing() -> Non
     assert policy.stops(0.01)
 
 
-def test_a_budget_drafts_nothing_where_a_row_costs_more_than_it_can_bring_and_tries_again_now_and_then() -> None:
-    policy = Budget("stop", 6)
-    settled(policy, DEAR, 16, tokens_per_s=95)
+def test_where_a_row_costs_more_than_it_brings_a_budget_drafts_nothing_and_one_text_tries_again_now_and_then() -> None:
+    policies = [Budget("stop", 6) for _ in range(16)]
+    crowd = settled(policies[0], DEAR, 16, tokens_per_s=95)
     lengths = []
-    for _ in range(2 * TRIAL):
-        policy.begin(str)
-        lengths.append(policy.lookahead)
-    assert Counter(lengths) == {0: 2 * TRIAL - 2, 1: 2}
+    for _ in range(2 * TRIAL + 2):
+        for policy in policies:
+            policy.crowd = crowd
+            policy.begin(str)
+        drafted = [policy.lookahead for policy in policies]
+        crowd.played(drafted, 95, 1.0)
+        lengths.append(drafted)
+    assert [sum(drafted) for drafted in lengths] == ([0] * TRIAL + [1]) * 2
+    assert {drafted.index(1) for drafted in lengths if any(drafted)} == {0}, "always the same text"
+
+
+def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None:
+    policy = Budget("stop", 6)
+    crowd = settled(policy, DEAR, 16, tokens_per_s=95)
+    _, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
+    runner = TableRunner(draft)
+    drafter = ModelDrafter(runner, Driven(policy, no_words), dice_for(Sampling(), VOCAB, 0))
+    drafter.join(crowd)
+    drafter.prepare([1, 2, 1, 0])
+    assert not runner.tokens
+    crowd.costs = CHEAP
+    drafter.prepare([1, 2, 1, 0])
+    assert runner.tokens == [1, 2, 1]
 
 
 def test_a_row_is_left_out_by_what_came_before_its_token_and_never_by_the_token_itself() -> None:
