@@ -62,6 +62,11 @@ class _Text:
         self.first = 0.0
         policy.crowd = crowd
 
+    @property
+    def begins_to_draft(self) -> bool:
+        """Whether the draft model now reads the prompt, which the target has read."""
+        return self.unread <= 0 and not self.policy.rests
+
     def draft(self) -> tuple[int, int]:
         """Return how many tokens are drafted, and how many of them are verified."""
         self.policy.begin(lambda: self.request.seen.words(self.at))
@@ -82,10 +87,17 @@ class _Text:
 
 
 def play(
-    requests: Sequence[Recorded], policy: Callable[[], Policy], costs: JointCosts, users: int, decision: float = 0.0
+    requests: Sequence[Recorded],
+    policy: Callable[[], Policy],
+    costs: JointCosts,
+    users: int,
+    decision: float = 0.0,
+    *,
+    drafts: bool = True,
 ) -> Run:
     """Play every request once, with `users` under way at any time. Requests that fill and empty the machine are not
-    counted, as in a comparison. `decision` is the time of one look at a drafted token."""
+    counted, as in a comparison. `decision` is the time of one look at a drafted token, and `drafts` says whether a
+    draft model reads the prompts."""
     crowd = Crowd(costs)
     queue = deque(_stream(requests, users))
     run, now, growing = Run(users), 0.0, list[tuple[_Text, bool]]()
@@ -95,7 +107,10 @@ def play(
             growing.append((_Text(request, policy(), crowd, now, end), counts))
             if len(queue) < users:
                 queue.append((request, request.tokens, False))  # keeps the machine full
-        now += _round([text for text, _ in growing], crowd, costs, now, decision)
+        texts = [text for text, _ in growing]
+        reading = [text for text in texts if text.unread > 0]
+        now += _round(texts, crowd, costs, now, decision)
+        now += sum(costs.reading(text.request.prompt_tokens) for text in reading if drafts and text.begins_to_draft)
         for text, counts in growing:
             if text.at >= text.end and counts:
                 run.requests.append(Played(text.end, text.first - text.began, now - text.began))

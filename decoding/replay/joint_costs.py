@@ -20,6 +20,7 @@ class JointCosts:
     verify: Mapping[int, Line]  # by texts in the pass: (rows, seconds)
     draft: Line  # (texts, seconds of one joint draft step)
     rest: Line  # (texts, seconds of a round besides its passes)
+    prompts: Line = ((0, 0.0),)  # (tokens, seconds in which the draft reads a prompt of one text, while all wait)
 
     def verifying(self, texts: int, rows: int) -> float:
         """Seconds of a verification of so many rows that so many texts share."""
@@ -33,6 +34,10 @@ class JointCosts:
     def drafting(self, texts: float) -> float:
         """Seconds of one draft step that so many texts share."""
         return _on(self.draft, texts)
+
+    def reading(self, tokens: int) -> float:
+        """Seconds in which the draft reads a prompt."""
+        return _on(self.prompts, tokens)
 
     def resting(self, texts: int) -> float:
         return _on(self.rest, texts)

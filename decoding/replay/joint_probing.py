@@ -15,6 +15,7 @@ from decoding.drafters.rule import StopRule
 from decoding.ending import Ending
 from decoding.events import Drafted, Recorder, Verified
 from decoding.loop import Batch
+from decoding.models.devices import Launched
 from decoding.replay.joint_costs import JointCosts
 from decoding.sequence import Sequence as Text
 from decoding.timing import Clock
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from decoding.spec import Sampling
 
 LOOKAHEADS = (0, 1, 3, 7)
+PROMPTS = (2, 32, 128)  # tokens
 ROUNDS = 6  # of each lookahead, after one that finds cold caches
 LENGTH = 96  # tokens of the texts, as in the middle of a usual answer
 
@@ -41,6 +43,7 @@ def measure(pair: Pair, places: Places, most: int, sampling: Sampling) -> JointC
     try:
         with torch.inference_mode():
             found = {size: [_measured(pair, taken[:size], k, sampling) for k in LOOKAHEADS] for size in sizes}
+            prompts = [(length, _reading(pair, taken[0], length, sampling)) for length in PROMPTS]
     finally:
         for place in taken:
             places.give_back(place)
@@ -51,6 +54,7 @@ def measure(pair: Pair, places: Places, most: int, sampling: Sampling) -> JointC
         },
         draft=[(size, statistics.median(step for step, _, _ in of[1:])) for size, of in found.items()],
         rest=[(size, statistics.median(rest for _, _, rest in of)) for size, of in found.items()],
+        prompts=prompts,
     )
 
 
@@ -71,6 +75,19 @@ def _measured(pair: Pair, places: Sequence[Place], lookahead: int, sampling: Sam
     rest = [whole - drafting - verifying for whole, (drafting, verifying) in zip(rounds[1:], parts, strict=True)]
     drafting, verifying = (statistics.median(column) for column in zip(*parts, strict=True))
     return drafting / max(1, lookahead), verifying, max(0.0, statistics.median(rest))
+
+
+def _reading(pair: Pair, place: Place, length: int, sampling: Sampling) -> float:
+    """Median seconds in which the draft reads a prompt."""
+    text = _text(pair, place, 1, length, sampling, Clock())
+    prompt = [(5 * at) % pair.vocab for at in range(min(length, place.target.context // 2))]
+    times = []
+    for _ in range(ROUNDS + 1):
+        began = time.perf_counter()
+        text.drafter.prepare(prompt)
+        Launched(pair.target.device).wait()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times[1:])
 
 
 def _parts(texts: Sequence[Text]) -> Iterator[tuple[float, float]]:

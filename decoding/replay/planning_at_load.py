@@ -41,7 +41,8 @@ class Material:
         sees = choice.policy().sees
         rows = {"confidence": self.study.confidences, "estimate": estimates}.get(sees, ())
         look = {"confidence": self.costs.reading, "estimate": self.costs.decision}.get(sees, 0.0)
-        return play(self._requests(rows), choice.policy, self.joint, users, look)
+        requests = self._requests(rows)
+        return play(requests, choice.policy, self.joint, users, look, drafts=choice.spec.needs_draft)
 
     def _requests(self, rows: Rows) -> list[Recorded]:
         return [

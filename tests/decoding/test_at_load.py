@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections import Counter
 
@@ -72,6 +73,15 @@ def test_one_user_takes_the_passes_of_a_replay_for_one() -> None:
     expected = reading + _round(2, CHEAP) + _round(1, CHEAP)
     assert request.end == pytest.approx(expected)
     assert request.first == pytest.approx(reading + _round(2, CHEAP))
+
+
+def test_while_the_draft_reads_a_prompt_all_texts_wait() -> None:
+    costs = dataclasses.replace(CHEAP, prompts=[(0, 0.0), (10, 0.010)])
+    requests = [TEXT] * 8
+    with_draft, without = (play(requests, lambda: SameLength(2), costs, 4, drafts=drafts) for drafts in (True, False))
+    waits = [a.end - b.end for a, b in zip(with_draft.requests, without.requests, strict=True)]
+    assert min(waits) >= costs.reading(TEXT.prompt_tokens) > 0
+    assert max(waits) > 2 * costs.reading(TEXT.prompt_tokens), "other texts' prompts too"
 
 
 def _round(drafted: int, costs: JointCosts) -> float:
