@@ -5,7 +5,8 @@ Everything here stems from earlier rounds, so that no decision depends on a toke
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from decoding.replay.joint_costs import JointCosts
 
@@ -14,15 +15,30 @@ ODDS = 0.8  # of acceptance, before any verdict
 VERDICTS = 64  # that the running means of acceptance look back
 TRIAL = 16  # after so many rounds in which nobody drafted, one text tries whether it would pay again
 
+Common = TypeVar("Common")
+
 
 class Crowd:
     def __init__(self, costs: JointCosts | None = None) -> None:
         self.costs = costs  # None: no policy asks for them
         self.running = 1  # texts that take part in this round
+        self.round = 0
         self.first = self.follows = ODDS  # how often a draft's first token is accepted, and one after an accepted one
         self._tokens = self._seconds = 0.0  # per round, lately
         self._at_depth: list[float] = []  # entry i: texts that drafted more than i tokens
+        self._common: dict[Callable[[], object], object] = {}
         self._idle = 0  # rounds in which nobody drafted
+
+    def begin(self, running: int) -> None:
+        """Begin a round of so many texts."""
+        self.running = max(1, running)
+        self.round += 1
+
+    def common(self, make: Callable[[], Common]) -> Common:
+        """Return what the policies of all texts share, made when the first one asks."""
+        if make not in self._common:
+            self._common[make] = make()
+        return self._common[make]  # type: ignore[return-value]
 
     @property
     def tokens_per_s(self) -> float:

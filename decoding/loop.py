@@ -76,7 +76,7 @@ class Batch:
     def step(self) -> list[Sequence]:
         """Play one round of every sequence. Return those that have ended, and let them leave."""
         growing = [sequence for sequence in self.sequences if not sequence.is_reading]
-        self.crowd.running = max(1, len(growing))
+        self.crowd.begin(len(growing))
         before = Mark.of(growing) if self.crowd.costs else None
         run_together([sequence.drafting() for sequence in growing])
         drafted = [sequence for sequence in growing if not sequence.error]

@@ -27,7 +27,7 @@ from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.drafter import InTurnTransport, SsdDrafter, Transport
 from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
-from decoding.stopping import Driven, Foreseeing, Reading, Words, no_words
+from decoding.stopping import Driven, Foreseeing, Reading, ReadingPeaks, Words, no_words
 from decoding.strategy import Policy
 from decoding.timing import Clock
 from decoding.vocabularies.bridge import Bridge
@@ -110,6 +110,8 @@ class Parts:
                 return Driven(policy, self.words)
             case "confidence":
                 return Reading(policy, self.words)
+            case "peak":
+                return ReadingPeaks(policy, self.words)
             case "fate":
                 return Foreseeing(policy, self.words, self.target, self.dice, self.clock)
             case _:

@@ -69,6 +69,21 @@ class Reading(Driven):
         return self.policy.stops(step.seen[0] if step.seen else step.confidence)
 
 
+def peak(scores: Tensor, preferences: Tensor, token: Tensor, number: Tensor) -> Tensor:
+    """The draft's probability of its likeliest token: a look."""
+    return torch.softmax(scores.float(), -1).amax(-1)
+
+
+class ReadingPeaks(Driven):
+    """Shows a policy the draft's probability of its likeliest token."""
+
+    reads = True
+    look = staticmethod(peak)
+
+    def should_stop(self, step: DraftStep) -> bool:
+        return self.policy.stops(step.seen[0] if step.seen else float(torch.softmax(step.scores.float(), -1).max()))
+
+
 class Foreseeing(Driven):
     """Tells a policy whether the target will accept each token, by asking the target. For bounds only.
 

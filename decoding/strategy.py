@@ -33,6 +33,7 @@ CLASSIFIER = Param("classifier", "text", "", "which classifier; none named takes
 Sight = Literal[
     "nothing",
     "confidence",  # the draft's own probability of the token
+    "peak",  # the draft's probability of its likeliest token: it says nothing about which token was drawn
     "estimate",  # a classifier's probability that the target accepts the token
     "fate",  # 1 if the target will accept the token, else 0: for bounds only
 ]
@@ -210,7 +211,7 @@ class Strategy:
     @property
     def prices_passes(self) -> bool:
         """Whether its rounds consist of the pair's passes alone. What-if then reads the costs of passes from them."""
-        is_plain = self.proposer is not None or self.sees in ("nothing", "confidence")
+        is_plain = self.proposer is not None or self.sees in ("nothing", "confidence", "peak")
         return is_plain and self.role in ("baseline", "ranked")
 
     def read(self, given: Mapping[str, object]) -> dict[str, Value]:

@@ -106,6 +106,11 @@ def in_round(static: Tensor, previous: Tensor, position: Tensor) -> Tensor:
     return torch.cat((static, previous[:, None], position[:, None] / POSITION_SCALE), -1)
 
 
+def peak(static: Tensor) -> Tensor:
+    """The draft's probability of its likeliest token."""
+    return static[..., 0]
+
+
 def own(static: Tensor) -> Tensor:
     """The draft's probability of each token."""
     return static[..., OWN]

@@ -134,7 +134,7 @@ def _stream(requests: Sequence[Recorded], users: int) -> Iterator[tuple[Recorded
 def _round(texts: Sequence[_Text], crowd: Crowd, costs: JointCosts, now: float, decision: float) -> float:
     """Play one round, and return its seconds."""
     ready = [text for text in texts if text.unread <= 0]
-    crowd.running = max(1, len(ready))
+    crowd.begin(len(ready))
     drafts = [text.draft() for text in ready]
     longest = max((drafted for drafted, _ in drafts), default=0)
     active = [sum(drafted > depth for drafted, _ in drafts) for depth in range(longest)]

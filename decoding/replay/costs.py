@@ -52,9 +52,13 @@ class Costs:
         """Mean seconds that one more row adds to a verification."""
         return max(0.0, (self.verify(upto) - self.verify(1)) / (upto - 1))
 
+    def looking(self, sees: Sight) -> float:
+        """Seconds of one look at a drafted token."""
+        return {"confidence": self.reading, "peak": self.reading, "estimate": self.decision}.get(sees, 0.0)
+
     def seconds(self, counts: Counts, sees: Sight = "nothing") -> float:
         """Predicted seconds. `sees` is what the stop rule looks at after each drafted token."""
-        per_token = self.draft + {"confidence": self.reading, "estimate": self.decision}.get(sees, 0.0)
+        per_token = self.draft + self.looking(sees)
         return (
             sum(rounds * self.verify(drafted + 1) for drafted, rounds in counts.rounds.items())
             + counts.target_passes * self.round

@@ -27,7 +27,7 @@ from decoding.stopping import Words, no_words
 from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle
 from decoding.strategies import static as static_strategy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
-from decoding.strategy import LONGEST, WORDS, Policy
+from decoding.strategy import LONGEST, WORDS, Policy, Sight
 
 CAP = LONGEST  # longest draft that is considered
 Rows = Sequence[Sequence[Sequence[float]]]  # indexed by recording, position where the round starts, token of the round
@@ -66,13 +66,29 @@ class Study:
     def confidences(self) -> Rows:
         return [features.own(rounds).tolist() for rounds in self.rounds]
 
+    @cached_property
+    def peaks(self) -> Rows:
+        return [features.peak(rounds).tolist() for rounds in self.rounds]
+
     def estimates(self, classifier: Classifier) -> Rows:
         return [rules.estimates(classifier, rounds).tolist() for rounds in self.rounds]
 
     def count(self, policy: Callable[[], Policy], estimates: Rows = ()) -> Counts:
         """Count the passes of a policy. A policy that sees estimates needs those of a classifier."""
-        rows = {"confidence": self.confidences, "estimate": estimates}.get(policy().sees, ())
+        rows = self.shown(policy().sees, estimates)
         return replay(self.records, policy, lambda i: self.seen(i, rows[i] if rows else ()))
+
+    def shown(self, sees: Sight, estimates: Rows = ()) -> Rows:
+        """Return what a policy with this sight sees of each token; nothing if it looks at none."""
+        match sees:
+            case "confidence":
+                return self.confidences
+            case "peak":
+                return self.peaks
+            case "estimate":
+                return estimates
+            case _:
+                return ()
 
     def play(self, choice: Choice, estimates: Rows = ()) -> Counts:
         if choice.spec.proposer:

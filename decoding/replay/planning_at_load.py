@@ -39,8 +39,8 @@ class Material:
 
     def run(self, choice: Choice, users: int, estimates: Rows = ()) -> Run:
         sees = choice.policy().sees
-        rows = {"confidence": self.study.confidences, "estimate": estimates}.get(sees, ())
-        look = {"confidence": self.costs.reading, "estimate": self.costs.decision}.get(sees, 0.0)
+        rows = self.study.shown(sees, estimates)
+        look = self.costs.looking(sees)
         requests = self._requests(rows)
         return play(requests, choice.policy, self.joint, users, look, drafts=choice.spec.needs_draft)
 

@@ -25,11 +25,12 @@ from decoding.replay.joint_costs import JointCosts
 from decoding.replay.planning import ALONE, Study, study
 from decoding.replay.planning_at_load import Material, crossovers, predict_at_load, schedule
 from decoding.replay.records import Record
-from decoding.spec import Sampling, choose
+from decoding.spec import Sampling, choose, parse_choices
 from decoding.stopping import Driven, no_words
 from decoding.strategies.budget import Budget
 from decoding.strategies.schedule import Scheduled
 from decoding.strategies.static import SameLength
+from decoding.strategies.vllm_adaptive import AdaptiveVerification, Estimator
 from decoding.strategy import Policy
 from tests.decoding.test_comparison import Letters, pair
 from tests.decoding.test_load import PROMPTS
@@ -181,6 +182,34 @@ def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None
     assert runner.tokens == [1, 2, 1]
 
 
+def test_adaptive_verification_pays_for_the_likeliest_places_and_for_fewer_where_rows_are_dear() -> None:
+    def kept(costs: JointCosts) -> list[int]:
+        policies = [AdaptiveVerification(4) for _ in range(4)]
+        crowd = Crowd(costs)
+        for _ in range(2):  # the second round's budget comes from the first round's scores
+            crowd.begin(4)
+            lengths = []
+            for policy, peak in zip(policies, (0.99, 0.9, 0.5, 0.1), strict=True):
+                policy.crowd = crowd
+                policy.begin(str)
+                assert not any(policy.stops(peak) for _ in range(4))
+                lengths.append(policy.keeps(4))
+        return lengths
+
+    assert kept(CHEAP) == [4, 4, 1, 0]
+    assert kept(DEAR) == [4, 1, 0, 0]
+
+
+def test_adaptive_verification_learns_how_far_the_drafts_probabilities_can_be_trusted() -> None:
+    estimator = Estimator()
+    for _ in range(400):
+        for peak, accepted in ((0.9, 6), (0.5, 3)):  # of 10: the draft is overconfident
+            for number in range(10):
+                estimator.learn(peak, number < accepted)
+    assert estimator(0.9) == pytest.approx(0.6, abs=0.05)
+    assert estimator(0.5) == pytest.approx(0.3, abs=0.05)
+
+
 def test_a_row_is_left_out_by_what_came_before_its_token_and_never_by_the_token_itself() -> None:
     """Else the output would be biased under ratio dice."""
     for last in (0.0, 1.0):
@@ -192,12 +221,12 @@ def test_a_row_is_left_out_by_what_came_before_its_token_and_never_by_the_token_
         assert policy.keeps(3) == 2
 
 
-@pytest.mark.parametrize("mode", ["stop", "trim", "both"])
-def test_a_budget_under_load_keeps_the_targets_distribution(mode: str) -> None:
+@pytest.mark.parametrize("settings", ["budget:stop", "budget:trim", "budget:both", "vllm-adaptive:5"])
+def test_a_policy_that_prices_rounds_keeps_the_targets_distribution_under_load(settings: str) -> None:
     target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
     small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
     small.hold("", some_classifier())
-    sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), choose("budget", {"mode": mode})
+    sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), parse_choices(settings)[0]
     requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in range(1200)]
     answers = small.contestant(choice).run(requests, lambda _: Recorder(), never, Load(4))
     counts = Counter(tuple(answer.tokens[:3]) for _, answer in answers if isinstance(answer, Decoded))

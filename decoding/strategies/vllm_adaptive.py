@@ -1,0 +1,112 @@
+"""vLLM's adaptive verification on our loop: every draft has its full length, and the rows of the verification go to the
+places that are likeliest to be accepted (vLLM's pull requests 47808 and 52228).
+
+A place's score is its survival: the product of the acceptance estimates of its text's draft up to it. Each round a
+budget of rows is chosen that brings the most tokens per second at the measured prices, from the scores of the round
+before, as in vLLM. vLLM then admits that many of the best places. Here every place is admitted that scores at least as
+high as the last one that the budget would have paid for: the same on average, and no text waits for another's draft.
+
+A place's own estimate comes from the draft's likeliest token and not from the token drawn, so the output is unbiased.
+"""
+
+from collections.abc import Callable, Sequence
+from math import exp, log
+
+from decoding.crowd import Crowd
+from decoding.params import Param
+from decoding.strategy import LOOKAHEAD, Judged, Looks, Policy, Strategy
+
+SURE = 1e-4  # a probability is held this far from 0 and 1
+RATE = 0.05  # of learning, per verdict
+
+
+class Estimator:
+    """Logistic regression from the draft's highest probability to acceptance, learned from the run's own verdicts."""
+
+    def __init__(self) -> None:
+        self._offset, self._slope = 0.0, 1.0
+
+    def __call__(self, peak: float) -> float:
+        return 1 / (1 + exp(-self._offset - self._slope * _logit(peak)))
+
+    def learn(self, peak: float, is_accepted: bool) -> None:
+        error = is_accepted - self(peak)
+        self._offset += RATE * error
+        self._slope += RATE * error * _logit(peak) / 4  # logits are some four times as large as the offset's 1
+
+
+def _logit(probability: float) -> float:
+    within = min(max(probability, SURE), 1 - SURE)
+    return log(within / (1 - within))
+
+
+class Ranking:
+    """The scores of all texts' places, this round's and the last one's."""
+
+    def __init__(self) -> None:
+        self.estimator = Estimator()
+        self.cut = 0.0  # the lowest score that is admitted
+        self._round = 0
+        self._scores: list[float] = []
+
+    def note(self, crowd: Crowd, scores: Sequence[float]) -> None:
+        if crowd.round != self._round:
+            self.cut = self._cheapest_cut(crowd) if self._scores else 0.0
+            self._round, self._scores = crowd.round, []
+        self._scores += scores
+
+    def _cheapest_cut(self, crowd: Crowd) -> float:
+        """Find the number of places that brings the most tokens per second, and return the score of the last one."""
+        if not crowd.costs:
+            return 0.0
+        costs, texts = crowd.costs, crowd.running
+        drafting = len(self._scores) / texts * costs.drafting(texts) + costs.resting(texts)
+        tokens, cut = float(texts), 2.0  # a score above all: none is admitted
+        best = tokens / (drafting + costs.verifying(texts, texts))
+        for places, score in enumerate(sorted(self._scores, reverse=True), 1):
+            tokens += score
+            if (speed := tokens / (drafting + costs.verifying(texts, texts + places))) > best:
+                best, cut = speed, score
+        return cut
+
+
+class AdaptiveVerification(Policy):
+    sees = "peak"
+    prices_rounds = True
+
+    def __init__(self, lookahead: int) -> None:
+        self.lookahead = lookahead
+        self._peaks: list[float] = []
+
+    def begin(self, words: Callable[[], str]) -> None:
+        self._peaks = []
+
+    def stops(self, seen: float) -> bool:
+        self._peaks.append(seen)
+        return False
+
+    def keeps(self, drafted: int) -> int:
+        ranking = self.crowd.common(Ranking)
+        scores: list[float] = []
+        for peak in self._peaks[:drafted]:
+            scores.append((scores[-1] if scores else 1.0) * ranking.estimator(peak))
+        ranking.note(self.crowd, scores)
+        return sum(score >= ranking.cut for score in scores)
+
+    def judged(self, draft: Judged, accepted: int) -> None:
+        estimator = self.crowd.common(Ranking).estimator
+        for place, peak in enumerate(self._peaks[: min(len(draft.tokens), accepted + 1)]):
+            estimator.learn(peak, place < accepted)
+
+
+STRATEGY = Strategy(
+    slug="vllm-adaptive",
+    title="Adaptive verification",
+    summary="vLLM's rule: full drafts, of which the target verifies the places that are likeliest to be accepted.",
+    role="ranked",
+    order=8,
+    looks=Looks("⬗", "M0,-8.5L8.5,0L0,8.5L-8.5,0ZM0,-4V4L4,0Z", "#1b7f79", "#5fd0c5", 37),
+    params=(Param("lookahead", "int", 7, LOOKAHEAD, 1, 64),),
+    policy=AdaptiveVerification,
+    grid=lambda: ({"lookahead": lookahead} for lookahead in (3, 5, 7)),
+)
