@@ -13,6 +13,7 @@ from tests.launcher.docker_ignore import sent
 ROOT = Path(__file__).parents[2]
 PROGRAM = (
     "decoding",
+    "docs",
     "starter/defaults.json",
     "starter/pair",
     "starter/prompts",
@@ -33,7 +34,7 @@ PLANTED = (
     "data/drafthouse.sqlite3",
     "data/secrets/secret_key",
     "docker/try/smoke.py",
-    "docs/log/2026-11.md",
+    "CONTRIBUTING.md",
     "drafthouse.sqlite3",
     "id_rsa",
     "requirements-dev.txt",

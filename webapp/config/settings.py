@@ -70,6 +70,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "csp",
     "webapp.core",
+    "webapp.docs",
     "webapp.accounts",
     "webapp.jobs",
     "webapp.uploads",
@@ -103,7 +104,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "builtins": ["webapp.core.templatetags.ui"],
+            "builtins": ["webapp.core.templatetags.ui", "webapp.docs.templatetags.help"],
         },
     }
 ]

@@ -10,6 +10,7 @@ urlpatterns = [
     path("system/", views.system, name="system"),
     path("api/", views.api_docs, name="api-docs"),
     path("readyz", views.readyz, name="readyz"),
+    path("", include("webapp.docs.urls")),
     path("", include("webapp.accounts.urls")),
     path("", include("webapp.entries.urls")),
     path("", include("webapp.jobs.urls")),
