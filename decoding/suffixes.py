@@ -40,6 +40,14 @@ class Suffixes:
         """Return the state of the same contexts and this token, which must have followed them."""
         return self._next[state][token]
 
+    def matched(self, state: int, length: int, token: int) -> tuple[int, int]:
+        """Follow another text: return the state of its longest end that occurs here, and its length, after one more
+        token."""
+        while state != START and token not in self._next[state]:
+            state = self.shorter(state)
+            length = self._length[state]
+        return (self._next[state][token], length + 1) if token in self._next[state] else (START, 0)
+
     def append(self, token: int) -> None:
         self._count(token)
         made = self._new(self._length[self.end] + 1, {}, START)

@@ -100,11 +100,14 @@ class Comparison:
         return list(dict.fromkeys(choice.load for choice in self.choices))
 
     def schedule(self) -> Iterator[list[Key]]:
-        """Yield every sample in the order in which they run, one list per block of prompts, repeat and load."""
+        """Yield every sample in the order in which they run, one list per block of prompts, repeat and load. Each
+        repeat begins at another prompt: a strategy may learn from one request to the next."""
         for repeat in range(self.repeats):
+            first = len(self.prompts) * repeat // self.repeats
+            prompts = [*self.prompts[first:], *self.prompts[:first]]
             for load in self.loads:
                 choices = [choice for choice in self.choices if choice.load == load]
-                for number, block in enumerate(blocks(self.prompts, load)):
+                for number, block in enumerate(blocks(prompts, load)):
                     turn = (number + repeat) % len(choices)
                     yield [Key(c, p, repeat) for c in (*choices[turn:], *choices[:turn]) for p in block]
 

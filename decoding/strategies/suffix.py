@@ -28,7 +28,10 @@ class SuffixDecoding(Proposer):
         self._read = len(text)
 
     def propose(self) -> Sequence[int]:
-        found, (state, length) = self._suffixes, self._suffixes.repeated()
+        return self.continued(self._suffixes, *self._suffixes.repeated())
+
+    def continued(self, found: Suffixes, state: int, length: int) -> Sequence[int]:
+        """Propose what followed a context of this length, as long as that is likely."""
         tokens: list[int] = []
         self.estimates = estimates = list[float]()
         survival = 1.0

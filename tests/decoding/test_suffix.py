@@ -11,6 +11,7 @@ import pytest
 from decoding.events import Drafted
 from decoding.spec import Sampling, choose
 from decoding.strategies.suffix import SuffixDecoding
+from decoding.strategies.suffix_memory import MOST_TEXTS, Memory, Remembering
 from decoding.suffixes import Suffixes
 from tests.decoding.test_lookup import some_text
 from tests.decoding.worlds import World
@@ -97,3 +98,64 @@ def test_estimates_are_told_and_multiply_to_the_threshold() -> None:
 @pytest.mark.parametrize("text", [[], [1], [1, 2, 3]], ids=["empty", "one token", "no repeat"])
 def test_a_text_without_a_repeat_suggests_nothing(text: list[int]) -> None:
     assert not draft(text, 0.0)
+
+
+# Memory across requests -----------------------------------------------------------------------------------------------
+
+
+def remembering(memory: Memory, text: Sequence[int]) -> Remembering:
+    proposer = Remembering(0.1, 20, memory)
+    proposer.follow(text)
+    return proposer
+
+
+def test_what_an_earlier_request_was_answered_is_copied() -> None:
+    memory, answer = Memory(), [*range(50, 80)]
+    earlier = remembering(memory, [1, 2, 3])
+    earlier.follow([1, 2, 3, *answer])
+    later = remembering(memory, [9, 9, 8])
+    assert later.propose()[:1] != [51]
+    later.follow([9, 9, 8, 50, 51, 52])
+    assert later.propose()[0] == 53 and [*later.propose()] == answer[3 : 3 + len(later.propose())]
+    assert not draft([9, 9, 8, 50, 51, 52]), "without memory there is nothing to copy"
+
+
+def test_the_longest_match_wins_be_it_of_its_own_text_or_of_an_earlier_one() -> None:
+    memory = Memory()
+    remembering(memory, [7, 1, 2, 3, 60, 61])
+    assert remembering(memory, [2, 3, 40, 41, 5, 2, 3]).propose()[0] == 40
+    assert remembering(memory, [2, 3, 40, 41, 5, 1, 2, 3]).propose()[0] == 60
+
+
+def test_an_earlier_answer_to_the_same_prompt_is_not_copied() -> None:
+    memory = Memory()
+    remembering(memory, [1, 2, 3]).follow([1, 2, 3, *range(50, 80)])
+    again = remembering(memory, [1, 2, 3])
+    again.follow([1, 2, 3, 50])
+    assert not again.propose()
+
+
+def test_only_the_latest_texts_are_remembered() -> None:
+    memory = Memory()
+    for number in range(MOST_TEXTS + 1):
+        remembering(memory, [number, 1000 + number])
+    assert not remembering(memory, [-5, 0]).propose(), "the first text is forgotten"
+    assert [*remembering(memory, [-6, 5]).propose()] == [1005]
+
+
+@pytest.mark.parametrize("vocab", [2, 4, 30])
+def test_the_automaton_finds_in_another_text_what_a_scan_finds(vocab: int) -> None:
+    dice = random.Random(vocab)
+    known, other = some_text(dice, 80, vocab), some_text(dice, 120, vocab)
+    suffixes = Suffixes()
+    for token in known:
+        suffixes.append(token)
+    match = (0, 0)
+    for end, token in enumerate(other, start=1):
+        match = suffixes.matched(*match, token)
+        occurs = [n for n in range(end + 1) if tuple(other[end - n : end]) in grams(known, n)]
+        assert match[1] == max(occurs)
+
+
+def grams(text: Sequence[int], n: int) -> set[tuple[int, ...]]:
+    return {tuple(text[i : i + n]) for i in range(len(text) - n + 1)}
