@@ -12,7 +12,7 @@ from decoding.contestants.servers import SERVER
 from decoding.contestants.servers.endpoint import Reach
 from decoding.contestants.servers.running import Servers
 from decoding.errors import BadStrategy
-from decoding.spec import Choice
+from decoding.spec import Choice, Sampling
 
 
 @dataclass
@@ -45,6 +45,13 @@ class ServersAlone:
         for choice in choices:
             self.contestant(choice)
         self._contestant.begin(choices)
+
+    def misfits(self, choices: Sequence[Choice], sampling: Sampling) -> list[str]:
+        """No classifier takes part."""
+        return []
+
+    def process_of(self, choice: Choice) -> None:
+        """No draft runs here."""
 
     def close(self) -> None:
         self._contestant.close()

@@ -14,6 +14,7 @@ from decoding.errors import BadServer
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LARGEST_KEY = 8192  # bytes
+USUAL_DEADLINE_S = 600.0
 SPECULATION = ("as-started", "on", "off")
 
 
@@ -28,7 +29,7 @@ class EndpointSpec:
     key: str = ""  # reference: env:NAME, file:PATH, or what another resolver knows; empty sends none
     target: str = ""  # the target it claims to serve, for display: a folder or a fingerprint
     certificates: str = ""  # PEM file of authorities to trust besides the system's
-    deadline_s: float = 600.0  # for one request, from its arrival to its last token
+    deadline_s: float = USUAL_DEADLINE_S  # for one request, from its arrival to its last token
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
