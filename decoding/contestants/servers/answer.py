@@ -89,6 +89,13 @@ class Answer:
             self._flush()
         self._pending = self._pending or Delivery(at_ns)
         self._pending.add(piece)
+        self._require_end(len(self._pending.tokens), len(self._pending.text))
+
+    def _require_end(self, tokens: int, characters: int) -> None:
+        """Give up a server that goes on past what it was asked for."""
+        asked = self._request.sampling.max_new_tokens
+        if self._count + tokens > asked + SPARE or self._length + characters > (asked + SPARE) * LONGEST_TOKEN:
+            raise ServerFailed(f"{self._name} was asked for {asked} tokens and does not end, so it was cut off.")
 
     def _flush(self) -> None:
         """Tell of the delivery that is complete."""
@@ -104,10 +111,6 @@ class Answer:
         self._length += len(one.text)
         self._last_ns = one.at_ns
         self._tell(Delivered(tuple(one.tokens), count, "" if one.tokens else one.text, one.at_ns))
-        most = self._request.sampling.max_new_tokens + SPARE
-        if self._count > most or self._length > most * LONGEST_TOKEN:
-            asked = self._request.sampling.max_new_tokens
-            raise ServerFailed(f"{self._name} was asked for {asked} tokens and does not end, so it was cut off.")
 
     def _counted(self, one: Delivery) -> int:
         """A character of several tokens comes as one id, so the server's own running count goes first."""
@@ -131,12 +134,12 @@ class Answer:
 
     def end(self) -> Decoded:
         """Close the answer: what is the text, and does it fit what the server says of it?"""
+        self._flush()
         if self._finish is None:
             raise ServerFailed(
                 f"{self._name} ended its answer after {self._count} tokens without saying why, so half of it may be "
                 "missing."
             )
-        self._flush()
         if not self._count:
             self._start(perf_counter_ns() - self._sent_ns)
         text, report = "".join(self._texts), self._report or Reported()
@@ -163,13 +166,13 @@ class Answer:
             return self._ids
         if not self._ids:
             return self._spelled(text) if text else []
+        if report.new_tokens and report.new_tokens > len(self._ids):
+            has_end = self._finish == "eos" and self._ids[-1] in self._request.ending.end_tokens
+            spelled = [*self._spelled(text), *self._ids[len(self._ids) - has_end :]]
+            if len(spelled) == report.new_tokens:
+                return spelled
         self._check_vocabulary(text)
-        if report.new_tokens is None or report.new_tokens <= len(self._ids):
-            return self._ids
-        spelled = self._spelled(text)
-        if self._finish == "eos" and self._ids[-1] in self._request.ending.end_tokens:
-            spelled.append(self._ids[-1])
-        return spelled if len(spelled) == report.new_tokens else self._ids
+        return self._ids
 
     def _spelled(self, text: str) -> list[int]:
         """Encode the text as it follows the prompt."""

@@ -5,6 +5,7 @@ redirect, and connects only to addresses that the guard allows. Standard library
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import ssl
 from collections.abc import AsyncGenerator, Mapping
@@ -21,6 +22,8 @@ SILENCE_S = 120.0  # the longest time without a byte
 READ = 1 << 16
 LARGEST_HEAD = 1 << 16
 LARGEST_ANSWER = 16 * 1024 * 1024  # bytes of an answer that does not stream
+
+HEX = re.compile(b"[0-9A-Fa-f]{1,16}")
 
 Read = tuple[int, bytes]  # when bytes came, by `perf_counter_ns`, and the bytes
 
@@ -45,6 +48,9 @@ class Connection:
     is_used: bool = False  # an earlier request came this way, so the server may have closed it since
     is_whole: bool = False  # the last answer was read to its end
 
+    def close(self) -> None:
+        self.writer.transport.abort()  # at once: nobody waits for what is still on its way
+
 
 class Client:
     """Talks to one server. All its methods run in one event loop."""
@@ -59,7 +65,7 @@ class Client:
 
     def close(self) -> None:
         for connection in self._idle:
-            connection.writer.close()
+            connection.close()
         self._idle.clear()
 
     def without_key(self, text: str) -> str:
@@ -94,7 +100,7 @@ class Client:
             if connection.is_whole and head.keeps:
                 self._idle.append(connection)
             else:
-                connection.writer.close()
+                connection.close()
 
     def _request(self, method: str, route: str, body: bytes) -> bytes:
         lines = [
@@ -118,11 +124,11 @@ class Client:
                 await connection.writer.drain()
                 head = await self._head(connection.reader)
             except (OSError, asyncio.IncompleteReadError) as error:
-                connection.writer.close()
+                connection.close()
                 if not connection.is_used:
                     raise ServerFailed(f"{self.spec.name} closed the connection without an answer.") from error
             except BaseException:
-                connection.writer.close()
+                connection.close()
                 raise
             else:
                 connection.is_used = True
@@ -269,10 +275,10 @@ class Chunked(Framing):
         if self._is_last:  # a trailer, or the empty line that ends it all
             self.is_over = not line
             return
-        try:
-            size = int(line.partition(b";")[0].strip(), 16)
-        except ValueError:
-            raise ServerFailed("The server's answer cannot be read: a chunk has no length.") from None
+        length = line.partition(b";")[0].strip()
+        if not HEX.fullmatch(length):
+            raise ServerFailed("The server's answer cannot be read: a chunk has no length.")
+        size = int(length, 16)
         self._is_last = size == 0
         self._left = size + 2 if size else 0
 

@@ -116,6 +116,7 @@ def _never(address: Address) -> str:
         return "a multicast address"
     if address.is_unspecified:
         return "no machine's address"
-    if address.is_reserved and not address.is_loopback:  # `is_reserved` of ::1 is true
+    is_carrier = isinstance(address, ipaddress.IPv6Address) and any(address in network for network in CARRIERS)
+    if address.is_reserved and not address.is_loopback and not is_carrier:  # Python calls ::1 and NAT64 reserved too
         return "a reserved address"
     return ""

@@ -112,6 +112,7 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def end(self) -> None:
+        self.call(asyncio.sleep(0))  # connections that were closed just now end in the next round of the loop
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -61,7 +61,6 @@ class Dialect(ABC):
     route: ClassVar[str]
     health: ClassVar[str] = "/health"
     takes_ids: ClassVar[bool]  # whether the prompt goes as token ids
-    gives_ids: ClassVar[bool]  # whether the stream holds the ids of generated tokens
     cache: ClassVar[str]  # how its prefix cache is kept out, in words
     switches: ClassVar[bool] = False  # whether a request can switch speculation
     metrics: ClassVar[Mapping[str, str]] = {}  # our name of a count -> their counter at /metrics

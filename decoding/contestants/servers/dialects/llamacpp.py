@@ -24,8 +24,9 @@ class Tokens(Reading):
 
     def piece(self, event: Json) -> Piece:
         timings = table(event.get("timings"))
-        is_same = timings.get("predicted_ms") == self._at and not event.get("stop")
-        self._at = timings.get("predicted_ms")
+        at = timings.get("predicted_ms")
+        is_same = at is not None and at == self._at
+        self._at = at
         self._count(timings)
         finish = FINISHES.get(text_of(event.get("stop_type")))
         return Piece(
@@ -73,7 +74,6 @@ class LlamaCpp(Dialect):
     programs = ("llama-server",)
     route = "/completion"
     takes_ids = True
-    gives_ids = True
     cache = "cache_prompt: false"
     switches = True
     metrics: ClassVar = {

@@ -44,7 +44,6 @@ class OpenAI(Dialect):
     route = "/v1/completions"
     health = "/v1/models"
     takes_ids = False
-    gives_ids = False
     cache = "cannot be kept out; a request that used it is reported"
 
     def body(self, ask: Ask) -> Json:

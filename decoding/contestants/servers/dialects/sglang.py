@@ -56,7 +56,6 @@ class SGLang(Dialect):
     met = ""
     route = "/generate"
     takes_ids = True
-    gives_ids = True
     cache = "start it with --disable-radix-cache; a request that used it is reported"
 
     def body(self, ask: Ask) -> Json:

@@ -30,7 +30,6 @@ class TGI(Dialect):
     programs = ("text-generation-launcher",)
     route = "/generate_stream"
     takes_ids = False
-    gives_ids = True
     cache = "start it with PREFIX_CACHING=0"
 
     def body(self, ask: Ask) -> Json:

@@ -34,7 +34,6 @@ class TensorRT(OpenAI):
     health = "/health"
     programs = ("trtllm-serve",)
     takes_ids = True
-    gives_ids = True
     cache = "start it with kv_cache_config.enable_block_reuse: false; a request that used it is reported"
 
     def body(self, ask: Ask) -> Json:

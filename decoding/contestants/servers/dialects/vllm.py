@@ -30,7 +30,6 @@ class VLLM(OpenAI):
     health = "/health"
     programs = ("vllm",)
     takes_ids = True
-    gives_ids = True
     cache = "cache_salt, new for each request"
     metrics: ClassVar = {
         "num_spec_steps": "vllm:spec_decode_num_drafts_total",
