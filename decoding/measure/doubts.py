@@ -1,5 +1,6 @@
-"""Doubts about servers: answers that contradict the server's own figures, or that came out of a cache. Standard library
-only.
+"""Doubts about servers: another text than the target's, figures that contradict the answer, prompts from a cache.
+
+Standard library only.
 """
 
 from __future__ import annotations
@@ -19,6 +20,12 @@ def doubts(samples: Sequence[Sample]) -> list[str]:
 
 
 def _of_server(label: str, samples: Sequence[Sample]) -> Iterable[str]:
+    other = [s.audit for s in samples if s.audit and s.audit.outcome == "divergent"]
+    if other:
+        yield (
+            f"{label} does not write the target's text on {len(other)} of {len(samples)} samples (first difference at "
+            f"token {other[0].position}): it serves another model, or decodes with errors. Do not rely on its speed."
+        )
     lied = [s.reported.doubt for s in samples if s.reported and s.reported.doubt]
     if lied:
         yield (

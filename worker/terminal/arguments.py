@@ -309,6 +309,8 @@ def number(text: str) -> float:
 
 
 def _material(given: argparse.Namespace) -> Material:
+    if getattr(given, "servers_only", False) and given.pair is None:
+        return Material("servers alone", Path(), None, given.prompts)  # no target is opened
     if given.target is None and given.draft is None:
         material = _from_the_box(given.pair or "starter")
     elif given.pair is not None:
