@@ -23,6 +23,7 @@ PORT = "{port}"
 HOST = "127.0.0.1"
 TIME_TO_START = 600.0  # s: a large model takes its time to load
 TIME_TO_END = 10.0  # s after TERM
+TIME_TO_VANISH = 1.0  # s after KILL
 LOOK_EVERY = 0.1  # s
 LAST_LINES = 8
 
@@ -78,11 +79,18 @@ class StartedServer:
             self._process.wait(TIME_TO_END)
         self._signal(signal.SIGKILL)
         self._process.wait()
+        deadline = time.monotonic() + TIME_TO_VANISH
+        while self._signal(0) and time.monotonic() < deadline:
+            time.sleep(0.01)
         self.log.unlink(missing_ok=True)
 
-    def _signal(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError, PermissionError):
+    def _signal(self, number: int) -> bool:
+        """Send a signal to it and to all that it has started. Return whether anything of it is there."""
+        try:
             os.killpg(self._process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
 
     def _is_healthy(self) -> bool:
         connection = http.client.HTTPConnection(HOST, self.port, timeout=5)
