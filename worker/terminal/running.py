@@ -17,6 +17,7 @@ from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
 from decoding.measure.summary import Sample
 from worker import noise
 from worker.started_server import started
+from worker.supervisor.port import process_at
 from worker.terminal.arguments import Asked
 from worker.terminal.document import document, write_document
 from worker.terminal.files import whole_file
@@ -29,15 +30,18 @@ from worker.terminal.servers import AskedServer, about, reach_of
 from worker.terminal.table import result
 from worker.terminal.trace import Trace
 
+LOCAL = ("127.0.0.1", "::1", "localhost")
+
 
 def run(asked: Asked) -> bool:
     """Whether it came to its end. Where Ctrl-C ended it, what was done until then is shown and written all the same."""
     with ExitStack() as outputs:
         json_file = outputs.enter_context(whole_file(asked.json)) if asked.json else None
         trace = Trace(outputs.enter_context(whole_file(asked.trace))) if asked.trace else None
-        before = noise.mark(os.getpid())
         interrupt = Interrupt()
         servers = [serving(server, outputs, interrupt) for server in asked.servers]
+        beside = local_pids(servers)
+        before = noise.mark(os.getpid(), beside)
         loaded = load(asked, servers)
         outputs.callback(loaded.pair.close)
         comparison = Comparison(
@@ -53,12 +57,12 @@ def run(asked: Asked) -> bool:
         loaded.pair.begin(asked.choices)  # likewise, what this machine cannot run
         warnings = loaded.pair.misfits(asked.choices, asked.sampling)
         announce(asked, loaded, warnings)
-        if others := noise.between(before, noise.mark(os.getpid())):
+        if others := noise.between(before, noise.mark(os.getpid(), beside)):
             say(crowded(others, loaded.threads))
         say(f"Warming up: the first {WARM_UP_TOKENS} tokens of each strategy do not count.\n")
         comparison.warm_up()
         with interrupt:
-            samples, noisy = decode_all(comparison, asked.sample_count, trace)
+            samples, noisy = decode_all(comparison, asked.sample_count, trace, beside)
         complete = len(samples) == asked.sample_count
         outcome = document(
             asked,
@@ -89,6 +93,13 @@ def serving(server: AskedServer, outputs: ExitStack, cancelled: Interrupt) -> As
     spare(begun.pid)
     say(f"{server.spec.name} is ready at {begun.address}")
     return replace(server, spec=replace(server.spec, address=begun.address))
+
+
+def local_pids(servers: Sequence[AskedServer]) -> list[int]:
+    """Processes of the servers that ran on this machine before us. Their work is no noise."""
+    places = [server.spec.place for server in servers if not server.command]
+    found = [process_at(place.port) for place in places if place.host in LOCAL]
+    return [pid for pid in found if pid is not None]
 
 
 def load(asked: Asked, servers: Sequence[AskedServer]) -> LoadedPair | LoadedServers:
@@ -133,10 +144,12 @@ def crowded(others: str, threads: int) -> str:
     return f"{others} Times taken beside them are unsteady.{waiting}"
 
 
-def decode_all(comparison: Comparison, due: int, trace: Trace | None) -> tuple[list[Sample], str]:
+def decode_all(
+    comparison: Comparison, due: int, trace: Trace | None, beside: Sequence[int]
+) -> tuple[list[Sample], str]:
     """The samples of every prompt that all strategies have finished, and what disturbed them."""
     progress = Progress(due, sys.stderr)
-    before = noise.mark(os.getpid())
+    before = noise.mark(os.getpid(), beside)
     samples: list[Sample] = []
     with suppress(KeyboardInterrupt):
         for group in comparison.run(lambda sample: progress.sample(sample.strategy, sample.count)):
@@ -148,7 +161,7 @@ def decode_all(comparison: Comparison, due: int, trace: Trace | None) -> tuple[l
     progress.close()
     if not samples:
         raise KeyboardInterrupt  # before the first prompt was done: there is nothing to show
-    return samples, noise.between(before, noise.mark(os.getpid()))
+    return samples, noise.between(before, noise.mark(os.getpid(), beside))
 
 
 def say(words: str) -> None:

@@ -140,5 +140,6 @@ def parse_start(text: str) -> AskedServer:
             f"{words[0][:80]} is no server that Drafthouse knows; it can start {', '.join(programs)}. Start this one "
             "yourself and give --server."
         )
-    spec = EndpointSpec(head.strip() if has_name else dialect, NOT_YET, dialect)
+    model = dialect_called(dialect).model_in(words)
+    spec = EndpointSpec(head.strip() if has_name else dialect, NOT_YET, dialect, model)
     return AskedServer(spec, command=tuple(words))

@@ -194,6 +194,8 @@ class Answer:
             )
 
     def _doubt(self, tokens: Sequence[int], report: Reported) -> str:
+        if self._request.choice.params.get("speculation") == "on" and report.num_draft_tokens == 0:
+            return "it was asked to speculate and drafted nothing"
         told, came = report.new_tokens, len(tokens)
         is_end = self._finish == "eos" and told == came + 1  # the end token counts, and some servers do not send it
         if told is None or not self._ids or told == came or is_end:
@@ -276,7 +278,7 @@ async def _words(reads: AsyncGenerator[Read, None]) -> str:
     text = raw.decode("utf-8", errors="replace")
     try:
         found = json.loads(text)
-        error = found.get("error", found) if isinstance(found, dict) else found
+        error = found.get("error", found.get("detail", found)) if isinstance(found, dict) else found
         text = str(error.get("message", error) if isinstance(error, dict) else error)
     except (ValueError, RecursionError):
         pass

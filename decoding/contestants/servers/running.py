@@ -251,6 +251,7 @@ class Servers(Contestant):
         self, server: Server, arrived: Arrived[Request], clock: Clock, load: Load, answer: Answer
     ) -> Decoded:
         is_alone = load == ONE
+        server.dialect.require(arrived.request.sampling)
         before = await server.counts() if is_alone else {}
         arrived_ns, queued_ns = (0, 0) if is_alone else (arrived.at_ns, clock.now() - arrived.at_ns)
         ask = ask_of(arrived.request, server.model)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from decoding.contestants.servers.dialects import dialects
+from decoding.errors import BadServer
 from decoding.events import Delivered, Finished, Reported, Started
 from decoding.load import Load
 from decoding.measure.comparison import Comparison
@@ -156,6 +157,15 @@ def test_ignore_eos_and_sampling_reach_the_server_in_its_own_words() -> None:
         ask("ab", sampling=sampling)
     sent = wire.sent("/generate")[0]["sampling_params"]
     assert (sent["ignore_eos"], sent["top_k"], sent["stop"], sent["max_new_tokens"]) == (True, 5, ["zz"], 12)
+
+
+@pytest.mark.parametrize("dialect", ["openai", "transformers", "tgi"])
+def test_sampling_that_a_request_cannot_ask_for_is_refused(dialect: str) -> None:
+    with asking(speaking(dialect, honest, LETTERS.decode), dialect) as (ask, _):
+        with pytest.raises(BadServer, match="has no field to ignore the end token"):
+            ask("ab", sampling=Sampling(max_new_tokens=4, ignore_eos=True))
+        [(answer, _)] = ask("ab")
+    assert len(answer.tokens) == 12
 
 
 def test_speculation_off_is_checked_by_what_the_server_does() -> None:

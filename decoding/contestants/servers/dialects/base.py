@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from decoding.errors import ServerFailed
+from decoding.errors import BadServer, ServerFailed
 from decoding.events import FinishReason, Reported
 from decoding.spec import Sampling
 
@@ -63,6 +63,7 @@ class Dialect(ABC):
     takes_ids: ClassVar[bool]  # whether the prompt goes as token ids
     cache: ClassVar[str]  # how its prefix cache is kept out, in words
     switches: ClassVar[bool] = False  # whether a request can switch speculation
+    goes_past_end: ClassVar[bool] = True  # whether a request can ask to ignore the end token
     metrics: ClassVar[Mapping[str, str]] = {}  # our name of a count -> their counter at /metrics
 
     @abstractmethod
@@ -72,6 +73,17 @@ class Dialect(ABC):
     @abstractmethod
     def reading(self, ask: Ask) -> Reading:
         """Make the reader of the request's stream."""
+
+    def require(self, sampling: Sampling) -> None:
+        """Refuse sampling that a request cannot ask for."""
+        if sampling.ignore_eos and not self.goes_past_end:
+            raise BadServer(
+                f"{self.title} has no field to ignore the end token. Leave out --ignore-eos, or leave this server out."
+            )
+
+    def model_in(self, command: Sequence[str]) -> str:
+        """Find the model's name in the command that starts the server, if the server does not tell it."""
+        return ""
 
     @abstractmethod
     def models(self) -> str:

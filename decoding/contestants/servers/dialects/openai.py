@@ -44,6 +44,7 @@ class OpenAI(Dialect):
     route = "/v1/completions"
     health = "/v1/models"
     takes_ids = False
+    goes_past_end = False
     cache = "cannot be kept out; a request that used it is reported"
 
     def body(self, ask: Ask) -> Json:

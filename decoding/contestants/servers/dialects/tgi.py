@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decoding.contestants.servers.dialects.base import Ask, Dialect, Json, Piece, Reading, table, text_of, whole
-from decoding.errors import BadServer
 from decoding.events import FinishReason, Reported
 
 FINISHES: dict[str, FinishReason] = {"length": "length", "eos_token": "eos", "stop_sequence": "stop"}
@@ -30,12 +29,11 @@ class TGI(Dialect):
     programs = ("text-generation-launcher",)
     route = "/generate_stream"
     takes_ids = False
+    goes_past_end = False
     cache = "start it with PREFIX_CACHING=0"
 
     def body(self, ask: Ask) -> Json:
         sampling = ask.sampling
-        if sampling.ignore_eos:
-            raise BadServer("TGI has no field to ignore the end token. Leave out --ignore-eos, or leave TGI out.")
         chance: Json = {"do_sample": not sampling.is_greedy}
         if not sampling.is_greedy:
             chance |= {"temperature": sampling.temperature, "seed": ask.seed % 2**63}

@@ -34,6 +34,7 @@ class TensorRT(OpenAI):
     health = "/health"
     programs = ("trtllm-serve",)
     takes_ids = True
+    goes_past_end = True
     cache = "start it with kv_cache_config.enable_block_reuse: false; a request that used it is reported"
 
     def body(self, ask: Ask) -> Json:

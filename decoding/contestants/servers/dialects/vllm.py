@@ -30,6 +30,7 @@ class VLLM(OpenAI):
     health = "/health"
     programs = ("vllm",)
     takes_ids = True
+    goes_past_end = True
     cache = "cache_salt, new for each request"
     metrics: ClassVar = {
         "num_spec_steps": "vllm:spec_decode_num_drafts_total",
