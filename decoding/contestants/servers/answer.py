@@ -126,11 +126,15 @@ class Answer:
         prompt = len(self._request.prompt) or (self._report and self._report.prompt_tokens) or 0
         self._tell(Started(prompt, at_ns, arrived_ns, queued_ns))
 
+    @property
+    def lacks_counts(self) -> bool:
+        """Whether the answer says nothing about drafts."""
+        report = self._report or Reported()
+        return report.num_draft_tokens is None and report.num_accepted_draft_tokens is None
+
     def supplement(self, counts: Mapping[str, Any]) -> None:
         """Take the server's counters for what its answer does not say. No other request was under way."""
-        report = self._report or Reported()
-        if counts and report.num_draft_tokens is None and report.num_accepted_draft_tokens is None:
-            self._report = dataclasses.replace(report, source="metrics", **counts)
+        self._report = dataclasses.replace(self._report or Reported(), source="metrics", **counts)
 
     def end(self) -> Decoded:
         """Close the answer: what is the text, and does it fit what the server says of it?"""

@@ -61,7 +61,7 @@ class Server:
         self.dialect: Dialect = dialect_called(spec.dialect)
         self.client = Client(spec, reach)
         self.model = spec.model
-        self._has_metrics = bool(self.dialect.metrics)
+        self.needs_counters = bool(self.dialect.metrics)
 
     async def meet(self) -> None:
         """Ask what it serves. Refuse it if that is another model than the endpoint names."""
@@ -85,13 +85,13 @@ class Server:
 
     async def counts(self) -> dict[str, float]:
         """The server's counters of speculative decoding; empty if it shows none."""
-        if not self._has_metrics:
+        if not self.needs_counters:
             return {}
         with contextlib.suppress(DrafthouseError):
             head, raw = await self.client.get("/metrics")
             if head.status == 200:
                 return counters(raw.decode("utf-8", errors="replace"), self.dialect.metrics.values())
-        self._has_metrics = False
+        self.needs_counters = False
         return {}
 
     def since(self, before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, int]:
@@ -256,6 +256,8 @@ class Servers(Contestant):
         arrived_ns, queued_ns = (0, 0) if is_alone else (arrived.at_ns, clock.now() - arrived.at_ns)
         ask = ask_of(arrived.request, server.model)
         await ask_until_answered(server.client, server.dialect, ask, answer, arrived_ns, queued_ns)
-        if before:
+        if not answer.lacks_counts:
+            server.needs_counters = False
+        elif before:
             answer.supplement(server.since(before, await server.counts()))
         return answer.end()

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import socket
-import ssl
-import subprocess
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from decoding.contestants.servers.client import Chunked, Counted
-from decoding.contestants.servers.endpoint import EndpointSpec, Reach, key_of
+from decoding.contestants.base import Request
+from decoding.contestants.servers.client import Chunked, Client, Counted
+from decoding.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.contestants.servers.guard import TERMINAL
 from decoding.contestants.servers.running import Servers
 from decoding.contestants.servers.sse import LARGEST_EVENT, Events
-from decoding.errors import BadServer, DrafthouseError, ServerFailed
-from decoding.events import Reported
+from decoding.ending import Ending
+from decoding.errors import BadServer, ServerFailed
+from decoding.events import Recorder, Reported
+from decoding.load import Load
+from decoding.loop import never
 from decoding.spec import Sampling
 from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.stage import LETTERS, asking, honest, in_steps, reach, server_choice
 from tests.decoding.servers.wire import Asked, Reply, Script, events, serving
 
+POST = Asked("POST", "/completion", {}, {"prompt": [0, 1], "n_predict": 12})
 LLAMA = speaking("llamacpp", honest, LETTERS.decode)
 STREAM = b"data: 1\n\n: a comment\r\nid: 7\r\ndata: 2\r\ndata: 3\r\n\r\ndata:4\r\rdata: 5\n"
 
@@ -161,8 +161,7 @@ def test_a_busy_server_is_asked_again_when_it_says(status: int, later: str) -> N
 
 def test_a_server_that_falls_silent_is_cut_off_at_the_deadline() -> None:
     gone = threading.Event()
-    pieces = LLAMA(Asked("POST", "/completion", {}, {"prompt": [0, 1], "n_predict": 12})).pieces
-    with asking(streaming(*pieces[:3], lambda: gone.wait(60)), deadline_s=0.2) as (ask, _):
+    with asking(streaming(*LLAMA(POST).pieces[:3], lambda: gone.wait(60)), deadline_s=0.2) as (ask, _):
         [(answer, _)] = ask("ab")
         gone.set()
     assert str(answer) == "it did not end its answer within 0.2 s, so it was cut off."
@@ -233,12 +232,6 @@ def test_a_run_that_is_given_up_leaves_no_request_under_way() -> None:
         return LLAMA(asked)
 
     with serving(script) as wire:
-        from decoding.contestants.base import Request
-        from decoding.ending import Ending
-        from decoding.events import Recorder
-        from decoding.load import Load
-        from decoding.loop import never
-
         servers = Servers(reach(wire, "llamacpp"), LETTERS)
         choice = server_choice()
         requests = [Request(choice, [n], Sampling(max_new_tokens=4), 0, Ending(())) for n in (3, 1)]
@@ -251,6 +244,16 @@ def test_a_run_that_is_given_up_leaves_no_request_under_way() -> None:
         stuck.set()
         servers.close()
     assert not ended.is_set()
+
+
+def test_a_run_that_is_cancelled_ends_without_its_answers() -> None:
+    stuck, looks = threading.Event(), iter(range(1000))
+    with serving(streaming(*LLAMA(POST).pieces[:2], lambda: stuck.wait(60))) as wire:
+        servers = Servers(reach(wire, "llamacpp"), LETTERS)
+        requests = [Request(server_choice(), [0, 1], Sampling(max_new_tokens=12), 0, Ending(()))]
+        assert list(servers.run(requests, lambda _: Recorder(), lambda: next(looks) > 2)) == []
+        stuck.set()
+        servers.close()
 
 
 def test_a_server_that_lies_about_its_counts_is_named() -> None:
@@ -282,63 +285,6 @@ def test_ids_that_a_server_leaves_out_are_found_from_its_text() -> None:
     assert told[-2].doubt == ""
 
 
-def test_a_key_goes_into_the_header_and_nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "key").write_text("sk-secret-1\n")
-    monkeypatch.setenv("SERVER_KEY", "sk-secret-2")
-    for reference, key in ((f"file:{tmp_path / 'key'}", "sk-secret-1"), ("env:SERVER_KEY", "sk-secret-2")):
-        script = refusing(403, {"error": {"message": f"wrong key {key}"}})
-        with serving(script) as wire:
-            spec = EndpointSpec("it", wire.address, "llamacpp", key=reference)
-            servers = Servers(Reach({"it": spec}, key_of, TERMINAL), None)
-            with pytest.raises(ServerFailed) as told:
-                servers.begin([server_choice()])
-            servers.close()
-        assert wire.asked[0].headers["Authorization"] == f"Bearer {key}"
-        assert key not in str(told.value) + repr(spec) and "Its key may have expired" in str(told.value)
-
-
-@pytest.mark.parametrize("reference", ["env:NOT_SET_ANYWHERE", "file:/no/such/file", "file:/dev/null", "plain"])
-def test_a_key_that_cannot_be_read_is_told(reference: str) -> None:
-    with pytest.raises(BadServer):
-        key_of(reference)
-
-
-def test_an_error_that_repeats_the_key_is_shown_without_it() -> None:
-    script = lambda asked: Reply([b'{"error": "no such key: sk-1"}'], 400) if asked.method == "POST" else LLAMA(asked)  # noqa: E731
-    with asking(script, key="sk-1") as (ask, _):  # the stage's resolver takes the reference for the key
-        [(answer, _)] = ask("ab")
-    assert "no such key: (key)" in str(answer)
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl is not on this machine")
-    folder = tmp_path_factory.mktemp("tls")
-    subprocess.run(
-        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
-         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    yield folder
-
-
-def test_a_certificate_is_trusted_only_if_its_authority_is_named(certificate: Path) -> None:
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
-    with asking(LLAMA, tls=tls) as (ask, _):
-        [(refused, _)] = ask("ab")
-    assert "it cannot be trusted: self-signed certificate" in str(refused)
-    with asking(LLAMA, tls=tls, certificates=str(certificate / "cert.pem")) as (ask, _):
-        [(answer, _)] = ask("ab")
-    assert len(answer.tokens) == 12
-    with pytest.raises(DrafthouseError, match="holds no certificates"), asking(
-        LLAMA, tls=tls, certificates=str(certificate / "key.pem")
-    ) as (ask, _):  # fmt: skip
-        ask("ab")
-
-
 def test_what_speaks_no_http_is_told() -> None:
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
@@ -346,8 +292,6 @@ def test_what_speaks_no_http_is_told() -> None:
         writer.close()
 
     async def ask() -> None:
-        from decoding.contestants.servers.client import Client
-
         server = await asyncio.start_server(greet, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         async with server:

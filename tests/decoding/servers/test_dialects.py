@@ -6,18 +6,20 @@ from typing import Any
 
 import pytest
 
+from decoding.contestants.servers.alone import ServersAlone
 from decoding.contestants.servers.dialects import dialects
 from decoding.errors import BadServer
 from decoding.events import Delivered, Finished, Reported, Started
 from decoding.load import Load
+from decoding.measure.audit import respelled, with_end
 from decoding.measure.comparison import Comparison
 from decoding.measure.doubts import doubts
 from decoding.measure.summary import report, sample_from_dict
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Sampling
 from tests.decoding.servers.formats import FORMATS, prompt_of, speaking
-from tests.decoding.servers.stage import LETTERS, asking, comparing, honest, in_steps, server_choice
-from tests.decoding.servers.wire import Asked, Reply
+from tests.decoding.servers.stage import LETTERS, asking, comparing, honest, in_steps, reach, server_choice
+from tests.decoding.servers.wire import Asked, Reply, serving
 from tests.decoding.test_comparison import PROMPTS
 
 TELLING = {"llamacpp", "vllm", "sglang"}  # report the counts of each request
@@ -203,8 +205,6 @@ def _pieces(text: str) -> list[str]:
 
 
 def test_a_text_is_cut_into_the_expected_tokens_as_far_as_they_write_it() -> None:
-    from decoding.measure.audit import respelled, with_end
-
     cut = Pairs()
     assert respelled("cabd", [2, 0, 1, 3], cut.decode, cut.encode) == [2, 0, 1, 3]
     assert respelled("cabk", [2, 0, 1, 3], cut.decode, cut.encode) == [2, 0, 1, 10]
@@ -214,10 +214,6 @@ def test_a_text_is_cut_into_the_expected_tokens_as_far_as_they_write_it() -> Non
 
 
 def test_servers_run_alone_without_a_model_here() -> None:
-    from decoding.contestants.servers.alone import ServersAlone
-    from tests.decoding.servers.stage import reach
-    from tests.decoding.servers.wire import serving
-
     with serving(speaking("openai", honest, LETTERS.decode)) as wire:
         ground = ServersAlone(reach(wire, "openai"))
         choices = [server_choice()]
