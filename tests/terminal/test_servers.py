@@ -25,7 +25,7 @@ from tests.decoding.servers.wire import Asked, Reply, Script, serving
 from worker.started_server import started
 from worker.terminal.arguments import read_arguments
 from worker.terminal.compare import main
-from worker.terminal.servers import asked_servers, parse_server, parse_start
+from worker.terminal.servers import asked_servers, parse_server, parse_start, shown
 
 ROOT = Path(__file__).parents[2]
 HERE = "http://127.0.0.1:8080,dialect=llamacpp"
@@ -115,6 +115,11 @@ def test_a_started_server_may_have_a_name_and_its_program_tells_the_dialect() ->
     one = parse_start("on=/opt/llama-server -m a=b.gguf --port {port}")
     assert (one.spec.name, one.spec.dialect, one.command[0]) == ("on", "llamacpp", "/opt/llama-server")
     assert parse_start("vllm serve --model=m --port {port}").spec.name == "vllm"
+
+
+def test_a_key_in_a_command_is_not_shown() -> None:
+    told = shown(["vllm", "serve", "m", "--api-key", "sk-1", "--hf-token=sk-2", "--num-draft-tokens", "4"])
+    assert "sk-" not in told and told.endswith("--num-draft-tokens 4")
 
 
 def test_servers_of_one_dialect_get_names_of_their_own(box: Path) -> None:

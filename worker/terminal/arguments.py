@@ -110,6 +110,7 @@ def read_arguments(argv: Sequence[str]) -> Asked:
     given = _parser().parse_args(argv)
     servers = asked_servers(given.server, given.start)
     strategies, remarks = _served(given, servers) if given.servers_only else _with_baseline(_choices(given, servers))
+    usual = strategies[0].label if given.servers_only else BASELINE
     asked_loads = loads(given.concurrency, given.rate)
     bench = read_bench(given, given.split)
     _require_draft_of(strategies, bench)
@@ -118,9 +119,7 @@ def read_arguments(argv: Sequence[str]) -> Asked:
         choices=[choice.at(load) for load in asked_loads for choice in strategies],
         loads=asked_loads,
         objective=given.slo,
-        baseline=_pinned(
-            given.baseline or strategies[0].label if given.servers_only else given.baseline or BASELINE, strategies
-        ),
+        baseline=_pinned(given.baseline or usual, strategies),
         repeats=given.repeats,
         trace=given.trace,
         json=given.json,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -26,7 +25,7 @@ from worker.terminal.interrupt import Interrupt
 from worker.terminal.loading import LoadedPair, LoadedServers, load_pair
 from worker.terminal.palette import palette_for
 from worker.terminal.progress import Progress
-from worker.terminal.servers import AskedServer, about, reach_of
+from worker.terminal.servers import AskedServer, about, reach_of, shown
 from worker.terminal.table import result
 from worker.terminal.trace import Trace
 
@@ -88,7 +87,7 @@ def serving(server: AskedServer, outputs: ExitStack, cancelled: Interrupt) -> As
     if not server.command:
         return server
     dialect = dialect_called(server.spec.dialect)
-    say(f"Starting {server.spec.name}: {shlex.join(server.command)}")
+    say(f"Starting {server.spec.name}: {shown(server.command)}")
     begun = outputs.enter_context(started(server.spec.name, server.command, dialect.health, cancelled))
     spare(begun.pid)
     say(f"{server.spec.name} is ready at {begun.address}")

@@ -15,6 +15,8 @@ from decoding.spec import Choice, choose
 
 PORT = "{port}"
 NOT_YET = "http://127.0.0.1:1"  # until a started server has its port
+HIDDEN = "(hidden)"
+SECRETS = {"key", "token", "secret", "password"}
 SETTINGS = ("name", "dialect", "model", "key-file", "key-env", "target", "certificates", "deadline", "speculation")
 SERVER_HELP = (
     "a server to compare with, such as http://127.0.0.1:8080,dialect=llamacpp; more settings: name, model, key-file, "
@@ -67,9 +69,24 @@ def about(server: AskedServer) -> dict[str, str]:
         "dialect": spec.dialect,
         "model": spec.model,
         "target": spec.target,
-        "command": shlex.join(server.command),
+        "command": shown(server.command),
         "prefix_cache": dialect.cache,
     }
+
+
+def shown(command: Sequence[str]) -> str:
+    """Write a command without the keys in it."""
+    words = []
+    for before, word in zip(("", *command), command, strict=False):
+        name, equals, _ = word.partition("=")
+        words.append(
+            f"{name}={HIDDEN}" if equals and _holds_secret(name) else HIDDEN if _holds_secret(before) else word
+        )
+    return shlex.join(words)
+
+
+def _holds_secret(option: str) -> bool:
+    return option.startswith("-") and "=" not in option and bool(SECRETS & set(option.lstrip("-").split("-")))
 
 
 def parse_server(text: str) -> AskedServer:

@@ -68,7 +68,7 @@ class Answer:
         self._texts: list[str] = []
         self._length = 0  # characters
         self._count = 0
-        self._first_ns = self._last_ns = 0
+        self._last_ns = 0
         self._finish: FinishReason | None = None
         self._report: Reported | None = None
         self._arrived: tuple[int, int] = (0, 0)  # since the load began, and how long the request has waited since
@@ -121,7 +121,6 @@ class Answer:
         return max(1, len(self._tokenizer.encode(one.text)))
 
     def _start(self, at_ns: int) -> None:
-        self._first_ns = at_ns
         arrived_ns, queued_ns = self._arrived
         prompt = len(self._request.prompt) or (self._report and self._report.prompt_tokens) or 0
         self._tell(Started(prompt, at_ns, arrived_ns, queued_ns))

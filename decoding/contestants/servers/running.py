@@ -61,6 +61,7 @@ class Server:
         self.dialect: Dialect = dialect_called(spec.dialect)
         self.client = Client(spec, reach)
         self.model = spec.model
+        self._cut_alike: set[str] = set()  # prompts that the server cuts as the target's tokenizer does
         self.needs_counters = bool(self.dialect.metrics)
 
     async def meet(self) -> None:
@@ -82,6 +83,22 @@ class Server:
             return [name for name in self.dialect.names(listed) if name]
         except (ValueError, RecursionError, AttributeError, TypeError):
             return []
+
+    async def require_same_ids(self, request: Request) -> None:
+        """Refuse a server that takes text and cuts this prompt into other ids than the target's tokenizer."""
+        if not self.dialect.tokenizes or not request.prompt or request.text in self._cut_alike:
+            return
+        head, raw = await self.client.post(self.dialect.tokenizes, json.dumps(self.dialect.cut(request.text)).encode())
+        try:
+            found = self.dialect.cut_ids(json.loads(raw)) if head.status == 200 else ()
+        except (ValueError, RecursionError):
+            found = ()
+        if found and found != tuple(request.prompt):
+            raise ServerFailed(
+                f"{self.spec.name} cuts the prompt into other tokens than the target's tokenizer ({len(found)} and "
+                f"{len(request.prompt)}), so it serves another model."
+            )
+        self._cut_alike.add(request.text)
 
     async def counts(self) -> dict[str, float]:
         """The server's counters of speculative decoding; empty if it shows none."""
@@ -208,7 +225,7 @@ class Servers(Contestant):
         try:
             async with asyncio.TaskGroup() as group:
                 await self._send(Queue(requests, load), cancelled, load, put, group)
-        except* DrafthouseError as raised:
+        except BaseExceptionGroup as raised:
             error = raised.exceptions[0]
         finally:
             put(Over(error))
@@ -252,6 +269,7 @@ class Servers(Contestant):
     ) -> Decoded:
         is_alone = load == ONE
         server.dialect.require(arrived.request.sampling)
+        await server.require_same_ids(arrived.request)
         before = await server.counts() if is_alone else {}
         arrived_ns, queued_ns = (0, 0) if is_alone else (arrived.at_ns, clock.now() - arrived.at_ns)
         ask = ask_of(arrived.request, server.model)

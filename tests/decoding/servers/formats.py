@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.decoding.servers.wire import Asked, Piece, Reply, Script, events, plain
+from tests.decoding.test_comparison import LETTERS
 
 Steps = Sequence[Sequence[int]]  # tokens of the prompt's pass, then of each verification
 Decode = Callable[[Sequence[int]], str]
@@ -136,6 +137,8 @@ def speaking(dialect: str, steps_for: Callable[[Any, int], Steps], decode: Decod
     def script(asked: Asked) -> Reply:
         if asked.path in LISTS:
             return plain(LISTS[asked.path])
+        if asked.path == "/tokenize" and dialect == "tgi" and set(asked.body["inputs"]) <= set(LETTERS):
+            return plain([{"id": LETTERS.index(letter), "text": letter} for letter in asked.body["inputs"]])
         if asked.path != route:
             return Reply([b'{"error": "no such route"}'], 404)
         return Reply(stream(asked, steps_for(prompt_of(asked.body), _room(asked.body)), decode))

@@ -246,6 +246,13 @@ def test_a_run_that_is_given_up_leaves_no_request_under_way() -> None:
     assert not ended.is_set()
 
 
+def test_an_error_of_our_own_is_raised_and_no_answer_is_lost_in_silence() -> None:
+    odd = [{"index": 0, "text": "z", "finish_reason": "length"}]  # a letter that this tokenizer does not know
+    script: Script = lambda asked: Reply(events({"choices": odd}, "[DONE]"))  # noqa: E731
+    with asking(script, "openai") as (ask, _), pytest.raises(ValueError, match="substring not found"):
+        ask("ab")
+
+
 def test_a_run_that_is_cancelled_ends_without_its_answers() -> None:
     stuck, looks = threading.Event(), iter(range(1000))
     with serving(streaming(*LLAMA(POST).pieces[:2], lambda: stuck.wait(60))) as wire:

@@ -19,7 +19,7 @@ from decoding.prompts.prompt import Prompt
 from decoding.spec import Sampling
 from tests.decoding.servers.formats import FORMATS, prompt_of, speaking
 from tests.decoding.servers.stage import LETTERS, asking, comparing, honest, in_steps, reach, server_choice
-from tests.decoding.servers.wire import Asked, Reply, serving
+from tests.decoding.servers.wire import Asked, Reply, plain, serving
 from tests.decoding.test_comparison import PROMPTS
 
 TELLING = {"llamacpp", "vllm", "sglang"}  # report the counts of each request
@@ -168,6 +168,17 @@ def test_sampling_that_a_request_cannot_ask_for_is_refused(dialect: str) -> None
             ask("ab", sampling=Sampling(max_new_tokens=4, ignore_eos=True))
         [(answer, _)] = ask("ab")
     assert len(answer.tokens) == 12
+
+
+def test_a_server_that_cuts_a_prompt_into_other_ids_is_refused() -> None:
+    def script(asked: Asked) -> Reply:
+        other = [{"id": 7, "text": "ab"}, {"id": 1, "text": ""}]
+        return plain(other) if asked.path == "/tokenize" else speaking("tgi", honest, LETTERS.decode)(asked)
+
+    with asking(script, "tgi") as (ask, wire):
+        [(answer, _)] = ask("ab")
+        assert wire.sent("/generate_stream") == []
+    assert "it cuts the prompt into other tokens than the target's tokenizer" in str(answer)
 
 
 def test_speculation_off_is_checked_by_what_the_server_does() -> None:

@@ -64,6 +64,7 @@ class Dialect(ABC):
     cache: ClassVar[str]  # how its prefix cache is kept out, in words
     switches: ClassVar[bool] = False  # whether a request can switch speculation
     goes_past_end: ClassVar[bool] = True  # whether a request can ask to ignore the end token
+    tokenizes: ClassVar[str] = ""  # route that cuts a text into ids, for a dialect that takes text
     metrics: ClassVar[Mapping[str, str]] = {}  # our name of a count -> their counter at /metrics
 
     @abstractmethod
@@ -80,6 +81,14 @@ class Dialect(ABC):
             raise BadServer(
                 f"{self.title} has no field to ignore the end token. Leave out --ignore-eos, or leave this server out."
             )
+
+    def cut(self, text: str) -> Json:
+        """Make the body of a request that cuts a text into ids."""
+        raise NotImplementedError
+
+    def cut_ids(self, answer: Any) -> tuple[int, ...]:
+        """Read the ids from the answer to that request."""
+        raise NotImplementedError
 
     def model_in(self, command: Sequence[str]) -> str:
         """Find the model's name in the command that starts the server, if the server does not tell it."""

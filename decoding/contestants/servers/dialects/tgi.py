@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from decoding.contestants.servers.dialects.base import Ask, Dialect, Json, Piece, Reading, table, text_of, whole
+from typing import Any
+
+from decoding.contestants.servers.dialects.base import Ask, Dialect, Json, Piece, Reading, ids, table, text_of, whole
 from decoding.events import FinishReason, Reported
 
 FINISHES: dict[str, FinishReason] = {"length": "length", "eos_token": "eos", "stop_sequence": "stop"}
@@ -30,6 +32,7 @@ class TGI(Dialect):
     route = "/generate_stream"
     takes_ids = False
     goes_past_end = False
+    tokenizes = "/tokenize"
     cache = "start it with PREFIX_CACHING=0"
 
     def body(self, ask: Ask) -> Json:
@@ -49,6 +52,12 @@ class TGI(Dialect):
                 **chance,
             },
         }
+
+    def cut(self, text: str) -> Json:
+        return {"inputs": text}
+
+    def cut_ids(self, answer: Any) -> tuple[int, ...]:
+        return ids([table(token).get("id") for token in answer] if isinstance(answer, list) else answer)
 
     def reading(self, ask: Ask) -> Reading:
         return Tokens()
