@@ -10,7 +10,8 @@ from typing import Any
 
 from benchmarks._engine_bars import Bar
 from decoding.events import Drafted, Event
-from decoding.measure.summary import Sample, so_few, speedup
+from decoding.measure.speedups import speedup
+from decoding.measure.summary import Sample, so_few
 from decoding.spec import Choice
 from decoding.ssd import accounting as counting
 

@@ -17,6 +17,7 @@ class Decoded:
 
     tokens: list[int]  # without the prompt
     reason: FinishReason
+    text: str | None = None  # as a server wrote it; None: decode the tokens
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ DrafthouseError
 ├── BadLoad              a concurrency or rate out of bounds
 ├── BadDevice            a device or placement that this machine does not have
 ├── DraftLost            the draft's process died or fell silent
+├── BadServer            a server that cannot be asked: its address, key, dialect or model
 ├── BrokenModel          the model's output is no distribution
+│   └── ServerFailed     a server's answer is missing, torn or late
 └── OutOfMemory          the device has too little memory for what was asked
 """
 
@@ -75,6 +77,14 @@ class DraftLost(DrafthouseError):
 
 class BrokenModel(DrafthouseError):
     code = "broken-model"
+
+
+class BadServer(DrafthouseError):
+    code = "bad-server"
+
+
+class ServerFailed(BrokenModel):
+    code = "server-failed"
 
 
 class OutOfMemory(DrafthouseError):

@@ -110,6 +110,36 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True)
+class Delivered:
+    """A server delivered tokens. One delivery may hold several: those of one verification arrive together."""
+
+    kind: ClassVar[str] = "delivered"
+    tokens: tuple[int, ...]  # empty if the server sends text alone
+    count: int  # of tokens; without ids, the server's own count, else that of the local tokenizer
+    text: str  # empty if `tokens` has the ids
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A server's own figures for this request. A figure that it does not give is None."""
+
+    kind: ClassVar[str] = "reported"
+    source: Literal["request", "metrics"] = "request"  # the answer itself, or the counters at /metrics around it
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None  # of the prompt, taken from a prefix cache
+    new_tokens: int | None = None
+    num_spec_steps: int | None = None
+    num_draft_tokens: int | None = None
+    num_accepted_draft_tokens: int | None = None
+    acceptance_histogram: tuple[int, ...] = ()
+    prefill_ms: float | None = None
+    decode_ms: float | None = None
+    doubt: str = ""  # what in the answer contradicts these figures
+    end_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """The sample is complete."""
 
@@ -119,8 +149,10 @@ class Finished:
     end_ns: int
 
 
-Event = Started | Prompted | Drafted | Anticipated | Verified | Finished
-_KINDS: dict[str, type[Any]] = {t.kind: t for t in (Started, Prompted, Drafted, Anticipated, Verified, Finished)}
+Event = Started | Prompted | Drafted | Anticipated | Verified | Delivered | Reported | Finished
+_KINDS: dict[str, type[Any]] = {
+    t.kind: t for t in (Started, Prompted, Drafted, Anticipated, Verified, Delivered, Reported, Finished)
+}
 
 
 class EventSink(Protocol):

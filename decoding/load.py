@@ -115,6 +115,11 @@ class Queue(Generic[Item]):
         """Note that a request has its answer, so that its user may ask again."""
         self._outstanding -= 1
 
+    @property
+    def due_ns(self) -> int:
+        """When the next request of an open loop arrives, since the load began."""
+        return self._due
+
     def wait(self, now: Callable[[], int], cancelled: Callable[[], bool]) -> None:
         """Sleep until the next request of an open loop arrives."""
         while not self.is_over and not cancelled() and (left := self._due - now()) > 0:

@@ -13,6 +13,7 @@ import torch
 from decoding import alone, contestants
 from decoding.choosing import Choosings
 from decoding.contestants.base import Contestant
+from decoding.contestants.servers.endpoint import Reach
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.errors import BadPair, BadStrategy
 from decoding.measure.misfit import misfit
@@ -51,6 +52,7 @@ class Pair:
     draft_process: DraftProcess | None = None  # where the draft can run beside the target
     bridge: Bridge | None = None  # if the draft has another tokenizer; `draft` is then translated
     again: Callable[[], Pair] | None = None  # loads the same pair in another process; must survive pickling
+    servers: Reach = field(default_factory=Reach)  # servers that may be contestants
     lanes: dict[str, Lanes] = field(default_factory=dict)  # those opened so far, by placement
     contestants: dict[str, Contestant] = field(default_factory=dict)  # those met so far, by their module's name
     _classifiers: dict[str, Classifier] = field(default_factory=dict)

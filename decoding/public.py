@@ -5,7 +5,10 @@ something new, add its name here. An import contract refuses any other import, a
 """
 
 from decoding import alone, bounded_json
-from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadStrategy, meant
+from decoding.contestants.servers.dialects import dialects
+from decoding.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.contestants.servers.guard import allowed
+from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant
 from decoding.events import Event, Verified, from_dict
 from decoding.load import MOST_USERS, ONE, RATES, Load, loads
 from decoding.measure import summary

@@ -19,6 +19,7 @@ Role = Literal[
     "ranked",  # could be deployed
     "bound",  # knows something that no real strategy can know: drawn, never ranked
     "peer",  # another implementation, run beside ours
+    "server",  # another program, asked over HTTP; ranked, and offered only where its address is known
 ]
 
 WORDS = 8  # tokens that a policy may read as words

@@ -119,12 +119,19 @@ class Gauge:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self._kin = [pid]
+        self._spared: set[int] = set()
+        self._looks = 0
+
+    def spare(self, pid: int) -> None:
+        """Leave out a program that was started, and all that it starts."""
+        self._spared.add(pid)
         self._looks = 0
 
     def largest(self) -> int:
         """Bytes, of the one that takes most."""
         if self._looks % KIN_EVERY == 0:
-            self._kin = gauges.family(self.pid)
+            spared = {member for pid in self._spared for member in gauges.family(pid)}
+            self._kin = [member for member in gauges.family(self.pid) if member not in spared]
         self._looks += 1
         return max(map(_taken, self._kin))
 

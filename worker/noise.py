@@ -4,6 +4,7 @@ called noisy."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from worker import gauges, gpus
@@ -25,13 +26,15 @@ class Mark:
     gpus: tuple[Gpu, ...] = ()
 
 
-def mark(engine_pid: int | None) -> Mark | None:
+def mark(engine_pid: int | None, beside: Iterable[int] = ()) -> Mark | None:
+    """Read the counters. Programs `beside` the engine take part in the measurement, such as a server."""
     cores = gauges.ticks()
     if engine_pid is None or not cores:
         return None
     engine = gauges.ticks_of(engine_pid)
     if engine is None:
         return None
+    engine += sum(gauges.ticks_of(pid) or 0 for pid in beside)
     clocks = gauges.clocks_mhz()
     clock = sum(clocks) / len(clocks) if clocks else 0.0
     return Mark(cores[0].all, cores[0].idle, engine, clock, tuple(gpus.read(gauges.family(engine_pid))))

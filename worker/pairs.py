@@ -79,14 +79,19 @@ class ReadyPair:
 
     def hardware(self, choices: Sequence[Choice]) -> dict[str, Any]:
         facts = self.target.runner.facts
-        return {
-            "device": facts.device,
-            "device_name": facts.device_name,
-            "cores": os.cpu_count(),
-            "threads": facts.threads,
-            "system": platform.platform(),
-            "python": platform.python_version(),
-            "torch": str(torch.__version__),  # its own kind of text would make the worker load torch to read it
-            "transformers": transformers.__version__,
+        return describe_machine(facts.device, facts.device_name, facts.threads) | {
             "by_strategy": {choice.label: self.pair.hardware_of(choice) for choice in choices},
         }
+
+
+def describe_machine(device: str, device_name: str, threads: int) -> dict[str, Any]:
+    return {
+        "device": device,
+        "device_name": device_name,
+        "cores": os.cpu_count(),
+        "threads": threads,
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),  # its own kind of text would make the worker load torch to read it
+        "transformers": transformers.__version__,
+    }

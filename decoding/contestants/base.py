@@ -25,6 +25,7 @@ class Request:
     sampling: Sampling
     seed: int
     ending: Ending
+    text: str = ""  # the prompt, for a contestant that takes no token ids
 
 
 SinkFor = Callable[[Request], EventSink]
@@ -43,7 +44,7 @@ class Contestant(ABC):
         in any order. The requests may be endless: a caller that has what it wants closes the iterator.
 
         A request's sink gets Started first and Finished last. A contestant that knows its rounds emits their events in
-        between; another contestant emits nothing there.
+        between; one that only sees tokens arrive emits Delivered; another contestant emits nothing there.
         """
 
     @abstractmethod

@@ -77,7 +77,7 @@ def write(pair: Pair, work: Work, cancelled: Callable[[], bool] = never) -> Reco
 
 def _check(comparison: Comparison, prompt: Prompt, text: Sequence[int]) -> None:
     """Refuse a text that the target would not write, apart from ties. Needs one pass; writing needs about a hundred."""
-    pair, tokens = comparison.pair, comparison.tokens(prompt)
+    pair, tokens = comparison.models, comparison.tokens(prompt)
     dice = dice_for(comparison.sampling, pair.vocab, comparison.seed(prompt, 0))
     dice.commit(tokens)
     aheads = [text[:place] for place in range(len(text))]

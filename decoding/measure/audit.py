@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import torch
 
 from decoding.dice import dice_for
-from decoding.measure.summary import Audit
+from decoding.measure.summary import Audit, Sample
 from decoding.models.runner import ModelRunner
 from decoding.spec import Sampling
 
@@ -15,6 +15,9 @@ from decoding.spec import Sampling
 # rounding at the size of the row's largest logit. A pass over several rows adds products in another order than a pass
 # over one row; float32 keeps that error in all its sums, the short formats only where they round.
 TIE_UNITS = {torch.float64: 64.0, torch.float32: 64.0, torch.bfloat16: 8.0, torch.float16: 8.0}
+
+Decode = Callable[[Sequence[int]], str]
+Encode = Callable[[str], list[int]]
 
 
 def audit(
@@ -39,6 +42,29 @@ def audit(
     )
     outcome = "tie" if gap <= TIE_UNITS[dtype] else "divergent"
     return Audit(outcome, position, tokens[position], expected[position], gap)  # type: ignore[arg-type]
+
+
+def alike(sample: Sample, other: Sample) -> Audit:
+    """Compare two texts where no target is here: it alone could tell a tie from a real difference."""
+    is_same = sample.tokens == other.tokens if sample.tokens and other.tokens else sample.text == other.text
+    return Audit("identical" if is_same else "not_compared")
+
+
+def respelled(text: str, expected: Sequence[int], decode: Decode, encode: Encode) -> list[int]:
+    """Cut a server's text into the expected tokens as far as they write it: a text can be cut in several ways."""
+    for same in range(len(expected), 0, -1):
+        written = decode(expected[:same])
+        if text.startswith(written):
+            rest = text[len(written) :]
+            return [*expected[:same], *(encode(rest) if rest else [])]
+    return encode(text)
+
+
+def with_end(tokens: Sequence[int], expected: Sequence[int], ends: Collection[int]) -> list[int]:
+    """Add the end token that a server leaves out of a text that it ended there."""
+    left = expected[len(tokens) :]
+    is_all_but_end = list(tokens) == list(expected[: len(tokens)]) and len(left) == 1 and left[0] in ends
+    return [*tokens, *left] if is_all_but_end else list(tokens)
 
 
 def _gap(

@@ -19,13 +19,14 @@ from decoding.contestants.base import Request
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadPrompt, BrokenModel, OutOfMemory
 from decoding.events import Event, EventSink, Prompted, Recorder, Silence, Started
+from decoding.ground import Ground
 from decoding.load import ONE, Load
 from decoding.loop import never
-from decoding.measure.audit import audit
+from decoding.measure.audit import alike, audit, respelled, with_end
 from decoding.measure.summary import Audit, Sample, sample_from_events
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.spec import Choice, Sampling
+from decoding.spec import Choice, Sampling, choose
 from decoding.strategies import BASELINE
 
 WARM_UP_TOKENS = 16
@@ -66,7 +67,7 @@ def no_sink(key: Key) -> EventSink:
 
 @dataclass
 class Comparison:
-    pair: Pair
+    pair: Ground
     prompts: Sequence[Prompt]
     choices: Sequence[Choice]
     sampling: Sampling
@@ -82,7 +83,7 @@ class Comparison:
         A GPU captures each form of a pass when the form comes a second time, and a longer text has other forms. So
         there (`is_whole`) the shortest and the longest prompt are continued to the end, twice."""
         if is_whole is None:
-            is_whole = self.pair.target.device.type != "cpu"
+            is_whole = self.pair.target is not None and self.pair.target.device.type != "cpu"
         sampling, prompts = self.sampling, self.prompts[:1]
         if is_whole:
             by_length = sorted(self.prompts, key=lambda prompt: len(prompt.text))
@@ -94,6 +95,12 @@ class Comparison:
                 users = [self._request(Key(choice, prompt, 0), sampling)] * choice.load.concurrency
                 for _ in self.pair.contestant(choice).run(users, lambda _: Recorder(), self.cancelled, choice.load):
                     pass
+
+    @property
+    def models(self) -> Pair:
+        """The pair of models, for what needs more than contestants. Servers alone have none."""
+        assert isinstance(self.pair, Pair), "servers alone run no models here"
+        return self.pair
 
     @property
     def loads(self) -> list[Load]:
@@ -181,14 +188,16 @@ class Comparison:
             category=key.prompt.category,
             repeat=key.repeat,
             tokens=decoded.tokens,
-            text=self._ending(self.sampling).text(decoded.tokens),
+            text=self._ending(self.sampling).text(decoded.tokens) if decoded.text is None else decoded.text,
         )
 
     def remember(self, samples: Iterable[Sample]) -> None:
-        """Keep the texts that others are audited against: those of autoregressive, at the lightest load there is."""
+        """Keep the texts that others are audited against, at the lightest load there is: those of autoregressive, or of
+        the first server if servers run alone."""
+        model = self.choices[0] if self.pair.target is None else choose(BASELINE)
         choices = {choice.label: choice for choice in self.choices}
         for sample in samples:
-            if choices[sample.strategy].strategy == BASELINE:
+            if choices[sample.strategy].settings == model.settings:
                 self._baselines.setdefault((sample.prompt, sample.repeat), sample)
 
     def audited(self, samples: Sequence[Sample]) -> list[Sample]:
@@ -198,7 +207,10 @@ class Comparison:
         return [dataclasses.replace(s, audit=self._audit(s, base)) if base else s for s, base in found]
 
     def tokens(self, prompt: Prompt) -> list[int]:
-        """Encode the prompt as both models read it. Refuse one that is empty or too long, and name it."""
+        """Encode the prompt as both models read it; no tokens if no model is here. Refuse a prompt that is empty or too
+        long, and name it."""
+        if self.pair.target is None or self.pair.tokenizer is None:
+            return []
         if prompt.id not in self._tokens:
             tokens = self.pair.tokenizer.encode(prompt.text)
             room = self.pair.target.context
@@ -223,16 +235,19 @@ class Comparison:
 
     def _request(self, key: Key, sampling: Sampling) -> Request:
         seed = self.seed(key.prompt, key.repeat)
-        return Request(key.choice, self.tokens(key.prompt), sampling, seed, self._ending(sampling))
+        return Request(key.choice, self.tokens(key.prompt), sampling, seed, self._ending(sampling), key.prompt.text)
 
     def _audit(self, sample: Sample, baseline: Sample) -> Audit:
         choice = next(choice for choice in self.choices if choice.label == sample.strategy)
         prompt = next(prompt for prompt in self.prompts if prompt.id == sample.prompt)
         if not self.pair.contestant(choice).must_match(self.sampling):
             return Audit("not_compared")
+        if self.pair.target is None:
+            return alike(sample, baseline)
+        tokens = self._as_expected(sample, baseline)
         with torch.inference_mode():
             return audit(
-                sample.tokens,
+                tokens,
                 baseline.tokens,
                 self.tokens(prompt),
                 target=self.pair.target,
@@ -247,7 +262,16 @@ class Comparison:
 
     def _ending(self, sampling: Sampling) -> Ending:
         ends = frozenset() if sampling.ignore_eos else self.pair.end_tokens
-        return Ending(ends, sampling.stop, self.pair.tokenizer.decode)
+        return Ending(ends, sampling.stop, self.pair.tokenizer.decode if self.pair.tokenizer else None)
+
+    def _as_expected(self, sample: Sample, baseline: Sample) -> Sequence[int]:
+        """Return the sample's tokens; those of a server in the baseline's spelling."""
+        tokenizer, tokens = self.pair.tokenizer, sample.tokens
+        if sample.has_rounds or tokenizer is None:
+            return tokens
+        if sample.is_spelled:
+            tokens = tuple(respelled(sample.text, baseline.tokens, tokenizer.decode, tokenizer.encode))
+        return with_end(tokens, baseline.tokens, self.pair.end_tokens) if sample.reason == "eos" else tokens
 
 
 def blocks(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:

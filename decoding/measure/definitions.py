@@ -21,13 +21,15 @@ DEFINITIONS = {
     "goodput": "share of the requests that kept the objective, and that share of tokens_per_s_device",
     "arrived_per_s": "requests that arrived per second in an open loop; few random arrivals can be far from their rate",
     "served_per_s": "requests answered per second in an open loop",
-    "prefill_ms": "median time that reading the prompt takes, target and draft together",
+    "prefill_ms": "median time that reading the prompt takes, target and draft together; of a server, median time "
+    "until its first tokens come, which count in no rate",
     "break_even_tokens": "the output length from which the strategy is faster end to end: what its prefill takes "
     "longer than the baseline's, divided by what it saves per token; median over prompts, null if it saves nothing",
     "num_spec_steps": "target passes that verified at least one drafted token",
     "num_draft_tokens": "drafted tokens that were verified",
     "num_accepted_draft_tokens": "drafted tokens that the target accepted",
-    "mean_acceptance_length": "1 + num_accepted_draft_tokens / num_spec_steps; 1 without speculation",
+    "mean_acceptance_length": "1 + num_accepted_draft_tokens / num_spec_steps; 1 without speculation; null, like the "
+    "counts, if a server does not give them",
     "draft_acceptance_rate": "num_accepted_draft_tokens / num_draft_tokens",
     "acceptance_histogram": "entry i: verifications that accepted exactly i drafted tokens",
     "acceptance_by_position": "entry i: of the drafts with more than i tokens, the share whose token i was accepted",

@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from decoding.errors import BadLoad
-from decoding.events import Event, Started, Verified
+from decoding.events import Delivered, Event, Started, Verified
 from decoding.load import Load
 
 PER_OCTAVE = 32  # bins of gaps: each 2.2 % wide
@@ -46,7 +46,7 @@ class Sample(Protocol):
     @property
     def repeat(self) -> int: ...
     @property
-    def tokens(self) -> Sequence[int]: ...
+    def count(self) -> int: ...
     @property
     def timing(self) -> Timing: ...
     @property
@@ -63,7 +63,7 @@ def timing(events: Iterable[Event]) -> Timing:
     for event in events:
         if isinstance(event, Started):
             started = event
-        elif isinstance(event, Verified):
+        elif isinstance(event, (Verified, Delivered)):
             bursts.append(event.end_ns)
     gaps = Counter(_bin(later - earlier) for earlier, later in itertools.pairwise(bursts))
     first = started.queued_ns + (bursts[0] if bursts else 0)
@@ -123,7 +123,7 @@ def e2e_ms(sample: Sample) -> float:
 
 def tpot_ms(sample: Sample) -> float:
     """Mean time per token after the first burst, 0 if there was no other."""
-    later = len(sample.tokens) - 1
+    later = sample.count - 1
     return max(0.0, e2e_ms(sample) - ttft_ms(sample)) / later if later > 0 else 0.0
 
 
@@ -184,7 +184,7 @@ def throughput(samples: Sequence[Sample]) -> float:
     In a closed loop a fixed number of requests is always under way, so it is that number times the tokens per second of
     one (Little's law). In an open loop it is the rate at which requests were answered times their mean length."""
     load = samples[0].load
-    tokens = sum(len(sample.tokens) for sample in samples)
+    tokens = sum(sample.count for sample in samples)
     if load.is_open:
         return _served(samples) * tokens / len(samples)
     seconds = sum(map(e2e_ms, samples)) / 1e3

@@ -15,12 +15,15 @@ from itertools import combinations
 from typing import Any
 
 from decoding.measure.intervals import FEWEST_ROWS, Interval, fewest_rows, median_intervals
-from decoding.measure.summary import Ratios, Sample, ratios
+from decoding.measure.speedups import Ratios, ratios
+from decoding.measure.summary import Sample
 from decoding.strategies import BASELINE
 
 FOLDS = 16
 MOST_PROMPTS = 5000  # a difference that takes more prompts does not matter
 WORTH_TELLING = 0.01  # least difference between `held_out` and the leader's figure to report
+
+RANKED = ("ranked", "server")  # roles of what could be deployed
 
 Row = Mapping[str, Any]  # one strategy of a report
 
@@ -37,7 +40,7 @@ class Ranking:
 def ranked(rows: Sequence[Row], baseline: str = BASELINE) -> list[Row]:
     """Order the strategies that could be deployed, without the baseline: first those shown to be faster than it, then
     by speed. The intervals hold together, so a certain gain goes before a larger uncertain one."""
-    found = [row for row in rows if row["role"] == "ranked" and row["speedup"] and row["label"] != baseline]
+    found = [row for row in rows if row["role"] in RANKED and row["speedup"] and row["label"] != baseline]
     return sorted(found, key=lambda row: order(row["speedup"]["median"], row["speedup"]["low"]))
 
 

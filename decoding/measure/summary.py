@@ -1,4 +1,4 @@
-"""Summaries of runs: one sample's figures, and paired speed-ups with their intervals. Standard library only.
+"""Summaries of runs: one sample's figures, and the rows of a comparison. Standard library only.
 
 Names follow vLLM's per-request metrics. `measure.definitions` says what each means.
 """
@@ -6,16 +6,24 @@ Names follow vLLM's per-request metrics. `measure.definitions` says what each me
 from __future__ import annotations
 
 import dataclasses
-import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from decoding.events import Drafted, Event, Finished, Started, Verified
+from decoding.events import Delivered, Drafted, Event, Finished, Reported, Started, Verified
 from decoding.load import ONE, Load
-from decoding.measure import intervals, latency
+from decoding.measure import latency
+from decoding.measure.speedups import (
+    Speed,
+    Speedup,
+    break_even_tokens,
+    decode_speed,
+    end_to_end_speed,
+    ratios,
+    speedups,
+)
 from decoding.spec import Choice
 from decoding.ssd import accounting
 from decoding.strategies import BASELINE
@@ -49,14 +57,14 @@ class Sample:
     reason: str
     prefill_ns: int
     decode_ns: int
-    timed_tokens: int  # tokens generated in `decode_ns`: all, but for a peer whose first round includes the prefill
+    timed_tokens: int  # generated in `decode_ns`: all, but for a contestant whose first tokens come with the prefill
     draft_ns: int
     verify_ns: int
-    num_target_passes: int
-    num_draft_passes: int
-    num_spec_steps: int
-    num_draft_tokens: int
-    num_accepted_draft_tokens: int
+    num_target_passes: int | None  # None, here and below: a server does not say
+    num_draft_passes: int | None
+    num_spec_steps: int | None
+    num_draft_tokens: int | None
+    num_accepted_draft_tokens: int | None
     acceptance_histogram: tuple[int, ...]
     drafts_by_position: tuple[int, ...]  # entry i: drafts with more than i tokens
     accepted_by_position: tuple[int, ...]  # entry i: of those, how many had token i accepted
@@ -65,6 +73,18 @@ class Sample:
     lost: str = ""  # why the target went on alone, where it did
     load: Load = ONE
     timing: latency.Timing = latency.UNKNOWN
+    delivered: int = 0  # tokens that a server sent; 0 where rounds are known
+    is_spelled: bool = False  # the server sent text alone: the tokens are how the local tokenizer cuts it
+    reported: Reported | None = None  # a server's own figures
+
+    @property
+    def count(self) -> int:
+        """Tokens generated. A server may send text alone, and there may be no tokenizer here."""
+        return len(self.tokens) or self.delivered
+
+    @property
+    def has_rounds(self) -> bool:
+        return self.reported is None
 
     @property
     def tokens_per_s(self) -> float:
@@ -73,7 +93,7 @@ class Sample:
     @property
     def end_to_end_tokens_per_s(self) -> float:
         total_ns = self.timing.queued_ns + self.prefill_ns + self.decode_ns
-        return len(self.tokens) * 1e9 / total_ns if total_ns else 0.0
+        return self.count * 1e9 / total_ns if total_ns else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         record = {
@@ -81,6 +101,7 @@ class Sample:
         }  # asdict copies each token
         record["audit"] = self.audit and dataclasses.asdict(self.audit)
         record["timing"] = dataclasses.asdict(self.timing)
+        record["reported"] = self.reported and dataclasses.asdict(self.reported)
         record["load"] = {"concurrency": self.load.concurrency, "rate": self.load.rate}
         record["tokens_per_s"] = self.tokens_per_s
         return record
@@ -100,6 +121,8 @@ def sample_from_events(
     started, finished = Started(0, 0), Finished("length", 0, 0)
     drafts: dict[int, Drafted] = {}
     verdicts: list[Verified] = []
+    deliveries: list[Delivered] = []
+    reported: Reported | None = None
     for event in events:
         match event:
             case Started():
@@ -108,14 +131,18 @@ def sample_from_events(
                 drafts[event.round] = event
             case Verified():
                 verdicts.append(event)
+            case Delivered():
+                deliveries.append(event)
+            case Reported():
+                reported = event
             case Finished():
                 finished = event
     ahead = accounting.count(events)
     judged = [(drafts[v.round], v.accepted) for v in verdicts if v.round in drafts]
     timed = [v for v in verdicts if v.start_ns >= started.prefill_ns]
     untimed_tokens = sum(v.accepted + 1 for v in verdicts if v.start_ns < started.prefill_ns)
-    longest = max((len(draft.tokens) for draft, _ in judged), default=0)
-    return Sample(
+    untimed_tokens += sum(d.count for d in deliveries if d.end_ns <= started.prefill_ns)
+    sample = Sample(
         strategy=choice.label,
         prompt=prompt,
         category=category,
@@ -126,22 +153,48 @@ def sample_from_events(
         reason=finished.reason,
         prefill_ns=started.prefill_ns,
         decode_ns=finished.end_ns - started.prefill_ns,
-        timed_tokens=len(tokens) - untimed_tokens,
+        timed_tokens=max(0, (len(tokens) or finished.new_tokens) - untimed_tokens),
         draft_ns=sum(drafts[v.round].end_ns - drafts[v.round].start_ns for v in timed if v.round in drafts)
         + (ahead["busy_ns"] - ahead["hidden_ns"] - ahead["waited_ns"] if ahead else 0),
         verify_ns=sum(v.end_ns - v.start_ns for v in timed),
         num_target_passes=len(verdicts),
         num_draft_passes=sum(draft.passes for draft in drafts.values()) + (ahead["passes"] if ahead else 0),
-        num_spec_steps=len(judged),
-        num_draft_tokens=sum(draft.rows or len(draft.tokens) for draft, _ in judged),
-        num_accepted_draft_tokens=sum(accepted for _, accepted in judged),
-        acceptance_histogram=tuple(sum(a == i for _, a in judged) for i in range(longest + 1)) if judged else (),
-        drafts_by_position=tuple(sum(len(d.tokens) > i for d, _ in judged) for i in range(longest)),
-        accepted_by_position=tuple(sum(a > i for _, a in judged) for i in range(longest)),
+        **_accepted(judged),
         hits=ahead,
         lost=next((verdict.lost for verdict in verdicts if verdict.lost), ""),
         load=choice.load,
         timing=latency.timing(events),
+        delivered=sum(d.count for d in deliveries),
+        is_spelled=bool(deliveries) and not any(d.tokens for d in deliveries),
+    )
+    return _by_server(sample, reported) if reported else sample
+
+
+def _accepted(judged: Sequence[tuple[Drafted, int]]) -> dict[str, Any]:
+    """Count what became of the drafts."""
+    longest = max((len(draft.tokens) for draft, _ in judged), default=0)
+    return {
+        "num_spec_steps": len(judged),
+        "num_draft_tokens": sum(draft.rows or len(draft.tokens) for draft, _ in judged),
+        "num_accepted_draft_tokens": sum(accepted for _, accepted in judged),
+        "acceptance_histogram": tuple(sum(a == i for _, a in judged) for i in range(longest + 1)) if judged else (),
+        "drafts_by_position": tuple(sum(len(d.tokens) > i for d, _ in judged) for i in range(longest)),
+        "accepted_by_position": tuple(sum(a > i for _, a in judged) for i in range(longest)),
+    }
+
+
+def _by_server(sample: Sample, reported: Reported) -> Sample:
+    """Take the server's counts: its rounds are not seen."""
+    return dataclasses.replace(
+        sample,
+        prompt_tokens=sample.prompt_tokens or reported.prompt_tokens or 0,
+        num_target_passes=None,
+        num_draft_passes=None,
+        num_spec_steps=reported.num_spec_steps,
+        num_draft_tokens=reported.num_draft_tokens,
+        num_accepted_draft_tokens=reported.num_accepted_draft_tokens,
+        acceptance_histogram=reported.acceptance_histogram,
+        reported=reported,
     )
 
 
@@ -152,6 +205,9 @@ def sample_from_dict(record: Mapping[str, Any]) -> Sample:
         known["audit"] = Audit(**known["audit"])
     if "load" in known:
         known["load"] = Load(**known["load"])
+    if known.get("reported"):
+        listed = {**known["reported"], "acceptance_histogram": tuple(known["reported"]["acceptance_histogram"])}
+        known["reported"] = Reported(**listed)
     if "timing" in known:
         known["timing"] = latency.Timing(**known["timing"])
     return Sample(**known)
@@ -166,76 +222,16 @@ def repeated_8grams(tokens: Sequence[int]) -> float:
     return 1.0 - len(set(grams)) / len(grams) if grams else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Speedup:
-    median: float
-    low: float | None  # None if there are too few prompts for so many strategies
-    high: float | None
-    prompts: int
-
-
-Ratios = Mapping[str, float]  # prompt -> the strategy's speed on it relative to the baseline's
-Speed = Callable[[Sample], float]
-
-
-def decode_speed(sample: Sample) -> float:
-    return sample.tokens_per_s
-
-
-def end_to_end_speed(sample: Sample) -> float:
-    return sample.end_to_end_tokens_per_s
-
-
-def ratios(samples: Iterable[Sample], baseline: Iterable[Sample], speed: Speed = decode_speed) -> Ratios:
-    """Each prompt's ratio to the baseline: the median over repeats."""
-    base = {(s.prompt, s.repeat): speed(s) for s in baseline}
-    found: dict[str, list[float]] = {}
-    for sample in samples:
-        reference = base.get((sample.prompt, sample.repeat))
-        if reference and speed(sample):
-            found.setdefault(sample.prompt, []).append(speed(sample) / reference)
-    return {prompt: statistics.median(values) for prompt, values in found.items()}
-
-
-def speedups(columns: Sequence[Ratios]) -> list[Speedup | None]:
-    """One speed-up per strategy, with intervals that hold together. None if no prompt has samples of both."""
-    found = zip(columns, intervals.median_intervals(columns), strict=True)
-    return [
-        Speedup(statistics.median(column.values()), low, high, len(column)) if column else None
-        for column, (low, high) in found
-    ]
-
-
-def speedup(samples: Sequence[Sample], baseline: Sequence[Sample]) -> Speedup | None:
-    """Speed-up of a single strategy, judged alone."""
-    return speedups([ratios(samples, baseline)])[0]
-
-
-def break_even_tokens(samples: Iterable[Sample], baseline: Iterable[Sample]) -> float | None:
-    """Number of output tokens from which the strategy is faster end to end; None if it never is or that is unknown."""
-    base = {(s.prompt, s.repeat): s for s in baseline if s.tokens_per_s}
-    found = [
-        _break_even(sample, base[sample.prompt, sample.repeat])
-        for sample in samples
-        if sample.tokens_per_s and (sample.prompt, sample.repeat) in base
-    ]
-    middle = statistics.median(found) if found else math.inf
-    return middle if math.isfinite(middle) else None
-
-
-def _break_even(sample: Sample, baseline: Sample) -> float:
-    saved_ns = 1e9 / baseline.tokens_per_s - 1e9 / sample.tokens_per_s
-    return max(0.0, (sample.prefill_ns - baseline.prefill_ns) / saved_ns) if saved_ns > 0 else math.inf
-
-
 def _row(
     choice: Choice, runner: str, samples: Sequence[Sample], gain: Speedup | None, end_to_end: Speedup | None
 ) -> dict[str, Any]:
     """One row of a comparison, as in the JSON document."""
     decode_ns = sum(s.decode_ns for s in samples)
-    spec_steps = sum(s.num_spec_steps for s in samples)
-    drafted = sum(s.num_draft_tokens for s in samples)
-    accepted = sum(s.num_accepted_draft_tokens for s in samples)
+    spec_steps, drafted, accepted = (
+        _sum(getattr(s, name) for s in samples)
+        for name in ("num_spec_steps", "num_draft_tokens", "num_accepted_draft_tokens")
+    )
+    has_rounds = all(s.has_rounds for s in samples)
     by_position = zip(
         _added(s.accepted_by_position for s in samples), _added(s.drafts_by_position for s in samples), strict=True
     )
@@ -251,17 +247,17 @@ def _row(
         "speedup": dataclasses.asdict(gain) if gain else None,
         "end_to_end": dataclasses.asdict(end_to_end) if end_to_end else None,
         "prefill_ms": statistics.median(s.prefill_ns for s in samples) / 1e6 if samples else None,
-        "mean_acceptance_length": 1 + accepted / spec_steps if spec_steps else 1.0,
-        "draft_acceptance_rate": accepted / drafted if drafted else None,
+        "mean_acceptance_length": _acceptance_length(spec_steps, accepted),
+        "draft_acceptance_rate": accepted / drafted if drafted and accepted is not None else None,
         "num_spec_steps": spec_steps,
         "num_draft_tokens": drafted,
         "num_accepted_draft_tokens": accepted,
-        "num_target_passes": sum(s.num_target_passes for s in samples),
-        "num_draft_passes": sum(s.num_draft_passes for s in samples),
+        "num_target_passes": _sum(s.num_target_passes for s in samples),
+        "num_draft_passes": _sum(s.num_draft_passes for s in samples),
         "acceptance_histogram": _added(s.acceptance_histogram for s in samples),
         "acceptance_by_position": [a / d for a, d in by_position],
-        "draft_share": sum(s.draft_ns for s in samples) / decode_ns if decode_ns else None,
-        "verify_share": sum(s.verify_ns for s in samples) / decode_ns if decode_ns else None,
+        "draft_share": sum(s.draft_ns for s in samples) / decode_ns if decode_ns and has_rounds else None,
+        "verify_share": sum(s.verify_ns for s in samples) / decode_ns if decode_ns and has_rounds else None,
         **accounting.rates([s.hits for s in samples if s.hits]),
         "lost": dict(Counter(s.lost for s in samples if s.lost)),
         "repeated_8grams": statistics.mean(repeated_8grams(s.tokens) for s in samples) if samples else None,
@@ -271,6 +267,18 @@ def _row(
         },
         "samples": [s.to_dict() for s in samples],
     }
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    """Add counts; None if one is unknown."""
+    known = list(counts)
+    return None if None in known else sum(count or 0 for count in known)
+
+
+def _acceptance_length(spec_steps: int | None, accepted: int | None) -> float | None:
+    if spec_steps is None or accepted is None:
+        return None
+    return 1 + accepted / spec_steps if spec_steps else 1.0
 
 
 def report(

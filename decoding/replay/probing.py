@@ -169,7 +169,7 @@ def _traced(comparison: Comparison, prompt: Prompt) -> list[Event]:
 
 def ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]:
     """Decode a sample whose drafts this rule stops, and return its events."""
-    pair, sampling, recorder = comparison.pair, comparison.sampling, Recorder()
+    pair, sampling, recorder = comparison.models, comparison.sampling, Recorder()
     draft = pair.require_draft("Measuring what drafting costs")
     dice = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0))
     ends = frozenset[int]() if sampling.ignore_eos else pair.end_tokens

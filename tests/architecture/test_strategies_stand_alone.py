@@ -9,7 +9,7 @@ from pathlib import Path
 from decoding.strategies import STRATEGIES
 
 ROOT = Path(__file__).parents[2]
-WORDS_OF_OTHERS = {"static", "threshold", "oracle", "disco"}  # also a folder, a parameter, a study, a paper
+WORDS_OF_OTHERS = {"static", "threshold", "oracle", "disco", "server"}  # also a folder, a parameter, a study, …
 
 
 def sources() -> Iterator[tuple[str, ast.Module]]:

@@ -19,13 +19,13 @@ from decoding.events import (
 )
 from decoding.measure.definitions import DEFINITIONS
 from decoding.measure.ranking import ranking
+from decoding.measure.speedups import speedup
 from decoding.measure.summary import (
     Audit,
     Sample,
     repeated_8grams,
     report,
     sample_from_events,
-    speedup,
 )
 from decoding.measure.verdict import verdict
 from decoding.spec import choose

@@ -37,7 +37,7 @@ def test_a_label_names_only_what_differs_from_the_default() -> None:
     ("text", "sentence"),
     [
         ("", "No strategy is named"),
-        ("magic", r"no strategy 'magic'.*assisted, .*transformers-lookup, tree\.$"),
+        ("magic", r"no strategy 'magic'.*assisted, .*transformers-lookup, tree, server\.$"),
         ("statik", r"no strategy 'statik'.* Did you mean static\?"),
         ("static:0", "outside 1 to 64"),
         ("static:4.5", "not a whole number"),

@@ -41,6 +41,18 @@ for (const [name, events] of Object.entries(traces)) {
   });
 }
 
+test("a server's deliveries are its text, without rounds", () => {
+  const state = foldAll([
+    { seq: 1, event: "started", prompt_tokens: 3, prefill_ns: 5 },
+    { seq: 2, event: "delivered", tokens: [7], count: 1, text: "", end_ns: 5 },
+    { seq: 3, event: "delivered", tokens: [8, 9], count: 2, text: "", end_ns: 9 },
+    { seq: 4, event: "reported", new_tokens: 3, end_ns: 9 },
+    { seq: 5, event: "finished", reason: "length", new_tokens: 3, end_ns: 9 },
+  ]);
+  assert.deepEqual(state.tokens.map((token) => token.id), [7, 8, 9]);
+  assert.deepEqual([state.rounds.length, decodeNs(state), state.reason], [0, 4, "length"]);
+});
+
 test("a hole is refused", () => {
   const [first, , third] = traces["static-4"];
   assert.throws(() => foldAll([first, third]), Hole);

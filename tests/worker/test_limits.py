@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from decoding.load import Load
 from decoding.spec import choose
 from tests.webapp import make
+from tests.worker.conftest import until
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
 from worker import gauges, memory
@@ -80,11 +85,21 @@ def test_a_pair_may_take_what_its_weights_and_its_longest_text_need(checkpoints,
 
 
 def test_memory_is_read_without_the_kernels_files_as_well(monkeypatch, tmp_path):
-    import os
-
     here = memory.Gauge(os.getpid()).largest()
     monkeypatch.setattr(gauges, "PROC", tmp_path / "none")
     assert memory.Gauge(os.getpid()).largest() >= here // 2 > 0
+
+
+def test_a_program_of_the_users_own_is_left_out_of_the_limit():
+    gauge = memory.Gauge(os.getpid())
+    much = gauge.largest() + 200 * MIB
+    with subprocess.Popen([sys.executable, "-c", f"held = b'x' * {much}; input()"], stdin=subprocess.PIPE) as own:
+        try:
+            until(lambda: gauge.largest() > much, "the program to take its memory")
+            gauge.spare(own.pid)
+            assert gauge.largest() < much
+        finally:
+            own.kill()
 
 
 def test_texts_that_are_decoded_together_need_memory_for_each_cache(checkpoints, tmp_path):

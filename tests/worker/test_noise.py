@@ -62,3 +62,21 @@ def test_a_busy_neighbour_is_seen_in_earnest() -> None:
         finally:
             neighbour.kill()
             engine.kill()
+
+
+def test_the_work_of_a_server_that_takes_part_is_counted_as_ours() -> None:
+    idle, busy = [sys.executable, "-c", "input()"], [sys.executable, "-c", "while True: pass"]
+    with subprocess.Popen(idle, stdin=subprocess.PIPE) as engine, subprocess.Popen(busy) as server:
+
+        def worked(*beside: int) -> int:
+            mark = noise.mark(engine.pid, beside)
+            assert mark
+            return mark.engine
+
+        try:
+            alone, together = worked(), worked(server.pid)
+            until(lambda: worked(server.pid) - together > 20, "the server's work to show")
+            assert worked() - alone <= 20
+        finally:
+            server.kill()
+            engine.kill()

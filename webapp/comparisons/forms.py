@@ -81,6 +81,7 @@ class ComparisonForm:
         return [
             _box(spec, [entry for entry in asked if entry["strategy"] == spec.slug], self.is_alone and spec.needs_draft)
             for spec in STRATEGIES.values()
+            if spec.role != "server"  # needs an address, which no form asks for yet
         ]
 
 

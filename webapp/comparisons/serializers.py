@@ -300,7 +300,7 @@ class StrategyOut(serializers.Serializer[Any]):
     slug = serializers.CharField()
     title = serializers.CharField()
     summary = serializers.CharField()
-    role = serializers.ChoiceField(choices=["baseline", "ranked", "bound", "peer"])
+    role = serializers.ChoiceField(choices=["baseline", "ranked", "bound", "peer", "server"])
     needs_draft = serializers.BooleanField(help_text="false: it also runs on a pair without a draft")
     params = ParamOut(many=True)
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter_ns
 
-from decoding.events import Anticipated, Drafted, Event, Verified
+from decoding.events import Anticipated, Delivered, Drafted, Event, Verified
 from decoding.measure.comparison import Key
 from worker.comparison_messages import Began, Grew, Grown, Which
 from worker.messages import Say
@@ -46,7 +46,7 @@ class Trace:
 
 def tokens_of(event: Event) -> tuple[int, ...]:
     match event:
-        case Drafted():
+        case Drafted() | Delivered():
             return event.tokens
         case Verified():
             return (event.token,)

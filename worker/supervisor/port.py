@@ -44,16 +44,25 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _holder(port: int) -> str:
-    """The process that listens there, where the system lets us see it."""
+    """Name the process that listens there, where the system lets us see it."""
+    pid = process_at(port)
+    try:
+        words = (Path("/proc") / str(pid) / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return "another process"
+    return f"process {pid} ({b' '.join(words).decode(errors='replace').strip()[:80]})"
+
+
+def process_at(port: int) -> int | None:
+    """Find the process that listens at a port of this machine; None if the system does not let us see it."""
     wanted = {f"socket:[{inode}]" for inode in _inodes(port)}
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if wanted & {str(fd.readlink()) for fd in (process / "fd").iterdir()}:
-                words = (process / "cmdline").read_bytes().split(b"\0")
-                return f"process {process.name} ({b' '.join(words).decode(errors='replace').strip()[:80]})"
+                return int(process.name)
         except OSError:
             continue  # gone, or somebody else's
-    return "another process"
+    return None
 
 
 def _inodes(port: int) -> set[str]:

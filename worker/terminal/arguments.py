@@ -22,6 +22,7 @@ from decoding.strategies import BASELINE
 from decoding.vocabularies.shared import METHODS
 from worker.terminal.catalogue import catalogue
 from worker.terminal.prompt_files import read_prompt_file
+from worker.terminal.servers import SERVER_HELP, START_HELP, AskedServer, asked_servers
 
 ROOT = Path(__file__).resolve().parents[2]
 STRATEGIES_UNLESS_NAMED = "autoregressive,static:4,heuristic,threshold:0.4"
@@ -97,6 +98,8 @@ class Asked(Bench):
     trace: Path | None
     json: Path | None
     remarks: tuple[str, ...]  # what was decided without being asked
+    servers: tuple[AskedServer, ...] = ()
+    is_alone: bool = False  # servers run alone: no model is loaded here
 
     @property
     def sample_count(self) -> int:
@@ -105,7 +108,9 @@ class Asked(Bench):
 
 def read_arguments(argv: Sequence[str]) -> Asked:
     given = _parser().parse_args(argv)
-    strategies, remarks = _with_baseline(_choices(given))
+    servers = asked_servers(given.server, given.start)
+    strategies, remarks = _served(given, servers) if given.servers_only else _with_baseline(_choices(given, servers))
+    usual = strategies[0].label if given.servers_only else BASELINE
     asked_loads = loads(given.concurrency, given.rate)
     bench = read_bench(given, given.split)
     _require_draft_of(strategies, bench)
@@ -114,11 +119,13 @@ def read_arguments(argv: Sequence[str]) -> Asked:
         choices=[choice.at(load) for load in asked_loads for choice in strategies],
         loads=asked_loads,
         objective=given.slo,
-        baseline=_pinned(given.baseline, strategies),
+        baseline=_pinned(given.baseline or usual, strategies),
         repeats=given.repeats,
         trace=given.trace,
         json=given.json,
         remarks=remarks,
+        servers=servers,
+        is_alone=given.servers_only,
     )
 
 
@@ -161,9 +168,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     what.add_argument(
         "--baseline",
-        default=BASELINE,
         metavar="STRATEGY",
-        help="the one that speed-ups are relative to, %(default)s unless told",
+        help=f"the one that speed-ups are relative to, {BASELINE} unless told; the first server with --servers-only",
+    )
+    what.add_argument("--server", action="append", default=[], metavar="ADDRESS,…", help=SERVER_HELP)
+    what.add_argument("--start", action="append", default=[], metavar="COMMAND", help=START_HELP.replace("%", "%%"))
+    what.add_argument(
+        "--servers-only",
+        action="store_true",
+        help="load no model here: prompts go to the servers as text, and nobody audits what they answer",
     )
     what.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     what.add_argument(
@@ -295,6 +308,8 @@ def number(text: str) -> float:
 
 
 def _material(given: argparse.Namespace) -> Material:
+    if getattr(given, "servers_only", False) and given.pair is None:
+        return Material("servers alone", Path(), None, given.prompts)  # no target is opened
     if given.target is None and given.draft is None:
         material = _from_the_box(given.pair or "starter")
     elif given.pair is not None:
@@ -320,11 +335,27 @@ def _from_the_box(name: str) -> Material:
     return BOX[name]
 
 
-def _choices(given: argparse.Namespace) -> list[Choice]:
+def _choices(given: argparse.Namespace, servers: Sequence[AskedServer]) -> list[Choice]:
+    """Strategies first, servers last. With servers, autoregressive alone runs beside them unless others are named."""
+    beside = [server.choice for server in servers]
     if given.strategies is not None:
-        return parse_choices(given.strategies)
+        return [*parse_choices(given.strategies), *beside]
+    if beside:
+        return [choose(BASELINE), *beside]
     is_alone = given.target is not None and given.draft is None
     return alone.usual() if is_alone else parse_choices(STRATEGIES_UNLESS_NAMED)
+
+
+def _served(given: argparse.Namespace, servers: Sequence[AskedServer]) -> tuple[list[Choice], tuple[str, ...]]:
+    """Choices of a comparison of servers alone."""
+    if not servers:
+        raise BadArguments("--servers-only needs servers: give --server ADDRESS,dialect=NAME or --start COMMAND.")
+    if given.strategies is not None or given.target is not None or given.draft is not None:
+        raise BadArguments("--servers-only loads no model here; leave out --strategies, --target and --draft.")
+    if given.pair is None and given.prompts is None:
+        raise BadArguments("Servers alone need prompts: give --prompts FILE, or --pair starter for those of that pair.")
+    remark = "No model runs here, so nobody audits the answers: texts are only compared with the first server's."
+    return [server.choice for server in servers], (remark,)
 
 
 def _require_draft_of(choices: Sequence[Choice], bench: Bench) -> None:

@@ -13,7 +13,8 @@ from worker.terminal.guarded import guarded
 
 def compare(argv: Sequence[str]) -> None:
     asked = read_arguments(argv)
-    check_pair(asked.material.target, asked.material.draft).require()
+    if not asked.is_alone:
+        check_pair(asked.material.target, asked.material.draft).require()
     from worker.terminal.running import run  # loads torch, which takes seconds: slips are told before that
 
     if not run(asked):

@@ -13,6 +13,7 @@ from decoding.chance import CHANCE_VERSION
 from decoding.measure.comparison import WARM_UP_TOKENS
 from decoding.measure.crossover import across_loads
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
+from decoding.measure.doubts import doubts
 from decoding.measure.latency import overloaded
 from decoding.measure.ranking import Ranking
 from decoding.measure.summary import Sample, baselines, report
@@ -30,7 +31,8 @@ def document(
     complete: bool,
     noise: str,
     warnings: Sequence[str],
-    pair: Mapping[str, Any],
+    pair: Mapping[str, Any] | None,
+    servers: Sequence[Mapping[str, Any]] = (),
     hardware: Mapping[str, Any],
     runners: Mapping[str, str],
 ) -> dict[str, Any]:
@@ -47,12 +49,13 @@ def document(
         "loads": standing["loads"],
         "crossovers": standing["crossovers"],
         "objective": asked.objective.to_dict(),
-        "warnings": [*warnings, *overloaded(strategies)],
+        "warnings": [*warnings, *overloaded(strategies), *doubts(samples)],
         "is_noisy": bool(noise),
         "complete": complete,
         "noise": noise,
         "hardware": hardware,
         "pair": pair,
+        "servers": list(servers),
         "sampling": {**asked.sampling.to_dict(), "chance_version": CHANCE_VERSION},
         "prompts": {
             "file": str(asked.material.prompts),

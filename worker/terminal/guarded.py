@@ -54,6 +54,11 @@ def opening(is_opening: bool) -> None:
     _tell(f"until {time.monotonic() + TIME_TO_OPEN if is_opening else 0}")
 
 
+def spare(pid: int) -> None:
+    """This program is the user's own: the limit does not hold for it and what it starts."""
+    _tell(f"spare {pid}")
+
+
 def writes(part: Path) -> None:
     """This file is half written as long as the command runs."""
     _tell(f"part {part}")
@@ -131,6 +136,8 @@ class _Watcher:
                         self._limit = int(value)
                     case ["until", value]:
                         self._deadline = float(value)
+                    case ["spare", value]:
+                        self._gauge.spare(int(value))
                     case ["part", value]:
                         self._parts.append(Path(value))
 

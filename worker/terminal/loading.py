@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import transformers
 
+from decoding.contestants.servers.alone import ServersAlone
 from decoding.models.checkpoints import Loaded, load
 from decoding.models.devices import device_called, set_threads, usual_threads
 from decoding.models.fit import check_pair
 from decoding.pair import Pair
+from decoding.spec import Choice
 from worker.memory import run_size
-from worker.pairs import ReadyPair, pair_of
+from worker.pairs import ReadyPair, describe_machine, pair_of
 from worker.terminal.arguments import Asked, Bench
 from worker.terminal.guarded import allow
 
@@ -25,9 +27,49 @@ class LoadedPair(ReadyPair):
     name: str
     remarks: tuple[str, ...]  # what fits, but not quite
 
-    def about(self) -> dict[str, Any]:
+    @property
+    def threads(self) -> int:
+        return self.target.runner.facts.threads
+
+    def lines(self) -> list[str]:
+        """Describe models and machine, for people."""
+        facts = self.target.runner.facts
+        target = f"target {_size(self.target.folder.parameters)}"
+        draft = f", draft {_size(self.draft.folder.parameters)} parameters" if self.draft else " parameters, no draft"
+        threads = f"{facts.threads} thread" + ("s" if facts.threads > 1 else "")
+        return [
+            f"{self.name}: {target}{draft}",
+            f"{facts.device_name}, {threads}, {facts.runner} runner, {facts.dtype} on {facts.weights} weights",
+        ]
+
+    def about(self) -> dict[str, Any] | None:
         """Describe the models, for the JSON document."""
         return {"name": self.name, "target": _about(self.target), "draft": self.draft and _about(self.draft)}
+
+
+@dataclass(frozen=True)
+class LoadedServers:
+    """No model of ours: servers alone."""
+
+    pair: ServersAlone
+    remarks: tuple[str, ...] = ()
+    threads: int = 1  # of ours, which only read answers
+
+    def lines(self) -> list[str]:
+        return ["Servers alone"]
+
+    def about(self) -> None:
+        return None
+
+    def hardware(self, choices: Sequence[Choice]) -> dict[str, Any]:
+        machine = "the servers' own"
+        return describe_machine(device=machine, device_name=machine, threads=0) | {
+            "by_strategy": {choice.label: self.pair.hardware_of(choice) for choice in choices}
+        }
+
+
+def _size(parameters: int) -> str:
+    return f"{parameters / 1e9:.1f}B" if parameters >= 1e9 else f"{parameters / 1e6:.1f}M"
 
 
 def load_pair(asked: Bench) -> LoadedPair:

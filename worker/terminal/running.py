@@ -6,21 +6,30 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 
+from decoding.contestants.servers import SERVER
+from decoding.contestants.servers.alone import ServersAlone
+from decoding.contestants.servers.dialects import dialect_called
 from decoding.load import ONE
 from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
 from decoding.measure.summary import Sample
 from worker import noise
+from worker.started_server import started
+from worker.supervisor.port import process_at
 from worker.terminal.arguments import Asked
 from worker.terminal.document import document, write_document
 from worker.terminal.files import whole_file
-from worker.terminal.guarded import opening
+from worker.terminal.guarded import opening, spare
 from worker.terminal.interrupt import Interrupt
-from worker.terminal.loading import LoadedPair, load_pair
+from worker.terminal.loading import LoadedPair, LoadedServers, load_pair
 from worker.terminal.palette import palette_for
 from worker.terminal.progress import Progress
+from worker.terminal.servers import AskedServer, about, reach_of, shown
 from worker.terminal.table import result
 from worker.terminal.trace import Trace
+
+LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
 def run(asked: Asked) -> bool:
@@ -28,10 +37,12 @@ def run(asked: Asked) -> bool:
     with ExitStack() as outputs:
         json_file = outputs.enter_context(whole_file(asked.json)) if asked.json else None
         trace = Trace(outputs.enter_context(whole_file(asked.trace))) if asked.trace else None
-        before = noise.mark(os.getpid())
-        loaded = load_pair(asked)
-        outputs.callback(loaded.pair.close)
         interrupt = Interrupt()
+        servers = [serving(server, outputs, interrupt) for server in asked.servers]
+        beside = local_pids(servers)
+        before = noise.mark(os.getpid(), beside)
+        loaded = load(asked, servers)
+        outputs.callback(loaded.pair.close)
         comparison = Comparison(
             loaded.pair,
             asked.prompts,
@@ -45,16 +56,12 @@ def run(asked: Asked) -> bool:
         loaded.pair.begin(asked.choices)  # likewise, what this machine cannot run
         warnings = loaded.pair.misfits(asked.choices, asked.sampling)
         announce(asked, loaded, warnings)
-        if others := noise.between(before, noise.mark(os.getpid())):
-            say(crowded(others, loaded.target.runner.facts.threads))
+        if others := noise.between(before, noise.mark(os.getpid(), beside)):
+            say(crowded(others, loaded.threads))
         say(f"Warming up: the first {WARM_UP_TOKENS} tokens of each strategy do not count.\n")
         comparison.warm_up()
-        before = noise.mark(os.getpid())
         with interrupt:
-            samples = decode_all(comparison, asked.sample_count, trace)
-        noisy = noise.between(before, noise.mark(os.getpid()))
-        if not samples:
-            raise KeyboardInterrupt  # before the first prompt was done: there is nothing to show
+            samples, noisy = decode_all(comparison, asked.sample_count, trace, beside)
         complete = len(samples) == asked.sample_count
         outcome = document(
             asked,
@@ -63,6 +70,7 @@ def run(asked: Asked) -> bool:
             noise=noisy,
             warnings=warnings,
             pair=loaded.about(),
+            servers=[about(server) for server in servers],
             hardware=loaded.hardware(asked.choices),
             runners={choice.label: loaded.pair.runner_of(choice) for choice in asked.choices},
         )
@@ -74,6 +82,34 @@ def run(asked: Asked) -> bool:
     return complete
 
 
+def serving(server: AskedServer, outputs: ExitStack, cancelled: Interrupt) -> AskedServer:
+    """Start the server if it is not running, and note its address. It ends with the outputs."""
+    if not server.command:
+        return server
+    dialect = dialect_called(server.spec.dialect)
+    say(f"Starting {server.spec.name}: {shown(server.command)}")
+    begun = outputs.enter_context(started(server.spec.name, server.command, dialect.health, cancelled))
+    spare(begun.pid)
+    say(f"{server.spec.name} is ready at {begun.address}")
+    return replace(server, spec=replace(server.spec, address=begun.address))
+
+
+def local_pids(servers: Sequence[AskedServer]) -> list[int]:
+    """Processes of the servers that ran on this machine before us. Their work is no noise."""
+    places = [server.spec.place for server in servers if not server.command]
+    found = [process_at(place.port) for place in places if place.host in LOCAL]
+    return [pid for pid in found if pid is not None]
+
+
+def load(asked: Asked, servers: Sequence[AskedServer]) -> LoadedPair | LoadedServers:
+    reach = reach_of(servers)
+    if asked.is_alone:
+        return LoadedServers(ServersAlone(reach))
+    loaded = load_pair(asked)
+    loaded.pair.servers = reach
+    return loaded
+
+
 def encode_all(comparison: Comparison) -> None:
     opening(True)
     for prompt in comparison.prompts:
@@ -81,23 +117,20 @@ def encode_all(comparison: Comparison) -> None:
     opening(False)
 
 
-def announce(asked: Asked, loaded: LoadedPair, warnings: Sequence[str]) -> None:
+def announce(asked: Asked, loaded: LoadedPair | LoadedServers, warnings: Sequence[str]) -> None:
     """Print what is about to run."""
-    facts = loaded.target.runner.facts
     prompts = asked.material.prompts.name + (f", {asked.material.split} split" if asked.material.split else "")
     repeats = f" × {asked.repeats} repeats" if asked.repeats > 1 else ""
-    target = f"target {size(loaded.target.folder.parameters)}"
-    draft = f", draft {size(loaded.draft.folder.parameters)} parameters" if loaded.draft else " parameters, no draft"
-    threads = f"{facts.threads} thread" + ("s" if facts.threads > 1 else "")
-    say(f"{asked.material.name}: {target}{draft}")
-    say(f"{facts.device_name}, {threads}, {facts.runner} runner, {facts.dtype} on {facts.weights} weights")
+    for line in loaded.lines():
+        say(line)
     count = f"{len(asked.prompts)} prompt" + ("s" if len(asked.prompts) > 1 else "")
     number = len(asked.choices) // len(asked.loads)
     strategies = f"{number} strateg" + ("ies" if number > 1 else "y")
     at = "" if asked.loads == (ONE,) else f", at {', '.join(map(str, asked.loads))}"
     say(f"{count} of {prompts} × {strategies}{repeats}{at}")
-    for choice in filter(loaded.pair.process_of, asked.choices):
-        say(f"{choice.label} on {loaded.pair.hardware_of(choice)}")
+    for choice in asked.choices:
+        if choice.spec.role == SERVER.role or loaded.pair.process_of(choice):
+            say(f"{choice.label} on {loaded.pair.hardware_of(choice)}")
     for remark in (*loaded.remarks, *asked.remarks, *warnings):
         say(remark)
 
@@ -110,23 +143,24 @@ def crowded(others: str, threads: int) -> str:
     return f"{others} Times taken beside them are unsteady.{waiting}"
 
 
-def size(parameters: int) -> str:
-    return f"{parameters / 1e9:.1f}B" if parameters >= 1e9 else f"{parameters / 1e6:.1f}M"
-
-
-def decode_all(comparison: Comparison, due: int, trace: Trace | None) -> list[Sample]:
-    """The samples of every prompt that all strategies have finished."""
+def decode_all(
+    comparison: Comparison, due: int, trace: Trace | None, beside: Sequence[int]
+) -> tuple[list[Sample], str]:
+    """The samples of every prompt that all strategies have finished, and what disturbed them."""
     progress = Progress(due, sys.stderr)
+    before = noise.mark(os.getpid(), beside)
     samples: list[Sample] = []
     with suppress(KeyboardInterrupt):
-        for group in comparison.run(lambda sample: progress.sample(sample.strategy, len(sample.tokens))):
+        for group in comparison.run(lambda sample: progress.sample(sample.strategy, sample.count)):
             if any(sample.reason == "cancelled" for sample in group):
                 break
             samples += group
             if trace:
                 trace.prompt_done()
     progress.close()
-    return samples
+    if not samples:
+        raise KeyboardInterrupt  # before the first prompt was done: there is nothing to show
+    return samples, noise.between(before, noise.mark(os.getpid(), beside))
 
 
 def say(words: str) -> None:

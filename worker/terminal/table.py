@@ -136,10 +136,10 @@ def _line(cells: Sequence[str], headings: Sequence[str], widths: Sequence[int]) 
 def _cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
     return (
         row["label"],
-        f"{row['tokens_per_s']:.1f}",
+        f"{row['tokens_per_s']:.1f}" if row["tokens_per_s"] else "–",
         _speedup(row, baseline),
         _end_to_end(row, baseline),
-        f"{row['mean_acceptance_length']:.2f}",
+        "–" if row["mean_acceptance_length"] is None else f"{row['mean_acceptance_length']:.2f}",
         _percent(row["draft_acceptance_rate"]),
         _percent(row["draft_share"]),
         _percent(row["verify_share"]),

@@ -67,6 +67,14 @@ const STEPS = {
 
   prompted: () => {}, // for replays
 
+  // A server sends tokens and tells no rounds.
+  delivered: (state, event) => {
+    state.tokens.push(...event.tokens.map((id) => ({ id, round: 0, fate: "own" })));
+    state.nowNs = event.end_ns;
+  },
+
+  reported: () => {},
+
   drafted: (state, event) => {
     state.nowNs = Math.max(state.nowNs, event.end_ns);
     state.pending = {

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from decoding.measure import summary
+from decoding.measure.speedups import speedup
 from tests.webapp import make
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import names_of, report, sample_of, so_far, step
@@ -84,7 +84,7 @@ def numbers_of(comparison, label):
 def test_whatever_is_pinned_gets_the_same_paired_interval_that_autoregressive_gets(world, decoded):
     rows = {row["label"]: row for row in report(decoded, "static:4")["strategies"]}
     alone = rows["autoregressive"]
-    expected = summary.speedup(numbers_of(decoded, "autoregressive"), numbers_of(decoded, "static:4"))
+    expected = speedup(numbers_of(decoded, "autoregressive"), numbers_of(decoded, "static:4"))
     assert (alone["speedup"]["median"], alone["speedup"]["low"]) == (expected.median, expected.low)
     assert alone["speedup"]["high"] < 1 and alone["gained_tokens_per_s"] < 0
     assert rows["static:4"]["speedup"]["median"] == 1 and rows["static:4"]["gained_tokens_per_s"] == 0

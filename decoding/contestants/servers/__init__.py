@@ -1,0 +1,43 @@
+"""Servers as contestants: vLLM, SGLang, llama.cpp and others answer requests over HTTP. `dialects` says how each is
+asked, `endpoint` where it is, `guard` which addresses may be reached.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from decoding.contestants.servers.endpoint import SPECULATION
+from decoding.params import Param
+from decoding.strategy import Looks, Strategy
+
+if TYPE_CHECKING:
+    from decoding.contestants.base import Contestant
+    from decoding.pair import Pair
+
+SERVER = Strategy(
+    slug="server",
+    title="Server",
+    summary="A server that is running elsewhere; it decodes with models of its own.",
+    role="server",
+    order=20,
+    looks=Looks("▣", "M-8,-7H8V-1H-8ZM-8,1H8V7H-8Z", "#5b6770", "#a3b1bb", 66),
+    params=(
+        Param("name", "text", "", "which of the servers that are known here"),
+        Param(
+            "speculation",
+            "choice",
+            "as-started",
+            "what the request asks, if the server can switch it",
+            choices=SPECULATION,
+        ),
+    ),
+    remark="is another program, asked over HTTP: its times hold the way there and back",
+    needs_draft=False,
+)
+SPECS = (SERVER,)
+
+
+def contestant(pair: Pair) -> Contestant:
+    from decoding.contestants.servers.running import Servers
+
+    return Servers(pair.servers, pair.tokenizer)

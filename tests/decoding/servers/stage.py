@@ -1,0 +1,92 @@
+"""A small exact world and a server that decodes it: a pair here, and the same greedy texts over the wire."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from decoding.contestants.base import Request
+from decoding.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.contestants.servers.guard import TERMINAL
+from decoding.contestants.servers.running import Servers
+from decoding.ending import Decoded, Ending
+from decoding.errors import BrokenModel
+from decoding.events import Event, Recorder
+from decoding.load import ONE, Load
+from decoding.loop import never
+from decoding.measure.comparison import Comparison, Key
+from decoding.prompts.prompt import Prompt
+from decoding.spec import Choice, Sampling, choose
+from tests.decoding.servers.wire import Script, Wire, serving
+from tests.decoding.test_comparison import PROMPTS, Letters, pair
+
+GREEDY = Sampling(max_new_tokens=12)
+LETTERS = Letters()
+
+
+def greedy(prompt: Any, room: int) -> list[int]:
+    """The target's own greedy text."""
+    text = prompt if isinstance(prompt, str) else LETTERS.decode(prompt)
+    alone = Comparison(pair(), [Prompt(text, text)], [choose("autoregressive")], Sampling(max_new_tokens=room))
+    return alone.decode(Key(alone.choices[0], alone.prompts[0], 0), Recorder()).tokens
+
+
+def in_steps(tokens: Sequence[int], sizes: Sequence[int] = (1, 3, 1, 5, 2)) -> list[list[int]]:
+    """Cut a text into what each verification gave; the first token comes with the prompt."""
+    edges = [*itertools.takewhile(lambda edge: edge < len(tokens), itertools.accumulate(sizes)), len(tokens)]
+    return [list(tokens[start:end]) for start, end in itertools.pairwise([0, *edges])]
+
+
+def honest(prompt: Any, room: int) -> list[list[int]]:
+    return in_steps(greedy(prompt, room))
+
+
+def server_choice(**params: object) -> Choice:
+    return choose("server", {"name": "it", **params})
+
+
+def reach(wire: Wire, dialect: str, **settings: Any) -> Reach:
+    return Reach({"it": EndpointSpec("it", wire.address, dialect, **settings)}, lambda reference: reference, TERMINAL)
+
+
+@contextmanager
+def comparing(script: Script, dialect: str, **settings: Any) -> Iterator[tuple[Comparison, Wire]]:
+    """A comparison of autoregressive here with the server of this script."""
+    with serving(script) as wire:
+        models = pair()
+        models.servers = reach(wire, dialect, **settings)
+        choices = [choose("autoregressive"), server_choice()]
+        models.begin(choices)
+        try:
+            yield Comparison(models, PROMPTS, choices, GREEDY), wire
+        finally:
+            models.close()
+
+
+Asking = Callable[..., list[tuple[Decoded | BrokenModel, list[Event]]]]
+
+
+@contextmanager
+def asking(
+    script: Script, dialect: str = "llamacpp", tls: Any = None, **settings: Any
+) -> Iterator[tuple[Asking, Wire]]:
+    """Ask the server of this script, with the local tokenizer and without a model."""
+    with serving(script, tls) as wire:
+        servers = Servers(reach(wire, dialect, **settings), LETTERS)
+
+        def ask(*texts: str, sampling: Sampling = GREEDY, load: Load = ONE, choice: Choice | None = None) -> Any:
+            chosen = choice or server_choice()
+            requests = [
+                Request(chosen, LETTERS.encode(text), sampling, seed, Ending(frozenset(), decode=LETTERS.decode), text)
+                for seed, text in enumerate(texts)
+            ]
+            sinks: dict[Request, Recorder] = {}
+            found = servers.run(requests, lambda request: sinks.setdefault(request, Recorder()), never, load)
+            return [(answer, sinks[request].events if request in sinks else []) for request, answer in found]
+
+        try:
+            yield ask, wire
+        finally:
+            servers.close()

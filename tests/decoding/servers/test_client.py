@@ -1,0 +1,309 @@
+"""Servers that misbehave: each failure is one sentence, and the next request finds the server free."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from decoding.contestants.base import Request
+from decoding.contestants.servers.client import Chunked, Client, Counted
+from decoding.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.contestants.servers.guard import TERMINAL
+from decoding.contestants.servers.running import Servers
+from decoding.contestants.servers.sse import LARGEST_EVENT, Events
+from decoding.ending import Ending
+from decoding.errors import BadServer, ServerFailed
+from decoding.events import Recorder, Reported
+from decoding.load import Load
+from decoding.loop import never
+from decoding.spec import Sampling
+from tests.decoding.servers.formats import speaking
+from tests.decoding.servers.stage import LETTERS, asking, honest, in_steps, reach, server_choice
+from tests.decoding.servers.wire import Asked, Reply, Script, events, serving
+
+POST = Asked("POST", "/completion", {}, {"prompt": [0, 1], "n_predict": 12})
+LLAMA = speaking("llamacpp", honest, LETTERS.decode)
+STREAM = b"data: 1\n\n: a comment\r\nid: 7\r\ndata: 2\r\ndata: 3\r\n\r\ndata:4\r\rdata: 5\n"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+def test_events_are_found_wherever_their_bytes_are_cut(size: int) -> None:
+    parser, found = Events(), []
+    for start in range(0, len(STREAM), size):
+        found += parser.feed(STREAM[start : start + size])
+    assert found == [b"1", b"2\n3", b"4"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_chunks_are_taken_apart_wherever_their_bytes_are_cut(size: int) -> None:
+    raw = b"4\r\nWiki\r\n6;name=x\r\npedia \r\nE\r\nin \r\n\r\nchunks.\r\n0\r\nTrailer: x\r\n\r\n"
+    framing, body = Chunked(), b""
+    for start in range(0, len(raw), size):
+        assert not framing.is_over
+        body += framing.feed(raw[start : start + size])
+    assert (body, framing.is_over) == (b"Wikipedia in \r\n\r\nchunks.", True)
+
+
+def test_an_answer_of_a_given_length_ends_there() -> None:
+    framing = Counted(3)
+    assert (framing.feed(b"ab"), framing.is_over) == (b"ab", False)
+    assert (framing.feed(b"cd"), framing.is_over) == (b"c", True)
+
+
+@pytest.mark.parametrize("raw", [b"zz\r\n", b"-5\r\n", b"\r\n"])
+def test_a_chunk_without_a_length_is_refused(raw: bytes) -> None:
+    with pytest.raises(ServerFailed, match="a chunk has no length"):
+        Chunked().feed(raw)
+
+
+def test_an_event_without_an_end_is_cut_off() -> None:
+    parser = Events()
+    with pytest.raises(ServerFailed, match="so it was cut off"):
+        for _ in range(2 + LARGEST_EVENT // (1 << 20)):
+            parser.feed(b"data: " + b"x" * (1 << 20))
+
+
+def streaming(*pieces: Any, is_torn: bool = False) -> Script:
+    return lambda asked: Reply(pieces, is_torn=is_torn) if asked.path == "/completion" else LLAMA(asked)
+
+
+def refusing(status: int, body: Any = None, headers: dict[str, str] | None = None) -> Script:
+    return lambda asked: Reply([json.dumps(body or {}).encode()], status, headers or {})
+
+
+def at_first(*replies: Reply | Script) -> Script:
+    """Answer the first requests for a text so, and the others as is due."""
+    left = list(replies)
+
+    def script(asked: Asked) -> Reply:
+        if asked.path != "/completion" or not left:
+            return LLAMA(asked)
+        one = left.pop(0)
+        return one if isinstance(one, Reply) else one(asked)
+
+    return script
+
+
+def endless(asked: Asked) -> Reply:
+    return Reply(events(*({"content": "a", "tokens": [0], "stop": False} for _ in range(1000))))
+
+
+def torn(asked: Asked) -> Reply:
+    whole = LLAMA(asked)
+    return Reply(whole.pieces[:4], is_torn=True)
+
+
+def unfinished(asked: Asked) -> Reply:
+    whole = LLAMA(asked)
+    return Reply(whole.pieces[:4])
+
+
+def other_vocabulary(asked: Asked) -> Reply:
+    return Reply([piece.replace(b'"content": "', b'"content": "z') for piece in LLAMA(asked).pieces])
+
+
+def longer_prompt(asked: Asked) -> Reply:
+    return Reply([piece.replace(b'"tokens_evaluated": 2', b'"tokens_evaluated": 3') for piece in LLAMA(asked).pieces])
+
+
+FAILURES: dict[str, tuple[Script, str]] = {
+    "redirect": (refusing(302, headers={"Location": "http://169.254.169.254/"}), "redirect (302), which Drafthouse"),
+    "key": (refusing(401, {"error": {"message": "expired"}}), "refuses the request (401). It wants a key"),
+    "another kind of server": (refusing(404), "has no /completion (404), so it is not llama.cpp"),
+    "its own error": (refusing(500, {"error": "out of memory"}), "answered 500 Internal Server Error. It says: out of"),
+    "bad request": (refusing(400, {"error": {"message": "no\nsuch field"}}), "It says: no such field"),
+    "busy for too long": (refusing(503, {}, {"Retry-After": "3600"}), "wants to be asked again in 3600 s"),
+    "half a stream": (torn, "closed the connection in the middle of its answer"),
+    "no reason": (unfinished, "ended its answer after 4 tokens without saying why"),
+    "no JSON": (streaming(b"data: {oops\n\n"), "an event that is no JSON"),
+    "no object": (streaming(b"data: [1]\n\n"), "an event that is no object"),
+    "bad ids": (streaming(*events({"tokens": ["a"], "content": "a"})), "token ids that are no whole numbers"),
+    "error on the way": (streaming(*events({"error": {"message": "slot lost"}})), "broke off with an error: slot lost"),
+    "no end": (endless, "was asked for 12 tokens and does not end"),
+    "other tokenizer": (other_vocabulary, "It has another tokenizer, so it serves another model"),
+    "start token": (longer_prompt, "read the prompt as 3 tokens, and the target's tokenizer reads it as 2"),
+    "compressed": (lambda asked: Reply([b"x"], headers={"Content-Encoding": "gzip"}), "compresses its answers"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_is_one_sentence(name: str) -> None:
+    script, words = FAILURES[name]
+    with asking(script) as (ask, _):
+        [(answer, _)] = ask("ab")
+    assert isinstance(answer, ServerFailed)
+    assert words in str(answer)
+    assert str(answer).startswith(("it ", "The server "))
+
+
+def test_after_a_failure_the_next_request_is_answered() -> None:
+    with asking(at_first(torn, unfinished)) as (ask, _):
+        answers = [answer for answer, _ in ask("ab", "ab", "ab")]
+    assert [isinstance(answer, ServerFailed) for answer in answers] == [True, True, False]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("later", ["0", format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True)])
+def test_a_busy_server_is_asked_again_when_it_says(status: int, later: str) -> None:
+    busy = Reply([b"{}"], status, {"Retry-After": later})
+    with asking(at_first(busy, busy)) as (ask, wire):
+        [(answer, _)] = ask("ab")
+    assert len(answer.tokens) == 12
+    assert len(wire.sent("/completion")) == 3
+
+
+def test_a_server_that_falls_silent_is_cut_off_at_the_deadline() -> None:
+    gone = threading.Event()
+    with asking(streaming(*LLAMA(POST).pieces[:3], lambda: gone.wait(60)), deadline_s=0.2) as (ask, _):
+        [(answer, _)] = ask("ab")
+        gone.set()
+    assert str(answer) == "it did not end its answer within 0.2 s, so it was cut off."
+
+
+def test_a_server_that_is_not_there_is_named_with_its_address() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        spec = EndpointSpec("gone", f"http://127.0.0.1:{port}", "llamacpp")
+        servers = Servers(Reach({"gone": spec}, allowed=TERMINAL), None)
+        with pytest.raises(ServerFailed, match=f"gone at http://127.0.0.1:{port} cannot be reached"):
+            servers.begin([server_choice(name="gone")])
+        servers.close()
+
+
+def test_an_address_that_is_not_allowed_is_not_connected_to() -> None:
+    with serving(LLAMA) as wire:
+        only = Reach(reach(wire, "llamacpp").endpoints)
+        servers = Servers(only, None)
+        with pytest.raises(BadServer, match="which the operator does not allow"):
+            servers.begin([server_choice()])
+        servers.close()
+    assert not wire.connections
+
+
+def test_another_model_than_the_named_one_is_refused_before_anything_runs() -> None:
+    with serving(LLAMA) as wire:
+        servers = Servers(reach(wire, "llamacpp", model="big"), None)
+        with pytest.raises(BadServer, match="it does not serve 'big'; it serves m"):
+            servers.begin([server_choice()])
+        servers.close()
+
+
+def test_speculation_off_is_refused_where_a_request_cannot_switch_it() -> None:
+    with serving(speaking("vllm", honest, LETTERS.decode)) as wire:
+        servers = Servers(reach(wire, "vllm"), None)
+        with pytest.raises(BadServer, match="vLLM cannot switch speculation for one request"):
+            servers.begin([server_choice(speculation="off")])
+        servers.close()
+
+
+def test_a_server_nobody_knows_is_refused_with_those_that_are_known() -> None:
+    with serving(LLAMA) as wire:
+        servers = Servers(reach(wire, "llamacpp"), None)
+        with pytest.raises(BadServer, match="There is no server 'that'; there are it"):
+            servers.begin([server_choice(name="that")])
+        servers.close()
+
+
+def test_requests_share_a_connection_and_a_closed_one_is_opened_again() -> None:
+    with asking(LLAMA) as (ask, wire):
+        ask("ab", "c", "dd")
+        assert len(wire.connections) == 1
+    closing = [True]
+    script: Script = lambda asked: Reply(LLAMA(asked).pieces, headers={"Connection": "close"} if closing else {})  # noqa: E731
+    with asking(script) as (ask, wire):
+        assert all(len(answer.tokens) == 12 for answer, _ in ask("ab", "c"))
+        assert len(wire.connections) == len(wire.asked)
+
+
+def test_a_run_that_is_given_up_leaves_no_request_under_way() -> None:
+    stuck, ended = threading.Event(), threading.Event()
+
+    def script(asked: Asked) -> Reply:
+        if asked.path == "/completion" and asked.body["prompt"] == [3]:
+            return Reply([*LLAMA(asked).pieces[:1], lambda: stuck.wait(60), *[b": more\n\n"] * 1000, ended.set])
+        return LLAMA(asked)
+
+    with serving(script) as wire:
+        servers = Servers(reach(wire, "llamacpp"), LETTERS)
+        choice = server_choice()
+        requests = [Request(choice, [n], Sampling(max_new_tokens=4), 0, Ending(())) for n in (3, 1)]
+        running = servers.run(requests, lambda _: Recorder(), never, Load(2))
+        first, _ = next(running)
+        assert first.prompt == [1]
+        running.close()
+        again = list(servers.run(requests[1:], lambda _: Recorder(), never))
+        assert len(again) == 1
+        stuck.set()
+        servers.close()
+    assert not ended.is_set()
+
+
+def test_an_error_of_our_own_is_raised_and_no_answer_is_lost_in_silence() -> None:
+    odd = [{"index": 0, "text": "z", "finish_reason": "length"}]  # a letter that this tokenizer does not know
+    script: Script = lambda asked: Reply(events({"choices": odd}, "[DONE]"))  # noqa: E731
+    with asking(script, "openai") as (ask, _), pytest.raises(ValueError, match="substring not found"):
+        ask("ab")
+
+
+def test_a_run_that_is_cancelled_ends_without_its_answers() -> None:
+    stuck, looks = threading.Event(), iter(range(1000))
+    with serving(streaming(*LLAMA(POST).pieces[:2], lambda: stuck.wait(60))) as wire:
+        servers = Servers(reach(wire, "llamacpp"), LETTERS)
+        requests = [Request(server_choice(), [0, 1], Sampling(max_new_tokens=12), 0, Ending(()))]
+        assert list(servers.run(requests, lambda _: Recorder(), lambda: next(looks) > 2)) == []
+        stuck.set()
+        servers.close()
+
+
+def test_a_server_that_lies_about_its_counts_is_named() -> None:
+    def script(asked: Asked) -> Reply:
+        return Reply(
+            [piece.replace(b'"tokens_predicted": 12', b'"tokens_predicted": 99') for piece in LLAMA(asked).pieces]
+        )
+
+    with asking(script) as (ask, _):
+        [(answer, told)] = ask("ab")
+    assert isinstance(told[-2], Reported) and told[-2].doubt == "it counts 99 tokens and sent 12"
+    assert len(answer.tokens) == 12
+
+
+def test_ids_that_a_server_leaves_out_are_found_from_its_text() -> None:
+    """llama.cpp sends one id for a character of several tokens."""
+    steps = in_steps(LETTERS.encode("abcdef"), (1, 2, 3))
+
+    def script(asked: Asked) -> Reply:
+        whole = speaking("llamacpp", lambda *_: steps, LETTERS.decode)(asked).pieces
+        if asked.path != "/completion":
+            return Reply(whole)
+        short = [*whole[:2], whole[3].replace(b'"content": "d"', b'"content": "cd"'), *whole[4:]]
+        return Reply(short)
+
+    with asking(script) as (ask, _):
+        [(answer, told)] = ask("ab", sampling=Sampling(max_new_tokens=6))
+    assert answer.tokens == LETTERS.encode("abcdef")
+    assert told[-2].doubt == ""
+
+
+def test_what_speaks_no_http_is_told() -> None:
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async def ask() -> None:
+        server = await asyncio.start_server(greet, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server:
+            client = Client(EndpointSpec("it", f"http://127.0.0.1:{port}", "llamacpp"), Reach(allowed=TERMINAL))
+            with pytest.raises(ServerFailed, match="speaks no HTTP"):
+                await client.get("/health")
+
+    asyncio.run(ask())

@@ -1,0 +1,240 @@
+"""Every dialect in a comparison with our own loop: the wire is its own, the texts are the target's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from decoding.contestants.servers.alone import ServersAlone
+from decoding.contestants.servers.dialects import dialects
+from decoding.errors import BadServer
+from decoding.events import Delivered, Finished, Reported, Started
+from decoding.load import Load
+from decoding.measure.audit import respelled, with_end
+from decoding.measure.comparison import Comparison
+from decoding.measure.doubts import doubts
+from decoding.measure.summary import report, sample_from_dict
+from decoding.prompts.prompt import Prompt
+from decoding.spec import Sampling
+from tests.decoding.servers.formats import FORMATS, prompt_of, speaking
+from tests.decoding.servers.stage import LETTERS, asking, comparing, honest, in_steps, reach, server_choice
+from tests.decoding.servers.wire import Asked, Reply, plain, serving
+from tests.decoding.test_comparison import PROMPTS
+
+TELLING = {"llamacpp", "vllm", "sglang"}  # report the counts of each request
+IDS = {"llamacpp", "vllm", "sglang", "trtllm"}  # take the prompt as token ids
+
+
+def row_of(comparison: Comparison) -> tuple[dict[str, Any], list[Any]]:
+    samples = [sample for group in comparison.run() for sample in group]
+    runners = {choice.label: comparison.models.runner_of(choice) for choice in comparison.choices}
+    own = [sample for sample in samples if sample.strategy == "server:it"]
+    return report(comparison.choices, runners, samples)[-1], own
+
+
+def test_every_dialect_is_tested_here() -> None:
+    assert set(FORMATS) == set(dialects())
+
+
+@pytest.mark.parametrize("dialect", FORMATS)
+def test_a_servers_greedy_texts_are_audited_against_the_targets(dialect: str) -> None:
+    with comparing(speaking(dialect, honest, LETTERS.decode), dialect) as (comparison, wire):
+        row, samples = row_of(comparison)
+    assert row["audit"] == {"identical": 3, "tie": 0, "divergent": 0, "not_compared": 0}
+    assert row["role"] == "server" and row["runner"] == dialects()[dialect].title
+    assert [sample.count for sample in samples] == [12, 12, 12]
+    assert row["end_to_end"]["prompts"] == 3 and row["ttft_ms"]["p50"] > 0
+    assert (row["num_target_passes"], row["draft_share"], row["verify_share"]) == (None, None, None)
+    asked = [prompt_of(body) for body in wire.sent(FORMATS[dialect][0])]
+    expected = [LETTERS.encode(p.text) if dialect in IDS else p.text for p in PROMPTS]
+    assert all(one in asked for one in expected)
+    assert doubts(samples) == []
+
+
+@pytest.mark.parametrize("dialect", FORMATS)
+def test_acceptance_is_what_the_server_reports_and_absent_if_it_reports_none(dialect: str) -> None:
+    with comparing(speaking(dialect, honest, LETTERS.decode), dialect) as (comparison, _):
+        row, _ = row_of(comparison)
+    if dialect in TELLING:
+        assert (row["num_spec_steps"], row["num_draft_tokens"], row["num_accepted_draft_tokens"]) == (12, 48, 21)
+        assert row["mean_acceptance_length"] == 1 + 21 / 12
+    elif dialect == "trtllm":  # tokens per pass, which holds the prompt's pass too
+        assert row["num_draft_tokens"] is None and row["num_accepted_draft_tokens"] == 21
+    else:
+        assert (row["mean_acceptance_length"], row["draft_acceptance_rate"], row["num_draft_tokens"]) == (None,) * 3
+    if dialect in ("llamacpp", "vllm"):
+        assert row["acceptance_histogram"][:5] == [3, 3, 3, 0, 3]
+
+
+def test_a_sample_of_a_server_survives_its_json() -> None:
+    with comparing(speaking("vllm", honest, LETTERS.decode), "vllm") as (comparison, _):
+        _, [sample, *_] = row_of(comparison)
+    assert sample_from_dict(sample.to_dict()) == sample
+
+
+@pytest.mark.parametrize("dialect", FORMATS)
+def test_events_of_a_request_start_with_its_first_tokens_and_hold_every_delivery(dialect: str) -> None:
+    with asking(speaking(dialect, honest, LETTERS.decode), dialect) as (ask, _):
+        [(answer, [started, *delivered, reported, finished])] = ask("ab")
+    assert isinstance(started, Started) and isinstance(reported, Reported) and isinstance(finished, Finished)
+    assert all(isinstance(event, Delivered) for event in delivered)
+    assert sum(event.count for event in delivered) == 12 == finished.new_tokens
+    assert started.prefill_ns == delivered[0].end_ns and finished.end_ns == delivered[-1].end_ns
+    assert answer.tokens == [token for step in honest("ab", 12) for token in step]
+
+
+def test_tokens_of_one_verification_are_one_delivery_though_each_has_an_event_of_its_own() -> None:
+    steps = in_steps(range(12))
+    with asking(speaking("llamacpp", lambda *_: steps, LETTERS.decode)) as (ask, _):
+        [(_, told)] = ask("ab")
+    burst = [len(event.tokens) for event in told if isinstance(event, Delivered)]
+    assert sum(burst) == 12 and len(burst) <= len(steps)
+
+
+@pytest.mark.parametrize("dialect", FORMATS)
+@pytest.mark.parametrize("load", [Load(3), Load(rate=400)], ids=str)
+def test_many_requests_at_once_get_their_own_texts_at_any_load(dialect: str, load: Load) -> None:
+    texts = ["ab", "c", "dd", "abc", "la", "k"]
+    with asking(speaking(dialect, honest, LETTERS.decode), dialect) as (ask, _):
+        found = sorted(answer.text for answer, _ in ask(*texts, load=load))
+    assert found == sorted(LETTERS.decode([t for step in honest(text, 12) for t in step]) for text in texts)
+
+
+def test_a_comparison_under_load_measures_a_server_as_it_measures_us() -> None:
+    with comparing(speaking("vllm", honest, LETTERS.decode), "vllm") as (comparison, _):
+        comparison.prompts = [Prompt(str(n), "abcdefghijkl"[: n % 5 + 1]) for n in range(8)]
+        comparison.choices = [choice.at(Load(2)) for choice in comparison.choices]
+        samples = [sample for group in comparison.run() for sample in group]
+    assert len(samples) == 16
+    assert {sample.audit.outcome for sample in samples if sample.audit} == {"identical"}
+
+
+def test_counters_at_metrics_fill_in_what_the_answer_does_not_say() -> None:
+    made = {"drafts": 7.0, "draft_tokens": 28.0, "accepted_tokens": 11.0}
+    silent = speaking("vllm", honest, LETTERS.decode)
+
+    def script(asked: Asked) -> Reply:
+        if asked.path == "/metrics":
+            lines = [f'vllm:spec_decode_num_{name}_total{{engine="0"}} {value}' for name, value in made.items()]
+            return Reply(["\n".join(lines).encode()])
+        reply = silent(asked)
+        if asked.path == "/v1/completions":
+            made.update(drafts=made["drafts"] + 4, draft_tokens=made["draft_tokens"] + 16)
+            made["accepted_tokens"] += 7
+            reply = Reply([piece for piece in reply.pieces if b'"metrics"' not in piece])
+        return reply
+
+    with asking(script, "vllm") as (ask, _):
+        [(_, told), (_, again)] = ask("ab", "c")
+    for reported in (told[-2], again[-2]):
+        assert isinstance(reported, Reported) and reported.source == "metrics"
+        counted = (reported.num_spec_steps, reported.num_draft_tokens, reported.num_accepted_draft_tokens)
+        assert counted == (4, 16, 7)
+
+
+def test_each_dialect_keeps_prefix_caches_out_where_a_request_can() -> None:
+    bodies = {}
+    for dialect, (route, _) in FORMATS.items():
+        with asking(speaking(dialect, honest, LETTERS.decode), dialect) as (ask, wire):
+            ask("ab", "ab")
+            bodies[dialect] = wire.sent(route)
+    assert [body["cache_prompt"] for body in bodies["llamacpp"]] == [False, False]
+    assert len({body["cache_salt"] for body in bodies["vllm"]}) == 2
+
+
+def test_a_prompt_that_came_out_of_a_cache_is_named() -> None:
+    def script(asked: Asked) -> Reply:
+        reply = speaking("sglang", honest, LETTERS.decode)(asked)
+        return Reply([piece.replace(b'"cached_tokens": 0', b'"cached_tokens": 2') for piece in reply.pieces])
+
+    with comparing(script, "sglang") as (comparison, _):
+        _, samples = row_of(comparison)
+    assert "server:it took prompt tokens from its prefix cache on 3 of 3 samples" in doubts(samples)[0]
+
+
+def test_ignore_eos_and_sampling_reach_the_server_in_its_own_words() -> None:
+    sampling = Sampling(temperature=0.7, top_k=5, top_p=0.9, ignore_eos=True, max_new_tokens=12, stop=("zz",))
+    with asking(speaking("sglang", honest, LETTERS.decode), "sglang") as (ask, wire):
+        ask("ab", sampling=sampling)
+    sent = wire.sent("/generate")[0]["sampling_params"]
+    assert (sent["ignore_eos"], sent["top_k"], sent["stop"], sent["max_new_tokens"]) == (True, 5, ["zz"], 12)
+
+
+@pytest.mark.parametrize("dialect", ["openai", "transformers", "tgi"])
+def test_sampling_that_a_request_cannot_ask_for_is_refused(dialect: str) -> None:
+    with asking(speaking(dialect, honest, LETTERS.decode), dialect) as (ask, _):
+        with pytest.raises(BadServer, match="has no field to ignore the end token"):
+            ask("ab", sampling=Sampling(max_new_tokens=4, ignore_eos=True))
+        [(answer, _)] = ask("ab")
+    assert len(answer.tokens) == 12
+
+
+def test_a_server_that_cuts_a_prompt_into_other_ids_is_refused() -> None:
+    def script(asked: Asked) -> Reply:
+        other = [{"id": 7, "text": "ab"}, {"id": 1, "text": ""}]
+        return plain(other) if asked.path == "/tokenize" else speaking("tgi", honest, LETTERS.decode)(asked)
+
+    with asking(script, "tgi") as (ask, wire):
+        [(answer, _)] = ask("ab")
+        assert wire.sent("/generate_stream") == []
+    assert "it cuts the prompt into other tokens than the target's tokenizer" in str(answer)
+
+
+def test_speculation_off_is_checked_by_what_the_server_does() -> None:
+    with asking(speaking("llamacpp", honest, LETTERS.decode)) as (ask, wire):
+        [(answer, _)] = ask("ab", choice=server_choice(speculation="off"))
+        assert wire.sent("/completion")[0]["speculative.n_max"] == 0
+    assert "ignores speculative.n_max. Start a second server without a draft" in str(answer)
+
+
+def test_a_server_that_decodes_something_else_is_found_with_the_place() -> None:
+    def other(prompt: Any, room: int) -> list[list[int]]:
+        tokens = [token for step in honest(prompt, room) for token in step]
+        tokens[5] = (tokens[5] + 1) % 12
+        return in_steps(tokens)
+
+    for dialect in FORMATS:
+        with comparing(speaking(dialect, other, LETTERS.decode), dialect) as (comparison, _):
+            row, samples = row_of(comparison)
+        assert row["audit"]["divergent"] == 3, dialect
+        assert [(s.audit.position, s.audit.gap > 64) for s in samples] == [(5, True)] * 3, dialect
+
+
+class Pairs:
+    """A tokenizer that may cut a text in two ways: `ab` has a token of its own."""
+
+    def encode(self, text: str) -> list[int]:
+        return [100 if piece == "ab" else LETTERS.encode(piece)[0] for piece in _pieces(text)]
+
+    def decode(self, tokens: Any) -> str:
+        return "".join("ab" if token == 100 else LETTERS.decode([token]) for token in tokens)
+
+
+def _pieces(text: str) -> list[str]:
+    return [piece for part in text.replace("ab", " ab ").split() for piece in ([part] if part == "ab" else part)]
+
+
+def test_a_text_is_cut_into_the_expected_tokens_as_far_as_they_write_it() -> None:
+    cut = Pairs()
+    assert respelled("cabd", [2, 0, 1, 3], cut.decode, cut.encode) == [2, 0, 1, 3]
+    assert respelled("cabk", [2, 0, 1, 3], cut.decode, cut.encode) == [2, 0, 1, 10]
+    assert respelled("kab", [2, 0, 1], cut.decode, cut.encode) == [10, 100]
+    assert with_end([2, 0], [2, 0, 9], {9}) == [2, 0, 9]
+    assert with_end([2, 1], [2, 0, 9], {9}) == [2, 1]
+
+
+def test_servers_run_alone_without_a_model_here() -> None:
+    with serving(speaking("openai", honest, LETTERS.decode)) as wire:
+        ground = ServersAlone(reach(wire, "openai"))
+        choices = [server_choice()]
+        ground.begin(choices)
+        alone = Comparison(ground, PROMPTS, choices, Sampling(max_new_tokens=12))
+        samples = [sample for group in alone.run() for sample in group]
+        ground.close()
+    assert [sample.text for sample in samples] == [
+        LETTERS.decode([t for step in honest(prompt.text, 12) for t in step]) for prompt in PROMPTS
+    ]
+    assert all(sample.tokens == () and sample.tokens_per_s >= 0 for sample in samples)
+    row = report(choices, {"server:it": "OpenAI"}, samples, "server:it")[0]
+    assert row["speedup"] is None or row["speedup"]["median"] == 1

@@ -1,0 +1,106 @@
+"""Which addresses may be reached, and endpoints that cannot be."""
+
+from __future__ import annotations
+
+import pytest
+
+from decoding.contestants.servers.endpoint import EndpointSpec
+from decoding.contestants.servers.guard import NOWHERE, TERMINAL, allowed
+from decoding.errors import BadServer
+
+LISTED = allowed(["10.0.0.0/8", "vllm.internal:8000", "[2001:db8::]", "192.0.2.7:443", " ", "LLAMA.example."])
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "ip"),
+    [
+        ("10.1.2.3", 80, "10.1.2.3"),
+        ("vllm.internal", 8000, "172.16.0.9"),
+        ("VLLM.internal.", 8000, "203.0.113.4"),
+        ("llama.example", 1234, "198.18.0.1"),
+        ("odd", 9, "2001:db8::"),
+        ("192.0.2.7", 443, "192.0.2.7"),
+        ("mapped", 80, "::ffff:10.1.2.3"),
+    ],
+)
+def test_a_listed_host_network_and_port_may_be_reached(host: str, port: int, ip: str) -> None:
+    LISTED.require(host, port, ip)
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "ip"),
+    [
+        ("vllm.internal", 22, "172.16.0.9"),  # another port
+        ("vllm.internal", 8000, "127.0.0.1"),  # its owner points the name at us
+        ("vllm.internal", 8000, "::1"),
+        ("vllm.internal", 8000, "::ffff:127.0.0.1"),
+        ("other.internal", 8000, "172.16.0.9"),
+        ("192.0.2.7", 80, "192.0.2.7"),
+        ("11.0.0.1", 80, "11.0.0.1"),
+        ("nat64", 80, "64:ff9b::7f00:1"),  # 127.0.0.1 behind NAT64
+        ("6to4", 80, "2002:7f00:1::"),
+    ],
+)
+def test_all_other_addresses_are_refused(host: str, port: int, ip: str) -> None:
+    with pytest.raises(BadServer, match="does not allow"):
+        LISTED.require(host, port, ip)
+    with pytest.raises(BadServer):
+        NOWHERE.require(host, port, ip)
+
+
+@pytest.mark.parametrize(
+    "ip",
+    ["169.254.169.254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "fe80::1%eth0", "0.0.0.0",
+     "::", "224.0.0.1", "ff02::1", "255.255.255.255", "240.0.0.1"],
+)  # fmt: skip
+@pytest.mark.parametrize("guard", [TERMINAL, allowed(["0.0.0.0/0", "::/0", "meta"])])
+def test_some_addresses_are_never_reached_whatever_a_list_says(guard: object, ip: str) -> None:
+    with pytest.raises(BadServer, match="never connects to"):
+        guard.require("meta", 80, ip)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("ip", ["127.0.0.1", "::1", "10.0.0.1", "192.168.1.9", "fd00::1", "8.8.8.8", "2606:4700::1"])
+def test_a_terminal_reaches_every_ordinary_address(ip: str) -> None:
+    TERMINAL.require("host", 80, ip)
+
+
+def test_loopback_is_reached_if_the_list_names_it() -> None:
+    for entries in (["127.0.0.0/8"], ["localhost:8080"], ["[::1]:8080", "127.0.0.1"]):
+        allowed(entries).require("localhost", 8080, "127.0.0.1")
+
+
+@pytest.mark.parametrize("entry", ["10.0.0.0/40", "a b", "host:99999", "host:http", "10.0.0.1/8", "http://host"])
+def test_an_entry_that_means_nothing_is_refused(entry: str) -> None:
+    with pytest.raises(BadServer):
+        allowed([entry])
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("ftp://host", "no address of a server"),
+        ("host:8080", "no address of a server"),
+        ("http://", "no address of a server"),
+        ("http://user:pass@host", "holds a user or a password"),
+        ("http://host:99999", "no address of a server"),
+        ("http://host/?key=1", "holds more than a path"),
+        ("http://host/\r\nX: 1", "no address can hold"),
+        ("http://host name", "no address can hold"),
+    ],
+)
+def test_an_address_that_cannot_be_one_is_refused(address: str, words: str) -> None:
+    with pytest.raises(BadServer, match=words) as told:
+        EndpointSpec("it", address, "vllm")
+    assert "pass" not in str(told.value).replace("password", "")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a,b", "x" * 65, "-x", "é"])
+def test_a_name_that_a_label_cannot_hold_is_refused(name: str) -> None:
+    with pytest.raises(BadServer, match="no name for a server"):
+        EndpointSpec(name, "http://host", "vllm")
+
+
+def test_the_parts_of_an_address() -> None:
+    assert EndpointSpec("it", "https://[::1]:8443/v/", "vllm").place.origin == "[::1]:8443"
+    place = EndpointSpec("it", "https://api.example/prefix/", "vllm").place
+    assert (place.origin, place.port, place.path) == ("api.example", 443, "/prefix")

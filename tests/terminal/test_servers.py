@@ -1,0 +1,298 @@
+"""Servers on the command line, from the arguments to table and document."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from decoding.errors import BadServer, DrafthouseError
+from decoding.loop import never
+from tests.decoding.models import LLAMA, save
+from tests.decoding.servers.formats import speaking
+from tests.decoding.servers.stage import in_steps
+from tests.decoding.servers.wire import Asked, Reply, Script, serving
+from worker.started_server import started
+from worker.terminal.arguments import read_arguments
+from worker.terminal.compare import main
+from worker.terminal.servers import asked_servers, parse_server, parse_start, shown
+
+ROOT = Path(__file__).parents[2]
+HERE = "http://127.0.0.1:8080,dialect=llamacpp"
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("box")
+    save(folder / "target", "llama", **LLAMA)
+    prompts = [{"id": f"p{n}", "text": f"w{n} w{n + 9} w3"} for n in range(4)]
+    (folder / "prompts.jsonl").write_text("".join(json.dumps(prompt) + "\n" for prompt in prompts))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def target(box: Path) -> Callable[[Any, int], list[list[int]]]:
+    """Greedy texts of the target, as a server that runs the same weights would answer."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(box / "target", dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(box / "target")
+
+    def steps(prompt: Any, room: int) -> list[list[int]]:
+        ids = tokenizer(prompt)["input_ids"] if isinstance(prompt, str) else prompt
+        made = model.generate(torch.tensor([ids]), max_new_tokens=room, do_sample=False, eos_token_id=None)
+        return in_steps(made[0, len(ids) :].tolist())
+
+    return steps
+
+
+def words(box: Path) -> Callable[[Any], str]:
+    """Decode as a server that streams: each token is a word with the space before it."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(box / "target")
+    return lambda tokens: "".join(f" {tokenizer.decode([token])}" for token in tokens)
+
+
+def arguments(box: Path, *more: str) -> list[str]:
+    return ["--target", str(box / "target"), "--prompts", str(box / "prompts.jsonl"), "--max-new-tokens", "12",
+            "--ignore-eos", *more]  # fmt: skip
+
+
+def test_a_server_is_read_with_its_settings() -> None:
+    one = parse_server(f"{HERE},name=mine,model=m,key-file=k,deadline=30,speculation=off,target=big")
+    assert one.choice.label == "server:mine,speculation=off"
+    assert (one.spec.key, one.spec.deadline_s, one.spec.model, one.spec.target) == ("file:k", 30.0, "m", "big")
+    assert parse_server(f"{HERE},key-env=KEY").spec.key == "env:KEY"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("http://h:1", "has no dialect; add ,dialect=NAME, one of"),
+        ("http://h:1,dialect=lamacpp", "There is no dialect 'lamacpp'"),
+        (f"{HERE},key=sk-1", "A key does not belong on the command line"),
+        (f"{HERE},modl=x", "is no setting of a server; there are name,"),
+        (f"{HERE},name=a,name=b", "given name twice"),
+        (f"{HERE},key-file=a,key-env=b", "key-file and key-env"),
+        (f"{HERE},deadline=soon", "no number of seconds"),
+        (f"{HERE},deadline=nan", "must lie between"),
+        (f"{HERE},speculation=maybe", "not one of as-started, on, off"),
+        ("ftp://h,dialect=vllm", "no address of a server"),
+    ],
+)
+def test_a_slip_in_a_server_is_told(text: str, told: str) -> None:
+    with pytest.raises(DrafthouseError, match=told) as error:
+        [server.choice for server in asked_servers([text], [])]
+    assert "sk-1" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("llama-server -m x", "has no {port}"),
+        ("nginx --port {port}", "is no server that Drafthouse knows; it can start llama-server"),
+        ("llama-server 'half --port {port}", "is no command"),
+    ],
+)
+def test_a_slip_in_a_command_is_told(text: str, told: str) -> None:
+    with pytest.raises(BadServer, match=told):
+        parse_start(text)
+
+
+def test_a_started_server_may_have_a_name_and_its_program_tells_the_dialect() -> None:
+    one = parse_start("on=/opt/llama-server -m a=b.gguf --port {port}")
+    assert (one.spec.name, one.spec.dialect, one.command[0]) == ("on", "llamacpp", "/opt/llama-server")
+    assert parse_start("vllm serve --model=m --port {port}").spec.name == "vllm"
+
+
+def test_a_key_in_a_command_is_not_shown() -> None:
+    told = shown(["vllm", "serve", "m", "--api-key", "sk-1", "--hf-token=sk-2", "--num-draft-tokens", "4"])
+    assert "sk-" not in told and told.endswith("--num-draft-tokens 4")
+
+
+def test_servers_of_one_dialect_get_names_of_their_own(box: Path) -> None:
+    asked = read_arguments(arguments(box, "--server", HERE, "--server", HERE, "--start", "llama-server {port}"))
+    labels = ["autoregressive", "server:llamacpp", "server:llamacpp-2", "server:llamacpp-3"]
+    assert [choice.label for choice in asked.choices] == labels
+    with pytest.raises(BadServer, match="Two servers are called llamacpp-2"):
+        asked_servers([HERE, HERE, f"{HERE},name=llamacpp-2"], [])
+
+
+def test_strategies_of_ours_and_servers_run_at_every_load(box: Path) -> None:
+    flags = ("--server", HERE, "--strategies", "lookup:4", "--concurrency", "1,4", "--baseline", "server:llamacpp")
+    asked = read_arguments(arguments(box, *flags))
+    assert [choice.label for choice in asked.choices] == [
+        "autoregressive", "lookup:4", "server:llamacpp", "autoregressive @4", "lookup:4 @4", "server:llamacpp @4",
+    ]  # fmt: skip
+    assert asked.baseline == "server:llamacpp"
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--servers-only", "--prompts", "p.txt"], "needs servers"),
+        (["--servers-only", "--server", HERE], "Servers alone need prompts"),
+        (["--servers-only", "--server", HERE, "--target", "t"], "loads no model here"),
+    ],
+)
+def test_servers_alone_need_servers_and_prompts_and_no_model(flags: list[str], told: str) -> None:
+    with pytest.raises(DrafthouseError, match=told):
+        read_arguments(flags)
+
+
+def test_a_server_stands_in_table_document_and_trace_and_its_key_in_none(
+    box: Path, tmp_path: Path, target: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "key").write_text("sk-very-secret")
+    written, trace = tmp_path / "result.json", tmp_path / "trace.jsonl"
+    with serving(speaking("vllm", target, words(box))) as wire:
+        server = f"{wire.address},dialect=vllm,name=theirs,key-file={tmp_path / 'key'}"
+        files = ("--json", str(written), "--trace", str(trace))
+        assert main(arguments(box, "--server", server, "--strategies", "lookup:3", *files)) == 0
+        assert {one.headers["Authorization"] for one in wire.asked} == {"Bearer sk-very-secret"}
+    out, err = capsys.readouterr()
+    document = json.loads(written.read_text())
+    jsonschema.Draft202012Validator(json.loads((ROOT / "docs" / "compare.schema.json").read_text())).validate(document)
+    row = document["strategies"][-1]
+    assert (row["label"], row["role"], row["audit"]["identical"]) == ("server:theirs", "server", 4)
+    assert (row["num_spec_steps"], row["num_target_passes"]) == (16, None)
+    assert document["servers"][0]["prefix_cache"] == "cache_salt, new for each request"
+    assert "▣ server:theirs" in out and "server:theirs on the server at http://127.0.0.1" in err
+    kinds = [json.loads(line)["event"] for line in trace.read_text().splitlines() if "server:theirs" in line]
+    assert set(kinds) == {"started", "delivered", "reported", "finished"}
+    assert "sk-very-secret" not in out + err + written.read_text() + trace.read_text()
+
+
+def test_a_server_with_another_model_is_found(box: Path, tmp_path: Path, target: Any) -> None:
+    def other(prompt: Any, room: int) -> list[list[int]]:
+        return [[(token + 1) % 90 for token in step] for step in target(prompt, room)]
+
+    with serving(speaking("llamacpp", other, words(box))) as wire:
+        flags = ("--server", f"{wire.address},dialect=llamacpp", "--json", str(tmp_path / "result.json"))
+        assert main(arguments(box, *flags)) == 0
+    document = json.loads((tmp_path / "result.json").read_text())
+    assert document["strategies"][-1]["audit"]["divergent"] == 4
+    assert "server:llamacpp does not write the target's text on 4 of 4 samples" in document["warnings"][0]
+
+
+def test_a_server_that_lies_is_named_under_the_verdict(
+    box: Path, target: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    honest = speaking("llamacpp", target, words(box))
+    lying: Script = lambda asked: Reply(  # noqa: E731
+        [one.replace(b'"tokens_predicted": 12', b'"tokens_predicted": 20') for one in honest(asked).pieces],  # type: ignore[union-attr]
+        honest(asked).status,
+    )
+    with serving(lying) as wire:
+        assert main(arguments(box, "--server", f"{wire.address},dialect=llamacpp")) == 0
+    assert "server:llamacpp contradicts itself on 4 of 4 samples: it counts 20 tokens and sent 12" in (
+        capsys.readouterr().out
+    )
+
+
+def test_servers_alone_are_compared_without_a_model_here(
+    box: Path, tmp_path: Path, target: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "result.json"
+    with serving(speaking("openai", target, words(box))) as one, serving(speaking("tgi", target, words(box))) as two:
+        servers = ("--server", f"{one.address},dialect=openai", "--server", f"{two.address},dialect=tgi")
+        prompts = ("--prompts", str(box / "prompts.jsonl"), "--max-new-tokens", "12")
+        assert main(["--servers-only", *servers, *prompts, "--json", str(written)]) == 0
+    document = json.loads(written.read_text())
+    jsonschema.Draft202012Validator(json.loads((ROOT / "docs" / "compare.schema.json").read_text())).validate(document)
+    assert document["pair"] is None and document["baseline"] == "server:openai"
+    assert [row["audit"]["identical"] for row in document["strategies"]] == [4, 4]
+    assert "No model runs here, so nobody audits the answers" in capsys.readouterr().err
+
+
+def test_a_server_that_fails_ends_the_comparison_with_its_sentence(
+    box: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failing(asked: Asked) -> Reply:
+        return Reply([b'{"error": {"message": "out of memory"}}'], 500)
+
+    with serving(failing) as wire:
+        assert main(arguments(box, "--server", f"{wire.address},dialect=llamacpp")) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("llamacpp answered 500 Internal Server Error. It says: ")
+
+
+# ---- started here
+
+PROGRAM = """#!{python}
+import http.server, os, subprocess, sys
+print("loading", flush=True)
+if "--fail" in sys.argv:
+    sys.exit("no such model: " + sys.argv[-1])
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+open(sys.argv[1], "w").write(f"{{os.getpid()}} {{child.pid}}")
+class Healthy(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/health" else 404)
+        self.end_headers()
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[2])), Healthy).serve_forever()
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Iterator[Path]:
+    """A program of ours that starts as llama-server does, with a child of its own."""
+    path = tmp_path / "llama-server"
+    path.write_text(PROGRAM.format(python=sys.executable))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    yield path
+
+
+def is_alive(pid: int) -> bool:
+    state = Path(f"/proc/{pid}/stat")
+    return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_started_server_gets_a_free_port_and_leaves_nothing(program: Path, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    with started("it", [str(program), str(pids), "{port}"], "/health") as server:
+        assert server.address.startswith("http://127.0.0.1:")
+        assert "loading" in server.log.read_text()
+        family = [int(pid) for pid in pids.read_text().split()]
+        assert all(map(is_alive, family))
+    assert not any(map(is_alive, family))
+    assert not server.log.exists()
+
+
+def test_a_server_that_does_not_start_is_told_with_its_last_words(program: Path) -> None:
+    told = r"it ended with exit code 1 before it answered(.|\n)*no such model: big.gguf"
+    with pytest.raises(BadServer, match=told), started("it", [str(program), "--fail", "big.gguf"], "/health"):
+        pass
+
+
+def test_a_program_that_is_not_there_is_told() -> None:
+    told, command = "There is no program no-such-server on this machine", ["no-such-server", "{port}"]
+    with pytest.raises(BadServer, match=told), started("it", command, "/health", never):
+        pass
+
+
+def test_a_started_server_ends_with_a_command_that_is_killed(box: Path, program: Path, tmp_path: Path) -> None:
+    pids, command = tmp_path / "pids", [sys.executable, "-m", "worker.terminal.compare"]
+    start = f"{shlex.quote(str(program))} {shlex.quote(str(pids))} {{port}}"
+    with subprocess.Popen(
+        [*command, *arguments(box, "--start", start)], cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True, env={**os.environ},
+    ) as process:  # fmt: skip
+        assert process.stderr
+        while "is ready at" not in process.stderr.readline():
+            assert process.poll() is None
+        [server, _] = [int(pid) for pid in pids.read_text().split()]
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=120)
+    assert not is_alive(server)

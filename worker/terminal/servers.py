@@ -1,0 +1,162 @@
+"""Servers on the command line: --server ADDRESS,dialect=…, --start COMMAND. Standard library only."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from decoding.contestants.servers import SERVER
+from decoding.contestants.servers.dialects import dialect_called, dialect_of, dialects
+from decoding.contestants.servers.endpoint import USUAL_DEADLINE_S, EndpointSpec, Reach, key_of
+from decoding.contestants.servers.guard import TERMINAL
+from decoding.errors import BadServer, meant
+from decoding.spec import Choice, choose
+
+PORT = "{port}"
+NOT_YET = "http://127.0.0.1:1"  # until a started server has its port
+HIDDEN = "(hidden)"
+SECRETS = {"key", "token", "secret", "password"}
+SETTINGS = ("name", "dialect", "model", "key-file", "key-env", "target", "certificates", "deadline", "speculation")
+SERVER_HELP = (
+    "a server to compare with, such as http://127.0.0.1:8080,dialect=llamacpp; more settings: name, model, key-file, "
+    "key-env, speculation=on or off, certificates, deadline; may be given several times"
+)
+START_HELP = (
+    "start a server and compare with it, such as 'llama-server -m target.gguf -md draft.gguf --port {port}'; may begin "
+    "with NAME= and be given several times"
+)
+
+
+@dataclass(frozen=True)
+class AskedServer:
+    spec: EndpointSpec
+    speculation: str = "as-started"
+    command: tuple[str, ...] = ()  # to start it; empty: it runs already
+
+    @property
+    def choice(self) -> Choice:
+        return choose(SERVER.slug, {"name": self.spec.name, "speculation": self.speculation})
+
+
+def asked_servers(given: Sequence[str], started: Sequence[str]) -> tuple[AskedServer, ...]:
+    """Read all servers of a command line. Each gets a name of its own."""
+    found = [*map(parse_server, given), *map(parse_start, started)]
+    taken: dict[str, int] = {}
+    named = []
+    for one in found:
+        name = one.spec.name
+        taken[name] = taken.get(name, 0) + 1
+        own = name if taken[name] == 1 else f"{name}-{taken[name]}"
+        named.append(replace(one, spec=replace(one.spec, name=own)))
+    names = [one.spec.name for one in named]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadServer(f"Two servers are called {name}. Give each a name of its own.")
+    return tuple(named)
+
+
+def reach_of(servers: Sequence[AskedServer]) -> Reach:
+    return Reach({one.spec.name: one.spec for one in servers}, key_of, TERMINAL)
+
+
+def about(server: AskedServer) -> dict[str, str]:
+    """Describe a server for the JSON document. Its key is named nowhere."""
+    spec, dialect = server.spec, dialect_called(server.spec.dialect)
+    return {
+        "label": server.choice.label,
+        "address": spec.address,
+        "dialect": spec.dialect,
+        "model": spec.model,
+        "target": spec.target,
+        "command": shown(server.command),
+        "prefix_cache": dialect.cache,
+    }
+
+
+def shown(command: Sequence[str]) -> str:
+    """Write a command without the keys in it."""
+    words = []
+    for before, word in zip(("", *command), command, strict=False):
+        name, equals, _ = word.partition("=")
+        words.append(
+            f"{name}={HIDDEN}" if equals and _holds_secret(name) else HIDDEN if _holds_secret(before) else word
+        )
+    return shlex.join(words)
+
+
+def _holds_secret(option: str) -> bool:
+    return option.startswith("-") and "=" not in option and bool(SECRETS & set(option.lstrip("-").split("-")))
+
+
+def parse_server(text: str) -> AskedServer:
+    """Read `http://127.0.0.1:8080,dialect=llamacpp,name=mine`."""
+    address, *pieces = text.split(",")
+    settings: dict[str, str] = {}
+    for piece in pieces:
+        name, equals, value = piece.partition("=")
+        name = name.strip()
+        if name == "key":  # the process list shows it to everybody
+            raise BadServer("A key does not belong on the command line. Put it into a file and give key-file=FILE.")
+        if not equals or name not in SETTINGS:
+            raise BadServer(
+                f"{piece[:40]!r} is no setting of a server; there are {', '.join(SETTINGS)}.{meant(name, SETTINGS)}"
+            )
+        if name in settings:
+            raise BadServer(f"A server is given {name} twice; give it once.")
+        settings[name] = value.strip()
+    return _server(address.strip(), settings)
+
+
+def _server(address: str, settings: dict[str, str]) -> AskedServer:
+    if "dialect" not in settings:
+        raise BadServer(f"{address[:80]} has no dialect; add ,dialect=NAME, one of {', '.join(dialects())}.")
+    dialect = dialect_called(settings["dialect"])
+    spec = EndpointSpec(
+        name=settings.get("name", dialect.name),
+        address=address,
+        dialect=dialect.name,
+        model=settings.get("model", ""),
+        key=_key(settings),
+        target=settings.get("target", ""),
+        certificates=settings.get("certificates", ""),
+        deadline_s=_seconds(settings["deadline"]) if "deadline" in settings else USUAL_DEADLINE_S,
+    )
+    return AskedServer(spec, settings.get("speculation", "as-started"))
+
+
+def _key(settings: dict[str, str]) -> str:
+    if "key-file" in settings and "key-env" in settings:
+        raise BadServer("A server is given key-file and key-env; give one.")
+    if "key-file" in settings:
+        return f"file:{settings['key-file']}"
+    return f"env:{settings['key-env']}" if "key-env" in settings else ""
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BadServer(f"deadline={text[:40]} is no number of seconds.") from None
+
+
+def parse_start(text: str) -> AskedServer:
+    """Read `NAME=llama-server -m … --port {port}`; the program's name tells the dialect."""
+    head, equals, rest = text.partition("=")
+    has_name = bool(equals) and head.strip().replace("-", "").replace("_", "").isalnum() and " " not in head.strip()
+    try:
+        words = shlex.split(rest if has_name else text)
+    except ValueError as error:
+        raise BadServer(f"{text[:80]!r} is no command: {error}.") from None
+    if not any(PORT in word for word in words):
+        raise BadServer(f"{text[:80]!r} has no {PORT}, so the server cannot be given a free port. Add --port {PORT}.")
+    dialect = dialect_of(words[0])
+    if not dialect:
+        programs = (program for each in dialects().values() for program in each.programs)
+        raise BadServer(
+            f"{words[0][:80]} is no server that Drafthouse knows; it can start {', '.join(programs)}. Start this one "
+            "yourself and give --server."
+        )
+    model = dialect_called(dialect).model_in(words)
+    spec = EndpointSpec(head.strip() if has_name else dialect, NOT_YET, dialect, model)
+    return AskedServer(spec, command=tuple(words))
