@@ -14,8 +14,8 @@ from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
 from decoding.ssd.simulation.prices import KNOWN, prices_from
 from decoding.ssd.simulation.recording import plan_for
 from decoding.ssd.simulation.simulator import simulate
-from decoding.ssd.theory import tokens_per_round
 from decoding.ssd.simulation.track import Track
+from decoding.ssd.theory import tokens_per_round
 from tests.decoding.worlds import World
 
 MS = 1_000_000

@@ -25,8 +25,8 @@ from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN, Placement,
 from decoding.ssd.simulation.prices import Prices, prices_from
 from decoding.ssd.simulation.recording import follow, plan_for
 from decoding.ssd.simulation.simulator import simulate
-from decoding.ssd.theory import Speculation, tokens_per_round
 from decoding.ssd.simulation.track import Track
+from decoding.ssd.theory import Speculation, tokens_per_round
 from tests.decoding import models
 from tests.decoding.worlds import World, some_classifier
 
