@@ -64,7 +64,7 @@ def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, mak
     found = done(study).document
     settings = {row["strategy"]: row for row in found["settings"]}
     assert found["format"] == "drafthouse.plan/1"
-    ran = ("static", "heuristic", "threshold", "lookup", "suffix")
+    ran = ("static", "heuristic", "threshold", "lookup", "suffix", "ssd")
     assert set(settings) == {*ran, "oracle"}
     for name in ran:
         assert settings[name]["measured"]["prompts"] == 3
@@ -75,7 +75,7 @@ def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, mak
     assert {one["engine"] for one in found["elsewhere"]} == {"transformers", "vLLM", "SGLang"}
     exported = Counter(one["of"].split(":")[0] for one in found["elsewhere"])
     assert exported == {"static": 3, "threshold": 1, "lookup": 2}
-    assert study.job.done_count == study.job.total_count == 3 + 3 * 9 + 3 * (1 + len(ran))
+    assert study.job.done_count == study.job.total_count == 3 + 3 * 9 + 3 * 6 + 3 * (1 + len(ran))
     assert found["noise"] == "" or found["noise"].startswith(("Other programs used", "The processor's clock"))
 
 

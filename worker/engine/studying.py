@@ -15,6 +15,7 @@ from decoding.replay.confirming import best_of_each, confirm, to_run
 from decoding.replay.costs import Costs
 from decoding.replay.oracle import analyse
 from decoding.replay.planning import Prediction, Study
+from decoding.replay.planning_ahead import Simulating, planned_ahead, predict_ahead, samples_ahead
 from decoding.spec import Choice
 from decoding.strategies.disco import RULES
 from worker import noise
@@ -25,6 +26,7 @@ from worker.messages import Cancelled, Found, PairOrder, Say
 
 ORACLE_FORMAT = "drafthouse.oracle/1"
 PLAN_FORMAT = "drafthouse.plan/1"
+SIMULATING = "measuring preparation"
 
 
 def oracle(order: PairOrder, lookahead: int, residents: Residents, say: Say, cancelled: Cancelled) -> None:
@@ -46,7 +48,9 @@ def plan(order: PairOrder, residents: Residents, say: Say, cancelled: Cancelled)
     chosen = next(iter(classifiers), None)
     count, measured = len(order.prompts), probing.samples(len(order.prompts), classifiers=int(chosen is not None))
     run_count = len(planning.confirmed(has_classifier=chosen is not None))
-    steps = Steps(say, {"recording": count, "measuring costs": measured, "confirming": run_count * count})
+    ahead = planned_ahead(order.sampling, has_classifier=chosen is not None)
+    phases = {"recording": count, "measuring costs": measured, SIMULATING: samples_ahead(count, ahead)}
+    steps = Steps(say, {**phases, "confirming": (run_count + len(ahead)) * count})
     recorded = _recorded(order, pair, steps, cancelled, tails=True)
     if cancelled():
         return
@@ -54,7 +58,17 @@ def plan(order: PairOrder, residents: Residents, say: Say, cancelled: Cancelled)
     before = noise.mark(os.getpid())
     costs = probing.probe(pair, order.prompts, order.sampling, chosen)
     steps("measuring costs", 1, 1)
-    predictions = _predicted(recorded, costs, chosen, classifiers)
+    simulating = Simulating(
+        pair,
+        order.prompts,
+        order.sampling,
+        recorded,
+        costs,
+        chosen,
+        on_progress=lambda done: steps(SIMULATING, done, phases[SIMULATING]),
+        cancelled=cancelled,
+    )
+    predictions = [*_predicted(recorded, costs, chosen, classifiers), *predict_ahead(simulating)]
     best = best_of_each(predictions)
     due = len(to_run(best)) * count
     rows = confirm(

@@ -44,10 +44,14 @@ class Prices:
 
 
 def prices_from(static: Iterable[Sequence[Event]], ssd: Iterable[Sequence[Event]]) -> Prices:
+    """Measure prices on samples of static lookaheads and of SSD."""
+    return prices_beside(costs_from(static), ssd)
+
+
+def prices_beside(alone: Costs, ssd: Iterable[Sequence[Event]]) -> Prices:
     """Measure prices on samples of SSD as it is to be simulated: two models at once may each run slower than alone.
-    Samples of static lookaheads give the price of a verification by its rows. The answers include their messages."""
-    static = list(static)
-    alone, seen = costs_from(static), _Seen()
+    `alone` gives the price of a verification by its rows. The answers include their messages."""
+    seen = _Seen()
     for trace in ssd:
         seen.read(trace)
     judged = [(each.verifying_s, alone.verify(len(each.draft.tokens) + 1)) for each in seen.rounds if each.draft]
