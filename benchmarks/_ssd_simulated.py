@@ -17,12 +17,13 @@ from decoding.disco.rules import estimates, rounds_from_everywhere
 from decoding.events import Event, Finished, Started
 from decoding.measure.comparison import Comparison
 from decoding.pair import Pair
+from decoding.projecting.card import published
 from decoding.prompts.prompt import Prompt
 from decoding.replay.costs import costs_from
 from decoding.spec import Choice
 from decoding.ssd.accounting import mean_phases
 from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN, Plan, Simulated
-from decoding.ssd.simulation.prices import KNOWN, Prices, prices_from
+from decoding.ssd.simulation.prices import Prices, prices_from
 from decoding.ssd.simulation.recording import plan_of, track_of
 from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.track import Track
@@ -148,12 +149,13 @@ def _plan(pair: Pair, choice: Choice) -> Plan:
 def _projected(pair: Pair, choice: Choice, texts: Mapping[tuple[str, int], Track]) -> list[dict[str, Any]]:
     """Simulate these texts and this draft's hits at other models' costs."""
     rows = []
-    for name, prices in KNOWN.items():
+    for card in published().values():
+        prices = card.prices(1)
         for placement in (IN_TURN, BESIDE, ANYTIME):
             played = simulate(texts.values(), _plan(pair, choice), prices, placement)
             rows.append(
                 {
-                    "models": name,
+                    "models": card.name,
                     "prices": prices.source,
                     "placement": placement.name,
                     "strategy": choice.label,
