@@ -39,7 +39,7 @@ class BadCard(DrafthouseError):
     code = "bad-card"
 
     def __init__(self, field: str, problem: str) -> None:
-        super().__init__(f"{field} of the machine card {problem}.")
+        super().__init__(f"{field} of the machine card {problem}{'' if problem.endswith('?') else '.'}")
         self.field = field
 
 
@@ -161,9 +161,8 @@ def card_called(name: str) -> Card:
     if name in known:
         return known[name]
     if not name.endswith(".json"):
-        raise BadCard(
-            "name", f"is {name[:80]!r}; there is {', '.join(known)}, or give FILE.json.{meant(name, known)}"
-        )
+        offer = f"there is {', '.join(known)}, or give FILE.json.{meant(name, known)}"
+        raise BadCard("name", f"is {name[:80]!r}; {offer}")
     try:
         return read_card(Path(name).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

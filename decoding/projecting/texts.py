@@ -54,7 +54,7 @@ def with_acceptance(texts: Sequence[Text], wanted: float) -> list[Text]:
 
 
 def _changed(text: Text, number: int, share: float, *, is_better: bool) -> Text:
-    lucky = [chance.uniform(number, "target", place) < share for place in range(len(text.record))]
+    lucky = [chance.uniform(number, "draft", place) < share for place in range(len(text.record))]
     if is_better:
         matches = [match or luck for match, luck in zip(text.matches, lucky, strict=True)]
     else:
