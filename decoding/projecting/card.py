@@ -39,7 +39,7 @@ class BadCard(DrafthouseError):
     code = "bad-card"
 
     def __init__(self, field: str, problem: str) -> None:
-        super().__init__(f"{field} of the machine card {problem}{'' if problem.endswith('?') else '.'}")
+        super().__init__(f"{field} of the machine card {problem}{'' if problem.endswith(('?', '.')) else '.'}")
         self.field = field
 
 
@@ -155,14 +155,18 @@ def read_card(text: str) -> Card:
         raise BadCard("the whole", f"is no JSON that can be read: {str(error)[:200]}") from None
 
 
+def card_in_the_box(name: str) -> Card:
+    """A card that comes with Drafthouse."""
+    known = published()
+    if name not in known:
+        raise BadCard("name", f"is {name[:80]!r}; there is {', '.join(known)}.{meant(name, known)}")
+    return known[name]
+
+
 def card_called(name: str) -> Card:
     """A card that comes with Drafthouse, by name, or that of a file."""
-    known = published()
-    if name in known:
-        return known[name]
     if not name.endswith(".json"):
-        offer = f"there is {', '.join(known)}, or give FILE.json.{meant(name, known)}"
-        raise BadCard("name", f"is {name[:80]!r}; {offer}")
+        return card_in_the_box(name)
     try:
         return read_card(Path(name).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.webapp import make
 from tests.worker.conftest import prompts
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
@@ -17,7 +18,7 @@ from webapp.registry.models import Dataset
 from webapp.studies import services as studies
 from webapp.studies.classifiers import cross_sets
 from webapp.studies.classifiers import services as classifying
-from webapp.studies.kinds import ORACLE, PLAN
+from webapp.studies.kinds import ORACLE, PLAN, PROJECTION
 from webapp.studies.models import Classifier, Study
 
 SHORT = {"max_new_tokens": 24, "ignore_eos": True}
@@ -110,6 +111,16 @@ def test_a_plan_judges_the_pairs_classifiers_where_they_were_not_trained(team, p
     assert row.cells[0].auc == judged["auc"] and row.cells[0].study == study
     assert row.cells[1].speedup == pytest.approx(max(classifier.card["predicted"][f"disco:{rule}"]
                                                      for rule in ("threshold", "priced")))  # fmt: skip
+
+
+def test_a_projection_simulates_every_strategy_at_the_prices_of_its_card(launch, make_worker):
+    study = launch(PROJECTION, limit=2, card="two-cores-epyc")
+    make_worker().look()
+    found = done(study).document
+    assert (found["format"], found["card"]["name"]) == ("drafthouse.projection/1", "100M with 11M on one core each")
+    assert {row["strategy"] for row in found["settings"]} >= {"autoregressive", "static", "threshold", "lookup", "ssd"}
+    assert set(found) == set(make.STUDIES["projection"])  # which the page's tests rest on
+    assert study.job.done_count == study.job.total_count == 2
 
 
 def test_training_leaves_its_losses_in_the_log_and_its_curves_on_the_card(team, pair, make_worker):

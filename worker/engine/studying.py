@@ -5,11 +5,15 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from decoding.disco import metrics, training
 from decoding.disco.classifier import Classifier
 from decoding.pair import Pair
+from decoding.projecting.card import Card
+from decoding.projecting.document import MAPPING, PROJECTING, document
+from decoding.projecting.projecting import Material
 from decoding.replay import planning, probing
 from decoding.replay.confirming import best_of_each, confirm, to_run
 from decoding.replay.costs import Costs
@@ -27,6 +31,7 @@ from worker.messages import Cancelled, Found, PairOrder, Say
 ORACLE_FORMAT = "drafthouse.oracle/1"
 PLAN_FORMAT = "drafthouse.plan/1"
 SIMULATING = "measuring preparation"
+TENTHS = 10
 
 
 def oracle(order: PairOrder, lookahead: int, residents: Residents, say: Say, cancelled: Cancelled) -> None:
@@ -83,6 +88,32 @@ def plan(order: PairOrder, residents: Residents, say: Say, cancelled: Cancelled)
         noisy = noise.between(before, noise.mark(os.getpid()))
         say(Found({**_document(best, rows, predictions, costs), "hardware": loaded.hardware, "noise": noisy,
                    "classifiers": _judged(recorded, costs, classifiers)}))  # fmt: skip
+
+
+def projection(order: PairOrder, card: Card, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+    pair, loaded = load_pair(order.pair, residents)
+    say(loaded)
+    steps = Steps(say, {"recording": len(order.prompts), PROJECTING: 0, MAPPING: 0})
+    recorded = _recorded(order, pair, steps, cancelled, tails=True)
+    if cancelled():
+        return
+    name = next(iter(order.pair.classifiers), None)
+    material = Material.of(recorded, pair.vocab, pair.classifier(name) if name else None)
+    fixes, often = order.sampling.fixes_the_text, Seldom(steps)
+    found = document(material, card, fixes_the_text=fixes, on_progress=often, cancelled=cancelled)
+    if not cancelled():
+        say(Found({**found, "hardware": loaded.hardware}))
+
+
+@dataclass
+class Seldom:
+    """Says a step when the next tenth of its phase is done: a projection has hundreds."""
+
+    steps: Steps
+
+    def __call__(self, phase: str, done: int, due: int) -> None:
+        if done * TENTHS // due > (done - 1) * TENTHS // due:
+            self.steps(phase, done, due)
 
 
 def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, *, tails: bool) -> Study:
