@@ -7,10 +7,14 @@ way to a draft beside the target, are measured on short runs of `ssd`; passes of
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+from worker import noise
 from worker.terminal.arguments import Bench, count_of, list_of, parser_of, read_bench
 from worker.terminal.files import whole_file
 
@@ -33,18 +37,20 @@ def main(argv: Sequence[str]) -> int:
 
 
 def measured(bench: Bench, name: str, batches: Sequence[int]) -> Mapping[str, object]:
-    from contextlib import closing
-
     from decoding.projecting.measuring import card_of
-    from worker.terminal.studying import loaded
+    from worker.terminal.studying import loaded, say
 
     ready = loaded(bench)
     facts = ready.target.runner.facts
     machine = f"{facts.device_name}, {facts.threads} thread(s), {facts.runner} runner, {facts.dtype}"
+    before = noise.mark(os.getpid())
     with closing(ready.pair):
-        return card_of(
-            ready.pair, bench.prompts, bench.sampling, batches, name or f"{ready.name} here", machine
-        ).to_dict()
+        name = name or f"{ready.name} here"
+        card = card_of(ready.pair, bench.prompts, bench.sampling, batches, name, machine)
+    if noisy := noise.between(before, noise.mark(os.getpid())):
+        say(f"Noisy: {noisy} Measure again on a quiet machine before you rely on this card.")
+        card = replace(card, source=f"{card.source} Noisy: {noisy}")
+    return card.to_dict()
 
 
 if __name__ == "__main__":

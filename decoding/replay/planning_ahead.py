@@ -11,20 +11,25 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+
+import torch
 
 from decoding.disco.classifier import Classifier
 from decoding.errors import BadStrategy
 from decoding.events import Event, Finished, Recorder, Started
 from decoding.loop import never
 from decoding.measure.comparison import Comparison
+from decoding.models.devices import free_bytes
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay.costs import Costs, counted
 from decoding.replay.planning import ALONE, Prediction, Study
 from decoding.replay.probing import PROMPTS, typical
 from decoding.spec import Choice, Sampling, choose
+from decoding.ssd.memory import needed_by
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Simulated
 from decoding.ssd.simulation.prices import Prices, prices_beside
 from decoding.ssd.simulation.recording import plan_of, track_of
@@ -93,6 +98,12 @@ class Simulating:
         process = placed(str(choice.params["placement"]), self.pair.draft_process)
         return ANYTIME if process else IN_TURN
 
+    def fits(self, choice: Choice) -> bool:
+        """Whether its branches fit into memory now."""
+        process = placed(str(choice.params["placement"]), self.pair.draft_process)
+        device = torch.device("cpu") if process else self.pair.require_draft(choice.label).device
+        return needed_by(choice, self.pair.vocab) <= free_bytes(device)
+
     def predict(self, choice: Choice, measured: Measured) -> Prediction:
         """Simulate a setting. The speed-up is computed as in a comparison: the median over prompts."""
         played = self.simulated(choice, measured.prices)
@@ -153,8 +164,10 @@ def predict_ahead(simulating: Simulating) -> list[Prediction]:
 
 
 def _searched(simulating: Simulating, strategy: Strategy) -> Iterable[Prediction]:
-    coarse = [simulating.choice(strategy, params) for params in strategy.grid()]
-    runs = Runs()
+    tried = [simulating.choice(strategy, params) for params in strategy.grid()]
+    coarse, runs = [choice for choice in tried if simulating.fits(choice)], Runs()
+    if not coarse:
+        return ()
     measured = simulating.run(_spread(coarse, COARSE), runs)
     if measured is None:
         return ()
@@ -167,10 +180,9 @@ def _searched(simulating: Simulating, strategy: Strategy) -> Iterable[Prediction
 def _near(simulating: Simulating, best: Choice) -> Iterator[Choice]:
     """Settings near the best one. Those that the strategy itself refuses are left out."""
     for params in best.spec.finer(best.params):
-        try:
-            yield simulating.choice(best.spec, params)
-        except BadStrategy:
-            continue
+        with suppress(BadStrategy):
+            if simulating.fits(choice := simulating.choice(best.spec, params)):
+                yield choice
 
 
 def _fastest(predictions: Sequence[Prediction]) -> Choice:

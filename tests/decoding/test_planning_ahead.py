@@ -83,3 +83,13 @@ def test_a_cancelled_search_ends_without_a_prediction() -> None:
     costs = probe(ready, PROMPTS[:1], SHARED)
     stopped = Simulating(ready, PROMPTS[:1], SHARED, recorded, costs, None, cancelled=lambda: True)
     assert predict_ahead(stopped) == []
+
+
+def test_settings_whose_branches_do_not_fit_into_memory_are_left_out() -> None:
+    ready = pair()
+    recorded = study(ready, PROMPTS[:1], SHARED, tails=True)
+    simulating = Simulating(ready, PROMPTS[:1], SHARED, recorded, probe(ready, PROMPTS[:1], SHARED), None)
+    assert simulating.fits(choose("ssd"))
+    ready.target.vocab_size = ready.draft.vocab_size = 10**12
+    assert not simulating.fits(choose("ssd"))
+    assert predict_ahead(simulating) == []

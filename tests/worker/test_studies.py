@@ -11,6 +11,7 @@ import pytest
 
 from tests.webapp import make
 from tests.worker.conftest import prompts
+from tests.worker.test_ssd import family
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import Job, JobEvent
@@ -59,7 +60,7 @@ def test_an_oracle_counts_what_the_draft_could_have_done(launch, make_worker):
     assert "Recording: 1 of 6." in told
 
 
-def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, make_worker):
+def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, make_worker, engine):
     study = launch(PLAN, limit=3)
     make_worker().look()
     found = done(study).document
@@ -77,6 +78,7 @@ def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, mak
     exported = Counter(one["of"].split(":")[0] for one in found["elsewhere"])
     assert exported == {"static": 3, "threshold": 1, "lookup": 2}
     assert study.job.done_count == study.job.total_count == 3 + 3 * 9 + 3 * 6 + 3 * (1 + len(ran))
+    assert set(family(engine.pid)) <= {engine.pid}  # the draft beside the target has ended
     assert found["noise"] == "" or found["noise"].startswith(("Other programs used", "The processor's clock"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,16 +50,20 @@ def oracle(order: PairOrder, lookahead: int, residents: Residents, say: Say, can
 def plan(order: PairOrder, residents: Residents, say: Say, cancelled: Cancelled) -> None:
     pair, loaded = load_pair(order.pair, residents)
     say(loaded)
+    with closing(pair):  # a draft beside the target has a process of its own
+        found = _planned(order, pair, say, cancelled)
+    if found:
+        say(Found({**found, "hardware": loaded.hardware}))
+
+
+def _planned(order: PairOrder, pair: Pair, say: Say, cancelled: Cancelled) -> dict[str, Any]:
+    """The plan's document; empty if somebody cancels."""
     classifiers = {name: pair.classifier(name) for name in order.pair.classifiers}
-    chosen = next(iter(classifiers), None)
-    count, measured = len(order.prompts), probing.samples(len(order.prompts), classifiers=int(chosen is not None))
-    run_count = len(planning.confirmed(has_classifier=chosen is not None))
-    ahead = planned_ahead(order.sampling, has_classifier=chosen is not None)
-    phases = {"recording": count, "measuring costs": measured, SIMULATING: samples_ahead(count, ahead)}
-    steps = Steps(say, {**phases, "confirming": (run_count + len(ahead)) * count})
+    chosen, count = next(iter(classifiers), None), len(order.prompts)
+    steps = _steps_of_plan(order, chosen, say)
     recorded = _recorded(order, pair, steps, cancelled, tails=True)
     if cancelled():
-        return
+        return {}
     steps("measuring costs", 0, 1)
     before = noise.mark(os.getpid())
     costs = probing.probe(pair, order.prompts, order.sampling, chosen)
@@ -70,24 +75,39 @@ def plan(order: PairOrder, residents: Residents, say: Say, cancelled: Cancelled)
         recorded,
         costs,
         chosen,
-        on_progress=lambda done: steps(SIMULATING, done, phases[SIMULATING]),
+        on_progress=lambda done: steps(SIMULATING, done, steps.parts[SIMULATING]),
         cancelled=cancelled,
     )
     predictions = [*_predicted(recorded, costs, chosen, classifiers), *predict_ahead(simulating)]
+    if cancelled():
+        return {}
     best = best_of_each(predictions)
-    due = len(to_run(best)) * count
     rows = confirm(
         pair,
         order.prompts,
         order.sampling,
         best,
-        on_progress=lambda done: steps("confirming", done, due),
+        on_progress=lambda done: steps("confirming", done, len(to_run(best)) * count),
         cancelled=cancelled,
     )
-    if not cancelled():
-        noisy = noise.between(before, noise.mark(os.getpid()))
-        say(Found({**_document(best, rows, predictions, costs), "hardware": loaded.hardware, "noise": noisy,
-                   "classifiers": _judged(recorded, costs, classifiers)}))  # fmt: skip
+    if cancelled():
+        return {}
+    noisy = noise.between(before, noise.mark(os.getpid()))
+    judged = _judged(recorded, costs, classifiers)
+    return {**_document(best, rows, predictions, costs), "noise": noisy, "classifiers": judged}
+
+
+def _steps_of_plan(order: PairOrder, chosen: str | None, say: Say) -> Steps:
+    count, has_classifier = len(order.prompts), chosen is not None
+    ahead = planned_ahead(order.sampling, has_classifier=has_classifier)
+    run_count = len(planning.confirmed(has_classifier=has_classifier)) + len(ahead)
+    parts = {
+        "recording": count,
+        "measuring costs": probing.samples(count, classifiers=int(has_classifier)),
+        SIMULATING: samples_ahead(count, ahead),
+        "confirming": run_count * count,
+    }
+    return Steps(say, parts)
 
 
 def projection(order: PairOrder, card: Card, residents: Residents, say: Say, cancelled: Cancelled) -> None:
