@@ -34,7 +34,7 @@ from decoding.replay.planning_at_load import Material
 from decoding.replay.probing import probe
 from decoding.serving import Places
 from decoding.spec import Choice, Sampling, choose, parse_choices
-from decoding.ssd.simulation.theory import Speculation, without_hits
+from decoding.ssd.theory import Speculation, without_hits
 from worker.engine.tracing import Tracing
 from worker.terminal.arguments import read_arguments
 from worker.terminal.loading import load_pair

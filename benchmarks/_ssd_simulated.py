@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,14 +17,14 @@ from decoding.disco.rules import estimates, rounds_from_everywhere
 from decoding.events import Event, Finished, Started
 from decoding.measure.comparison import Comparison
 from decoding.pair import Pair
+from decoding.projecting.card import published
 from decoding.prompts.prompt import Prompt
 from decoding.replay.costs import costs_from
 from decoding.spec import Choice
 from decoding.ssd.accounting import mean_phases
-from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN, Plan, Simulated
-from decoding.ssd.simulation.prices import KNOWN, Prices, prices_from
-from decoding.ssd.simulation.recording import follow, plan_for
+from decoding.ssd.simulation.prices import Prices, prices_from
+from decoding.ssd.simulation.recording import plan_of, track_of
 from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.track import Track
 
@@ -36,10 +35,9 @@ def tracks(comparison: Comparison, runs: Runs) -> dict[tuple[str, int], Track]:
     """Record once what the draft would propose along every text. Needs dice that fix the texts."""
     prompts = {prompt.id: prompt for prompt in comparison.prompts}
     texts = {(run.sample.prompt, run.sample.repeat): run.sample.tokens for run in next(iter(runs.values()))}
-    widest = max(int(racer.choice.params.get("branches", 0)) for racer in runs)
     classifier = _classifier(comparison.pair)
     return {
-        (name, repeat): _track(comparison, prompts[name], repeat, text, widest, classifier)
+        (name, repeat): _track(comparison, prompts[name], repeat, text, classifier)
         for (name, repeat), text in texts.items()
     }
 
@@ -54,7 +52,6 @@ def _track(
     prompt: Prompt,
     repeat: int,
     text: Sequence[int],
-    branches: int,
     classifier: Classifier | None,
 ) -> Track:
     pair, sampling, tokens = comparison.pair, comparison.sampling, comparison.tokens(prompt)
@@ -70,17 +67,7 @@ def _track(
         tail_depth=DEEPEST + 1,
     )
     said = estimates(classifier, rounds_from_everywhere(recording, DEEPEST + 1)).tolist() if classifier else ()
-    return follow(
-        tokens,
-        text,
-        recording.record,
-        draft=pair.draft,
-        dice=dice_for(sampling, pair.vocab, seed),
-        room=room,
-        end_tokens=pair.end_tokens,
-        branches=branches,
-        estimates=said,
-    )
+    return track_of(recording, said)
 
 
 def simulated(pair: Pair, runs: Runs, texts: Mapping[tuple[str, int], Track]) -> dict[str, Any]:
@@ -156,23 +143,19 @@ def _phases(traces: Sequence[Sequence[Event]]) -> dict[str, float]:
 
 
 def _plan(pair: Pair, choice: Choice) -> Plan:
-    params = choice.params
-    if choice.strategy == "ssd-disco":
-        settings = Settings(int(params["cap"]), int(params["branches"]), backup="neural")
-        return plan_for(settings, pair.vocab, _classifier(pair))
-    names = [field.name for field in dataclasses.fields(Settings)]
-    return plan_for(Settings(**{name: params[name] for name in names}), pair.vocab)  # type: ignore[arg-type]
+    return plan_of(choice, pair.vocab, _classifier(pair))
 
 
 def _projected(pair: Pair, choice: Choice, texts: Mapping[tuple[str, int], Track]) -> list[dict[str, Any]]:
     """Simulate these texts and this draft's hits at other models' costs."""
     rows = []
-    for name, prices in KNOWN.items():
+    for card in published().values():
+        prices = card.prices(1)
         for placement in (IN_TURN, BESIDE, ANYTIME):
             played = simulate(texts.values(), _plan(pair, choice), prices, placement)
             rows.append(
                 {
-                    "models": name,
+                    "models": card.name,
                     "prices": prices.source,
                     "placement": placement.name,
                     "strategy": choice.label,

@@ -22,6 +22,7 @@ from decoding.measure.summary import so_few
 from decoding.models.config_bounds import check_against_tensors, check_numbers
 from decoding.models.fit import check_pair
 from decoding.params import LONGEST_TEXT, Param
+from decoding.projecting.card import BadCard, Card, card_in_the_box, published, read_card
 from decoding.prompts import containers as prompt_containers
 from decoding.prompts import prompt as prompts
 from decoding.prompts.containers import is_json_array, table_rows

@@ -13,6 +13,7 @@ from decoding.crowd import ALONE, Crowd
 from decoding.errors import BadStrategy, meant
 from decoding.params import Param, Value
 from decoding.proposing import Proposer
+from decoding.ssd.settings import Settings as SpeculatorSettings
 
 Role = Literal[
     "baseline",  # every strategy is compared with it
@@ -160,6 +161,10 @@ def _no_settings() -> Iterable[Settings]:
     return ()
 
 
+def _nothing_finer(params: Settings) -> Iterable[Settings]:
+    return ()
+
+
 def _no_exports(params: Settings) -> Iterable[Export]:
     return ()
 
@@ -177,13 +182,14 @@ class Strategy:
     policy: PolicyOf | None = None
     proposer: ProposerOf | None = None  # copies tokens from the text; no model drafts
     build: Builder | None = None  # None: the proposer drafts, or the draft model does and the policy stops it
+    speculates: Callable[..., SpeculatorSettings] | None = None  # if the draft prepares while the target verifies
     grid: Callable[[], Iterable[Settings]] = _no_settings  # settings that the planner tries
+    finer: Callable[[Settings], Iterable[Settings]] = _nothing_finer  # and then, near the best of the grid
     exports: Callable[[Settings], Iterable[Export]] = _no_exports  # what to set in other engines
     usual: tuple[Settings, ...] = ()  # settings that a new comparison begins with
     demo: tuple[Settings, ...] = ()  # settings that the demo runs
     sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve
     remark: str = ""  # a note below the table of results, shown after the strategy's label
-    prepares_ahead: bool = False  # the draft works while the target verifies
     needs_draft: bool = True  # False: it runs on a target alone
 
     @property
@@ -195,6 +201,11 @@ class Strategy:
     def can_replay(self) -> bool:
         """Whether a recorded text tells what it would draft."""
         return self.policy is not None or self.proposer is not None
+
+    @property
+    def prepares_ahead(self) -> bool:
+        """Whether the draft works while the target verifies."""
+        return self.speculates is not None
 
     @property
     def prices_rounds(self) -> bool:

@@ -23,6 +23,8 @@ from decoding.proposing import Proposer
 from decoding.replay.records import Proposed, Record
 
 BRANCHES = 32  # tails that are drafted side by side
+PREFERRED = 48  # tokens that are kept of each position: as many as a simulation of SSD can ask for
+NOTHING = torch.empty(0, 0, dtype=torch.long)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Recording:
     max_new_tokens: int
     ended: bool  # the text's last token is an end token
     end_tokens: frozenset[int] = frozenset()
+    preferred: Tensor = NOTHING  # int [N, PREFERRED], the draft's best tokens at each position, best first
+    seed: int = 0  # of the sample's dice
 
     def proposed(self, proposer: Proposer) -> Proposed:
         """The same text as a proposer sees it."""
@@ -97,6 +101,8 @@ def record(
         max_new_tokens,
         ended,
         frozenset(end_tokens),
+        preferences.topk(min(PREFERRED, preferences.shape[1]), -1).indices.cpu(),
+        dice.seed,
     )
 
 

@@ -24,7 +24,7 @@ class JointCosts:
 
     def verifying(self, texts: int, rows: int) -> float:
         """Seconds of a verification of so many rows that so many texts share."""
-        return _on([(size, _on(line, rows)) for size, line in self._near(texts)], texts)
+        return on_line([(size, on_line(line, rows)) for size, line in self._near(texts)], texts)
 
     def row(self, texts: int) -> float:
         """Seconds that one more row adds to a verification that so many texts share."""
@@ -33,14 +33,14 @@ class JointCosts:
 
     def drafting(self, texts: float) -> float:
         """Seconds of one draft step that so many texts share."""
-        return _on(self.draft, texts)
+        return on_line(self.draft, texts)
 
     def reading(self, tokens: int) -> float:
         """Seconds in which the draft reads a prompt."""
         return _on(self.prompts, tokens)
 
     def resting(self, texts: int) -> float:
-        return _on(self.rest, texts)
+        return on_line(self.rest, texts)
 
     def _near(self, texts: int) -> list[tuple[int, Line]]:
         """The measured numbers of texts on both sides."""
@@ -52,7 +52,7 @@ class JointCosts:
         return asdict(self)
 
 
-def _on(line: Line, at: float) -> float:
+def on_line(line: Line, at: float) -> float:
     """Interpolate, and beyond the ends go on as the nearest two points do, but never below 0."""
     if len(line) == 1:
         return line[0][1]

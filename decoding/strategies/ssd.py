@@ -1,13 +1,13 @@
 """SSD: the draft prepares the next drafts while the target still verifies (arXiv 2603.03251)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from decoding.errors import BadStrategy
 from decoding.params import Param, Value
 from decoding.ssd.policy import fanout
-from decoding.ssd.settings import Settings
-from decoding.strategy import LOOKAHEAD, Looks, Parts, Slider, Strategy
+from decoding.ssd.settings import Settings as SpeculatorSettings
+from decoding.strategy import LOOKAHEAD, Looks, Parts, Settings, Slider, Strategy
 
 BRANCHES = Param("branches", "int", 12, "how many outcomes are prepared for each round", 1, 512)
 PLACEMENT = Param(
@@ -28,8 +28,25 @@ def _check(params: Mapping[str, Value]) -> None:
         raise BadStrategy(f"fanout is {name!r}, {error}") from None
 
 
+def _speculates(placement: str, **settings: Any) -> SpeculatorSettings:
+    return SpeculatorSettings(**settings)
+
+
 def _build(parts: Parts, placement: str, **settings: Any) -> Any:
-    return parts.speculating(placement, Settings(**settings))
+    return parts.speculating(placement, _speculates(placement, **settings))
+
+
+def _grid() -> Iterator[Settings]:
+    return ({"lookahead": k, "branches": branches} for k in (2, 4, 6, 9) for branches in (6, 12, 24))
+
+
+def _finer(best: Settings) -> Iterator[Settings]:
+    """Each parameter by itself, the others as in the best setting."""
+    lookahead, branches = int(best["lookahead"]), int(best["branches"])
+    yield from ({**best, "lookahead": k} for k in (lookahead - 1, lookahead + 1))
+    yield from ({**best, "branches": count} for count in (branches * 2 // 3, branches * 4 // 3))
+    yield from ({**best, "fanout": name} for name in fanout.NAMES)
+    yield from ({**best, "backup": name} for name in ("neural", "ngram"))
 
 
 STRATEGY = Strategy(
@@ -71,7 +88,9 @@ STRATEGY = Strategy(
     ),
     check=_check,
     build=_build,
+    speculates=_speculates,
+    grid=_grid,
+    finer=_finer,
     demo=({"lookahead": 4, "branches": 8},),
     sliders=(Slider("lookahead", 1, 12), Slider("branches", 1, 32), Slider("fanout", options=fanout.NAMES)),
-    prepares_ahead=True,
 )

@@ -1,16 +1,31 @@
 """SSD where DISCO's classifier decides."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from decoding.params import Param
-from decoding.ssd.settings import Settings
+from decoding.ssd.settings import Settings as SpeculatorSettings
 from decoding.strategies.ssd import BRANCHES, PLACEMENT
-from decoding.strategy import CAP, CLASSIFIER, Looks, Parts, Strategy
+from decoding.strategy import CAP, CLASSIFIER, Looks, Parts, Settings, Strategy
+
+
+def _speculates(cap: int, branches: int, classifier: str, placement: str) -> SpeculatorSettings:
+    return SpeculatorSettings(lookahead=cap, branches=branches, backup="neural")
 
 
 def _build(parts: Parts, cap: int, branches: int, classifier: str, placement: str) -> Any:
-    settings = Settings(lookahead=cap, branches=branches, backup="neural")
+    settings = _speculates(cap, branches, classifier, placement)
     return parts.speculating(placement, settings, parts.classifier(classifier))
+
+
+def _grid() -> Iterator[Settings]:
+    return ({"cap": cap, "branches": branches} for cap in (4, 8, 12) for branches in (6, 12, 24))
+
+
+def _finer(best: Settings) -> Iterator[Settings]:
+    cap, branches = int(best["cap"]), int(best["branches"])
+    yield from ({**best, "cap": each} for each in (cap - 1, cap + 2))
+    yield from ({**best, "branches": count} for count in (branches * 2 // 3, branches * 4 // 3))
 
 
 STRATEGY = Strategy(
@@ -28,6 +43,8 @@ STRATEGY = Strategy(
     ),
     params=(Param("cap", "int", 8, CAP, 1, 64), BRANCHES, CLASSIFIER, PLACEMENT),
     build=_build,
+    speculates=_speculates,
+    grid=_grid,
+    finer=_finer,
     demo=({},),
-    prepares_ahead=True,
 )

@@ -7,15 +7,16 @@ import random
 import pytest
 
 from decoding.events import Anticipated, Drafted, Event, Started, Verified
+from decoding.projecting.card import published
 from decoding.replay.records import Record
 from decoding.spec import Sampling, choose
 from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
-from decoding.ssd.simulation.prices import KNOWN, prices_from
+from decoding.ssd.simulation.prices import prices_from
 from decoding.ssd.simulation.recording import plan_for
 from decoding.ssd.simulation.simulator import simulate
-from decoding.ssd.simulation.theory import tokens_per_round
 from decoding.ssd.simulation.track import Track
+from decoding.ssd.theory import tokens_per_round
 from tests.decoding.worlds import World
 
 MS = 1_000_000
@@ -97,7 +98,7 @@ def test_published_prices_give_what_was_published() -> None:
     hit rate near 0.86 then give nearly the published speed, all of it from parts."""
     acceptance, length = 0.885, 4000
     assert tokens_per_round(acceptance, 6) == pytest.approx(5, abs=0.05)
-    prices, dice = KNOWN["70B/1B on 4 + 1 H100, as published"], random.Random(3)
+    prices, dice = published()["llama-70b-1b-h100"].prices(1), random.Random(3)
     matches = [dice.random() < acceptance for _ in range(length)]
     text = tuple(0 if match else 1 if dice.random() < 0.78 else 2 for match in matches)
     track = Track((), text, ((0, 1),) * length, Record.of(matches), length)

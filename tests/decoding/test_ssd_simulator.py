@@ -23,10 +23,10 @@ from decoding.ssd.accounting import mean_phases, rounds
 from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME, BESIDE, IN_TURN, Placement, Plan
 from decoding.ssd.simulation.prices import Prices, prices_from
-from decoding.ssd.simulation.recording import follow, plan_for
+from decoding.ssd.simulation.recording import plan_for, track_of
 from decoding.ssd.simulation.simulator import simulate
-from decoding.ssd.simulation.theory import Speculation, tokens_per_round
 from decoding.ssd.simulation.track import Track
+from decoding.ssd.theory import Speculation, tokens_per_round
 from tests.decoding import models
 from tests.decoding.worlds import World, some_classifier
 
@@ -55,17 +55,7 @@ def tracked(world: World, sampling: Sampling, seed: int, classifier: Classifier 
             tail_depth=cap + 1,
         )
     said = estimates(classifier, rounds_from_everywhere(recording, cap + 1)).tolist() if classifier else ()
-    return follow(
-        PROMPT,
-        decoded.tokens,
-        recording.record,
-        draft=world.draft,
-        dice=dice_for(sampling, vocab, seed),
-        room=sampling.max_new_tokens,
-        end_tokens=world.end_tokens,
-        branches=20,
-        estimates=said,
-    )
+    return track_of(recording, said)
 
 
 def told(traces: Iterable[Sequence[Event]]) -> list[Event]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 
 import pytest
 
 from decoding.ssd.policy.fanout import count_probabilities
-from decoding.ssd.simulation.theory import (
+from decoding.ssd.theory import (
     PowerLaw,
     Speculation,
+    critical_batch,
+    fan_out,
     hit_rate,
+    least_over,
     long_run_hit_rate,
     most_over,
     power_law,
@@ -71,9 +75,9 @@ def test_both_published_lower_bounds_are_cases_of_the_general_ratio(hit: float) 
     drafting, on_hit, usual = 0.6, 4.0, 3.5
     plain = without_hits(usual, drafting)
     with_the_draft = Speculation(hit, on_hit, on_hit, preparing=0.9, backup=drafting)
-    assert with_the_draft.over(plain) == pytest.approx((1 + drafting) / (1 + drafting * (1 - hit)) * on_hit / usual)
+    assert with_the_draft.over(plain) == pytest.approx(least_over(plain, hit, on_hit, is_neural=True))
     for_nothing = Speculation(hit, on_hit, 0.0, preparing=0.9, backup=0.0)
-    assert for_nothing.over(plain) == pytest.approx(hit * (1 + drafting) * on_hit / usual)
+    assert for_nothing.over(plain) == pytest.approx(least_over(plain, hit, on_hit, is_neural=False))
 
 
 def test_what_drafting_costs_is_all_there_is_to_win() -> None:
@@ -158,3 +162,35 @@ def test_among_all_fan_outs_the_best_is_the_papers_capped_geometric_one() -> Non
     assert best[0] >= best[1] >= best[2] < best[3] == max(best)
     uniform = hit_rate((3, 3, 3, 3), chances, law.covered)
     assert hit_rate(best, chances, law.covered) > uniform
+
+
+@pytest.mark.parametrize("acceptance", [0.3, 0.8])
+def test_theorem_12_is_the_optimum_that_lagrange_multipliers_give(acceptance: float) -> None:
+    """At the optimum, one more branch anywhere brings the same: P(count) * F ** -(r + 1) is equal for all counts."""
+    shares, chances = fan_out(5, 24.0, acceptance, 0.54), count_probabilities([acceptance] * 5)
+    assert sum(shares) == pytest.approx(24)
+    gains = [chance * share**-1.54 for chance, share in zip(chances, shares, strict=True)]
+    assert gains == pytest.approx([gains[0]] * 6)
+
+
+def test_from_the_critical_batch_on_the_fast_backup_is_better() -> None:
+    neural, fast = Speculation(0.8, 5.0, 5.0, 0.9, 0.7), Speculation(0.8, 5.0, 1.0, 0.9, 0.0)
+    critical = critical_batch(neural, fast)
+    assert 1 < critical < 4
+    assert neural.over(fast, math.floor(critical)) > 1 > neural.over(fast, math.ceil(critical))
+
+
+def test_a_critical_batch_is_searched_where_backups_hit_differently() -> None:
+    """Figure 6 of the paper marks a batch of 2: with one branch for each count, and the whole budget on the next token
+    after a fast backup, its own hit rates give the same."""
+    tokens, law = tokens_per_round(0.885, 7), PowerLaw(0.28, 0.54)
+    neural = Speculation(1 - law.miss(1), tokens, tokens, preparing=0.92, backup=0.8)
+    fast = Speculation(long_run_hit_rate(1 - law.miss(1), after_miss=0.8), tokens, 1.0, preparing=0.92, backup=0.0)
+    assert critical_batch(neural, fast) == 2
+
+
+def test_a_backup_that_is_always_better_has_no_critical_batch() -> None:
+    free, dear = Speculation(0.5, 4.0, 4.0, 0.5, 0.0), Speculation(0.5, 4.0, 4.0, 0.5, 0.5)
+    assert critical_batch(dear, free) == 1
+    worthless = Speculation(0.5, 4.0, 0.1, 0.5, 0.0)
+    assert critical_batch(Speculation(0.5, 4.0, 4.0, 0.5, 0.3), worthless) == math.inf

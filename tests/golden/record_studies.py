@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from decoding.models.devices import set_threads
+from decoding.projecting.card import card_in_the_box
 from decoding.prompts.prompt import Prompt, read_prompts
 from decoding.spec import Sampling
 from worker.engine.residents import Residents
 from worker.jobs.oracle import AskOracle
 from worker.jobs.plan import MakePlan
+from worker.jobs.projection import Project
 from worker.jobs.training import Train
 from worker.messages import Found, PairPlace, Report
 
@@ -49,8 +51,11 @@ def main() -> None:
         oracle, said = found(said), []
         judging = PairPlace(place.target, place.draft, "cpu", {CLASSIFIER: Path(folder)})
         MakePlan(judging, prompts("test", 6), SAMPLING).carry_out(residents, said.append, lambda: False)
+        plan, said = found(said), []
+        machine = card_in_the_box("llama-70b-1b-h100")
+        Project(judging, prompts("test", 4), SAMPLING, machine).carry_out(residents, said.append, lambda: False)
     card["pair"] = ["target", "draft"]
-    recorded = {"oracle": oracle, "plan": found(said), "card": card}
+    recorded = {"oracle": oracle, "plan": plan, "card": card, "projection": found(said)}
     WHERE.write_text(json.dumps(recorded, indent=None, separators=(",", ":")) + "\n")
 
 

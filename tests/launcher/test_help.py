@@ -12,6 +12,7 @@ COMMANDS = (
     "compare",
     "plan",
     "oracle",
+    "project",
     "train-disco",
     "bench",
     "token",

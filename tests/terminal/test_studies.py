@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from decoding.disco import features
 from decoding.disco.classifier import Classifier, load_classifier
 from decoding.errors import BadStrategy
-from worker.terminal import oracle, plan, train_disco
+from worker.terminal import oracle, plan, project, train_disco
 from worker.terminal.compare import main as compare
 
 STARTER = Path(__file__).parents[2] / "starter"
@@ -97,9 +97,38 @@ def test_a_plan_names_the_best_of_each_strategy_runs_it_and_translates_it(
     assert command(plan.main, *SMALL, 2) == 0
     told = capsys.readouterr().out
     assert "predicted" in told and "measured" in told
-    for words in ("static:", "heuristic:", "threshold:", "a bound, not run", "num_assistant_tokens=", "SGLang"):
+    for words in (
+        "static:",
+        "heuristic:",
+        "threshold:",
+        "ssd:",
+        "ssd-disco:",
+        "a bound, not run",
+        "num_assistant_tokens=",
+        "SGLang",
+    ):
         assert words in told
     assert "Noisy: " not in told or told.endswith("before you rely on these figures.\n")  # others may use this machine
+
+
+def test_a_projection_prints_every_batch_and_the_map_and_writes_both(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "projected.json"
+    assert command(project.main, *SMALL, 2, "--card", "llama-70b-1b-h100", "--json", out) == 0
+    told = capsys.readouterr().out
+    for words in ("Simulated, not measured.", "1 at once", "16 at once", "ssd-disco:", "this pair on this card"):
+        assert words in told
+    found = json.loads(out.read_text())
+    assert len(found["map"]["fields"]) == 49
+    assert told.count("[") == 2  # the field of the pair, and the key to it
+
+
+def test_a_card_that_does_not_exist_is_refused_before_anything_is_loaded(
+    command: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(project.main, "--card", "my-laptop") == 2
+    assert "there is llama-70b-1b-h100" in capsys.readouterr().err
 
 
 def test_the_oracle_is_counted_and_drawn(

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.webapp import make
 from tests.worker.conftest import prompts
+from tests.worker.test_ssd import family
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import Job, JobEvent
@@ -17,7 +19,7 @@ from webapp.registry.models import Dataset
 from webapp.studies import services as studies
 from webapp.studies.classifiers import cross_sets
 from webapp.studies.classifiers import services as classifying
-from webapp.studies.kinds import ORACLE, PLAN
+from webapp.studies.kinds import ORACLE, PLAN, PROJECTION
 from webapp.studies.models import Classifier, Study
 
 SHORT = {"max_new_tokens": 24, "ignore_eos": True}
@@ -58,13 +60,13 @@ def test_an_oracle_counts_what_the_draft_could_have_done(launch, make_worker):
     assert "Recording: 1 of 6." in told
 
 
-def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, make_worker):
+def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, make_worker, engine):
     study = launch(PLAN, limit=3)
     make_worker().look()
     found = done(study).document
     settings = {row["strategy"]: row for row in found["settings"]}
     assert found["format"] == "drafthouse.plan/1"
-    ran = ("static", "heuristic", "threshold", "lookup", "suffix")
+    ran = ("static", "heuristic", "threshold", "lookup", "suffix", "ssd")
     assert set(settings) == {*ran, "oracle"}
     for name in ran:
         assert settings[name]["measured"]["prompts"] == 3
@@ -75,7 +77,8 @@ def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, mak
     assert {one["engine"] for one in found["elsewhere"]} == {"transformers", "vLLM", "SGLang"}
     exported = Counter(one["of"].split(":")[0] for one in found["elsewhere"])
     assert exported == {"static": 3, "threshold": 1, "lookup": 2}
-    assert study.job.done_count == study.job.total_count == 3 + 3 * 9 + 3 * (1 + len(ran))
+    assert study.job.done_count == study.job.total_count == 3 + 3 * 9 + 3 * 6 + 3 * (1 + len(ran))
+    assert set(family(engine.pid)) <= {engine.pid}  # the draft beside the target has ended
     assert found["noise"] == "" or found["noise"].startswith(("Other programs used", "The processor's clock"))
 
 
@@ -110,6 +113,16 @@ def test_a_plan_judges_the_pairs_classifiers_where_they_were_not_trained(team, p
     assert row.cells[0].auc == judged["auc"] and row.cells[0].study == study
     assert row.cells[1].speedup == pytest.approx(max(classifier.card["predicted"][f"disco:{rule}"]
                                                      for rule in ("threshold", "priced")))  # fmt: skip
+
+
+def test_a_projection_simulates_every_strategy_at_the_prices_of_its_card(launch, make_worker):
+    study = launch(PROJECTION, limit=2, card="two-cores-epyc")
+    make_worker().look()
+    found = done(study).document
+    assert (found["format"], found["card"]["name"]) == ("drafthouse.projection/1", "100M with 11M on one core each")
+    assert {row["strategy"] for row in found["settings"]} >= {"autoregressive", "static", "threshold", "lookup", "ssd"}
+    assert set(found) == set(make.STUDIES["projection"])  # which the page's tests rest on
+    assert study.job.done_count == study.job.total_count == 2
 
 
 def test_training_leaves_its_losses_in_the_log_and_its_curves_on_the_card(team, pair, make_worker):

@@ -16,7 +16,8 @@ from webapp.uploads.models import Upload
 
 
 class Study(Prompted, Entry):
-    """An analysis of a pair on prompts: how long drafts ought to be (oracle), or which settings suit (plan)."""
+    """An analysis of a pair on prompts: how long drafts ought to be (oracle), which settings suit (plan), or what
+    another machine would give (projection)."""
 
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="studies")
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="studies")

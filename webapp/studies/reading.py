@@ -58,6 +58,29 @@ def verdict_of_plan(document: Mapping[str, Any]) -> str:
     )
 
 
+def verdict_of_projection(document: Mapping[str, Any]) -> str:
+    """Say what is best for one text at a time, and how much better than the best without a draft beside the target."""
+    alone = [row for row in document["settings"] if row["batch"] == 1] or document["settings"]
+    best = alone[0]
+    plain = next(row for row in alone if not STRATEGIES[row["strategy"]].prepares_ahead)
+    said = (
+        f"On {document['card']['name']}, {setting({**best, 'measured': None})['short']} would be "
+        f"{best['speedup']:.2f} times as fast as autoregressive"
+    )
+    if best is plain:
+        return f"{said}: no draft beside the target is worth its device."
+    short = setting({**plain, "measured": None})["short"]
+    return f"{said}, and {best['tokens_per_s'] / plain['tokens_per_s']:.2f} times as fast as {short}."
+
+
+def by_batch(rows: Sequence[Mapping[str, Any]]) -> list[tuple[int, list[dict[str, Any]]]]:
+    """Rows of a projection by the number of texts that are decoded together, with short labels."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["batch"], []).append(setting({**row, "measured": None}))
+    return [*found.items()]
+
+
 def setting(row: Mapping[str, Any]) -> dict[str, Any]:
     """Row of the table: label without the classifier's long name, and the error of the prediction."""
     params = {name: "" if name == "classifier" else value for name, value in row["params"].items()}

@@ -6,16 +6,22 @@ from typing import Any
 
 from rest_framework import serializers
 
+from decoding.public import published
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
 from webapp.registry.recipe_fields import DraftedPairField, LimitField, PromptsField, SamplingFields, SplitField
-from webapp.studies.kinds import KINDS, ORACLE, PLAN
+from webapp.studies.kinds import KINDS, ORACLE, PLAN, PROJECTION
 from webapp.studies.models import Study
 
-KIND_CHOICES = [(ORACLE.slug, "Oracle: how long drafts ought to be"), (PLAN.slug, "Plan: which settings suit")]
+KIND_CHOICES = [
+    (ORACLE.slug, "Oracle: how long drafts ought to be"),
+    (PLAN.slug, "Plan: which settings suit"),
+    (PROJECTION.slug, "Projection: what another machine would give"),
+]
+CARDS = [(name, card.name) for name, card in published().items()]
 
 
 class StudySampling(SamplingFields):
@@ -32,6 +38,15 @@ class NewStudy(Input):
     lookahead = serializers.IntegerField(
         min_value=1, max_value=64, required=False, default=5, label="Static lookahead",
         help_text="the one that an oracle is drawn beside",
+    )  # fmt: skip
+    card = serializers.ChoiceField(
+        choices=CARDS, required=False, default=CARDS[0][0], label="Machine card",
+        help_text="prices of passes on the machine that a projection is onto",
+    )  # fmt: skip
+    own_card = serializers.CharField(
+        max_length=100_000, required=False, allow_blank=True, default="", label="Your own machine card",
+        help_text="the JSON that ./drafthouse bench prices wrote; it takes the place of the card above",
+        style={"as": "textarea"},
     )  # fmt: skip
     sampling = StudySampling(required=False)
     queue = MeasuringQueue(required=False, default=Queue.CPU)
@@ -68,7 +83,7 @@ class StudyOut(StudyRow):
 class DocumentOut(serializers.Serializer[Any]):
     """A study's result. Further fields depend on `format`, which names content and version."""
 
-    format = serializers.CharField(help_text="drafthouse.oracle/1 or drafthouse.plan/1")
+    format = serializers.CharField(help_text="drafthouse.oracle/1, drafthouse.plan/1 or drafthouse.projection/1")
     study = serializers.UUIDField()
     made = serializers.DateTimeField()
     pair = serializers.CharField()

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
+from decoding.public import BadCard, Card, card_in_the_box, read_card
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -16,6 +17,7 @@ from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
 from webapp.registry import recipes
 from webapp.registry.models import Dataset, Pair
+from webapp.studies.kinds import PROJECTION
 from webapp.studies.models import Study
 
 MOST_PROMPTS = 5000
@@ -36,6 +38,8 @@ def launch(
     split: str = "",
     limit: int | None = None,
     lookahead: int = 5,
+    card: str = "",
+    own_card: str = "",
     sampling: Mapping[str, Any] | None = None,
     queue: Queue = Queue.CPU,
     priority: int = USUAL_PRIORITY,
@@ -43,10 +47,13 @@ def launch(
     """Queue a study; a worker does the decoding."""
     by.require(Right.SUBMIT)
     recipes.require_draft(pair, f"A study of the kind {kind.slug}")
+    arguments = {"card": _card(card, own_card).to_dict()} if kind == PROJECTION else None
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     _require_few(recipe.limit)
     name = name or f"{kind.label}: {pair.name} on {dataset.name}"[:200]
-    job = jobs.enqueue(kind=kind, queue=queue, title=name, by=by, total=recipe.limit, priority=priority)
+    job = jobs.enqueue(
+        kind=kind, queue=queue, title=name, by=by, total=recipe.limit, priority=priority, arguments=arguments
+    )
     study = Study.objects.create(
         team=by.home,
         created_by=by.user,
@@ -77,6 +84,14 @@ def document_of(study: Study) -> dict[str, Any]:
         "sampling": study.sampling,
     }
     return {"format": study.document["format"], **made_of, **study.document}
+
+
+def _card(name: str, own: str) -> Card:
+    try:
+        return read_card(own) if own.strip() else card_in_the_box(name)
+    except BadCard as error:
+        field = "own_card" if own.strip() else "card"
+        raise Invalid(str(error), field=field, code=error.code) from None
 
 
 def _require_few(count: int) -> None:

@@ -1,4 +1,4 @@
-"""Pages of studies: oracle analyses and plans."""
+"""Pages of studies: oracle analyses, plans and projections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webapp.entries import services as entries
 from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import State
 from webapp.studies import reading, serializers, services
-from webapp.studies.kinds import KINDS, ORACLE, PLAN
+from webapp.studies.kinds import KINDS, ORACLE, PLAN, PROJECTION
 from webapp.studies.models import Classifier, Study
 from webapp.studies.work import work_of
 
@@ -75,7 +75,14 @@ def _plan(request: Asked, found: Study) -> dict[str, Any]:
     }
 
 
-READ = {ORACLE.slug: _oracle, PLAN.slug: _plan}  # content of a study's page, by its kind
+def _projection(request: Asked, found: Study) -> dict[str, Any]:
+    return {
+        "verdict": reading.verdict_of_projection(found.document or {}),
+        "batches": reading.by_batch(found.found("settings")),
+    }
+
+
+READ = {ORACLE.slug: _oracle, PLAN.slug: _plan, PROJECTION.slug: _projection}  # content of a study's page, by its kind
 
 
 @page(Right.SUBMIT, ("POST",))

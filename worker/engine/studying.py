@@ -5,16 +5,22 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 from decoding.disco import metrics, training
 from decoding.disco.classifier import Classifier
 from decoding.pair import Pair
+from decoding.projecting.card import Card
+from decoding.projecting.document import MAPPING, PROJECTING, document
+from decoding.projecting.projecting import Material
 from decoding.replay import planning, probing
 from decoding.replay.confirming import best_of_each, confirm, to_run
 from decoding.replay.costs import Costs
 from decoding.replay.oracle import analyse
 from decoding.replay.planning import Prediction, Study
+from decoding.replay.planning_ahead import Simulating, planned_ahead, predict_ahead, samples_ahead
 from decoding.spec import Choice
 from decoding.strategies.disco import RULES
 from worker import noise
@@ -25,6 +31,8 @@ from worker.messages import Cancelled, Found, PairOrder, Say
 
 ORACLE_FORMAT = "drafthouse.oracle/1"
 PLAN_FORMAT = "drafthouse.plan/1"
+SIMULATING = "measuring preparation"
+TENTHS = 10
 
 
 def oracle(order: PairOrder, lookahead: int, residents: Residents, say: Say, cancelled: Cancelled) -> None:
@@ -42,33 +50,90 @@ def oracle(order: PairOrder, lookahead: int, residents: Residents, say: Say, can
 def plan(order: PairOrder, residents: Residents, say: Say, cancelled: Cancelled) -> None:
     pair, loaded = load_pair(order.pair, residents)
     say(loaded)
+    with closing(pair):  # a draft beside the target has a process of its own
+        found = _planned(order, pair, say, cancelled)
+    if found:
+        say(Found({**found, "hardware": loaded.hardware}))
+
+
+def _planned(order: PairOrder, pair: Pair, say: Say, cancelled: Cancelled) -> dict[str, Any]:
+    """The plan's document; empty if somebody cancels."""
     classifiers = {name: pair.classifier(name) for name in order.pair.classifiers}
-    chosen = next(iter(classifiers), None)
-    count, measured = len(order.prompts), probing.samples(len(order.prompts), classifiers=int(chosen is not None))
-    run_count = len(planning.confirmed(has_classifier=chosen is not None))
-    steps = Steps(say, {"recording": count, "measuring costs": measured, "confirming": run_count * count})
+    chosen, count = next(iter(classifiers), None), len(order.prompts)
+    steps = _steps_of_plan(order, chosen, say)
     recorded = _recorded(order, pair, steps, cancelled, tails=True)
     if cancelled():
-        return
+        return {}
     steps("measuring costs", 0, 1)
     before = noise.mark(os.getpid())
     costs = probing.probe(pair, order.prompts, order.sampling, chosen)
     steps("measuring costs", 1, 1)
-    predictions = _predicted(recorded, costs, chosen, classifiers)
+    simulating = Simulating(
+        pair,
+        order.prompts,
+        order.sampling,
+        recorded,
+        costs,
+        chosen,
+        on_progress=lambda done: steps(SIMULATING, done, steps.parts[SIMULATING]),
+        cancelled=cancelled,
+    )
+    predictions = [*_predicted(recorded, costs, chosen, classifiers), *predict_ahead(simulating)]
+    if cancelled():
+        return {}
     best = best_of_each(predictions)
-    due = len(to_run(best)) * count
     rows = confirm(
         pair,
         order.prompts,
         order.sampling,
         best,
-        on_progress=lambda done: steps("confirming", done, due),
+        on_progress=lambda done: steps("confirming", done, len(to_run(best)) * count),
         cancelled=cancelled,
     )
+    if cancelled():
+        return {}
+    noisy = noise.between(before, noise.mark(os.getpid()))
+    judged = _judged(recorded, costs, classifiers)
+    return {**_document(best, rows, predictions, costs), "noise": noisy, "classifiers": judged}
+
+
+def _steps_of_plan(order: PairOrder, chosen: str | None, say: Say) -> Steps:
+    count, has_classifier = len(order.prompts), chosen is not None
+    ahead = planned_ahead(order.sampling, has_classifier=has_classifier)
+    run_count = len(planning.confirmed(has_classifier=has_classifier)) + len(ahead)
+    parts = {
+        "recording": count,
+        "measuring costs": probing.samples(count, classifiers=int(has_classifier)),
+        SIMULATING: samples_ahead(count, ahead),
+        "confirming": run_count * count,
+    }
+    return Steps(say, parts)
+
+
+def projection(order: PairOrder, card: Card, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+    pair, loaded = load_pair(order.pair, residents)
+    say(loaded)
+    steps = Steps(say, {"recording": len(order.prompts), PROJECTING: 0, MAPPING: 0})
+    recorded = _recorded(order, pair, steps, cancelled, tails=True)
+    if cancelled():
+        return
+    name = next(iter(order.pair.classifiers), None)
+    material = Material.of(recorded, pair.vocab, pair.classifier(name) if name else None)
+    fixes, often = order.sampling.fixes_the_text, Seldom(steps)
+    found = document(material, card, fixes_the_text=fixes, on_progress=often, cancelled=cancelled)
     if not cancelled():
-        noisy = noise.between(before, noise.mark(os.getpid()))
-        say(Found({**_document(best, rows, predictions, costs), "hardware": loaded.hardware, "noise": noisy,
-                   "classifiers": _judged(recorded, costs, classifiers)}))  # fmt: skip
+        say(Found({**found, "hardware": loaded.hardware}))
+
+
+@dataclass
+class Seldom:
+    """Says a step when the next tenth of its phase is done: a projection has hundreds."""
+
+    steps: Steps
+
+    def __call__(self, phase: str, done: int, due: int) -> None:
+        if done * TENTHS // due > (done - 1) * TENTHS // due:
+            self.steps(phase, done, due)
 
 
 def _recorded(order: PairOrder, pair: Pair, steps: Steps, cancelled: Cancelled, *, tails: bool) -> Study:

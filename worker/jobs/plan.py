@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from decoding.spec import choose
+from decoding.strategies import STRATEGIES
 from webapp.studies.kinds import PLAN
 from worker.messages import Cancelled, PairOrder, Say
 
@@ -18,6 +20,12 @@ KIND = PLAN
 @dataclass(frozen=True, slots=True)
 class MakePlan(PairOrder):
     """Order a plan. DISCO runs with the first of the pair's classifiers; all are judged."""
+
+    def memory(self) -> int:
+        """Bytes that it can need with the setting that prepares most."""
+        strategies = [strategy for strategy in STRATEGIES.values() if strategy.prepares_ahead]
+        ahead = [choose(strategy.slug, params) for strategy in strategies for params in strategy.grid()]
+        return max(self.memory_to_run([choice], is_recorded=True) for choice in ahead)
 
     def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
         from worker.engine.studying import plan

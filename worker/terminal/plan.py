@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from decoding.load import loads
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 def run(argv: Sequence[str]) -> None:
     parser = parser_of(
         "plan",
-        "Record a pair on prompts once, price every setting by replay, and run the best of each strategy to see "
-        "whether it keeps the promise.",
+        "Record a pair on prompts once, price every setting by replay or, if it prepares ahead, by simulation, and run "
+        "the best of each strategy to see whether it keeps the promise.",
     )
     parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     parser.add_argument(
@@ -38,12 +39,17 @@ def run(argv: Sequence[str]) -> None:
     from worker.terminal.studying import loaded
 
     ready = loaded(bench)
+    with closing(ready.pair):
+        planned(bench, ready, sorted(given.load))
+
+
+def planned(bench: Bench, ready: LoadedPair, users: Sequence[int]) -> None:
     study = recorded(bench, ready)
     before = noise.mark(os.getpid())
-    if given.load:
+    if users:
         from worker.terminal.plan_at_load import plan_at_load
 
-        print(plan_at_load(bench, ready, study, sorted(given.load)))
+        print(plan_at_load(bench, ready, study, users))
         return
     predictions = predicted(bench, ready, study)
     print(confirmed(bench, ready, predictions))
@@ -68,13 +74,31 @@ def recorded(bench: Bench, ready: LoadedPair) -> Study:
 
 def predicted(bench: Bench, ready: LoadedPair, recorded: Study) -> list[Prediction]:
     """The best setting of each strategy, fastest first."""
+    from decoding.disco.making import Step
     from decoding.replay.confirming import best_of_each
     from decoding.replay.planning import predict
+    from decoding.replay.planning_ahead import Simulating, planned_ahead, predict_ahead, samples_ahead
     from decoding.replay.probing import probe
+    from worker.terminal.studying import Steps
 
-    classifier = ready.pair.classifier("") if ready.pair.classifier_at("") is not None else None
-    costs = probe(ready.pair, bench.prompts, bench.sampling, "" if classifier else None)
-    return best_of_each(predict(recorded, costs, classifier))
+    pair, prompts, sampling = ready.pair, bench.prompts, bench.sampling
+    name = "" if pair.classifier_at("") is not None else None
+    costs = probe(pair, prompts, sampling, name)
+    steps = Steps()
+    due = samples_ahead(len(prompts), planned_ahead(sampling, has_classifier=name is not None))
+    simulating = Simulating(
+        pair,
+        prompts,
+        sampling,
+        recorded,
+        costs,
+        name,
+        on_progress=lambda n: steps(Step("measuring preparation", n, due)),
+    )
+    classifier = None if name is None else pair.classifier(name)
+    predictions = [*predict(recorded, costs, classifier), *predict_ahead(simulating)]
+    steps.close()
+    return best_of_each(predictions)
 
 
 def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]) -> str:

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from decoding.ssd import theory
+
 FanOut = tuple[int, ...]
 Guesses = Sequence[Sequence[int]]  # for each accepted count: tokens, the target's likeliest first
 Probabilities = Sequence[Sequence[float]]  # for each accepted count: the probability of each guess; 0 beyond the list
@@ -29,11 +31,9 @@ def uniform(lookahead: int, branches: int) -> FanOut:
 def geometric(lookahead: int, branches: int, acceptance: float, exponent: float) -> FanOut:
     """Give each count a share in proportion to its probability ** (1 / (1 + exponent)).
 
-    This is the optimum if every token has the same acceptance and F guesses miss with a probability that falls as
-    F ** -exponent (Theorem 12 of the SSD paper)."""
+    This is the optimum if every token has the same acceptance (Theorem 12 of the SSD paper)."""
     acceptance = min(max(acceptance, 0.01), 0.99)
-    weights = [p ** (1 / (1 + exponent)) for p in count_probabilities([acceptance] * lookahead)]
-    return _largest_remainder([branches * weight / sum(weights) for weight in weights])
+    return _largest_remainder(theory.fan_out(lookahead, branches, acceptance, exponent))
 
 
 def measured(probabilities: Probabilities, branches: int) -> FanOut:

@@ -1,4 +1,5 @@
-"""Prices of the steps of SSD: measured on traces of live runs, or taken from publications. Standard library only."""
+"""Prices of the steps of SSD, measured on traces of live runs. Those of other machines come from machine cards
+(`decoding.projecting`). Standard library only."""
 
 from __future__ import annotations
 
@@ -44,10 +45,14 @@ class Prices:
 
 
 def prices_from(static: Iterable[Sequence[Event]], ssd: Iterable[Sequence[Event]]) -> Prices:
+    """Measure prices on samples of static lookaheads and of SSD."""
+    return prices_beside(costs_from(static), ssd)
+
+
+def prices_beside(alone: Costs, ssd: Iterable[Sequence[Event]]) -> Prices:
     """Measure prices on samples of SSD as it is to be simulated: two models at once may each run slower than alone.
-    Samples of static lookaheads give the price of a verification by its rows. The answers include their messages."""
-    static = list(static)
-    alone, seen = costs_from(static), _Seen()
+    `alone` gives the price of a verification by its rows. The answers include their messages."""
+    seen = _Seen()
     for trace in ssd:
         seen.read(trace)
     judged = [(each.verifying_s, alone.verify(len(each.draft.tokens) + 1)) for each in seen.rounds if each.draft]
@@ -143,45 +148,3 @@ def _between(known: dict[int, float]) -> tuple[float, ...]:
         rise = (known[high] - known[low]) / (high - low)
         found += [known[low] + rise * (n - low) for n in range(low + 1, high + 1)]
     return tuple(found)
-
-
-def _flat(verify: float, row: float, draft: float, step: float, rows: int = 33) -> tuple[Costs, tuple[float, ...]]:
-    """Prices in ms: a verification of one row, each further row, a drafted token, a step of any branches."""
-    target = (0.0, *(1e-3 * (verify + row * n) for n in range(rows)))
-    return Costs(target, 1e-3 * draft, 0.0, 0.0, 0.0), (0.0, 1e-3 * step, 1e-3 * step)
-
-
-def _known(source: str, verify: float, row: float, draft: float, step: float, message: float) -> Prices:
-    passes, steps = _flat(verify, row, draft, step)
-    # What is ready was posted before, so taking it costs no message; only the notice to the draft is one.
-    return Prices(source, passes, steps, opening=1e-3 * draft, transport=1e-3 * message)
-
-
-KNOWN = {
-    "70B/1B on 4 + 1 H100, as published": _known(
-        "arXiv 2603.03251: 54.7 tokens/s alone and 161.8 with six drafted tokens, taken for five tokens a round; what "
-        "is left is the draft's. Rows and branches are assumed to cost nothing, a message 0.1 ms.",
-        verify=18.28,
-        row=0.0,
-        draft=2.10,
-        step=2.10,
-        message=0.1,
-    ),
-    "70B/1B, with rows that cost": _known(
-        "Assumed, not measured: 22 ms for a row, 0.4 % more for each further one, 1.5 ms for a step of the draft.",
-        verify=22.0,
-        row=0.088,
-        draft=1.5,
-        step=1.5,
-        message=0.1,
-    ),
-    "100M/11M on one core each": _known(
-        "A trial on two cores of an AMD EPYC (Zen 4), bfloat16: 13.4 ms and 2.5 % a row, 1.6 ms a drafted token, "
-        "2.44 ms a step of a dozen branches.",
-        verify=13.4,
-        row=0.335,
-        draft=1.6,
-        step=2.44,
-        message=0.005,
-    ),
-}

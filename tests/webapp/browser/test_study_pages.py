@@ -16,7 +16,7 @@ from tests.webapp.browser.conftest import AXE
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.studies.classifiers import services as classifying
-from webapp.studies.kinds import PLAN
+from webapp.studies.kinds import PLAN, PROJECTION
 from webapp.studies.models import Classifier
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -139,6 +139,19 @@ def test_every_picture_has_its_table(open_page, ready, hands):
     assert sorted(drawn) == ["initial", "lookahead", "threshold"]
 
 
+def test_the_map_of_a_projection_has_a_field_for_each_price_and_acceptance(open_page, ready, hands):
+    by, pair, dataset = ready
+    projection = hands(make.study, by, PROJECTION, pair=pair, dataset=dataset, card="llama-70b-1b-h100")
+    page = open_page(f"/studies/{projection.pk}/")
+    fields = projection.document["map"]["fields"]
+    expect(page.locator("#best-map .map-field")).to_have_count(len(fields))
+    expect(page.locator("#best-map .pair-ring")).to_have_count(1)
+    page.click("[data-twin='best-map'] summary")
+    expect(rows(page, "best-map")).to_have_count(len(fields))
+    best = fields[0]["best"]
+    expect(rows(page, "best-map").first).to_contain_text(best)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_pages_fit_a_phone_and_are_accessible(open_page, ready, hands, scheme):
     by, pair, dataset = ready
@@ -148,8 +161,10 @@ def test_the_pages_fit_a_phone_and_are_accessible(open_page, ready, hands, schem
     oracle = hands(make.study, by, pair=pair, dataset=dataset)
     plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
     classifier = hands(Classifier.objects.get)
-    addresses = (f"/studies/{oracle.pk}/", f"/studies/{plan.pk}/", f"/classifiers/{classifier.pk}/",
-                 f"/trainings/{running.pk}/", "/studies/", "/studies/new/", "/classifiers/train/")  # fmt: skip
+    projection = hands(make.study, by, PROJECTION, pair=pair, dataset=dataset, card="llama-70b-1b-h100")
+    addresses = (f"/studies/{oracle.pk}/", f"/studies/{plan.pk}/", f"/studies/{projection.pk}/",
+                 f"/classifiers/{classifier.pk}/", f"/trainings/{running.pk}/", "/studies/", "/studies/new/",
+                 "/classifiers/train/")  # fmt: skip
     page = open_page("/studies/", color_scheme=scheme, viewport={"width": 360, "height": 720})
     for address in addresses:
         page.goto(re.sub(r"(?<=\d)/.*", address, page.url))

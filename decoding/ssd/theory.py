@@ -2,7 +2,15 @@
 
 Times are in units of one verification, tokens are those that one round adds to the text. A round's draft was either
 prepared while the target verified (a hit) or is made while the target waits (a miss). Theorems and corollaries are
-numbered as in "Speculative Speculative Decoding", arXiv 2603.03251.
+numbered as in "Speculative Speculative Decoding", arXiv 2603.03251:
+
+Theorem 7          `Speculation.speedup`: over autoregressive
+Corollary 8        `Speculation.over` is at least 1 if one drafter serves hits and misses
+Corollary 9        `most_over` and `least_over`: the bounds of the speed-up over ordinary speculative decoding
+Definition 11      `PowerLaw`, with a prefactor
+Theorem 12         `fan_out`: branches by accepted count
+Corollary 16       `Speculation.speedup` with a batch
+Theorem 17         `critical_batch`: from which batch size on a fast backup is better
 """
 
 from __future__ import annotations
@@ -11,6 +19,8 @@ import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+
+MOST_BATCH = 4096  # of a search for the critical batch size
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,30 @@ def most_over(plain: Speculation, tokens_on_hit: float) -> float:
     return (1 + plain.backup) * tokens_on_hit / plain.tokens
 
 
+def least_over(plain: Speculation, hit_rate: float, tokens_on_hit: float, *, is_neural: bool) -> float:
+    """The least that SSD is over `plain` if preparing is hidden. Corollary 9 as two readers of the paper cite it: with
+    the draft model as backup, or with a backup that takes no time and adds nothing."""
+    if not is_neural:
+        return hit_rate * most_over(plain, tokens_on_hit)
+    return most_over(plain, tokens_on_hit) / (1 + plain.backup * (1 - hit_rate))
+
+
+def critical_batch(neural: Speculation, fast: Speculation) -> float:
+    """Batch size from which `fast` is the better backup. Theorem 17; the paper's own closed form was not found.
+
+    If both have one hit rate, preparing is hidden and the fast backup takes no time, it solves `neural.speedup(b) ==
+    fast.speedup(b)`. Otherwise the first whole batch size is searched. 1 if fast is always better, infinity if never.
+    """
+    if fast.speedup(1) >= neural.speedup(1):
+        return 1.0
+    is_simple = neural.hit_rate == fast.hit_rate and max(neural.preparing, fast.preparing) <= 1 and not fast.backup
+    if not is_simple:
+        better = (batch for batch in range(2, MOST_BATCH + 1) if fast.speedup(batch) >= neural.speedup(batch))
+        return float(next(better, math.inf))
+    left = 1 - (neural.tokens / fast.tokens - 1) / neural.backup
+    return math.log(left) / math.log(neural.hit_rate) if left > 0 else math.inf
+
+
 def tokens_per_round(acceptance: float, lookahead: int) -> float:
     """Mean tokens per round if every drafted token has the same acceptance: a geometric series."""
     return math.fsum(acceptance**k for k in range(lookahead + 1))
@@ -66,6 +100,15 @@ def hit_rate(fan_out: Sequence[int], probabilities: Sequence[float], covered: Ca
         probability * covered(count, branches)
         for count, (probability, branches) in enumerate(zip(probabilities, fan_out, strict=True))
     )
+
+
+def fan_out(lookahead: int, branches: float, acceptance: float, exponent: float) -> list[float]:
+    """Branches for each accepted count, not rounded: the paper's capped geometric series. Theorem 12: the optimum if
+    every token has the same acceptance, above 0 and below 1, and F guesses miss with a probability that falls as
+    F ** -exponent."""
+    shares = [acceptance ** (count / (1 + exponent)) for count in range(lookahead + 1)]
+    shares[-1] *= (1 - acceptance) ** (-1 / (1 + exponent))
+    return [branches * share / sum(shares) for share in shares]
 
 
 def long_run_hit_rate(after_hit: float, after_miss: float) -> float:

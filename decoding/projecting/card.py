@@ -1,0 +1,257 @@
+"""Machine cards: what passes of a target and a draft cost on some machine, with the source of the figures. Standard
+library only.
+
+A card is a small JSON file. Prices are in ms, for each number of texts that are decoded together (`batch`), by the rows
+that each text has in the pass. Prices between two known ones lie on a line; beyond the last they go on as it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from decoding.bounded_json import loads
+from decoding.errors import DrafthouseError, meant
+from decoding.replay.costs import Costs
+from decoding.replay.joint_costs import JointCosts, Line, on_line
+from decoding.ssd.simulation.prices import Prices
+
+FORMAT = "drafthouse.card/1"
+FOLDER = Path(__file__).parent / "cards"
+GRADES = {
+    "measured": "measured on that machine",
+    "published": "taken or derived from a publication",
+    "assumed": "assumed, neither measured nor published",
+}
+MOST_MS, LEAST_MS = 600_000.0, 0.0001  # a pass of ten minutes, or of a few cycles, is a slip
+MOST_BATCH, MOST_ROWS, MOST_POINTS, MOST_DEVICES = 4096, 4096, 64, 4096
+LONGEST_NAME, LONGEST_SOURCE = 120, 1000
+WIDEST = 65  # rows of the verification of the longest draft
+MOST_BYTES = 100_000
+
+
+class BadCard(DrafthouseError):
+    """`field` is the path to what is wrong."""
+
+    code = "bad-card"
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field} of the machine card {problem}{'' if problem.endswith(('?', '.')) else '.'}")
+        self.field = field
+
+
+@dataclass(frozen=True)
+class PassPrices:
+    """Prices at one batch size: (rows of each text, seconds)."""
+
+    target: Line
+    draft: Line
+
+
+@dataclass(frozen=True)
+class Card:
+    name: str
+    source: str
+    grade: str
+    target_devices: int
+    draft_devices: int  # 0: the draft shares the target's devices, and the two take turns
+    message: float  # seconds from target to draft or back
+    round: float  # seconds of a round besides its passes
+    decision: float  # seconds of a classifier's decision about one token
+    batches: Mapping[int, PassPrices]
+
+    @classmethod
+    def from_dict(cls, given: object) -> Card:
+        """Read a card, or refuse it by field."""
+        fields = _fields(given, "the whole", REQUIRED, OPTIONAL)
+        if fields["format"] != FORMAT:
+            raise BadCard("format", f"is {_shown(fields['format'])}; this version reads {FORMAT}")
+        return cls(
+            name=_text(fields["name"], "name", LONGEST_NAME),
+            source=_text(fields["source"], "source", LONGEST_SOURCE),
+            grade=_grade(fields["grade"]),
+            target_devices=_whole(fields["target_devices"], "target_devices", 1, MOST_DEVICES),
+            draft_devices=_whole(fields["draft_devices"], "draft_devices", 0, MOST_DEVICES),
+            message=_seconds(fields.get("message_ms", 0), "message_ms", 0.0),
+            round=_seconds(fields.get("round_ms", 0), "round_ms", 0.0),
+            decision=_seconds(fields.get("decision_ms", 0), "decision_ms", 0.0),
+            batches=_batches(fields["batches"]),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "source": self.source,
+            "grade": self.grade,
+            "target_devices": self.target_devices,
+            "draft_devices": self.draft_devices,
+            "message_ms": _ms(self.message),
+            "round_ms": _ms(self.round),
+            "decision_ms": _ms(self.decision),
+            "batches": [
+                {
+                    "batch": batch,
+                    "target_ms": {str(rows): _ms(seconds) for rows, seconds in prices.target},
+                    "draft_ms": {str(rows): _ms(seconds) for rows, seconds in prices.draft},
+                }
+                for batch, prices in sorted(self.batches.items())
+            ],
+        }
+
+    def verify(self, batch: int, rows: float) -> float:
+        """Seconds of a pass of the target with so many rows of each text."""
+        return self._on(lambda prices: prices.target, batch, rows)
+
+    def step(self, batch: int, rows: float = 1) -> float:
+        """Seconds of a pass of the draft with so many rows of each text."""
+        return self._on(lambda prices: prices.draft, batch, rows)
+
+    def costs(self, batch: int) -> Costs:
+        """Costs of passes in the form that replays use."""
+        target = (0.0, *(self.verify(batch, rows) for rows in range(1, WIDEST + 1)))
+        return Costs(target, self.step(batch), 0.0, 0.0, self.round, decision=self.decision)
+
+    def joint(self, batch: int) -> JointCosts:
+        """Costs of passes that so many texts share, in the form that replays at load use."""
+        points = sorted({rows for rows, _ in self._at(batch).target} | {1, WIDEST})
+        verify = [(batch * rows, self.verify(batch, rows)) for rows in points]
+        draft = [(size, self.step(size)) for size in sorted({1, batch, *self.batches})]
+        return JointCosts({batch: verify}, draft, [(batch, self.round)])
+
+    def prices(self, batch: int) -> Prices:
+        """Prices in the form that the simulator of SSD uses. A draft that is ready was posted before, so taking it
+        costs no message."""
+        steps = (0.0, *(self.step(batch, rows) for rows in range(1, WIDEST + 1)))
+        return Prices(self.source, self.costs(batch), steps, opening=self.step(batch), transport=self.message)
+
+    def _at(self, batch: int) -> PassPrices:
+        return self.batches[min(self.batches, key=lambda known: abs(known - batch))]
+
+    def _on(self, line: Callable[[PassPrices], Line], batch: int, rows: float) -> float:
+        known = [(float(size), on_line(line(prices), rows)) for size, prices in sorted(self.batches.items())]
+        return on_line(known, batch)
+
+
+REQUIRED = ("format", "name", "source", "grade", "target_devices", "draft_devices", "batches")
+OPTIONAL = ("message_ms", "round_ms", "decision_ms")
+OF_A_BATCH = ("batch", "target_ms", "draft_ms")
+
+
+def published() -> dict[str, Card]:
+    """The cards that come with Drafthouse, by the names of their files."""
+    return {path.stem: read_card(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}
+
+
+def read_card(text: str) -> Card:
+    if len(text) > MOST_BYTES:
+        raise BadCard("the whole", f"has {len(text):,} characters; it may have {MOST_BYTES:,}")
+    try:
+        return Card.from_dict(loads(text))
+    except ValueError as error:
+        raise BadCard("the whole", f"is no JSON that can be read: {str(error)[:200]}") from None
+
+
+def card_in_the_box(name: str) -> Card:
+    """A card that comes with Drafthouse."""
+    known = published()
+    if name not in known:
+        raise BadCard("name", f"is {name[:80]!r}; there is {', '.join(known)}.{meant(name, known)}")
+    return known[name]
+
+
+def card_called(name: str) -> Card:
+    """A card that comes with Drafthouse, by name, or that of a file."""
+    if not name.endswith(".json"):
+        return card_in_the_box(name)
+    try:
+        return read_card(Path(name).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadCard("the file", f"{name[:200]} cannot be read: {error}") from None
+
+
+# ---- the fields
+
+
+def _fields(given: object, where: str, required: Sequence[str], optional: Sequence[str] = ()) -> Mapping[str, Any]:
+    if not isinstance(given, dict):
+        raise BadCard(where, f"is {_shown(given)}; give an object")
+    for name in required:
+        if name not in given:
+            raise BadCard(_path(where, name), "is missing")
+    for name in given:
+        if name not in (*required, *optional):
+            raise BadCard(_path(where, str(name)[:40]), f"is unknown.{meant(str(name), [*required, *optional])}")
+    return given
+
+
+def _batches(given: object) -> dict[int, PassPrices]:
+    if not isinstance(given, list) or not 1 <= len(given) <= MOST_POINTS:
+        raise BadCard("batches", f"is {_shown(given)}; give a list of 1 to {MOST_POINTS} batch sizes")
+    found: dict[int, PassPrices] = {}
+    for number, each in enumerate(given):
+        where = f"batches[{number}]"
+        fields = _fields(each, where, OF_A_BATCH)
+        batch = _whole(fields["batch"], f"{where}.batch", 1, MOST_BATCH)
+        if batch in found:
+            raise BadCard(f"{where}.batch", f"is {batch}, which an entry before it has too")
+        lines = (_line(fields[name], f"{where}.{name}") for name in ("target_ms", "draft_ms"))
+        found[batch] = PassPrices(*lines)
+    return found
+
+
+def _line(given: object, where: str) -> Line:
+    """Read rows -> ms. A pass of more rows cannot take less time."""
+    if not isinstance(given, dict) or not 1 <= len(given) <= MOST_POINTS:
+        raise BadCard(where, f'is {_shown(given)}; give ms by rows, such as {{"1": 18.3, "8": 18.9}}')
+    points: dict[int, float] = {}
+    for name, ms in given.items():
+        if not (isinstance(name, str) and name.isascii() and name.isdigit() and len(name) < 6):
+            raise BadCard(f"{where}.{str(name)[:40]}", "is no number of rows")
+        points[_whole(int(name), f"{where}.{name}", 1, MOST_ROWS)] = _seconds(ms, f"{where}.{name}", LEAST_MS)
+    line = sorted(points.items())
+    for (few, cheap), (many, dear) in pairwise(line):
+        if dear < cheap:
+            raise BadCard(f"{where}.{many}", f"is less than the price of {few} rows; more rows take no less time")
+    if line[0][0] != 1:
+        raise BadCard(f"{where}.1", "is missing: give the price of 1 row")
+    return line
+
+
+def _seconds(given: object, where: str, least_ms: float) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not least_ms <= given <= MOST_MS:
+        raise BadCard(where, f"is {_shown(given)}; give ms, a number from {least_ms:g} to {MOST_MS:,.0f}")
+    return given * 1e-3
+
+
+def _whole(given: object, where: str, least: int, most: int) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
+        raise BadCard(where, f"is {_shown(given)}; give a whole number from {least} to {most}")
+    return given
+
+
+def _text(given: object, where: str, longest: int) -> str:
+    if not isinstance(given, str) or not given.strip() or len(given) > longest or not given.isprintable():
+        raise BadCard(where, f"is {_shown(given)}; give a line of 1 to {longest} characters")
+    return given
+
+
+def _grade(given: object) -> str:
+    if given not in GRADES:
+        raise BadCard("grade", f"is {_shown(given)}; give one of {', '.join(GRADES)}")
+    return str(given)
+
+
+def _path(where: str, name: str) -> str:
+    return name if where == "the whole" else f"{where}.{name}"
+
+
+def _shown(given: object) -> str:
+    return repr(given)[:80]
+
+
+def _ms(seconds: float) -> float:
+    return float(f"{1e3 * seconds:.6g}")

@@ -1,0 +1,49 @@
+"""The document of a projection: every strategy on a machine card, and the map of the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from decoding.loop import never
+from decoding.projecting.best_map import as_dict as map_as_dict
+from decoding.projecting.best_map import draw_map, pair_on
+from decoding.projecting.card import Card
+from decoding.projecting.projecting import Material, as_dict, project
+
+FORMAT = "drafthouse.projection/1"
+PROJECTING, MAPPING = "projecting", "drawing the map"
+
+OnProgress = Callable[[str, int, int], None]
+
+
+def document(
+    material: Material,
+    card: Card,
+    *,
+    fixes_the_text: bool,
+    on_progress: OnProgress = lambda phase, done, due: None,
+    cancelled: Callable[[], bool] = never,
+) -> dict[str, Any]:
+    """Project and draw the map. Where the dice do not fix the text, SSD is left out: it cannot be simulated."""
+    rows = project(
+        material,
+        card,
+        fixes_the_text=fixes_the_text,
+        on_progress=lambda done, due: on_progress(PROJECTING, done, due),
+        cancelled=cancelled,
+    )
+    fields = draw_map(
+        material,
+        card,
+        fixes_the_text=fixes_the_text,
+        on_progress=lambda done, due: on_progress(MAPPING, done, due),
+        cancelled=cancelled,
+    )
+    return {
+        "format": FORMAT,
+        "label": "simulated",
+        "card": card.to_dict(),
+        "settings": [as_dict(row) for row in rows],
+        "map": map_as_dict(fields, pair_on(material, card)),
+    }

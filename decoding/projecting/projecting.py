@@ -1,0 +1,140 @@
+"""Projection: what every strategy would give on another machine, for the texts of this pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from decoding.disco.classifier import Classifier
+from decoding.loop import never
+from decoding.projecting.card import Card
+from decoding.projecting.lockstep import Step, steps_of, steps_of_proposer, tokens_per_s
+from decoding.projecting.texts import Text
+from decoding.replay.at_load import Recorded, play
+from decoding.replay.planning import Study
+from decoding.spec import Choice, choose
+from decoding.ssd.simulation.playing import ANYTIME, IN_TURN
+from decoding.ssd.simulation.recording import plan_of, track_of
+from decoding.ssd.simulation.simulator import simulate
+from decoding.strategies import BASELINE, STRATEGIES
+from decoding.strategy import Strategy
+
+MOST_TOKENS = 1000  # of all texts that are projected
+ALONE = choose(BASELINE)
+
+
+@dataclass(frozen=True)
+class Projected:
+    """One setting on the card's machine, for so many texts that are decoded together."""
+
+    choice: Choice
+    batch: int
+    tokens_per_s: float  # of each text
+    speedup: float  # over autoregressive on the same machine, at the same batch
+    devices: int
+
+    @property
+    def tokens_per_s_device(self) -> float:
+        return self.batch * self.tokens_per_s / self.devices
+
+
+@dataclass(frozen=True)
+class Material:
+    texts: Sequence[Text]
+    vocab: int
+    classifier: Classifier | None = None
+
+    @classmethod
+    def of(cls, study: Study, vocab: int, classifier: Classifier | None) -> Material:
+        """Take some texts of every part of the prompts, as many as are projected within seconds."""
+        recordings = study.recordings
+        stride = max(1, round(sum(len(recording.matches) for recording in recordings) / MOST_TOKENS))
+        said = study.estimates(classifier) if classifier else [()] * len(recordings)
+        texts = [
+            Text(track_of(recordings[i], said[i]), study.confidences[i], study.seen(i, ()).words)
+            for i in range(0, len(recordings), stride)
+        ]
+        return cls(texts, vocab, classifier)
+
+    def settings(self, fixes_the_text: bool = True) -> dict[str, list[Choice]]:
+        """Settings to try, by strategy. Bounds know what no strategy can know, and peers are not ours."""
+        return {
+            strategy.slug: [choose(strategy.slug, params) for params in strategy.grid()]
+            for strategy in STRATEGIES.values()
+            if strategy.role == "ranked" and self._can_play(strategy, fixes_the_text)
+        }
+
+    def _can_play(self, strategy: Strategy, fixes_the_text: bool) -> bool:
+        if self.classifier is None and (strategy.needs_classifier or strategy.sees == "estimate"):
+            return False
+        return strategy.can_replay or (strategy.prepares_ahead and fixes_the_text)
+
+    def speed(self, choice: Choice, card: Card, batch: int) -> float:
+        """Tokens per second of each text."""
+        if choice.spec.prepares_ahead:
+            return tokens_per_s(self._prepared(choice, card, batch), card, batch)
+        if choice.spec.proposer:
+            steps = [[*steps_of_proposer(text.proposed(choice.proposer()), card)] for text in self.texts]
+            return tokens_per_s(steps, card, batch)
+        sees = choice.policy().sees
+        requests = [Recorded(text.record, 1, text.seen(sees)) for text in self.texts]
+        decision = card.decision if sees == "estimate" else 0.0
+        return play(requests, choice.policy, card.joint(batch), batch, decision).tokens_per_s_device / batch
+
+    def _prepared(self, choice: Choice, card: Card, batch: int) -> list[list[Step]]:
+        plan = plan_of(choice, self.vocab, self.classifier)
+        placement = ANYTIME if card.draft_devices else IN_TURN
+        tracks = [text.track for text in self.texts]
+        return [steps_of(trace) for trace in simulate(tracks, plan, card.prices(batch), placement).traces]
+
+
+def project(
+    material: Material,
+    card: Card,
+    *,
+    fixes_the_text: bool = True,
+    on_progress: Callable[[int, int], None] = lambda done, due: None,
+    cancelled: Callable[[], bool] = never,
+) -> list[Projected]:
+    """Project the best setting of each strategy at each batch size of the card, fastest first."""
+    settings = {BASELINE: [ALONE], **material.settings(fixes_the_text)}
+    due, found = len(card.batches) * sum(map(len, settings.values())), list[Projected]()
+    done = 0
+    for batch in sorted(card.batches):
+        alone = material.speed(ALONE, card, batch)
+        rows = []
+        for choices in settings.values():
+            speeds: dict[str, tuple[float, Choice]] = {}
+            for choice in choices:
+                if cancelled():
+                    return found
+                speeds[choice.label] = material.speed(choice, card, batch), choice
+                on_progress(done := done + 1, due)
+            if speeds:
+                speed, best = max(speeds.values(), key=lambda pair: pair[0])
+                rows.append(Projected(best, batch, speed, speed / alone, _devices(best, card)))
+        found += sorted(rows, key=lambda row: -row.tokens_per_s)
+    return found
+
+
+def _devices(choice: Choice, card: Card) -> int:
+    """Devices that the choice has to itself: the draft's own only where it works beside the target."""
+    return card.target_devices + (card.draft_devices if choice.spec.prepares_ahead else 0)
+
+
+def by_batch(rows: Sequence[Projected]) -> Iterator[tuple[int, list[Projected]]]:
+    for batch in dict.fromkeys(row.batch for row in rows):
+        yield batch, [row for row in rows if row.batch == batch]
+
+
+def as_dict(row: Projected) -> Mapping[str, object]:
+    return {
+        "batch": row.batch,
+        "strategy": row.choice.strategy,
+        "params": dict(row.choice.params),
+        "label": row.choice.label,
+        "role": row.choice.spec.role,
+        "tokens_per_s": row.tokens_per_s,
+        "tokens_per_s_device": row.tokens_per_s_device,
+        "speedup": row.speedup,
+    }

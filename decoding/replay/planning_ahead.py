@@ -1,0 +1,202 @@
+"""Planning of strategies that prepare drafts while the target verifies: the simulator plays every setting along the
+recorded texts, at prices that are measured on this machine.
+
+The search is coarse, then fine: the settings of a strategy's `grid`, then those that its `finer` names near the best.
+Prices depend on the setting, because two models at once slow each other down. So the best setting is run shortly too
+before the fine search, and everything is simulated again at prices of all these runs. Autoregressive runs beside them:
+what slows the machine down then slows it down too, so that the promised ratio holds.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+
+from decoding.disco.classifier import Classifier
+from decoding.errors import BadStrategy
+from decoding.events import Event, Finished, Recorder, Started
+from decoding.loop import never
+from decoding.measure.comparison import Comparison
+from decoding.models.devices import free_bytes
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
+from decoding.replay.costs import Costs, counted
+from decoding.replay.planning import ALONE, Prediction, Study
+from decoding.replay.probing import PROMPTS, typical
+from decoding.spec import Choice, Sampling, choose
+from decoding.ssd.memory import needed_by
+from decoding.ssd.simulation.playing import ANYTIME, IN_TURN, Placement, Simulated
+from decoding.ssd.simulation.prices import Prices, prices_beside
+from decoding.ssd.simulation.recording import plan_of, track_of
+from decoding.ssd.simulation.simulator import simulate
+from decoding.ssd.simulation.track import Track
+from decoding.ssd.transport.draft_process import placed
+from decoding.strategies import STRATEGIES
+from decoding.strategy import Settings, Strategy
+
+MOST_TOKENS = 4000  # of all texts that are simulated: a setting takes about a second
+COARSE = 3  # settings of a grid that are run to measure prices
+
+Trace = Sequence[Event]
+
+
+def planned_ahead(sampling: Sampling, *, has_classifier: bool) -> list[Strategy]:
+    """Strategies that prepare ahead and can be simulated here: the dice must fix the text."""
+    return [
+        strategy
+        for strategy in STRATEGIES.values()
+        if strategy.prepares_ahead and sampling.fixes_the_text and (has_classifier or not strategy.needs_classifier)
+    ]
+
+
+def samples_ahead(prompt_count: int, strategies: Sequence[Strategy]) -> int:
+    """How many samples the price measurements decode."""
+    return min(PROMPTS, prompt_count) * (COARSE + 3) * len(strategies)
+
+
+@dataclass
+class Simulating:
+    """Recorded texts of a pair as tracks, and its costs without preparation."""
+
+    pair: Pair
+    prompts: Sequence[Prompt]
+    sampling: Sampling
+    study: Study
+    costs: Costs
+    classifier_name: str | None  # None: the pair has none
+    on_progress: Callable[[int], None] = lambda done: None
+    cancelled: Callable[[], bool] = never
+    _done: int = field(default=0, init=False)
+
+    @cached_property
+    def classifier(self) -> Classifier | None:
+        return None if self.classifier_name is None else self.pair.classifier(self.classifier_name)
+
+    @cached_property
+    def tracks(self) -> list[Track]:
+        """Some texts of every part of the prompts, as many as are simulated within seconds."""
+        recordings = self.study.recordings
+        said = self.study.estimates(self.classifier) if self.classifier else [()] * len(recordings)
+        every = [track_of(recording, rows) for recording, rows in zip(recordings, said, strict=True)]
+        return every[:: self._stride]
+
+    @cached_property
+    def alone(self) -> list[float]:
+        """Seconds that autoregressive takes for each track, at the costs without preparation."""
+        return [self.costs.seconds(part) for part in self.study.play(ALONE).parts[:: self._stride]]
+
+    @property
+    def _stride(self) -> int:
+        return max(1, round(sum(len(recording.matches) for recording in self.study.recordings) / MOST_TOKENS))
+
+    def placement(self, choice: Choice) -> Placement:
+        process = placed(str(choice.params["placement"]), self.pair.draft_process)
+        return ANYTIME if process else IN_TURN
+
+    def fits(self, choice: Choice) -> bool:
+        """Whether its branches fit into memory now."""
+        process = placed(str(choice.params["placement"]), self.pair.draft_process)
+        device = torch.device("cpu") if process else self.pair.require_draft(choice.label).device
+        return needed_by(choice, self.pair.vocab) <= free_bytes(device)
+
+    def predict(self, choice: Choice, measured: Measured) -> Prediction:
+        """Simulate a setting. The speed-up is computed as in a comparison: the median over prompts."""
+        played = self.simulated(choice, measured.prices)
+        taken = [_seconds(trace) for trace in played.traces]
+        gains = [alone / ahead for alone, ahead in zip(self.alone, taken, strict=True)]
+        return Prediction(choice, measured.drift * played.tokens_per_s, measured.drift * statistics.median(gains))
+
+    def simulated(self, choice: Choice, prices: Prices) -> Simulated:
+        plan = plan_of(choice, self.pair.vocab, self.classifier)
+        return simulate(self.tracks, plan, prices, self.placement(choice))
+
+    def choice(self, strategy: Strategy, params: Settings) -> Choice:
+        named = {"classifier": self.classifier_name or ""} if strategy.needs_classifier else {}
+        return choose(strategy.slug, {**params, **named})
+
+    def run(self, choices: Sequence[Choice], runs: Runs) -> Measured | None:
+        """Run the choices and autoregressive shortly, prompt by prompt, and add their traces to `runs`. Return None if
+        somebody cancels."""
+        choices = [ALONE, *choices]
+        comparison = Comparison(self.pair, typical(self.prompts), choices, self.sampling, cancelled=self.cancelled)
+        self.pair.begin(choices)
+        comparison.warm_up()
+        for key in (key for group in comparison.schedule() for key in group):
+            comparison.decode(key, recorder := Recorder())
+            if self.cancelled():
+                return None
+            (runs.alone if key.choice == ALONE else runs.ahead).append(recorder.events)
+            self._done += 1
+            self.on_progress(self._done)
+        return Measured(prices_beside(self.costs, runs.ahead), runs.drift(self.costs))
+
+
+@dataclass
+class Runs:
+    """Traces of autoregressive and of a strategy that prepares ahead, from the same minutes."""
+
+    alone: list[Trace] = field(default_factory=list)
+    ahead: list[Trace] = field(default_factory=list)
+
+    def drift(self, costs: Costs) -> float:
+        """How many times as long as by its costs autoregressive took here."""
+        return statistics.median(_seconds(trace) / costs.seconds(counted(trace)) for trace in self.alone)
+
+
+@dataclass(frozen=True)
+class Measured:
+    prices: Prices
+    drift: float
+
+
+def predict_ahead(simulating: Simulating) -> list[Prediction]:
+    """Predict the settings of every strategy that prepares ahead: of its grid, and near the best of that."""
+    has_classifier = simulating.classifier_name is not None
+    found: list[Prediction] = []
+    for strategy in planned_ahead(simulating.sampling, has_classifier=has_classifier):
+        found += _searched(simulating, strategy)
+    return found
+
+
+def _searched(simulating: Simulating, strategy: Strategy) -> Iterable[Prediction]:
+    tried = [simulating.choice(strategy, params) for params in strategy.grid()]
+    coarse, runs = [choice for choice in tried if simulating.fits(choice)], Runs()
+    if not coarse:
+        return ()
+    measured = simulating.run(_spread(coarse, COARSE), runs)
+    if measured is None:
+        return ()
+    best = _fastest([simulating.predict(choice, measured) for choice in coarse])
+    measured = simulating.run([best], runs)
+    fine = {choice.label: choice for choice in [*coarse, *_near(simulating, best)]}
+    return [simulating.predict(choice, measured) for choice in fine.values()] if measured else ()
+
+
+def _near(simulating: Simulating, best: Choice) -> Iterator[Choice]:
+    """Settings near the best one. Those that the strategy itself refuses are left out."""
+    for params in best.spec.finer(best.params):
+        with suppress(BadStrategy):
+            if simulating.fits(choice := simulating.choice(best.spec, params)):
+                yield choice
+
+
+def _fastest(predictions: Sequence[Prediction]) -> Choice:
+    return max(predictions, key=lambda prediction: prediction.tokens_per_s).choice
+
+
+def _spread(choices: Sequence[Choice], count: int) -> list[Choice]:
+    """The first, the last, and some between, at even distances."""
+    last = len(choices) - 1
+    return [choices[round(last * number / (count - 1))] for number in range(count)] if last >= count else [*choices]
+
+
+def _seconds(trace: Trace) -> float:
+    """Seconds from the end of the prefill."""
+    [started] = (event for event in trace if isinstance(event, Started))
+    [finished] = (event for event in trace if isinstance(event, Finished))
+    return (finished.end_ns - started.prefill_ns) * 1e-9

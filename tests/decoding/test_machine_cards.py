@@ -1,0 +1,104 @@
+"""Machine cards: read, refused by field, and prices between and beyond the known ones."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoding.projecting.card import GRADES, BadCard, Card, card_called, published, read_card
+
+GIVEN: dict[str, Any] = {
+    "format": "drafthouse.card/1",
+    "name": "Ours",
+    "source": "measured here",
+    "grade": "measured",
+    "target_devices": 1,
+    "draft_devices": 1,
+    "message_ms": 0.02,
+    "batches": [
+        {"batch": 1, "target_ms": {"1": 10, "9": 14}, "draft_ms": {"1": 1, "11": 2}},
+        {"batch": 4, "target_ms": {"1": 16}, "draft_ms": {"1": 2}},
+    ],
+}
+
+
+def test_prices_lie_between_the_known_ones_and_go_on_beyond_them() -> None:
+    card = Card.from_dict(GIVEN)
+    assert [card.verify(1, rows) for rows in (1, 5, 17)] == pytest.approx([0.010, 0.012, 0.018])
+    assert [card.verify(batch, 1) for batch in (2, 4, 7)] == pytest.approx([0.012, 0.016, 0.022])
+    assert [card.step(1, rows) for rows in (1, 6)] == pytest.approx([0.001, 0.0015])
+    assert card.costs(1).verify(9) == pytest.approx(0.014)
+    assert card.prices(1).step(6) == pytest.approx(0.0015)
+    assert card.joint(4).verifying(4, 4 * 3) == pytest.approx(0.016)
+    assert card.joint(4).drafting(4) == pytest.approx(0.002)
+
+
+def test_a_card_is_written_as_it_is_read() -> None:
+    card = Card.from_dict(GIVEN)
+    assert read_card(json.dumps(card.to_dict())) == card
+
+
+def test_every_card_in_the_box_has_a_source_and_a_grade() -> None:
+    assert {"llama-70b-1b-h100", "qwen3-32b-0.6b-h100", "two-cores-epyc"} <= set(published())
+    for name, card in published().items():
+        assert card_called(name) == card
+        assert card.source and card.grade in GRADES
+
+
+SPOILT = {
+    "name": [("name", ""), ("name", 3), ("name", "x" * 200)],
+    "source": [("source", None)],
+    "grade": [("grade", "sure")],
+    "format": [("format", "drafthouse.card/2")],
+    "target_devices": [("target_devices", 0), ("target_devices", 1.5), ("target_devices", True)],
+    "draft_devices": [("draft_devices", -1)],
+    "message_ms": [("message_ms", -0.1), ("message_ms", "fast")],
+    "batches": [("batches", []), ("batches", {})],
+    "colour": [("colour", "red")],
+    "batches[0].batch": [("batches.0.batch", 0), ("batches.0.batch", "1")],
+    "batches[1].batch": [("batches.1.batch", 1)],
+    "batches[0].target_ms": [("batches.0.target_ms", {}), ("batches.0.target_ms", 10)],
+    "batches[0].target_ms.1": [("batches.0.target_ms.1", value) for value in (0, -3, 1e9, 1e-9, None, float("nan"))],
+    "batches[0].target_ms.9": [("batches.0.target_ms.9", 2)],
+    "batches[0].target_ms.many": [("batches.0.target_ms.many", 2)],
+    "batches[0].draft_ms.1": [("batches.0.draft_ms", {"2": 1.0})],
+}
+
+
+@pytest.mark.parametrize(("field", "path", "value"), [(f, *each) for f, every in SPOILT.items() for each in every])
+def test_a_bad_card_is_refused_by_field(field: str, path: str, value: object) -> None:
+    given = copy.deepcopy(GIVEN)
+    *way, last = path.split(".")
+    at: Any = given
+    for step in way:
+        at = at[int(step)] if step.isdigit() and isinstance(at, list) else at[step]
+    at[last] = value
+    with pytest.raises(BadCard) as refused:
+        Card.from_dict(given)
+    assert refused.value.field == field
+    assert field in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["format", "name", "source", "grade", "target_devices", "draft_devices", "batches"])
+def test_a_missing_field_is_named(name: str) -> None:
+    with pytest.raises(BadCard, match=f"{name} of the machine card is missing"):
+        Card.from_dict({key: value for key, value in GIVEN.items() if key != name})
+
+
+@pytest.mark.parametrize("text", ["", "[1", "{}", "7", "[" * 5000, '{"a": NaN}', '{"a": 1, "a": 2}', "x" * 200_000])
+def test_what_is_no_card_is_refused(text: str) -> None:
+    with pytest.raises(BadCard):
+        read_card(text)
+
+
+def test_an_unknown_name_lists_the_cards_and_a_file_may_be_named(tmp_path: Path) -> None:
+    with pytest.raises(BadCard, match=r"llama-70b-1b-h100.* Did you mean two-cores-epyc\?"):
+        card_called("two-core-epyc")
+    with pytest.raises(BadCard, match="cannot be read"):
+        card_called(str(tmp_path / "none.json"))
+    (tmp_path / "ours.json").write_text(json.dumps(GIVEN))
+    assert card_called(str(tmp_path / "ours.json")).name == "Ours"

@@ -1,0 +1,95 @@
+"""Strategies that prepare ahead in a plan: simulated from the same recording, then run."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import pytest
+
+from decoding.measure.comparison import Comparison
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
+from decoding.replay.confirming import best_of_each, to_run
+from decoding.replay.planning import Prediction, study
+from decoding.replay.planning_ahead import Runs, Simulating, planned_ahead, predict_ahead, samples_ahead
+from decoding.replay.probing import probe
+from decoding.spec import Sampling, choose
+from decoding.ssd.accounting import rates
+from decoding.strategies import STRATEGIES
+from tests.decoding.test_comparison import LETTERS, pair
+from tests.decoding.worlds import some_classifier
+
+SHARED = Sampling(temperature=1.0, max_new_tokens=40)
+PROMPTS = [Prompt(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(6)]
+
+
+@pytest.fixture(scope="module")
+def planned() -> tuple[Pair, list[int], list[Prediction]]:
+    ready, done = pair(), list[int]()
+    ready.hold("ours", some_classifier())
+    recorded = study(ready, PROMPTS, SHARED, tails=True)
+    costs = probe(ready, PROMPTS, SHARED, "ours")
+    simulating = Simulating(ready, PROMPTS, SHARED, recorded, costs, "ours", done.append)
+    return ready, done, predict_ahead(simulating)
+
+
+def test_every_setting_of_the_grid_and_some_near_the_best_are_simulated(planned) -> None:  # type: ignore[no-untyped-def]
+    _, _, predictions = planned
+    for slug in ("ssd", "ssd-disco"):
+        labels = {p.choice.label for p in predictions if p.choice.strategy == slug}
+        named = {"classifier": "ours"} if STRATEGIES[slug].needs_classifier else {}
+        grid = {choose(slug, {**params, **named}).label for params in STRATEGIES[slug].grid()}
+        assert grid < labels
+        assert len(labels) < 40
+    assert all(p.tokens_per_s > 0 and p.speedup > 0 for p in predictions)
+
+
+def test_the_progress_counts_the_samples_that_were_foretold(planned) -> None:  # type: ignore[no-untyped-def]
+    _, done, _ = planned
+    strategies = planned_ahead(SHARED, has_classifier=True)
+    assert done == list(range(1, samples_ahead(len(PROMPTS), strategies) + 1))
+
+
+def test_the_best_of_each_is_run_with_the_others(planned) -> None:  # type: ignore[no-untyped-def]
+    ready, _, predictions = planned
+    best = best_of_each(predictions)
+    assert {prediction.choice.strategy for prediction in best} == {"ssd", "ssd-disco"}
+    samples = [s for group in Comparison(ready, PROMPTS[:2], to_run(best), SHARED).run() for s in group]
+    assert {s.audit.outcome for s in samples if s.audit} == {"identical"}
+
+
+def test_a_simulated_setting_counts_the_passes_of_a_live_run() -> None:
+    ready = pair()
+    recorded = study(ready, PROMPTS, SHARED, tails=True)
+    simulating = Simulating(ready, PROMPTS, SHARED, recorded, probe(ready, PROMPTS, SHARED), None)
+    choice = choose("ssd", {"lookahead": 3, "branches": 9, "backup": "neural", "placement": "in-turn"})
+    measured = simulating.run([choice], Runs())
+    live = [s for group in Comparison(ready, PROMPTS, [choice], SHARED).run() for s in group]
+    assert measured
+    counts = simulating.simulated(choice, measured.prices).rates
+    assert counts["hit_rate"] == rates([sample.hits for sample in live if sample.hits])["hit_rate"]
+
+
+def test_without_fixed_texts_or_a_classifier_less_is_planned() -> None:
+    ratio = dataclasses.replace(SHARED, dice="ratio")
+    assert planned_ahead(ratio, has_classifier=True) == []
+    assert [strategy.slug for strategy in planned_ahead(SHARED, has_classifier=False)] == ["ssd"]
+
+
+def test_a_cancelled_search_ends_without_a_prediction() -> None:
+    ready = pair()
+    recorded = study(ready, PROMPTS[:1], SHARED, tails=True)
+    costs = probe(ready, PROMPTS[:1], SHARED)
+    stopped = Simulating(ready, PROMPTS[:1], SHARED, recorded, costs, None, cancelled=lambda: True)
+    assert predict_ahead(stopped) == []
+
+
+def test_settings_whose_branches_do_not_fit_into_memory_are_left_out() -> None:
+    ready = pair()
+    recorded = study(ready, PROMPTS[:1], SHARED, tails=True)
+    simulating = Simulating(ready, PROMPTS[:1], SHARED, recorded, probe(ready, PROMPTS[:1], SHARED), None)
+    assert simulating.fits(choose("ssd"))
+    ready.target.vocab_size = ready.draft.vocab_size = 10**12
+    assert not simulating.fits(choose("ssd"))
+    assert predict_ahead(simulating) == []

@@ -1,0 +1,155 @@
+"""Projection onto a card: every strategy at its prices, several texts in step, and the map of the best."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import pytest
+
+from decoding.errors import DrafthouseError
+from decoding.pair import Pair
+from decoding.projecting.best_map import ACCEPTANCES, PRICES, draw_map, pair_on, priced
+from decoding.projecting.card import Card, PassPrices, published
+from decoding.projecting.document import document
+from decoding.projecting.lockstep import Step, tokens_per_s
+from decoding.projecting.measuring import card_of, rising
+from decoding.projecting.projecting import Material, by_batch, project
+from decoding.projecting.texts import acceptance, with_acceptance
+from decoding.prompts.prompt import Prompt
+from decoding.replay.planning import study
+from decoding.spec import Sampling, choose
+from tests.decoding.test_comparison import LETTERS, pair
+from tests.decoding.worlds import some_classifier
+
+SHARED = Sampling(temperature=1.0, max_new_tokens=40)
+PROMPTS = [Prompt(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(8)]
+EVEN = Card("even", "made up", "assumed", 1, 1, 0.0, 0.0, 0.0, {1: PassPrices([(1, 1.0)], [(1, 0.1)])})
+
+
+@pytest.fixture(scope="module")
+def ready() -> tuple[Pair, Material]:
+    found = pair()
+    return found, Material.of(study(found, PROMPTS, SHARED, tails=True), found.vocab, some_classifier())
+
+
+def test_a_static_lookahead_takes_the_time_of_its_passes(ready) -> None:  # type: ignore[no-untyped-def]
+    found, material = ready
+    counts = study(found, PROMPTS, SHARED, tails=True).play(choose("static", {"lookahead": 3}))
+    seconds = counts.target_passes * 1.0 + counts.draft_passes * 0.1
+    assert material.speed(choose("static", {"lookahead": 3}), EVEN, 1) == pytest.approx(counts.tokens / seconds)
+    assert material.speed(choose("autoregressive"), EVEN, 1) == pytest.approx(1.0)
+
+
+def test_every_strategy_has_its_best_setting_at_every_batch(ready) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
+    card = dataclasses.replace(EVEN, batches={1: EVEN.batches[1], 4: PassPrices([(1, 1.2)], [(1, 0.2)])})
+    found = dict(by_batch(project(material, card)))
+    for batch, rows in found.items():
+        strategies = {row.choice.strategy for row in rows}
+        assert {"autoregressive", "static", "disco", "ssd", "ssd-disco", "lookup"} <= strategies
+        assert [row.tokens_per_s for row in rows] == sorted((row.tokens_per_s for row in rows), reverse=True)
+        ahead = next(row for row in rows if row.choice.strategy == "ssd")
+        assert ahead.tokens_per_s_device == pytest.approx(batch * ahead.tokens_per_s / 2)
+
+
+def test_without_a_device_of_its_own_the_draft_hides_nothing(ready) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
+    shared = dataclasses.replace(EVEN, draft_devices=0)
+    choice = choose("ssd", {"lookahead": 4, "branches": 12})
+    assert material.speed(choice, shared, 1) < material.speed(choose("static", {"lookahead": 4}), shared, 1)
+    assert material.speed(choice, EVEN, 1) > material.speed(choice, shared, 1)
+
+
+def test_less_is_projected_without_fixed_texts_or_a_classifier(ready) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
+    blunt = dataclasses.replace(material, classifier=None)
+    assert {"ssd-disco", "disco"}.isdisjoint(blunt.settings())
+    assert "ssd" in blunt.settings()
+    assert {"ssd", "ssd-disco"}.isdisjoint(material.settings(fixes_the_text=False))
+
+
+def test_a_batch_waits_for_the_slowest_of_its_texts() -> None:
+    """Two texts take turns to wait: together they wait in every round."""
+    turns = [Step(0.0, 1, 2), Step(0.5, 1, 2)] * 10
+    assert tokens_per_s([turns], EVEN, 1) == pytest.approx(2 / 1.25)
+    assert tokens_per_s([turns[1:], turns[:1]], EVEN, 1) == pytest.approx(2 / 1.25)
+    odd = [*turns, Step(0.0, 1, 2), Step(0.0, 1, 2)]  # an offset of half the rounds is odd: 11
+    assert tokens_per_s([odd], EVEN, 2) == pytest.approx(2 * 22 / (22 + 20 * 0.5))
+
+
+@pytest.mark.parametrize("wanted", [0.2, 0.5, 0.95])
+def test_texts_can_have_another_acceptance(ready, wanted: float) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
+    changed = with_acceptance(material.texts, wanted)
+    assert acceptance(changed) == pytest.approx(wanted, abs=0.06)
+    for text in changed:
+        firsts = [listed[0] == token for token, listed in zip(text.track.text, text.track.preferred, strict=True)]
+        assert firsts == text.matches
+        assert all(0 <= value <= 1 for row in text.track.estimates for value in row)
+    assert [text.track.text for text in changed] == [text.track.text for text in material.texts]
+
+
+def test_estimates_that_were_calibrated_stay_so(ready) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
+    own = acceptance(material.texts)
+    certain = [
+        dataclasses.replace(
+            text, track=dataclasses.replace(text.track, estimates=[[float(match)] * 3 for match in text.matches])
+        )
+        for text in material.texts
+    ]
+    for wanted in (own / 2, (1 + own) / 2):
+        rows = [row[0] for text in with_acceptance(certain, wanted) for row in text.track.estimates]
+        assert sum(rows) / len(rows) == pytest.approx(wanted, abs=0.01)
+
+
+def test_the_map_has_a_best_strategy_in_every_field_and_the_pair_as_a_point(ready) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
+    fields = draw_map(dataclasses.replace(material, texts=material.texts[:2]), EVEN)
+    assert [(each.price, each.acceptance) for each in fields] == [(p, a) for a in ACCEPTANCES for p in PRICES]
+    for field in fields:
+        assert field.speedups[field.best] == max(field.speedups.values())
+    dear = next(each for each in fields if (each.price, each.acceptance) == (0.6, 0.3))
+    assert dear.speedups["static"] < 1
+    assert pair_on(material, EVEN) == (pytest.approx(0.1), acceptance(material.texts))
+    assert priced(EVEN, 0.35).step(1) == pytest.approx(0.35)
+
+
+def test_a_projection_says_that_it_is_simulated_and_counts_its_progress(ready) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
+    told: list[tuple[str, int, int]] = []
+    few = dataclasses.replace(material, texts=material.texts[:2])
+    found = document(few, EVEN, fixes_the_text=True, on_progress=lambda *step: told.append(step))
+    assert (found["format"], found["label"]) == ("drafthouse.projection/1", "simulated")
+    assert Card.from_dict(found["card"]) == EVEN
+    for phase in ("projecting", "drawing the map"):
+        steps = [(done, due) for name, done, due in told if name == phase]
+        assert [done for done, _ in steps] == list(range(1, steps[-1][1] + 1))
+
+
+def test_a_cancelled_projection_ends_early(ready) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
+    assert project(material, EVEN, cancelled=lambda: True) == []
+    assert draw_map(material, EVEN, cancelled=lambda: True) == []
+
+
+def test_a_card_of_this_machine_can_be_read_and_projected_onto(ready) -> None:  # type: ignore[no-untyped-def]
+    found, material = ready
+    card = card_of(found, PROMPTS, SHARED, [1], "tables", "a test")
+    assert Card.from_dict(card.to_dict()).draft_devices == 0  # tables have no process of their own
+    assert material.speed(choose("static"), card, 1) > 0
+
+
+def test_prices_that_noise_made_fall_rise_again() -> None:
+    assert rising({1: 2.0, 4: 1.5, 8: 3.0}) == [(1, 2.0), (4, 2.0), (8, 3.0)]
+
+
+def test_a_pair_on_a_published_card_has_that_cards_price(ready) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
+    assert pair_on(material, published()["llama-70b-1b-h100"])[0] == pytest.approx(2.10 / 18.28)
+
+
+def test_a_bad_card_is_an_error_that_users_can_fix() -> None:
+    with pytest.raises(DrafthouseError):
+        Card.from_dict([])

@@ -1,0 +1,103 @@
+"""Projections onto machine cards: asked for over REST and by form, refused by field, and their page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from decoding.public import STRATEGIES, card_in_the_box
+from tests.webapp import make
+from webapp.jobs.models import Job
+from webapp.studies import reading
+from webapp.studies.kinds import PROJECTION
+from webapp.studies.models import Study
+
+OURS = {**card_in_the_box("two-cores-epyc").to_dict(), "name": "Ours"}
+
+
+@pytest.fixture
+def ready(world):
+    by = world.actor(world.bob)
+    return make.pair(by), make.dataset(by)
+
+
+def post(world, ready, **changes):
+    body = {"kind": "projection", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), **changes}
+    return world.script("submit").post("/api/v1/studies/", body)
+
+
+def test_the_card_travels_with_the_job(world, ready):
+    assert post(world, ready, card="qwen3-32b-0.6b-h100").status_code == 202
+    assert Study.objects.get().job.arguments["card"]["name"] == "Qwen3 32B with 0.6B on 4 + 1 H100"
+
+
+def test_a_card_of_ones_own_takes_its_place(world, ready):
+    assert post(world, ready, own_card=json.dumps(OURS)).status_code == 202
+    assert Study.objects.get().job.arguments["card"] == OURS
+
+
+def test_other_studies_carry_no_card(world, ready):
+    assert post(world, ready, kind="plan").status_code == 202
+    assert Study.objects.get().job.arguments == {}
+
+
+NEGATIVE = {**OURS, "batches": [{"batch": 1, "target_ms": {"1": -3}, "draft_ms": {"1": 1}}]}
+ABSURD = {**OURS, "batches": [{"batch": 1, "target_ms": {"1": 3}, "draft_ms": {"1": 1e9}}]}
+MISSING = {name: value for name, value in OURS.items() if name != "source"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "told"),
+    [
+        ({"card": "my-laptop"}, "card", "my-laptop"),
+        ({"own_card": "{"}, "own_card", "no JSON"),
+        ({"own_card": json.dumps(NEGATIVE)}, "own_card", "batches[0].target_ms.1 of the machine card is -3"),
+        ({"own_card": json.dumps(ABSURD)}, "own_card", "batches[0].draft_ms.1 of the machine card is 1000000000.0"),
+        ({"own_card": json.dumps(MISSING)}, "own_card", "source of the machine card is missing"),
+    ],
+)
+def test_a_card_that_cannot_be_is_refused_by_field_and_leaves_nothing(world, ready, changes, field, told):
+    before = Job.objects.count()
+    answer = post(world, ready, **changes)
+    assert (answer.status_code, answer.json()["field"]) == (400, field)
+    assert told in answer.json()["detail"]
+    assert not Study.objects.exists() and Job.objects.count() == before
+
+
+def test_the_page_says_that_it_is_simulated_and_shows_every_batch(world, ready):
+    study = make.study(world.actor(world.bob), PROJECTION, pair=ready[0], dataset=ready[1], card="llama-70b-1b-h100")
+    shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    assert "On Llama 70B with 1B on 4 + 1 H100," in shown
+    assert "Nothing of it was measured on that machine." in shown
+    for words in ("One text at a time", "16 texts at once", "arXiv 2603.03251", "published"):
+        assert words in shown
+    document = world.script("read").get(f"/api/v1/studies/{study.pk}/document/").json()
+    assert document["label"] == "simulated"
+    assert {row["strategy"] for row in document["settings"]} >= {"autoregressive", "static", "ssd", "ssd-disco"}
+
+
+def test_a_draft_beside_the_target_that_gains_nothing_is_not_praised():
+    row = {"batch": 1, "strategy": "static", "params": {"lookahead": 2}, "speedup": 1.4, "tokens_per_s": 14.0}
+    ahead = {**row, "strategy": "ssd", "params": STRATEGIES["ssd"].read({}), "speedup": 1.2, "tokens_per_s": 12.0}
+    card = {"name": "Ours"}
+    told = reading.verdict_of_projection({"settings": [row, ahead], "card": card})
+    assert told.startswith("On Ours, static:2 would be 1.40 times as fast as autoregressive: no draft beside")
+    told = reading.verdict_of_projection({"settings": [{**ahead, "tokens_per_s": 21.0}, row], "card": card})
+    assert told.endswith("and 1.50 times as fast as static:2.")
+
+
+def test_the_form_offers_the_cards_and_tells_a_slip_beside_the_field(world, ready):
+    client = world.page(world.bob)
+    assert "Llama 70B with 1B on 4 + 1 H100" in client.get("/studies/new/").content.decode()
+    form = {
+        "kind": "projection",
+        "pair": str(ready[0].pk),
+        "dataset": str(ready[1].pk),
+        "lookahead": "5",
+        "queue": "cpu",
+    }
+    wrong = client.post("/studies/new/", {**form, "own_card": "{}"})
+    assert wrong.status_code == 422 and "format of the machine card is missing" in wrong.content.decode()
+    client.post("/studies/new/", {**form, "card": "rows-that-cost", "own_card": ""})
+    assert Study.objects.get().kind == "projection"

@@ -1,0 +1,109 @@
+"""`./drafthouse project`: what every strategy would give on another machine, for the texts of this pair."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from decoding.projecting.card import Card, card_called, published
+from decoding.strategies import STRATEGIES
+from worker.terminal.arguments import Bench, parser_of, read_bench
+from worker.terminal.files import whole_file
+from worker.terminal.guarded import guarded
+
+
+def run(argv: Sequence[str]) -> None:
+    parser = parser_of(
+        "project",
+        "Record a pair on prompts once, and simulate every strategy at the prices of another machine.",
+        epilog="\n".join(["cards in the box:", *(f"  {name:22} {card.name}" for name, card in published().items())]),
+    )
+    parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
+    parser.add_argument(
+        "--card",
+        required=True,
+        metavar="NAME",
+        help="a machine card in the box, or FILE.json, as bench prices writes it",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table and the map")
+    given = parser.parse_args(argv)
+    card = card_called(given.card)
+    bench = read_bench(given, given.split, drafting="A projection")
+    if given.json is None:
+        print(told(projected(bench, card)))
+        return
+    with whole_file(given.json) as file:
+        found = projected(bench, card)
+        json.dump(found, file, indent=1)
+    print(told(found))
+
+
+def projected(bench: Bench, card: Card) -> dict[str, Any]:
+    from decoding.disco.making import Step
+    from decoding.projecting.document import document
+    from decoding.projecting.projecting import Material
+    from worker.terminal.plan import recorded
+    from worker.terminal.studying import Steps, loaded
+
+    ready = loaded(bench)
+    pair = ready.pair
+    study = recorded(bench, ready)
+    classifier = pair.classifier("") if pair.classifier_at("") is not None else None
+    steps = Steps()
+    found = document(
+        Material.of(study, pair.vocab, classifier),
+        card,
+        fixes_the_text=bench.sampling.fixes_the_text,
+        on_progress=lambda phase, done, due: steps(Step(phase, done, due)),
+    )
+    steps.close()
+    return found
+
+
+def told(found: Mapping[str, Any]) -> str:
+    """The tables and the map as text."""
+    card = found["card"]
+    lines = [f"{card['name']} ({card['grade']}). Simulated, not measured.", card["source"], ""]
+    for batch in dict.fromkeys(row["batch"] for row in found["settings"]):
+        lines.append(f"{f'{batch} at once':32} {'tokens/s each':>13} {'per device':>10} {'speed-up':>8}")
+        lines += [_row(row) for row in found["settings"] if row["batch"] == batch]
+        lines.append("")
+    return "\n".join([*lines, *drawn(found["map"])])
+
+
+def _row(row: Mapping[str, Any]) -> str:
+    speeds = f"{row['tokens_per_s']:13.1f} {row['tokens_per_s_device']:10.1f} {row['speedup']:8.2f}"
+    return f"  {row['label']:30} {speeds}"
+
+
+def drawn(found: Mapping[str, Any]) -> list[str]:
+    """The map: a mark for the best strategy in each field, brackets around the field nearest to the pair."""
+    fields = {(each["price"], each["acceptance"]): each["best"] for each in found["fields"]}
+    prices, acceptances = sorted({price for price, _ in fields}), sorted({share for _, share in fields}, reverse=True)
+    here = found["pair"]
+    nearest = (
+        min(prices, key=lambda price: abs(price - here["price"])),
+        min(acceptances, key=lambda share: abs(share - here["acceptance"])),
+    )
+    lines = ["Best strategy by acceptance (down) and price of a draft step, as a share of a verification (across):"]
+    for share in acceptances:
+        marks = (STRATEGIES[fields[price, share]].looks.glyph for price in prices)
+        cells = (f"[{m}]" if (p, share) == nearest else f" {m} " for p, m in zip(prices, marks, strict=True))
+        lines.append(f"{share:6.2f}  " + "".join(f"{cell:^6}" for cell in cells))
+    lines.append(" " * 8 + "".join(f"{price:^6g}" for price in prices))
+    keys = (f"{STRATEGIES[slug].looks.glyph} {slug}" for slug in dict.fromkeys(fields.values()))
+    place = f"[ ] this pair on this card: acceptance {here['acceptance']:.2f}, price {here['price']:.2f}"
+    return [*lines, "", f"{place}. {', '.join(keys)}"]
+
+
+def main() -> int:
+    from worker.terminal.ending import ended
+
+    return ended(run, sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(main))
