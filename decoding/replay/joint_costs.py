@@ -37,7 +37,7 @@ class JointCosts:
 
     def reading(self, tokens: int) -> float:
         """Seconds in which the draft reads a prompt."""
-        return _on(self.prompts, tokens)
+        return on_line(self.prompts, tokens)
 
     def resting(self, texts: int) -> float:
         return on_line(self.rest, texts)

@@ -12,7 +12,20 @@ import textwrap
 from pathlib import Path
 
 LAUNCHER = Path(__file__).parents[2] / "drafthouse"
-COMMANDS = ("up", "compare", "plan", "oracle", "train-disco", "docs", "token", "backup", "restore", "ask", "send")
+COMMANDS = (
+    "up",
+    "compare",
+    "plan",
+    "project",
+    "oracle",
+    "train-disco",
+    "docs",
+    "token",
+    "backup",
+    "restore",
+    "ask",
+    "send",
+)
 WIDTH = "100"
 
 
