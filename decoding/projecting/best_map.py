@@ -15,6 +15,7 @@ from decoding.projecting.card import Card, PassPrices
 from decoding.projecting.projecting import ALONE, Material
 from decoding.projecting.texts import acceptance, with_acceptance
 from decoding.replay.planning import Prediction
+from decoding.replay.planning_ahead import spread
 from decoding.spec import Choice
 from decoding.strategies import BASELINE
 
@@ -81,12 +82,6 @@ def priced(card: Card, share: float) -> Card:
         for batch, prices in card.batches.items()
     }
     return replace(card, batches=batches)
-
-
-def spread(choices: Sequence[Choice], count: int) -> list[Choice]:
-    """The first, the last, and some between, at even distances."""
-    last = len(choices) - 1
-    return [choices[round(last * number / (count - 1))] for number in range(count)] if last >= count else [*choices]
 
 
 def as_dict(fields: Sequence[Field], pair: tuple[float, float]) -> dict[str, Any]:

@@ -21,11 +21,7 @@ from decoding.ssd.simulation.prices import Prices
 
 FORMAT = "drafthouse.card/1"
 FOLDER = Path(__file__).parent / "cards"
-GRADES = {
-    "measured": "measured on that machine",
-    "published": "taken or derived from a publication",
-    "assumed": "assumed, neither measured nor published",
-}
+GRADES = ("measured", "published", "assumed")  # on that machine; taken or derived from a publication; neither
 MOST_MS, LEAST_MS = 600_000.0, 0.0001  # a pass of ten minutes, or of a few cycles, is a slip
 MOST_BATCH, MOST_ROWS, MOST_POINTS, MOST_DEVICES = 4096, 4096, 64, 4096
 LONGEST_NAME, LONGEST_SOURCE = 120, 1000

@@ -168,7 +168,7 @@ def _searched(simulating: Simulating, strategy: Strategy) -> Iterable[Prediction
     coarse, runs = [choice for choice in tried if simulating.fits(choice)], Runs()
     if not coarse:
         return ()
-    measured = simulating.run(_spread(coarse, COARSE), runs)
+    measured = simulating.run(spread(coarse, COARSE), runs)
     if measured is None:
         return ()
     best = _fastest([simulating.predict(choice, measured) for choice in coarse])
@@ -189,7 +189,7 @@ def _fastest(predictions: Sequence[Prediction]) -> Choice:
     return max(predictions, key=lambda prediction: prediction.tokens_per_s).choice
 
 
-def _spread(choices: Sequence[Choice], count: int) -> list[Choice]:
+def spread(choices: Sequence[Choice], count: int) -> list[Choice]:
     """The first, the last, and some between, at even distances."""
     last = len(choices) - 1
     return [choices[round(last * number / (count - 1))] for number in range(count)] if last >= count else [*choices]

@@ -19,6 +19,7 @@ class Kind:
     is_light: bool = False  # it measures nothing and waits in the queue `light`; for others the launcher names a queue
     is_sized: bool = False  # the launcher knows how many parts there are, so estimates may count them
     keeps_parts: bool = False  # another attempt goes on with the parts that are done; without this it begins anew
+    needs_card: bool = False  # its arguments hold a machine card, which the launcher reads
     page: str = ""  # name of the URL of what it makes, and of the relation from its job to that
 
     def columns(self) -> dict[str, Any]:

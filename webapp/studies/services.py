@@ -17,7 +17,6 @@ from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
 from webapp.registry import recipes
 from webapp.registry.models import Dataset, Pair
-from webapp.studies.kinds import PROJECTION
 from webapp.studies.models import Study
 
 MOST_PROMPTS = 5000
@@ -47,7 +46,7 @@ def launch(
     """Queue a study; a worker does the decoding."""
     by.require(Right.SUBMIT)
     recipes.require_draft(pair, f"A study of the kind {kind.slug}")
-    arguments = {"card": _card(card, own_card).to_dict()} if kind == PROJECTION else None
+    arguments = {"card": _card(card, own_card).to_dict()} if kind.needs_card else None
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     _require_few(recipe.limit)
     name = name or f"{kind.label}: {pair.name} on {dataset.name}"[:200]
