@@ -1,0 +1,320 @@
+"""Evidence for figures: recordings, prices and runs, each made once and kept, so that figures share them and a rerun
+goes on where an earlier one was killed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from decoding.dice import dice_for
+from decoding.disco.classifier import Classifier
+from decoding.loop import never
+from decoding.measure.comparison import Comparison
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
+from decoding.replay import joint_probing, planning, probing
+from decoding.replay.costs import Costs
+from decoding.replay.joint_costs import JointCosts
+from decoding.replay.planning import Study
+from decoding.reproduce.chances import outcomes_of
+from decoding.reproduce.outcomes import Outcomes
+from decoding.reproduce.runs import Ran, Traces, run
+from decoding.serving import Places
+from decoding.spec import Choice, Sampling, choose
+from decoding.ssd.simulation.prices import Prices, prices_from
+from decoding.ssd.simulation.recording import follow
+from decoding.ssd.simulation.track import Track
+from decoding.strategies import disco, ssd, threshold
+
+TEMPERATURES = (0.0, 0.3, 0.7, 1.0)  # of the SSD paper's figures
+CONSTANTS = (1.0, 0.5, 0.25, 0.08, 0.04, 0.01, 1e-4)  # of Saguaro sampling
+HELD_BACK = 3  # branches for each accepted count there: the reference code's usual fan-out
+LOOKAHEADS = (2, 4, 6)  # that run
+BRANCHES_EACH = 3  # for each accepted count, as the reference code's commands
+WIDEST = 128  # branches at one accepted count
+BATCHES = (1, 2, 4, 8, 16)
+CAP = 20  # of a threshold's draft, as in transformers
+
+NEEDS = {
+    "a classifier": "a DISCO classifier of this pair: make one with ./drafthouse train-disco, or Train on its page",
+    "a second core": "a second core or device for the draft: this machine has none free",
+    "several categories": "prompts of at least two categories: name them in the prompt set's category column",
+}
+
+
+class Shelf(Protocol):
+    """Keeps pieces of evidence and finished figures by name."""
+
+    def read(self, name: str) -> Any: ...
+
+    def write(self, name: str, data: Any) -> None: ...
+
+
+class InMemory(Shelf):
+    def __init__(self, kept: Mapping[str, Any] | None = None) -> None:
+        self.kept = dict(kept or {})
+
+    def read(self, name: str) -> Any:
+        return self.kept.get(name)
+
+    def write(self, name: str, data: Any) -> None:
+        self.kept[name] = data
+
+
+class Stopped(Exception):
+    """The study was cancelled. What was finished is on the shelf."""
+
+
+OnProgress = Callable[[str, int, int], None]  # phase, samples done, samples due
+
+
+@dataclass
+class Evidence:
+    pair: Pair
+    prompts: Sequence[Prompt]
+    sampling: Sampling  # of DISCO's figures; SSD's have temperatures of their own
+    shelf: Shelf
+    on_progress: OnProgress = lambda phase, done, due: None
+    cancelled: Callable[[], bool] = never
+    classifier_name: str | None = ""  # None: there is none
+
+    def lacks(self, needs: Iterable[str]) -> str:
+        """Say what is missing of these needs; empty if nothing is."""
+        return "; ".join(NEEDS[need] for need in needs if not self._has(need))
+
+    def _has(self, need: str) -> bool:
+        match need:
+            case "a classifier":
+                return self.classifier is not None
+            case "a second core":
+                return self.has_second_core
+            case _:
+                return len(self.categories) > 1
+
+    @cached_property
+    def classifier(self) -> Classifier | None:
+        name = self.classifier_name
+        return None if name is None or self.pair.classifier_at(name) is None else self.pair.classifier(name)
+
+    @property
+    def has_second_core(self) -> bool:
+        return self.pair.process_of(choose(ssd.STRATEGY.slug)) is not None
+
+    @cached_property
+    def categories(self) -> dict[str, list[int]]:
+        """Numbers of the prompts of each category."""
+        found: dict[str, list[int]] = {}
+        for number, prompt in enumerate(self.prompts):
+            found.setdefault(prompt.category or "none", []).append(number)
+        return found
+
+    # Recordings -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def study(self) -> Study:
+        """Recordings at the study's own sampling, with what a refused draft would have gone on with."""
+        return self._recorded("recording", self.sampling, tails=True)
+
+    def at(self, temperature: float) -> Sampling:
+        """The study's sampling at another temperature, with dice that fix the text."""
+        return dataclasses.replace(self.sampling, temperature=temperature, dice="shared")
+
+    def texts_at(self, temperature: float) -> Study:
+        if temperature not in self._texts:
+            phase = f"recording at temperature {temperature:g}"
+            self._texts[temperature] = self._recorded(phase, self.at(temperature), tails=False)
+        return self._texts[temperature]
+
+    @cached_property
+    def _texts(self) -> dict[float, Study]:
+        return {}
+
+    def _recorded(self, phase: str, sampling: Sampling, *, tails: bool) -> Study:
+        """Record each prompt. Texts that are kept are not written again."""
+        due, name = len(self.prompts), f"texts {sampling.temperature:g} {sampling.dice}"
+        known = self.shelf.read(name) if sampling.fixes_the_text else None
+        found = planning.study(
+            self.pair,
+            self.prompts,
+            sampling,
+            tails=tails,
+            texts=known or {},
+            on_progress=lambda done: self.on_progress(phase, done, due),
+            cancelled=self.cancelled,
+        )
+        self._require_whole()
+        if known is None:
+            self.shelf.write(name, {r.prompt: list(r.tokens[r.prompt_tokens :]) for r in found.recordings})
+        return found
+
+    def outcomes(self, temperature: float) -> list[Outcomes]:
+        """Outcomes of each prompt at this temperature."""
+        return self.outcomes_held_back(temperature, (1.0,))[1.0]
+
+    def outcomes_held_back(self, temperature: float, constants: Sequence[float]) -> dict[float, list[Outcomes]]:
+        """The same for constants of Saguaro sampling."""
+        name = f"outcomes {temperature:g} {' '.join(f'{c:g}' for c in constants)}"
+        rows = self._kept(name, lambda: self._outcomes(temperature, constants))
+        return {c: [Outcomes(**row[i]) for row in rows] for i, c in enumerate(constants)}
+
+    def _outcomes(self, temperature: float, constants: Sequence[float]) -> list[list[dict[str, Any]]]:
+        rows, draft = [], self.pair.require_draft("Hits of SSD")
+        for recording in self.texts_at(temperature).recordings:
+            self._require_whole()
+            tokens, text = recording.tokens[: recording.prompt_tokens], recording.tokens[recording.prompt_tokens :]
+            found = outcomes_of(self.pair.target, draft, tokens, text, self.at(temperature), constants, HELD_BACK)
+            rows.append([found[constant].to_dict() for constant in constants])
+        return rows
+
+    @cached_property
+    def tracks(self) -> list[Track]:
+        """Greedy texts for the simulator."""
+        sampling = self.at(0.0)
+        seeds = Comparison(self.pair, self.prompts, [planning.ALONE], sampling)
+        ends = frozenset[int]() if sampling.ignore_eos else self.pair.end_tokens
+        return [
+            follow(
+                recording.tokens[: recording.prompt_tokens],
+                recording.tokens[recording.prompt_tokens :],
+                recording.record,
+                draft=self.pair.require_draft("A simulation"),
+                dice=dice_for(sampling, self.pair.vocab, seeds.seed(prompt, 0)),
+                room=sampling.max_new_tokens,
+                end_tokens=ends,
+                branches=WIDEST,
+            )
+            for prompt, recording in zip(self.prompts, self.texts_at(0.0).recordings, strict=True)
+        ]
+
+    # Prices and runs --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def costs(self) -> Costs:
+        """Prices of passes at the study's sampling."""
+        phase, due = (
+            "measuring prices",
+            probing.samples(len(self.prompts), classifiers=int(self.classifier is not None)),
+        )
+        self.on_progress(phase, 0, due)
+        name = self.classifier_name if self.classifier else None
+        kept = self._kept(
+            "costs", lambda: dataclasses.asdict(probing.probe(self.pair, self.prompts, self.sampling, name))
+        )
+        self.on_progress(phase, due, due)
+        return _costs(kept)
+
+    @cached_property
+    def joint(self) -> JointCosts:
+        """Prices of passes that several texts share."""
+        self.on_progress("measuring joint passes", 0, len(BATCHES))
+        kept = self._kept("joint prices", self._joint)
+        self.on_progress("measuring joint passes", len(BATCHES), len(BATCHES))
+        return JointCosts({int(texts): line for texts, line in kept["verify"].items()}, kept["draft"], kept["rest"])
+
+    def _joint(self) -> dict[str, Any]:
+        places = Places(self.pair.target.model, self.pair.require_draft("Batches").model)
+        return joint_probing.measure(self.pair, places, BATCHES[-1], self.at(0.0)).to_dict()
+
+    @cached_property
+    def lookahead(self) -> int:
+        """Best static lookahead by replay."""
+        study, costs = self.study, self.costs
+        best = max(planning.STATICS, key=lambda choice: costs.tokens_per_s(study.play(choice)))
+        return int(best.params["lookahead"])
+
+    @property
+    def stopping(self) -> dict[str, Choice]:
+        """Choices of DISCO's speed-up table, by what the paper calls them."""
+        found = {
+            "static, 5 tokens": planning.static(5),
+            "best static": planning.static(self.lookahead),
+            "heuristic": planning.HEURISTIC,
+            "threshold": choose(threshold.STRATEGY.slug, {"threshold": 0.4, "cap": CAP}),
+        }
+        if self.classifier:
+            found["DISCO"] = choose(disco.STRATEGY.slug, {"classifier": self.classifier_name})
+        return found
+
+    @cached_property
+    def ran(self) -> Ran:
+        """DISCO's table, run."""
+        return self._ran("running DISCO's table", [*self.stopping.values()], self.sampling)[0]
+
+    @property
+    def speculating(self) -> list[Choice]:
+        """SSD and static at the same lookaheads."""
+        beside = [
+            choose(
+                ssd.STRATEGY.slug,
+                {"lookahead": k, "branches": BRANCHES_EACH * (k + 1), "fanout": "uniform", "backup": "neural"},
+            )
+            for k in LOOKAHEADS
+        ]
+        return [*map(planning.static, LOOKAHEADS), *beside]
+
+    @cached_property
+    def ran_ssd(self) -> Ran:
+        return self._ssd[0]
+
+    @cached_property
+    def prices(self) -> Prices:
+        """Prices of SSD's steps, from the runs of `ran_ssd`."""
+        return self._ssd[1]
+
+    @cached_property
+    def _ssd(self) -> tuple[Ran, Prices]:
+        ran, made = self._ran("running SSD", self.speculating, self.at(0.0), _priced)
+        assert made is not None
+        return ran, Prices(**{**made, "passes": _costs(made["passes"]), "branch_step": tuple(made["branch_step"])})
+
+    def _ran(
+        self,
+        phase: str,
+        choices: Sequence[Choice],
+        sampling: Sampling,
+        also: Callable[[Sequence[Choice], Traces], dict[str, Any]] | None = None,
+    ) -> tuple[Ran, dict[str, Any] | None]:
+        every = [*{choice.label: choice for choice in (planning.ALONE, *choices)}.values()]
+        due = len(every) * len(self.prompts)
+
+        def make() -> dict[str, Any]:
+            ran, traces = run(
+                self.pair,
+                self.prompts,
+                every,
+                sampling,
+                on_progress=lambda done: self.on_progress(phase, done, due),
+                cancelled=self.cancelled,
+            )
+            self._require_whole()
+            return {"ran": ran.to_dict(), "also": also(every, traces) if also else None}
+
+        kept = self._kept(phase, make)
+        self.on_progress(phase, due, due)
+        return Ran(**kept["ran"]), kept["also"]
+
+    def _kept(self, name: str, make: Callable[[], Any]) -> Any:
+        if (kept := self.shelf.read(name)) is None:
+            kept = make()
+            self._require_whole()
+            self.shelf.write(name, kept)
+        return kept
+
+    def _require_whole(self) -> None:
+        if self.cancelled():
+            raise Stopped
+
+
+def _priced(choices: Sequence[Choice], traces: Traces) -> dict[str, Any]:
+    alone, beside = (
+        [trace for c in choices if c.spec.prepares_ahead is is_ahead for trace in traces[c.label]]
+        for is_ahead in (False, True)
+    )
+    return dataclasses.asdict(prices_from(alone, beside))
+
+
+def _costs(kept: Mapping[str, Any]) -> Costs:
+    return Costs(**{**kept, "target": tuple(kept["target"])})
