@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decoding.replay import planning
+from decoding.papers.base import ORACLE, STATICS
 from decoding.replay.records import Counts
 from decoding.reproduce.bootstrap import Estimate, median
 from decoding.reproduce.figure import DISCO, Axis, Drawn, Figure, published, series
@@ -30,19 +30,16 @@ def draw(evidence: Evidence) -> Drawn:
 def _replayed(evidence: Evidence) -> dict[str, Estimate]:
     """Speeds over the best static lookahead's, prompt by prompt."""
     study, costs = evidence.study, evidence.costs
-    base = [costs.seconds(part) for part in study.play(planning.static(evidence.lookahead)).parts]
+    base = [costs.seconds(part) for part in study.play(STATICS[evidence.lookahead - 1]).parts]
 
     def over(counts: Counts, sees: str) -> Estimate:
         return median([b / costs.seconds(p, sees) for b, p in zip(base, counts.parts, strict=True)])  # type: ignore[arg-type]
 
     found = {}
-    estimates = study.estimates(evidence.classifier) if evidence.classifier else ()
-    for name, choice in {**evidence.stopping, "oracle": planning.ORACLE}.items():
-        if choice.spec.sees != "estimate":
-            found[name] = over(study.play(choice), choice.spec.sees or "nothing")
-        elif evidence.classifier:
-            at = {rule: evidence.classifier.tuned(rule) for rule in ("threshold", "priced")}
-            found[name] = over(planning.tuned(study, estimates, at)["priced"], "estimate")
+    for name, choice in {**evidence.stopping, "oracle": ORACLE}.items():
+        sees = choice.spec.sees or "nothing"
+        counts = evidence.tuned(study)[str(choice.params["rule"])] if sees == "estimate" else study.play(choice)
+        found[name] = over(counts, sees)
     return found
 
 

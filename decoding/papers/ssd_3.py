@@ -49,9 +49,9 @@ def draw(evidence: Evidence) -> Drawn:
 
 def _why(prefactor: float, exponent: float) -> str:
     return (
-        f"Greedy misses follow {prefactor:.2f} F^-{exponent:.2f} here and 0.28 F^-0.54 for the paper's 1B draft. How fast "
-        "they fall depends on how far down the draft's list the target's token stands, which is a property of the pair "
-        "and of its vocabulary."
+        f"Greedy misses follow {prefactor:.2f} F^-{exponent:.2f} here and 0.28 F^-0.54 for the paper's 1B draft. How "
+        "fast they fall depends on how far down the draft's list the target's token stands, which is a property of the "
+        "pair and of its vocabulary."
     )
 
 

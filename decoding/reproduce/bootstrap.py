@@ -21,6 +21,10 @@ class Estimate:
     low: float | None = None
     high: float | None = None
 
+    def times(self, factor: float) -> Estimate:
+        low, high = (None if end is None else end * factor for end in (self.low, self.high))
+        return Estimate(self.value * factor, low, high)
+
 
 def estimate(parts: Sequence[T], compute: Callable[[Sequence[T]], float], draws: int = DRAWS) -> Estimate:
     """Compute a value from all parts, one for each prompt, with its 95 % percentile interval. Equal counts of parts get

@@ -7,8 +7,9 @@ from typing import Any
 
 from decoding.papers import FIGURES
 from decoding.replay import probing
-from decoding.reproduce.evidence import BATCHES, CONSTANTS, LOOKAHEADS, TEMPERATURES, Evidence
+from decoding.reproduce.evidence import Evidence
 from decoding.reproduce.figure import Figure, described, filled
+from decoding.reproduce.settings import BATCHES, CONSTANTS, LOOKAHEADS, TEMPERATURES
 
 FORMAT = "drafthouse.papers/1"
 TABLE = 6  # choices of DISCO's speed-up table, autoregressive among them

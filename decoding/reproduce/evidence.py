@@ -10,39 +10,40 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from decoding.dice import dice_for
+from decoding.disco import training
 from decoding.disco.classifier import Classifier
 from decoding.loop import never
 from decoding.measure.comparison import Comparison
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay import joint_probing, planning, probing
-from decoding.replay.costs import Costs
+from decoding.replay.costs import Costs, costs_from
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.planning import Study
+from decoding.replay.records import Counts
+from decoding.reproduce.bootstrap import Estimate, median
 from decoding.reproduce.chances import outcomes_of
 from decoding.reproduce.outcomes import Outcomes
 from decoding.reproduce.runs import Ran, Traces, run
+from decoding.reproduce.settings import (
+    BATCHES,
+    BRANCHES_EACH,
+    CAP,
+    HELD_BACK,
+    LOOKAHEADS,
+    NEEDS,
+    WIDEST,
+)
 from decoding.serving import Places
 from decoding.spec import Choice, Sampling, choose
+from decoding.ssd.settings import Settings
+from decoding.ssd.simulation.playing import ANYTIME
 from decoding.ssd.simulation.prices import Prices, prices_from
-from decoding.ssd.simulation.recording import follow
+from decoding.ssd.simulation.recording import follow, plan_for
+from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.track import Track
 from decoding.strategies import disco, ssd, threshold
-
-TEMPERATURES = (0.0, 0.3, 0.7, 1.0)  # of the SSD paper's figures
-CONSTANTS = (1.0, 0.5, 0.25, 0.08, 0.04, 0.01, 1e-4)  # of Saguaro sampling
-HELD_BACK = 3  # branches for each accepted count there: the reference code's usual fan-out
-LOOKAHEADS = (2, 4, 6)  # that run
-BRANCHES_EACH = 3  # for each accepted count, as the reference code's commands
-WIDEST = 128  # branches at one accepted count
-BATCHES = (1, 2, 4, 8, 16)
-CAP = 20  # of a threshold's draft, as in transformers
-
-NEEDS = {
-    "a classifier": "a DISCO classifier of this pair: make one with ./drafthouse train-disco, or Train on its page",
-    "a second core": "a second core or device for the draft: this machine has none free",
-    "several categories": "prompts of at least two categories: name them in the prompt set's category column",
-}
+from decoding.strategies.disco import RULES
 
 
 class Shelf(Protocol):
@@ -109,6 +110,18 @@ class Evidence:
         found: dict[str, list[int]] = {}
         for number, prompt in enumerate(self.prompts):
             found.setdefault(prompt.category or "none", []).append(number)
+        return found
+
+    @cached_property
+    def judged(self) -> list[list[tuple[float, float]]]:
+        """The classifier's estimate and the verdict for each judged token, prompt by prompt."""
+        assert self.classifier, "only figures that need a classifier ask"
+        found: list[list[tuple[float, float]]] = [[] for _ in self.study.recordings]
+        labelled = training.label(self.study.recordings)
+        said = self.classifier(labelled.rows).tolist()
+        rows = zip(labelled.prompts.tolist(), said, labelled.accepted.tolist(), strict=True)
+        for number, estimate, accepted in rows:
+            found[number].append((estimate, accepted))
         return found
 
     # Recordings -------------------------------------------------------------------------------------------------------
@@ -220,10 +233,21 @@ class Evidence:
 
     @cached_property
     def lookahead(self) -> int:
-        """Best static lookahead by replay."""
+        """Best static lookahead by replay: by the median over prompts, as figures show it."""
         study, costs = self.study, self.costs
-        best = max(planning.STATICS, key=lambda choice: costs.tokens_per_s(study.play(choice)))
+        baseline = study.play(planning.ALONE)
+        best = max(planning.STATICS, key=lambda choice: costs.speedup(study.play(choice), baseline))
         return int(best.params["lookahead"])
+
+    def part(self, places: Sequence[int]) -> Study:
+        """The study on some of its prompts."""
+        return Study([self.study.recordings[i] for i in places], self.study.words)
+
+    def tuned(self, study: Study) -> dict[str, Counts]:
+        """Passes of each of DISCO's rules at the classifier's own thresholds."""
+        assert self.classifier, "only figures that need a classifier ask"
+        thresholds = {rule: self.classifier.tuned(rule) for rule in RULES}
+        return planning.tuned(study, study.estimates(self.classifier), thresholds)
 
     @property
     def stopping(self) -> dict[str, Choice]:
@@ -265,10 +289,26 @@ class Evidence:
         return self._ssd[1]
 
     @cached_property
-    def _ssd(self) -> tuple[Ran, Prices]:
+    def alone(self) -> Costs:
+        """Prices of passes where no draft works beside the target, from the same runs."""
+        return self._ssd[2]
+
+    @cached_property
+    def _ssd(self) -> tuple[Ran, Prices, Costs]:
         ran, made = self._ran("running SSD", self.speculating, self.at(0.0), _priced)
         assert made is not None
-        return ran, Prices(**{**made, "passes": _costs(made["passes"]), "branch_step": tuple(made["branch_step"])})
+        beside = made["beside"]
+        prices = Prices(**{**beside, "passes": _costs(beside["passes"]), "branch_step": tuple(beside["branch_step"])})
+        return ran, prices, _costs(made["alone"])
+
+    def simulated(self, lookaheads: Iterable[int]) -> dict[int, Estimate]:
+        """Tokens per second of SSD by the simulator: the median over greedy texts."""
+        return {lookahead: median(self._played(lookahead)) for lookahead in lookaheads}
+
+    def _played(self, lookahead: int) -> list[float]:
+        settings = Settings(lookahead, BRANCHES_EACH * (lookahead + 1), "uniform", "neural")
+        plan = plan_for(settings, self.pair.vocab)
+        return [simulate([track], plan, self.prices, ANYTIME).tokens_per_s for track in self.tracks]
 
     def _ran(
         self,
@@ -313,7 +353,10 @@ def _priced(choices: Sequence[Choice], traces: Traces) -> dict[str, Any]:
         [trace for c in choices if c.spec.prepares_ahead is is_ahead for trace in traces[c.label]]
         for is_ahead in (False, True)
     )
-    return dataclasses.asdict(prices_from(alone, beside))
+    return {
+        "beside": dataclasses.asdict(prices_from(alone, beside)),
+        "alone": dataclasses.asdict(costs_from(alone)),
+    }
 
 
 def _costs(kept: Mapping[str, Any]) -> Costs:

@@ -53,6 +53,7 @@ class Point:
     y: float
     low: float | None = None
     high: float | None = None
+    label: str = ""  # what the point stands for, where x does not say it
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ def methods(facts: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> s
         "rule.",
         "Times are of decoding: prefill is excluded. Runs took turns in rotated order, prompt by prompt.",
         f"Our points are {'; '.join(origins)}." if origins else "",
-        "Intervals are 95 % percentile bootstrap intervals over prompts (400 draws).",
+        "Intervals are 95 % percentile bootstrap intervals over prompts (400 draws); those of formulas and of replays "
+        "hold the prices fixed.",
         f"Machine load: {facts['noise']}" if facts.get("noise") else "",
         "Published points are from arXiv 2405.04304 and 2603.03251; each names how it was read.",
     ]

@@ -9,7 +9,7 @@ So expected hits of any fan-out and lookahead follow from three numbers for each
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,6 +93,28 @@ def play(outcomes: Outcomes, fan_out: FanOut, backup: FanOut | None = None) -> T
     return _Text(outcomes, fan_out, backup).played()
 
 
+def guesses(outcomes: Outcomes, lookahead: int, most: int) -> list[list[float]]:
+    """Probability that a round accepts k tokens and guess number f, from 0, is the target's token, as
+    `fanout.measured` reads it. Rows by k; summed over the rounds of one text."""
+    text = _Text(outcomes, (0,) * (lookahead + 1), None)
+    found = [[0.0] * most for _ in range(lookahead + 1)]
+    text.heard = lambda k, at, chance, is_bonus: _spread(found[k], outcomes, at, chance, is_bonus)
+    text.played()
+    return found
+
+
+def _spread(row: list[float], outcomes: Outcomes, at: int, chance: float, is_bonus: bool) -> None:
+    before = 0.0
+    for guess in range(len(row)):
+        covered = outcomes.covered(at, guess + 1, is_bonus)
+        row[guess] += chance * (covered - before)
+        before = covered
+
+
+def _unheard(k: int, at: int, chance: float, is_bonus: bool) -> None:
+    pass
+
+
 @dataclass
 class _Text:
     """Probabilities that a round begins at each position, by the source of its draft."""
@@ -100,6 +122,7 @@ class _Text:
     outcomes: Outcomes
     fan_out: FanOut
     backup: FanOut | None
+    heard: Callable[[int, int, float, bool], None] = _unheard  # of each way that a round may end
     sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(Tally.__dataclass_fields__, 0.0))
 
     def __post_init__(self) -> None:
@@ -126,6 +149,7 @@ class _Text:
                 self._add(judged=chance, accepted=chance * accepts)
             ends = chance * (1.0 - accepts)
             share = ready / (ready + made)
+            self.heard(k, start + k, ends, is_bonus)
             if start:
                 self._count(ends, share, k + 1)
             self._leave(start + k, ends, self.outcomes.covered(start + k, branches[k], is_bonus), "model")

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from decoding.events import Drafted, Event, Verified
-from decoding.papers import FIGURES
+from decoding.papers import FIGURES, base
 from decoding.reproduce import bootstrap
 from decoding.reproduce.chances import held_back, outcomes_of
 from decoding.reproduce.files import FILES
@@ -84,6 +84,23 @@ def test_a_wider_fan_out_never_hits_less() -> None:
     assert rates == sorted(rates) and rates[-1] == pytest.approx(1.0)
 
 
+def test_the_best_fan_out_is_found_where_one_branch_adds_nothing_and_the_next_much() -> None:
+    hits = [[0.0, 0.1, 0.1, 0.1], [0.0, 0.0, 0.0, 0.5]]
+    assert base.most_hits(hits, 3) == (0, 3)
+    assert base.most_hits(hits, 2)[0] >= 1
+
+
+def test_no_fan_out_of_its_size_has_more_hits_than_the_best() -> None:
+    world, sampling = World.of_tables(60, 5), Sampling(temperature=0.8, dice="ratio", max_new_tokens=60)
+    texts = [lived(world, choose("autoregressive"), sampling, seed)[0] for seed in range(3)]
+    outcomes = [expected(world, text, sampling) for text in texts]
+    rates = [
+        base.hit_rate(base.played(outcomes, fan)).value
+        for fan in (base.best(outcomes), base.geometric(outcomes), base.uniform(3))
+    ]
+    assert rates[0] >= max(rates[1:])
+
+
 def test_saguaro_sampling_takes_probability_from_the_tokens_with_a_branch() -> None:
     scores = torch.log(torch.tensor([[0.56, 0.28, 0.10, 0.06]]))
     held = held_back(scores, 0.5, branches=1)[0].tolist()
@@ -111,15 +128,19 @@ def test_every_published_point_says_how_it_was_read_and_where() -> None:
             assert series.grade in ("P", "Pd", "A", "S2+", "S", "I") and series.source and series.points
 
 
+def point(x: float, y: float, low: float | None = None, high: float | None = None) -> dict[str, object]:
+    return {"x": x, "y": y, "low": low, "high": high, "label": ""}
+
+
 FIGURE = {
     "slug": "made-up", "number": "Figure 9", "title": "A (made-up) figure", "paper": {"arxiv": "2603.03251"},
     "x": {"label": "branches", "format": "number", "log": True, "names": []},
     "y": {"label": "misses", "format": "share", "log": True},
     "series": [
         {"name": "=paper", "origin": "published", "grade": "Pd", "source": "there", "is_line": True,
-         "points": [{"x": 1, "y": 0.5, "low": None, "high": None}, {"x": 2, "y": 0.25, "low": None, "high": None}]},
+         "points": [point(1, 0.5), point(2, 0.25)]},
         {"name": "ours", "origin": "computed", "grade": "", "source": "", "is_line": True,
-         "points": [{"x": 1, "y": 0.4, "low": 0.3, "high": 0.6}, {"x": 2, "y": 0.0, "low": 0.0, "high": 0.1}]},
+         "points": [point(1, 0.4, 0.3, 0.6), point(2, 0.0, 0.0, 0.1)]},
     ],
     "why": "Made up.", "recipe": ["true"], "needs": "",
 }  # fmt: skip

@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-HEADS = ("series", "origin", "grade", "source", "x", "y", "low", "high")
+HEADS = ("series", "origin", "grade", "source", "x", "y", "low", "high", "label")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute
 
 
@@ -21,7 +21,7 @@ def csv(figure: Mapping[str, Any]) -> str:
         about = [_plain(series[name]) for name in ("name", "origin", "grade", "source")]
         for point in series["points"]:
             x = _plain(names[int(point["x"])]) if names else point["x"]
-            rows.writerow([*about, x, point["y"], point["low"], point["high"]])
+            rows.writerow([*about, x, point["y"], point["low"], point["high"], _plain(point["label"])])
     return out.getvalue()
 
 
