@@ -8,7 +8,7 @@ from typing import Any
 from decoding.papers import FIGURES
 from decoding.replay import probing
 from decoding.reproduce.evidence import Evidence
-from decoding.reproduce.figure import Figure, described, filled
+from decoding.reproduce.figure import Figure, described, filled, kept_as
 from decoding.reproduce.settings import BATCHES, CONSTANTS, LOOKAHEADS, TEMPERATURES
 
 FORMAT = "drafthouse.papers/1"
@@ -48,16 +48,12 @@ def pieces_of(figures: Sequence[Figure]) -> list[str]:
     return [piece for piece in PIECES if piece in used]
 
 
-def kept_as(figure: Figure) -> str:
-    return f"figure {figure.slug}"
-
-
 def draw(evidence: Evidence, figures: Sequence[Figure], models: str) -> Iterator[dict[str, Any]]:
     """Yield each figure once it is finished: those that are kept, those that lack something, then the others as their
     evidence comes in."""
     waiting = []
     for figure in figures:
-        kept = evidence.shelf.read(kept_as(figure))
+        kept = evidence.shelf.read(kept_as(figure.slug))
         if kept is not None:
             yield kept
         elif lacking := evidence.lacks(figure.needs):
@@ -71,7 +67,7 @@ def draw(evidence: Evidence, figures: Sequence[Figure], models: str) -> Iterator
         for figure in [one for one in waiting if made.issuperset(one.uses)]:
             waiting.remove(figure)
             found = filled(figure, models, figure.draw(evidence))
-            evidence.shelf.write(kept_as(figure), found)
+            evidence.shelf.write(kept_as(figure.slug), found)
             yield found
 
 

@@ -91,6 +91,11 @@ class Figure:
     recipe: Sequence[str] = ()  # commands besides `papers` itself; {models} stands for pair and prompts
 
 
+def kept_as(slug: str) -> str:
+    """Name of a finished figure on a shelf."""
+    return f"figure {slug}"
+
+
 def series(name: str, origin: Origin, points: Sequence[tuple[float, Estimate]], is_line: bool = True) -> Series:
     return Series(name, origin, [Point(x, e.value, e.low, e.high) for x, e in points], is_line=is_line)
 

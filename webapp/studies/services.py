@@ -7,10 +7,11 @@ from typing import Any
 
 from django.db import transaction
 
+from decoding.public import papers
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.core.problems import Conflict, Invalid
+from webapp.core.problems import Conflict, Invalid, NotFound
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
@@ -79,6 +80,31 @@ def document_of(study: Study) -> dict[str, Any]:
     return {"format": study.document["format"], **made_of, **study.document}
 
 
+def figures_of(study: Study) -> list[dict[str, Any]]:
+    """Figures of the papers that are finished so far."""
+    if study.document is not None:
+        return list(study.document.get("figures") or [])
+    kept = (study.parts.get(papers.kept_as(slug)) for slug in papers.FIGURES)
+    return [figure for figure in kept if figure]
+
+
+def figure_file(study: Study, name: str) -> tuple[bytes, str]:
+    """Make a figure's file and name its type, as in `ssd-3.pdf`."""
+    slug, _, ending = name.rpartition(".")
+    figure = next((found for found in figures_of(study) if found["slug"] == slug and not found["needs"]), None)
+    if figure is None or ending not in papers.FILES:
+        raise NotFound(
+            f"This study has no file {name[:100]!r}. Its files are called FIGURE.ENDING: a figure that is drawn, and "
+            f"{', '.join(papers.FILES)}."
+        )
+    return papers.FILES[ending](figure), papers.TYPES[ending]
+
+
+def methods_of(study: Study) -> str:
+    """Methods paragraph of a finished study of the papers."""
+    return papers.methods(document_of(study), figures_of(study))
+
+
 def _require_few(count: int) -> None:
     if count > MOST_PROMPTS:
         raise Invalid(
@@ -90,8 +116,17 @@ def _require_few(count: int) -> None:
 
 
 @transaction.atomic
+def keep(*, job: Job, name: str, data: Any) -> None:
+    """Keep a piece of evidence or a finished figure, for another attempt."""
+    jobs.require_lease(job)
+    study = Study.objects.only("parts").get(job=job)
+    study.parts[name] = data
+    study.save(update_fields=["parts"])
+
+
+@transaction.atomic
 def finish(*, job: Job, document: Mapping[str, Any]) -> None:
     """Store the document and end the job in one transaction, so that neither is without the other."""
     jobs.require_lease(job)
-    Study.objects.filter(job=job).update(document=dict(document))
+    Study.objects.filter(job=job).update(document=dict(document), parts={})
     jobs.succeed(job=job)
