@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -129,4 +130,9 @@ def filled(figure: Figure, models: str, drawn: Drawn) -> dict[str, Any]:
     found = described(figure, models)
     ours = [dataclasses.asdict(each) for each in drawn.series]
     x = {**found["x"], "names": list(drawn.names or figure.x.names)}
-    return {**found, "x": x, "series": [*found["series"], *ours], "why": drawn.why}
+    return {**found, "x": x, "series": [*found["series"], *ours], "why": _spaced(drawn.why)}
+
+
+def _spaced(words: str) -> str:
+    """Put a space between a number and its percent sign."""
+    return re.sub(r"(?<=\d)%", " %", words)

@@ -16,6 +16,7 @@ from decoding.prompts.prompt import Prompt, read_prompts
 from decoding.spec import Sampling
 from worker.engine.residents import Residents
 from worker.jobs.oracle import AskOracle
+from worker.jobs.papers import DrawFigures
 from worker.jobs.plan import MakePlan
 from worker.jobs.training import Train
 from worker.messages import Found, PairPlace, Report
@@ -49,8 +50,10 @@ def main() -> None:
         oracle, said = found(said), []
         judging = PairPlace(place.target, place.draft, "cpu", {CLASSIFIER: Path(folder)})
         MakePlan(judging, prompts("test", 6), SAMPLING).carry_out(residents, said.append, lambda: False)
+        plan, said = found(said), []
+        DrawFigures(judging, prompts("test", 4), SAMPLING, kept={}).carry_out(residents, said.append, lambda: False)
     card["pair"] = ["target", "draft"]
-    recorded = {"oracle": oracle, "plan": found(said), "card": card}
+    recorded = {"oracle": oracle, "plan": plan, "papers": found(said), "card": card}
     WHERE.write_text(json.dumps(recorded, indent=None, separators=(",", ":")) + "\n")
 
 

@@ -12,6 +12,7 @@ COMMANDS = (
     "compare",
     "plan",
     "oracle",
+    "papers",
     "train-disco",
     "bench",
     "token",

@@ -81,25 +81,25 @@ class DocumentOut(serializers.Serializer[Any]):
     hardware = serializers.DictField()
 
 
-class PointOut(serializers.Serializer[Any]):
+class FigurePoint(serializers.Serializer[Any]):
     x = serializers.FloatField(help_text="or the number of a name of the axis, from 0")
     y = serializers.FloatField()
     low = serializers.FloatField(allow_null=True, help_text="95 % bootstrap interval over prompts")
     high = serializers.FloatField(allow_null=True)
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
 
 
-class SeriesOut(serializers.Serializer[Any]):
+class FigureSeries(serializers.Serializer[Any]):
     name = serializers.CharField()
     origin = serializers.CharField(help_text="published, measured, replayed, computed, simulated or theory")
     grade = serializers.CharField(help_text="of a published series: how it was read")
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]
     is_line = serializers.BooleanField()
-    points = PointOut(many=True)
+    points = FigurePoint(many=True)
 
 
-class AxisOut(serializers.Serializer[Any]):
-    label = serializers.CharField()
+class FigureAxis(serializers.Serializer[Any]):
+    label = serializers.CharField()  # type: ignore[assignment]
     format = serializers.CharField(help_text="number, share or times")
     log = serializers.BooleanField()
     names = serializers.ListField(child=serializers.CharField())
@@ -112,9 +112,9 @@ class FigureOut(serializers.Serializer[Any]):
     paper = serializers.DictField()
     number = serializers.CharField()
     title = serializers.CharField()
-    x = AxisOut()
-    y = AxisOut()
-    series = SeriesOut(many=True)
+    x = FigureAxis()
+    y = FigureAxis()
+    series = FigureSeries(many=True)
     unpublished = serializers.CharField()
     why = serializers.CharField(help_text="why ours differs")
     needs = serializers.CharField(help_text="what is missing, if the figure was not drawn")

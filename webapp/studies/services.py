@@ -20,6 +20,7 @@ from webapp.registry.models import Dataset, Pair
 from webapp.studies.models import Study
 
 MOST_PROMPTS = 5000
+ENDINGS = tuple(papers.FILES)  # of a figure's files
 MOST_CLASSIFIERS = 20  # of one pair, in one plan
 
 

@@ -57,7 +57,14 @@ def study(request: Asked, id: UUID) -> HttpResponse:
     found = one(rows, id)
     read = READ[found.kind](request, found) if found.document else {}
     figures = services.figures_of(found)
-    context = {"study": found, "found": found.document, "figures": figures, **work_of(found.job), **read}
+    context = {
+        "study": found,
+        "found": found.document,
+        "figures": figures,
+        "endings": services.ENDINGS,
+        **work_of(found.job),
+        **read,
+    }
     return render(request, f"studies/{found.kind}.html", context)
 
 

@@ -97,8 +97,8 @@ def _up(figure: Mapping[str, Any]) -> Scale:
     axis, found = figure["y"], _points(figure)
     values = [v for point in found for v in (point["y"], point["low"], point["high"]) if v is not None] or [1.0]
     if axis["log"]:
-        above = [value for value in values if value > 0] or [0.1, 1.0]
-        low, high = min(above) / 1.2, max(above) * 1.2
+        above = [point["y"] for point in found if point["y"] > 0] or [0.1, 1.0]
+        low, high = min(above) / 1.3, max(values) * 1.2
     else:
         low, high = min(0.0, *values), max(values) * 1.06 or 1.0
     marks = [(mark, _written(mark, axis["format"])) for mark in _steps(low, high, axis["log"])]
@@ -145,8 +145,9 @@ def _series(figure: Mapping[str, Any], x: Scale, y: Scale) -> Iterator[Line | Do
     for number, series in enumerate(figure["series"]):
         colour, dash, is_ours = look(figure["series"], number)
         aside = (number - (count - 1) / 2) * 5.0 if named else 0.0  # points of one name stand side by side
-        points = [(x(point["x"]) + aside, y(point["y"]), point) for point in series["points"]]
-        if series["is_line"] and not named:
+        found = [point for point in series["points"] if point["y"] > 0 or not y.is_log]
+        points = [(x(point["x"]) + aside, y(point["y"]), point) for point in found]
+        if series["is_line"] and not named and points:
             yield Line([(left, top) for left, top, _ in points], colour, 1.2, dash)
         for left, top, point in points:
             if point["low"] is not None:

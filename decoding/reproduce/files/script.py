@@ -32,9 +32,10 @@ def main():
             color="0.45" if is_published else None,
             label=f"{series['name']} ({series['origin']})",
         )[0]
-        for left, (_, _, low, high) in zip(at, points):
+        for left, (_, value, low, high) in zip(at, points):
             if low is not None:
-                axes.plot([left, left], [low, high], color=line.get_color(), linewidth=0.8)
+                lowest = max(low, value / 100) if y["log"] else low
+                axes.plot([left, left], [lowest, high], color=line.get_color(), linewidth=0.8)
     if names:
         axes.set_xticks(range(len(names)), names, rotation=20, ha="right")
     axes.set(xlabel=x["label"], ylabel=y["label"], title=FIGURE["title"])
