@@ -24,4 +24,9 @@ def _figure(module: ModuleType) -> Figure:
     return found
 
 
-FIGURES: dict[str, Figure] = {figure.slug: figure for figure in map(_figure, modules_in(sys.modules[__name__], PARTS))}
+def figures_in(package: ModuleType) -> dict[str, Figure]:
+    """Find the figures of a package, by slug, in the order of their files' names."""
+    return {figure.slug: figure for figure in map(_figure, modules_in(package, PARTS))}
+
+
+FIGURES = figures_in(sys.modules[__name__])

@@ -12,7 +12,7 @@ from decoding.reproduce.figure import DISCO, Axis, Drawn, Figure, published, ser
 if TYPE_CHECKING:
     from decoding.reproduce.evidence import Evidence
 
-NAMES = ("static, 5 tokens", "best static", "heuristic", "threshold", "DISCO", "oracle")
+NAMES = ("static, 5 tokens", "best static", "rule of +2 and -1", "confidence of 0.4", "DISCO", "oracle")
 OVER_STATIC, OVER_HEURISTIC = 1.103, 1.314
 
 

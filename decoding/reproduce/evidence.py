@@ -35,7 +35,7 @@ from decoding.reproduce.settings import (
     WIDEST,
 )
 from decoding.serving import Places
-from decoding.spec import Choice, Sampling, choose
+from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME
 from decoding.ssd.simulation.prices import Prices, prices_from
@@ -255,8 +255,8 @@ class Evidence:
         found = {
             "static, 5 tokens": planning.static(5),
             "best static": planning.static(self.lookahead),
-            "heuristic": planning.HEURISTIC,
-            "threshold": choose(threshold.STRATEGY.slug, {"threshold": 0.4, "cap": CAP}),
+            "rule of +2 and -1": planning.HEURISTIC,
+            "confidence of 0.4": parse_choices(f"{threshold.STRATEGY.slug}:0.4,cap={CAP}")[0],
         }
         if self.classifier:
             found["DISCO"] = choose(disco.STRATEGY.slug, {"classifier": self.classifier_name})

@@ -7,14 +7,19 @@ import dataclasses
 import io
 import statistics
 from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from decoding.events import Drafted, Event, Verified
-from decoding.papers import FIGURES, base
+from decoding.papers import FIGURES, base, figures_in
+from decoding.replay.records import Record
 from decoding.reproduce import bootstrap
 from decoding.reproduce.chances import held_back, outcomes_of
+from decoding.reproduce.figure import filled
 from decoding.reproduce.files import FILES
 from decoding.reproduce.outcomes import Outcomes, Tally, play, total
 from decoding.spec import Sampling, choose
@@ -119,6 +124,33 @@ def test_a_bootstrap_interval_holds_the_value_and_narrows_with_more_prompts() ->
     assert few.low is not None and many.low is not None and few.high is not None and many.high is not None
     assert few.low < few.value < few.high and many.high - many.low < few.high - few.low
     assert bootstrap.mean([1.0, 2.0]).low is None
+
+
+def test_a_figure_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example of docs/extending.md, drawn."""
+    page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+    code = page.split("## A figure of a paper")[1].split("```python\n")[1].split("```")[0]
+    package = tmp_path / "more_papers"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "lengths.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    figure = figures_in(import_module("more_papers"))["lengths"]
+    records = [Record.of([True] * length) for length in (3, 5, 4, 4)]
+    drawn = filled(figure, "MODELS", figure.draw(SimpleNamespace(study=SimpleNamespace(records=records))))  # type: ignore[arg-type]
+    assert [series["points"][0]["y"] for series in drawn["series"]] == [128.0, 4.0]
+    assert drawn["recipe"] == ["./drafthouse papers MODELS --figures lengths"]
+    assert all(make(drawn) for make in FILES.values())
+
+
+def test_a_file_without_a_figure_is_refused_with_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "no_papers"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "empty.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match="lacks FIGURE"):
+        figures_in(import_module("no_papers"))
 
 
 def test_every_published_point_says_how_it_was_read_and_where() -> None:

@@ -25,7 +25,10 @@ class DrawFigures(PairOrder):
     def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
         from worker.engine.papers import draw
 
-        draw(self, self.kept, residents, say, cancelled)
+        def keep(name: str, data: Any) -> None:
+            say(Kept(name, data))
+
+        draw(self, self.kept, keep, residents, say, cancelled)
 
 
 @dataclass(frozen=True, slots=True)
