@@ -90,3 +90,8 @@ def test_a_study_of_another_kind_has_no_figures(world, by):
     study = make.study(by)
     assert world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/").json() == []
     assert "figures" not in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+
+
+@pytest.mark.parametrize("tail", ["", "ssd-3.csv/"])
+def test_another_team_sees_no_figure(world, study, tail):
+    assert world.api(world.charlie).get(f"/api/v1/studies/{study.pk}/figures/{tail}").status_code == 404
