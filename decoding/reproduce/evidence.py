@@ -7,79 +7,38 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
-from decoding.dice import dice_for
 from decoding.disco import training
 from decoding.disco.classifier import Classifier
-from decoding.loop import never
-from decoding.measure.comparison import Comparison
-from decoding.pair import Pair
-from decoding.prompts.prompt import Prompt
 from decoding.replay import joint_probing, planning, probing
 from decoding.replay.costs import Costs, costs_from
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.planning import Study
 from decoding.replay.records import Counts
 from decoding.reproduce.bootstrap import Estimate, median
-from decoding.reproduce.chances import outcomes_of
-from decoding.reproduce.outcomes import Outcomes
+from decoding.reproduce.recordings import Recordings
 from decoding.reproduce.runs import Ran, Traces, run
 from decoding.reproduce.settings import (
     BATCHES,
     BRANCHES_EACH,
     CAP,
-    HELD_BACK,
     LOOKAHEADS,
     NEEDS,
-    WIDEST,
 )
 from decoding.serving import Places
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import ANYTIME
 from decoding.ssd.simulation.prices import Prices, prices_from
-from decoding.ssd.simulation.recording import follow, plan_for
+from decoding.ssd.simulation.recording import plan_for
 from decoding.ssd.simulation.simulator import simulate
-from decoding.ssd.simulation.track import Track
 from decoding.strategies import disco, ssd, threshold
 from decoding.strategies.disco import RULES
 
 
-class Shelf(Protocol):
-    """Keeps pieces of evidence and finished figures by name."""
-
-    def read(self, name: str) -> Any: ...
-
-    def write(self, name: str, data: Any) -> None: ...
-
-
-class InMemory(Shelf):
-    def __init__(self, kept: Mapping[str, Any] | None = None) -> None:
-        self.kept = dict(kept or {})
-
-    def read(self, name: str) -> Any:
-        return self.kept.get(name)
-
-    def write(self, name: str, data: Any) -> None:
-        self.kept[name] = data
-
-
-class Stopped(Exception):
-    """The study was cancelled. What was finished is on the shelf."""
-
-
-OnProgress = Callable[[str, int, int], None]  # phase, samples done, samples due
-
-
 @dataclass
-class Evidence:
-    pair: Pair
-    prompts: Sequence[Prompt]
-    sampling: Sampling  # of DISCO's figures; SSD's have temperatures of their own
-    shelf: Shelf
-    on_progress: OnProgress = lambda phase, done, due: None
-    cancelled: Callable[[], bool] = never
+class Evidence(Recordings):
     classifier_name: str | None = ""  # None: there is none
 
     def lacks(self, needs: Iterable[str]) -> str:
@@ -123,84 +82,6 @@ class Evidence:
         for number, estimate, accepted in rows:
             found[number].append((estimate, accepted))
         return found
-
-    # Recordings -------------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def study(self) -> Study:
-        """Recordings at the study's own sampling, with what a refused draft would have gone on with."""
-        return self._recorded("recording", self.sampling, tails=True)
-
-    def at(self, temperature: float) -> Sampling:
-        """The study's sampling at another temperature, with dice that fix the text."""
-        return dataclasses.replace(self.sampling, temperature=temperature, dice="shared")
-
-    def texts_at(self, temperature: float) -> Study:
-        if temperature not in self._texts:
-            phase = f"recording at temperature {temperature:g}"
-            self._texts[temperature] = self._recorded(phase, self.at(temperature), tails=False)
-        return self._texts[temperature]
-
-    @cached_property
-    def _texts(self) -> dict[float, Study]:
-        return {}
-
-    def _recorded(self, phase: str, sampling: Sampling, *, tails: bool) -> Study:
-        """Record each prompt. Texts that are kept are not written again."""
-        due, name = len(self.prompts), f"texts {sampling.temperature:g} {sampling.dice}"
-        known = self.shelf.read(name) if sampling.fixes_the_text else None
-        found = planning.study(
-            self.pair,
-            self.prompts,
-            sampling,
-            tails=tails,
-            texts=known or {},
-            on_progress=lambda done: self.on_progress(phase, done, due),
-            cancelled=self.cancelled,
-        )
-        self._require_whole()
-        if known is None:
-            self.shelf.write(name, {r.prompt: list(r.tokens[r.prompt_tokens :]) for r in found.recordings})
-        return found
-
-    def outcomes(self, temperature: float) -> list[Outcomes]:
-        """Outcomes of each prompt at this temperature."""
-        return self.outcomes_held_back(temperature, (1.0,))[1.0]
-
-    def outcomes_held_back(self, temperature: float, constants: Sequence[float]) -> dict[float, list[Outcomes]]:
-        """The same for constants of Saguaro sampling."""
-        name = f"outcomes {temperature:g} {' '.join(f'{c:g}' for c in constants)}"
-        rows = self._kept(name, lambda: self._outcomes(temperature, constants))
-        return {c: [Outcomes(**row[i]) for row in rows] for i, c in enumerate(constants)}
-
-    def _outcomes(self, temperature: float, constants: Sequence[float]) -> list[list[dict[str, Any]]]:
-        rows, draft = [], self.pair.require_draft("Hits of SSD")
-        for recording in self.texts_at(temperature).recordings:
-            self._require_whole()
-            tokens, text = recording.tokens[: recording.prompt_tokens], recording.tokens[recording.prompt_tokens :]
-            found = outcomes_of(self.pair.target, draft, tokens, text, self.at(temperature), constants, HELD_BACK)
-            rows.append([found[constant].to_dict() for constant in constants])
-        return rows
-
-    @cached_property
-    def tracks(self) -> list[Track]:
-        """Greedy texts for the simulator."""
-        sampling = self.at(0.0)
-        seeds = Comparison(self.pair, self.prompts, [planning.ALONE], sampling)
-        ends = frozenset[int]() if sampling.ignore_eos else self.pair.end_tokens
-        return [
-            follow(
-                recording.tokens[: recording.prompt_tokens],
-                recording.tokens[recording.prompt_tokens :],
-                recording.record,
-                draft=self.pair.require_draft("A simulation"),
-                dice=dice_for(sampling, self.pair.vocab, seeds.seed(prompt, 0)),
-                room=sampling.max_new_tokens,
-                end_tokens=ends,
-                branches=WIDEST,
-            )
-            for prompt, recording in zip(self.prompts, self.texts_at(0.0).recordings, strict=True)
-        ]
 
     # Prices and runs --------------------------------------------------------------------------------------------------
 
@@ -335,17 +216,6 @@ class Evidence:
         kept = self._kept(phase, make)
         self.on_progress(phase, due, due)
         return Ran(**kept["ran"]), kept["also"]
-
-    def _kept(self, name: str, make: Callable[[], Any]) -> Any:
-        if (kept := self.shelf.read(name)) is None:
-            kept = make()
-            self._require_whole()
-            self.shelf.write(name, kept)
-        return kept
-
-    def _require_whole(self) -> None:
-        if self.cancelled():
-            raise Stopped
 
 
 def _priced(choices: Sequence[Choice], traces: Traces) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from worker.terminal import papers
 
+STARTER = Path(__file__).parents[2] / "starter"
 SMALL = ["--threads", "1", "--max-new-tokens", "24", "--limit", "4"]
 QUICK = "disco-4,disco-5,ssd-fan-outs"  # needs no clock
 
@@ -77,3 +80,27 @@ def test_a_slip_is_told_in_one_sentence(
     assert command(*arguments, "--out", tmp_path / "out") == 2
     assert told in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system does not let a process choose its cores")
+def test_on_one_core_a_figure_that_needs_a_second_says_so(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        assert command(*SMALL, "--figures", "ssd-speedups", "--out", tmp_path) == 0
+    finally:
+        os.sched_setaffinity(0, cores)
+    assert "not drawn; it needs a second core or device for the draft" in capsys.readouterr().out
+
+
+def test_without_a_classifier_the_figures_of_one_say_so(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = shutil.copytree(STARTER / "pair", tmp_path / "pair", ignore=shutil.ignore_patterns("disco"))
+    prompts = ["--prompts", STARTER / "prompts" / "code.jsonl", "--split", "test"]
+    pair = ["--target", models / "target", "--draft", models / "draft", *prompts]
+    assert command(*SMALL, *pair, "--figures", "disco-classifier,disco-4", "--out", tmp_path / "out") == 0
+    told = capsys.readouterr().out
+    assert "it needs a DISCO classifier of this pair" in told and "disco-4: Figure 4" in told

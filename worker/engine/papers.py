@@ -8,7 +8,8 @@ from typing import Any
 
 from decoding.papers import FIGURES
 from decoding.reproduce import drawing
-from decoding.reproduce.evidence import Evidence, InMemory, Stopped
+from decoding.reproduce.evidence import Evidence
+from decoding.reproduce.shelf import InMemory, Stopped
 from worker import noise
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
