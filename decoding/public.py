@@ -29,6 +29,7 @@ from decoding.prompts.containers import is_json_array, table_rows
 from decoding.prompts.forms import FORMS
 from decoding.prompts.prompt import Prompt
 from decoding.replay.costs import Costs, costs_from, drafting_is_clear
+from decoding.reproduce import published as papers
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, STRATEGIES

@@ -17,6 +17,7 @@ from decoding.prompts.prompt import Prompt, read_prompts
 from decoding.spec import Sampling
 from worker.engine.residents import Residents
 from worker.jobs.oracle import AskOracle
+from worker.jobs.papers import DrawFigures
 from worker.jobs.plan import MakePlan
 from worker.jobs.projection import Project
 from worker.jobs.training import Train
@@ -54,8 +55,10 @@ def main() -> None:
         plan, said = found(said), []
         machine = card_in_the_box("llama-70b-1b-h100")
         Project(judging, prompts("test", 4), SAMPLING, machine).carry_out(residents, said.append, lambda: False)
+        projection, said = found(said), []
+        DrawFigures(judging, prompts("test", 4), SAMPLING, kept={}).carry_out(residents, said.append, lambda: False)
     card["pair"] = ["target", "draft"]
-    recorded = {"oracle": oracle, "plan": plan, "card": card, "projection": found(said)}
+    recorded = {"oracle": oracle, "plan": plan, "card": card, "projection": projection, "papers": found(said)}
     WHERE.write_text(json.dumps(recorded, indent=None, separators=(",", ":")) + "\n")
 
 

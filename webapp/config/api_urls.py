@@ -90,6 +90,12 @@ urlpatterns = [
     ),
     *noun("studies", studies.Studies, many=LIST | CREATE, one=READ | DELETE, verbs=("cancel", "retry", "restore")),
     path("studies/<uuid:pk>/document/", studies.Studies.as_view({"get": "document"}), name="studies-document"),
+    path("studies/<uuid:pk>/figures/", studies.Studies.as_view({"get": "figures"}), name="studies-figures"),
+    path(
+        "studies/<uuid:pk>/figures/<str:name>/",
+        studies.Studies.as_view({"get": "figure"}),
+        name="studies-figure",
+    ),
     path("strategies/", comparisons.StrategiesView.as_view(), name="strategies"),
     *noun(
         "comparisons",

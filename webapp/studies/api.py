@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.http import HttpResponse
+from django.utils.http import content_disposition_header
 from django_filters import rest_framework as filters
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -17,6 +20,8 @@ from webapp.jobs.models import State
 from webapp.studies import serializers, services
 from webapp.studies.kinds import KINDS
 from webapp.studies.models import Study
+
+WHOLE = ("document", "figures", "figure")  # actions that read what a study found
 
 
 class StudyFilter(EntryFilter):
@@ -32,7 +37,7 @@ class Studies(Binned):
 
     def get_queryset(self) -> Any:
         rows = super().get_queryset()
-        return rows if self.action == "document" else rows.defer("document")
+        return rows if self.action in WHOLE else rows.defer("document", "parts")
 
     def get_serializer_class(self) -> Any:
         return serializers.StudyRow if self.action == "list" else serializers.StudyOut
@@ -61,3 +66,19 @@ class Studies(Binned):
         answer = Response(services.document_of(study))
         answer["Content-Disposition"] = f'attachment; filename="{study.kind}-{study.pk}.json"'
         return answer
+
+    @extend_schema(responses=serializers.FigureOut(many=True))
+    def figures(self, request: Request, pk: UUID) -> Response:
+        """Figures of the papers with all points, also of a study that still draws others."""
+        return Response(services.figures_of(self.get_object()))
+
+    @extend_schema(
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+        parameters=[OpenApiParameter("name", {"type": "string", "maxLength": 100}, OpenApiParameter.PATH)],
+    )
+    def figure(self, request: Request, pk: UUID, name: str) -> HttpResponse:
+        """Download a figure as SVG, PDF, CSV or a matplotlib script: `ssd-3.pdf`."""
+        content, kind = services.figure_file(self.get_object(), name)
+        response = HttpResponse(content, content_type=kind)
+        response["Content-Disposition"] = content_disposition_header(True, name)
+        return response

@@ -16,8 +16,8 @@ from webapp.uploads.models import Upload
 
 
 class Study(Prompted, Entry):
-    """An analysis of a pair on prompts: how long drafts ought to be (oracle), which settings suit (plan), or what
-    another machine would give (projection)."""
+    """An analysis of a pair on prompts: how long drafts ought to be (oracle), which settings suit (plan), what another
+    machine would give (projection), or the figures of papers."""
 
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="studies")
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="studies")
@@ -27,6 +27,7 @@ class Study(Prompted, Entry):
     lookahead = models.PositiveSmallIntegerField(default=5)  # the static one that an oracle is compared with
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="study")
     document = models.JSONField(null=True)  # the result; its `format` names content and version
+    parts = models.JSONField(default=dict)  # evidence and figures by name, so that another attempt goes on with them
 
     class Meta:
         verbose_name = "study"

@@ -13,13 +13,14 @@ from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
 from webapp.registry.recipe_fields import DraftedPairField, LimitField, PromptsField, SamplingFields, SplitField
-from webapp.studies.kinds import KINDS, ORACLE, PLAN, PROJECTION
+from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION
 from webapp.studies.models import Study
 
 KIND_CHOICES = [
     (ORACLE.slug, "Oracle: how long drafts ought to be"),
     (PLAN.slug, "Plan: which settings suit"),
     (PROJECTION.slug, "Projection: what another machine would give"),
+    (PAPERS.slug, "Papers: the published figures of DISCO and SSD, beside yours"),
 ]
 CARDS = [(name, card.name) for name, card in published().items()]
 
@@ -83,10 +84,52 @@ class StudyOut(StudyRow):
 class DocumentOut(serializers.Serializer[Any]):
     """A study's result. Further fields depend on `format`, which names content and version."""
 
-    format = serializers.CharField(help_text="drafthouse.oracle/1, drafthouse.plan/1 or drafthouse.projection/1")
+    format = serializers.CharField(
+        help_text="drafthouse.oracle/1, drafthouse.plan/1, drafthouse.projection/1 or drafthouse.papers/1"
+    )
     study = serializers.UUIDField()
     made = serializers.DateTimeField()
     pair = serializers.CharField()
     prompts = serializers.DictField()
     sampling = serializers.DictField()
     hardware = serializers.DictField()
+
+
+class FigurePoint(serializers.Serializer[Any]):
+    x = serializers.FloatField(help_text="or the number of a name of the axis, from 0")
+    y = serializers.FloatField()
+    low = serializers.FloatField(allow_null=True, help_text="95 % bootstrap interval over prompts")
+    high = serializers.FloatField(allow_null=True)
+    label = serializers.CharField()  # type: ignore[assignment]
+
+
+class FigureSeries(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    origin = serializers.CharField(help_text="published, measured, replayed, computed, simulated or theory")
+    grade = serializers.CharField(help_text="of a published series: how it was read")
+    source = serializers.CharField()  # type: ignore[assignment]
+    is_line = serializers.BooleanField()
+    points = FigurePoint(many=True)
+
+
+class FigureAxis(serializers.Serializer[Any]):
+    label = serializers.CharField()  # type: ignore[assignment]
+    format = serializers.CharField(help_text="number, share or times")
+    log = serializers.BooleanField()
+    names = serializers.ListField(child=serializers.CharField())
+
+
+class FigureOut(serializers.Serializer[Any]):
+    """A published figure, and the same figure of the study's pair."""
+
+    slug = serializers.CharField()
+    paper = serializers.DictField()
+    number = serializers.CharField()
+    title = serializers.CharField()
+    x = FigureAxis()
+    y = FigureAxis()
+    series = FigureSeries(many=True)
+    unpublished = serializers.CharField()
+    why = serializers.CharField(help_text="why ours differs")
+    needs = serializers.CharField(help_text="what is missing, if the figure was not drawn")
+    recipe = serializers.ListField(child=serializers.CharField())

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.db import transaction
 
-from decoding.public import BadCard, Card, card_in_the_box, read_card
+from decoding.public import BadCard, Card, card_in_the_box, papers, read_card
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.core.problems import Conflict, Invalid
+from webapp.core.problems import Conflict, Invalid, NotFound
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
@@ -20,6 +20,7 @@ from webapp.registry.models import Dataset, Pair
 from webapp.studies.models import Study
 
 MOST_PROMPTS = 5000
+ENDINGS = tuple(papers.FILES)  # of a figure's files
 MOST_CLASSIFIERS = 20  # of one pair, in one plan
 
 
@@ -93,6 +94,31 @@ def _card(name: str, own: str) -> Card:
         raise Invalid(str(error), field=field, code=error.code) from None
 
 
+def figures_of(study: Study) -> list[dict[str, Any]]:
+    """Figures of the papers that are finished so far."""
+    if study.document is not None:
+        return list(study.document.get("figures") or [])
+    kept = (study.parts.get(papers.kept_as(slug)) for slug in papers.FIGURES)
+    return [figure for figure in kept if figure]
+
+
+def figure_file(study: Study, name: str) -> tuple[bytes, str]:
+    """Make a figure's file and name its type, as in `ssd-3.pdf`."""
+    slug, _, ending = name.rpartition(".")
+    figure = next((found for found in figures_of(study) if found["slug"] == slug and not found["needs"]), None)
+    if figure is None or ending not in papers.FILES:
+        raise NotFound(
+            f"This study has no file {name[:100]!r}. Its files are called FIGURE.ENDING: a figure that is drawn, and "
+            f"{', '.join(papers.FILES)}."
+        )
+    return papers.FILES[ending](figure), papers.TYPES[ending]
+
+
+def methods_of(study: Study) -> str:
+    """Methods paragraph of a finished study of the papers."""
+    return papers.methods(document_of(study), figures_of(study))
+
+
 def _require_few(count: int) -> None:
     if count > MOST_PROMPTS:
         raise Invalid(
@@ -104,8 +130,17 @@ def _require_few(count: int) -> None:
 
 
 @transaction.atomic
+def keep(*, job: Job, name: str, data: Any) -> None:
+    """Keep a piece of evidence or a finished figure, for another attempt."""
+    jobs.require_lease(job)
+    study = Study.objects.only("parts").get(job=job)
+    study.parts[name] = data
+    study.save(update_fields=["parts"])
+
+
+@transaction.atomic
 def finish(*, job: Job, document: Mapping[str, Any]) -> None:
     """Store the document and end the job in one transaction, so that neither is without the other."""
     jobs.require_lease(job)
-    Study.objects.filter(job=job).update(document=dict(document))
+    Study.objects.filter(job=job).update(document=dict(document), parts={})
     jobs.succeed(job=job)

@@ -1,4 +1,4 @@
-"""Pages of studies: oracle analyses, plans and projections."""
+"""Pages of studies: oracle analyses, plans, projections, and the figures of the papers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webapp.entries import services as entries
 from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import State
 from webapp.studies import reading, serializers, services
-from webapp.studies.kinds import KINDS, ORACLE, PLAN, PROJECTION
+from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION
 from webapp.studies.models import Classifier, Study
 from webapp.studies.work import work_of
 
@@ -26,7 +26,7 @@ MOST_OTHER_SETS = 7
 
 @page(Right.READ)
 def studies(request: Asked) -> HttpResponse:
-    rows = Study.objects.select_related("pair", "dataset", "job").defer("document")
+    rows = Study.objects.select_related("pair", "dataset", "job").defer("document", "parts")
     found = listing(
         request, listed(request, rows), search=("name", "pair__name", "dataset__name"),
         filters={"kind": list(KINDS), "state": State.values},
@@ -56,7 +56,15 @@ def study(request: Asked, id: UUID) -> HttpResponse:
     rows = Study.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
     found = one(rows, id)
     read = READ[found.kind](request, found) if found.document else {}
-    context = {"study": found, "found": found.document, **work_of(found.job), **read}
+    figures = services.figures_of(found)
+    context = {
+        "study": found,
+        "found": found.document,
+        "figures": figures,
+        "endings": services.ENDINGS,
+        **work_of(found.job),
+        **read,
+    }
     return render(request, f"studies/{found.kind}.html", context)
 
 
@@ -82,7 +90,12 @@ def _projection(request: Asked, found: Study) -> dict[str, Any]:
     }
 
 
-READ = {ORACLE.slug: _oracle, PLAN.slug: _plan, PROJECTION.slug: _projection}  # content of a study's page, by its kind
+def _papers(request: Asked, found: Study) -> dict[str, Any]:
+    return {"methods": services.methods_of(found)}
+
+
+# content of a study's page, by its kind
+READ = {ORACLE.slug: _oracle, PLAN.slug: _plan, PROJECTION.slug: _projection, PAPERS.slug: _papers}
 
 
 @page(Right.SUBMIT, ("POST",))

@@ -31,13 +31,13 @@ const nameOf = (url) => url.split("/").at(-1).split(".")[0]; // between the two 
 
 class View {
   constructor(place, name, chart) {
-    this.name = name;
+    this.name = place.dataset.id ?? name; // a place that a page has several of names its own
     this.chart = chart;
     this.section = place.appendChild(document.createElement("section"));
     this.section.className = chart.isWide ? "wide" : "";
     this.section.hidden = true;
-    this.frame = sketch(chart.element ?? "svg", { id: name, class: `chart ${name}`, role: chart.role ?? "img",
-      "aria-labelledby": `${name}-title`, "aria-describedby": `${name}-sentence` });
+    this.frame = sketch(chart.element ?? "svg", { id: this.name, class: `chart ${name}`, role: chart.role ?? "img",
+      "aria-labelledby": `${this.name}-title`, "aria-describedby": `${this.name}-sentence` });
     this.when = new Whenever(chart.everyMs ?? 0);
     this.section.addEventListener("toggle", () => this.#show(), true); // it does not bubble
   }

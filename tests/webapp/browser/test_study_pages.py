@@ -16,7 +16,7 @@ from tests.webapp.browser.conftest import AXE
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.studies.classifiers import services as classifying
-from webapp.studies.kinds import PLAN, PROJECTION
+from webapp.studies.kinds import PAPERS, PLAN, PROJECTION
 from webapp.studies.models import Classifier
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -160,9 +160,11 @@ def test_the_pages_fit_a_phone_and_are_accessible(open_page, ready, hands, schem
     running = hands(make.training, by, pair=pair, dataset=dataset)
     oracle = hands(make.study, by, pair=pair, dataset=dataset)
     plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
+    papers = hands(make.study, by, PAPERS, pair=pair, dataset=dataset)
     classifier = hands(Classifier.objects.get)
     projection = hands(make.study, by, PROJECTION, pair=pair, dataset=dataset, card="llama-70b-1b-h100")
     addresses = (f"/studies/{oracle.pk}/", f"/studies/{plan.pk}/", f"/studies/{projection.pk}/",
+                 f"/studies/{papers.pk}/",
                  f"/classifiers/{classifier.pk}/", f"/trainings/{running.pk}/", "/studies/", "/studies/new/",
                  "/classifiers/train/")  # fmt: skip
     page = open_page("/studies/", color_scheme=scheme, viewport={"width": 360, "height": 720})
@@ -174,3 +176,22 @@ def test_the_pages_fit_a_phone_and_are_accessible(open_page, ready, hands, schem
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
         assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in grave] == [], address
+
+
+def test_each_figure_of_the_papers_is_drawn_with_its_points_and_its_table(open_page, ready, hands):
+    by, pair, dataset = ready
+    study = hands(make.study, by, PAPERS, pair=pair, dataset=dataset)
+    page = open_page(f"/studies/{study.pk}/")
+    drawn = [figure for figure in study.document["figures"] if not figure["needs"]]
+    expect(page.locator("svg.chart.figure")).to_have_count(len(drawn))
+    for figure in drawn:
+        points = [p for series in figure["series"] for p in series["points"] if p["y"] > 0 or not figure["y"]["log"]]
+        expect(page.locator(f"#figure-{figure['slug']} .dot-mark")).to_have_count(len(points))
+    page.click("[data-twin='figure-ssd-3'] summary")
+    expect(rows(page, "figure-ssd-3")).to_have_count(sum(len(s["points"]) for s in _named(drawn, "ssd-3")["series"]))
+    shape = page.locator("#figure-ssd-3 .published .line").first.get_attribute("d")
+    assert "NaN" not in shape and page.evaluate("document.body.innerHTML.includes('NaN')") is False
+
+
+def _named(figures: list[dict[str, Any]], slug: str) -> dict[str, Any]:
+    return next(figure for figure in figures if figure["slug"] == slug)

@@ -1,0 +1,47 @@
+"""Figure 4 of the DISCO paper: how often the oracle takes each lookahead."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from decoding.replay.oracle import lookaheads
+from decoding.reproduce.bootstrap import estimate
+from decoding.reproduce.figure import DISCO, Axis, Drawn, Figure, series
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from decoding.reproduce.evidence import Evidence
+
+LONGEST = 20  # all that is longer counts as this
+
+
+def share_of(rounds: Sequence[Sequence[int]], length: int) -> float:
+    counted = Counter(min(n, LONGEST) for one in rounds for n in one)
+    return counted[length] / max(1, counted.total())
+
+
+def draw(evidence: Evidence) -> Drawn:
+    rounds = [lookaheads(record) for record in evidence.study.records]
+    points = [(n, estimate(rounds, lambda part, n=n: share_of(part, n))) for n in range(LONGEST + 1)]  # type: ignore[misc]
+    none = points[0][1].value
+    return Drawn(
+        [series("this pair", "computed", points)],
+        f"The shape depends on how well the draft fits: here the target refuses the first drafted token in {none:.0%} "
+        "of rounds. The paper's pairs and prompts are others.",
+    )
+
+
+FIGURE = Figure(
+    slug="disco-4",
+    paper=DISCO,
+    number="Figure 4",
+    title="Rounds by the oracle's lookahead",
+    x=Axis(f"oracle's lookahead, tokens; {LONGEST} stands for {LONGEST} and more"),
+    y=Axis("share of rounds", "share"),
+    draw=draw,
+    uses=("study",),
+    unpublished="The paper's histogram could not be read; it reports a high variance across rounds.",
+    recipe=("./drafthouse oracle {models}",),
+)

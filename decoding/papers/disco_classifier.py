@@ -1,0 +1,72 @@
+"""Quality of DISCO's classifier: is a token accepted as often as it says, and how good are its yes and no?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from decoding.papers.base import NOT_READ
+from decoding.reproduce.bootstrap import Estimate, estimate
+from decoding.reproduce.figure import DISCO, Axis, Drawn, Figure, series
+
+if TYPE_CHECKING:
+    from decoding.reproduce.evidence import Evidence
+
+BINS = 10
+Judged = Sequence[Sequence[tuple[float, float]]]  # by prompt: estimate and verdict of each token
+
+
+def f1(judged: Judged) -> float:
+    """F1 of "accepted" at an estimate of 0.5."""
+    pairs = [pair for one in judged for pair in one]
+    right = sum(accepted for said, accepted in pairs if said >= 0.5)
+    both = sum(said >= 0.5 for said, _ in pairs) + sum(accepted for _, accepted in pairs)
+    return 2 * right / both if both else 0.0
+
+
+def draw(evidence: Evidence) -> Drawn:
+    judged = evidence.judged
+    quality, tokens = estimate(judged, f1), sum(map(len, judged))
+    points = [*_reliability(judged)]
+    interval = "" if quality.low is None else f" ({quality.low:.3f} to {quality.high:.3f})"
+    return Drawn(
+        [
+            series("this pair's classifier", "computed", points),
+            series("perfect", "theory", [(0.0, Estimate(0.0)), (1.0, Estimate(1.0))]),
+        ],
+        f"F1 is {quality.value:.3f}{interval} on {tokens:,} judged tokens. The paper's F1 values could not be read. If "
+        "the classifier was trained on these prompts or for another sampling, its card says so and this "
+        "figure shows it.",
+    )
+
+
+def _reliability(judged: Judged) -> Iterator[tuple[float, Estimate]]:
+    for number in range(BINS):
+        inside = [[(said, accepted) for said, accepted in one if _bin(said) == number] for one in judged]
+        said = [pair[0] for one in inside for pair in one]
+        if said:
+            yield sum(said) / len(said), estimate(inside, _share)
+
+
+def _share(part: Judged) -> float:
+    verdicts = [accepted for one in part for _, accepted in one]
+    return sum(verdicts) / len(verdicts) if verdicts else float("nan")
+
+
+def _bin(said: float) -> int:
+    return min(BINS - 1, int(said * BINS))
+
+
+FIGURE = Figure(
+    slug="disco-classifier",
+    paper=DISCO,
+    number="Classifier",
+    title="Share of tokens accepted, by the classifier's estimate",
+    x=Axis("estimate", "share"),
+    y=Axis("accepted", "share"),
+    draw=draw,
+    needs=("a classifier",),
+    uses=("study",),
+    unpublished=NOT_READ,
+    recipe=("./drafthouse train-disco {models}",),
+)

@@ -1,0 +1,59 @@
+"""Transfer of DISCO's classifier: its worth on kinds of prompts, each against the lookahead that is best there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from decoding.papers.base import NOT_READ, STATICS
+from decoding.replay.records import Counts
+from decoding.reproduce.bootstrap import Estimate, median
+from decoding.reproduce.figure import DISCO, Axis, Drawn, Figure, series
+from decoding.strategies.disco import RULES
+
+if TYPE_CHECKING:
+    from decoding.reproduce.evidence import Evidence
+
+
+def draw(evidence: Evidence) -> Drawn:
+    names = sorted(evidence.categories)
+    rows = [(number, _over_static(evidence, evidence.categories[name])) for number, name in enumerate(names)]
+    shown = [
+        series(f"DISCO, rule {rule}", "replayed", [(number, found[rule]) for number, found in rows], is_line=False)
+        for rule in RULES
+    ]
+    worst = min(rows, key=lambda row: row[1]["priced"].value)
+    return Drawn(
+        shown,
+        f"One classifier serves every category. It is worth least on {names[worst[0]]}, with "
+        f"{worst[1]['priced'].value:.2f} times the lookahead that is best there. The paper moves a classifier between "
+        "data sets of one domain; the points were not read.",
+        names,
+    )
+
+
+def _over_static(evidence: Evidence, places: Sequence[int]) -> Mapping[str, Estimate]:
+    """Speed of each rule over the category's own best static lookahead."""
+    costs, part = evidence.costs, evidence.part(places)
+    static = max((part.play(choice) for choice in STATICS), key=costs.tokens_per_s)
+
+    def over(found: Counts) -> Estimate:
+        pairs = zip(static.parts, found.parts, strict=True)
+        return median([costs.seconds(before) / costs.seconds(after, "estimate") for before, after in pairs])
+
+    return {rule: over(found) for rule, found in evidence.tuned(part).items()}
+
+
+FIGURE = Figure(
+    slug="disco-transfer",
+    paper=DISCO,
+    number="Transfer",
+    title="DISCO over the best static lookahead, by kind of prompt",
+    x=Axis(""),
+    y=Axis("speed / best static lookahead", "times"),
+    draw=draw,
+    needs=("a classifier", "several categories"),
+    uses=("study", "costs"),
+    unpublished=NOT_READ,
+    recipe=("./drafthouse train-disco {models} --also OTHER_PROMPTS",),
+)

@@ -1,0 +1,55 @@
+"""End-to-end table of the SSD paper: speed-ups as such, and for each device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from decoding.papers.base import ALONE
+from decoding.reproduce.figure import SSD, Axis, Drawn, Figure, published, series
+from decoding.spec import Choice
+
+if TYPE_CHECKING:
+    from decoding.reproduce.evidence import Evidence
+
+NAMES = ("SD / autoregressive", "SSD / autoregressive", "SSD / SD", "SSD / SD, each device")
+TABLE = "appendix B.3 of arXiv 2603.03251, as four readers cite it: mean of four prompt sets, 5 GPUs against 4"
+
+
+def draw(evidence: Evidence) -> Drawn:
+    ran = evidence.ran_ssd
+
+    def fastest(is_ahead: bool) -> Choice:
+        kind = [choice for choice in evidence.speculating if choice.spec.prepares_ahead is is_ahead]
+        return max(kind, key=lambda choice: ran.ratio(choice.label, ALONE.label).value)
+
+    plain, ahead = fastest(False), fastest(True)
+    found = [
+        ran.ratio(plain.label, ALONE.label),
+        ran.ratio(ahead.label, ALONE.label),
+        ran.ratio(ahead.label, plain.label),
+        ran.ratio(ahead.label, plain.label, factor=0.5),
+    ]
+    return Drawn(
+        [series("this pair, greedy", "measured", [*enumerate(found)], is_line=False)],
+        f"{ahead.label} beside {plain.label}, the fastest of each kind that ran. SSD takes a second core here, so it "
+        "is halved for each device; the paper's draft takes one GPU of five. SSD can gain no more than drafting costs: "
+        f"{evidence.alone.draft / evidence.alone.verify(1):.0%} of a verification for each token here.",
+    )
+
+
+FIGURE = Figure(
+    slug="ssd-speedups",
+    paper=SSD,
+    number="Appendix B.3",
+    title="Speed-ups, and by device count",
+    x=Axis("", names=NAMES),
+    y=Axis("ratio", "times"),
+    draw=draw,
+    needs=("a second core",),
+    uses=("ran ssd",),
+    published=(
+        published("Llama 70B/1B", [(0, 2.96), (1, 4.68), (2, 1.58), (3, 1.26)], "S2+", TABLE, is_line=False),
+        published("Qwen3 32B/0.6B", [(0, 1.54), (1, 2.29), (2, 1.49), (3, 1.19)], "S2+", TABLE, is_line=False),
+    ),
+    recipe=("./drafthouse bench ssd", "./drafthouse compare {models} --strategies static:4,ssd:4 --temperature 0"),
+)

@@ -1,0 +1,82 @@
+"""Draw figures from evidence, each as soon as its evidence is there, and keep each on the shelf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from decoding.papers import FIGURES
+from decoding.replay import probing
+from decoding.reproduce.evidence import Evidence
+from decoding.reproduce.figure import Figure, described, filled, kept_as
+from decoding.reproduce.settings import BATCHES, CONSTANTS, LOOKAHEADS, TEMPERATURES
+
+FORMAT = "drafthouse.papers/1"
+TABLE = 6  # choices of DISCO's speed-up table, autoregressive among them
+
+# Pieces of evidence in the order in which they are made. Figures name those that they use.
+PIECES: Mapping[str, Callable[[Evidence], object]] = {
+    "study": lambda e: e.study,
+    "costs": lambda e: e.costs,
+    "ran": lambda e: e.ran,
+    "greedy": lambda e: e.outcomes(0.0),
+    "ran ssd": lambda e: e.ran_ssd,
+    "joint": lambda e: e.joint,
+    "temperatures": lambda e: [e.outcomes(temperature) for temperature in TEMPERATURES],
+    "constants": lambda e: e.outcomes_held_back(1.0, CONSTANTS),
+}
+
+
+def samples(pieces: Sequence[str], prompts: int, *, has_classifier: bool) -> dict[str, int]:
+    """Phases of these pieces, each with the samples that it decodes: progress is counted in them."""
+    phases = {
+        "study": {"recording": prompts},
+        "costs": {"measuring prices": probing.samples(prompts, classifiers=int(has_classifier))},
+        "ran": {"running DISCO's table": (TABLE - (not has_classifier)) * prompts},
+        "greedy": {"recording at temperature 0": prompts},
+        "ran ssd": {"running SSD": (1 + 2 * len(LOOKAHEADS)) * prompts},
+        "joint": {"measuring joint passes": len(BATCHES)},
+        "temperatures": {f"recording at temperature {t:g}": prompts for t in TEMPERATURES[1:]},
+        "constants": {"recording at temperature 1": prompts},
+    }
+    return {phase: count for piece in PIECES if piece in pieces for phase, count in phases[piece].items()}
+
+
+def pieces_of(figures: Sequence[Figure]) -> list[str]:
+    """Pieces that these figures use, in the order in which they are made."""
+    used = {piece for figure in figures for piece in figure.uses}
+    return [piece for piece in PIECES if piece in used]
+
+
+def draw(evidence: Evidence, figures: Sequence[Figure], models: str) -> Iterator[dict[str, Any]]:
+    """Yield each figure once it is finished: those that are kept, those that lack something, then the others as their
+    evidence comes in."""
+    waiting = []
+    for figure in figures:
+        kept = evidence.shelf.read(kept_as(figure.slug))
+        if kept is not None:
+            yield kept
+        elif lacking := evidence.lacks(figure.needs):
+            yield described(figure, models) | {"needs": lacking}
+        else:
+            waiting.append(figure)
+    made: set[str] = set()
+    for piece in pieces_of(waiting):
+        PIECES[piece](evidence)
+        made.add(piece)
+        for figure in [one for one in waiting if made.issuperset(one.uses)]:
+            waiting.remove(figure)
+            found = filled(figure, models, figure.draw(evidence))
+            evidence.shelf.write(kept_as(figure.slug), found)
+            yield found
+
+
+def chosen(slugs: Sequence[str]) -> list[Figure]:
+    """These figures, or all, in the order of the papers."""
+    return [figure for slug, figure in FIGURES.items() if not slugs or slug in slugs]
+
+
+def document(figures: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything that was found, in the order of the papers."""
+    by_slug = {figure["slug"]: figure for figure in figures}
+    return {"format": FORMAT, **facts, "figures": [by_slug[slug] for slug in FIGURES if slug in by_slug]}

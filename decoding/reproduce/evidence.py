@@ -1,0 +1,233 @@
+"""Evidence for figures: recordings, prices and runs, each made once and kept, so that figures share them and a rerun
+goes on where an earlier one was killed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from decoding.disco import training
+from decoding.disco.classifier import Classifier
+from decoding.replay import joint_probing, planning, probing
+from decoding.replay.costs import Costs, costs_from
+from decoding.replay.joint_costs import JointCosts
+from decoding.replay.planning import Study
+from decoding.replay.records import Counts
+from decoding.reproduce.bootstrap import Estimate, median
+from decoding.reproduce.recordings import Recordings
+from decoding.reproduce.runs import Ran, Traces, run
+from decoding.reproduce.settings import (
+    BATCHES,
+    BRANCHES_EACH,
+    CAP,
+    LOOKAHEADS,
+    NEEDS,
+)
+from decoding.serving import Places
+from decoding.spec import Choice, Sampling, choose, parse_choices
+from decoding.ssd.settings import Settings
+from decoding.ssd.simulation.playing import ANYTIME
+from decoding.ssd.simulation.prices import Prices, prices_from
+from decoding.ssd.simulation.recording import plan_for
+from decoding.ssd.simulation.simulator import simulate
+from decoding.strategies import disco, ssd, threshold
+from decoding.strategies.disco import RULES
+
+
+@dataclass
+class Evidence(Recordings):
+    classifier_name: str | None = ""  # None: there is none
+
+    def lacks(self, needs: Iterable[str]) -> str:
+        """Say what is missing of these needs; empty if nothing is."""
+        return "; ".join(NEEDS[need] for need in needs if not self._has(need))
+
+    def _has(self, need: str) -> bool:
+        match need:
+            case "a classifier":
+                return self.classifier is not None
+            case "a second core":
+                return self.has_second_core
+            case _:
+                return len(self.categories) > 1
+
+    @cached_property
+    def classifier(self) -> Classifier | None:
+        name = self.classifier_name
+        return None if name is None or self.pair.classifier_at(name) is None else self.pair.classifier(name)
+
+    @property
+    def has_second_core(self) -> bool:
+        return self.pair.process_of(choose(ssd.STRATEGY.slug)) is not None
+
+    @cached_property
+    def categories(self) -> dict[str, list[int]]:
+        """Numbers of the prompts of each category."""
+        found: dict[str, list[int]] = {}
+        for number, prompt in enumerate(self.prompts):
+            found.setdefault(prompt.category or "none", []).append(number)
+        return found
+
+    @cached_property
+    def judged(self) -> list[list[tuple[float, float]]]:
+        """The classifier's estimate and the verdict for each judged token, prompt by prompt."""
+        assert self.classifier, "only figures that need a classifier ask"
+        found: list[list[tuple[float, float]]] = [[] for _ in self.study.recordings]
+        labelled = training.label(self.study.recordings)
+        said = self.classifier(labelled.rows).tolist()
+        rows = zip(labelled.prompts.tolist(), said, labelled.accepted.tolist(), strict=True)
+        for number, estimate, accepted in rows:
+            found[number].append((estimate, accepted))
+        return found
+
+    # Prices and runs --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def costs(self) -> Costs:
+        """Prices of passes at the study's sampling."""
+        phase, due = (
+            "measuring prices",
+            probing.samples(len(self.prompts), classifiers=int(self.classifier is not None)),
+        )
+        self.on_progress(phase, 0, due)
+        name = self.classifier_name if self.classifier else None
+        kept = self._kept(
+            "costs", lambda: dataclasses.asdict(probing.probe(self.pair, self.prompts, self.sampling, name))
+        )
+        self.on_progress(phase, due, due)
+        return _costs(kept)
+
+    @cached_property
+    def joint(self) -> JointCosts:
+        """Prices of passes that several texts share."""
+        self.on_progress("measuring joint passes", 0, len(BATCHES))
+        kept = self._kept("joint prices", self._joint)
+        self.on_progress("measuring joint passes", len(BATCHES), len(BATCHES))
+        return JointCosts({int(texts): line for texts, line in kept["verify"].items()}, kept["draft"], kept["rest"])
+
+    def _joint(self) -> dict[str, Any]:
+        places = Places(self.pair.target.model, self.pair.require_draft("Batches").model)
+        return joint_probing.measure(self.pair, places, BATCHES[-1], self.at(0.0)).to_dict()
+
+    @cached_property
+    def lookahead(self) -> int:
+        """Best static lookahead by replay: by the median over prompts, as figures show it."""
+        study, costs = self.study, self.costs
+        baseline = study.play(planning.ALONE)
+        best = max(planning.STATICS, key=lambda choice: costs.speedup(study.play(choice), baseline))
+        return int(best.params["lookahead"])
+
+    def part(self, places: Sequence[int]) -> Study:
+        """The study on some of its prompts."""
+        return Study([self.study.recordings[i] for i in places], self.study.words)
+
+    def tuned(self, study: Study) -> dict[str, Counts]:
+        """Passes of each of DISCO's rules at the classifier's own thresholds."""
+        assert self.classifier, "only figures that need a classifier ask"
+        thresholds = {rule: self.classifier.tuned(rule) for rule in RULES}
+        return planning.tuned(study, study.estimates(self.classifier), thresholds)
+
+    @property
+    def stopping(self) -> dict[str, Choice]:
+        """Choices of DISCO's speed-up table, by what the paper calls them."""
+        found = {
+            "static, 5 tokens": planning.static(5),
+            "best static": planning.static(self.lookahead),
+            "rule of +2 and -1": planning.HEURISTIC,
+            "confidence of 0.4": parse_choices(f"{threshold.STRATEGY.slug}:0.4,cap={CAP}")[0],
+        }
+        if self.classifier:
+            found["DISCO"] = choose(disco.STRATEGY.slug, {"classifier": self.classifier_name})
+        return found
+
+    @cached_property
+    def ran(self) -> Ran:
+        """DISCO's table, run."""
+        return self._ran("running DISCO's table", [*self.stopping.values()], self.sampling)[0]
+
+    @property
+    def speculating(self) -> list[Choice]:
+        """SSD and static at the same lookaheads."""
+        beside = [
+            choose(
+                ssd.STRATEGY.slug,
+                {"lookahead": k, "branches": BRANCHES_EACH * (k + 1), "fanout": "uniform", "backup": "neural"},
+            )
+            for k in LOOKAHEADS
+        ]
+        return [*map(planning.static, LOOKAHEADS), *beside]
+
+    @cached_property
+    def ran_ssd(self) -> Ran:
+        return self._ssd[0]
+
+    @cached_property
+    def prices(self) -> Prices:
+        """Prices of SSD's steps, from the runs of `ran_ssd`."""
+        return self._ssd[1]
+
+    @cached_property
+    def alone(self) -> Costs:
+        """Prices of passes where no draft works beside the target, from the same runs."""
+        return self._ssd[2]
+
+    @cached_property
+    def _ssd(self) -> tuple[Ran, Prices, Costs]:
+        ran, made = self._ran("running SSD", self.speculating, self.at(0.0), _priced)
+        assert made is not None
+        beside = made["beside"]
+        prices = Prices(**{**beside, "passes": _costs(beside["passes"]), "branch_step": tuple(beside["branch_step"])})
+        return ran, prices, _costs(made["alone"])
+
+    def simulated(self, lookaheads: Iterable[int]) -> dict[int, Estimate]:
+        """Tokens per second of SSD by the simulator: the median over greedy texts."""
+        return {lookahead: median(self._played(lookahead)) for lookahead in lookaheads}
+
+    def _played(self, lookahead: int) -> list[float]:
+        settings = Settings(lookahead, BRANCHES_EACH * (lookahead + 1), "uniform", "neural")
+        plan = plan_for(settings, self.pair.vocab)
+        return [simulate([track], plan, self.prices, ANYTIME).tokens_per_s for track in self.tracks]
+
+    def _ran(
+        self,
+        phase: str,
+        choices: Sequence[Choice],
+        sampling: Sampling,
+        also: Callable[[Sequence[Choice], Traces], dict[str, Any]] | None = None,
+    ) -> tuple[Ran, dict[str, Any] | None]:
+        every = [*{choice.label: choice for choice in (planning.ALONE, *choices)}.values()]
+        due = len(every) * len(self.prompts)
+
+        def make() -> dict[str, Any]:
+            ran, traces = run(
+                self.pair,
+                self.prompts,
+                every,
+                sampling,
+                on_progress=lambda done: self.on_progress(phase, done, due),
+                cancelled=self.cancelled,
+            )
+            self._require_whole()
+            return {"ran": ran.to_dict(), "also": also(every, traces) if also else None}
+
+        kept = self._kept(phase, make)
+        self.on_progress(phase, due, due)
+        return Ran(**kept["ran"]), kept["also"]
+
+
+def _priced(choices: Sequence[Choice], traces: Traces) -> dict[str, Any]:
+    alone, beside = (
+        [trace for c in choices if c.spec.prepares_ahead is is_ahead for trace in traces[c.label]]
+        for is_ahead in (False, True)
+    )
+    return {
+        "beside": dataclasses.asdict(prices_from(alone, beside)),
+        "alone": dataclasses.asdict(costs_from(alone)),
+    }
+
+
+def _costs(kept: Mapping[str, Any]) -> Costs:
+    return Costs(**{**kept, "target": tuple(kept["target"])})

@@ -1,0 +1,106 @@
+"""Recordings of a study: texts at several temperatures, the draft along them, and the outcomes that follow."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from decoding.loop import never
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
+from decoding.replay import planning
+from decoding.replay.planning import Study
+from decoding.reproduce.chances import outcomes_of
+from decoding.reproduce.outcomes import Outcomes
+from decoding.reproduce.settings import HELD_BACK
+from decoding.reproduce.shelf import Shelf, Stopped
+from decoding.spec import Sampling
+from decoding.ssd.simulation.recording import track_of
+from decoding.ssd.simulation.track import Track
+
+OnProgress = Callable[[str, int, int], None]  # phase, samples done, samples due
+
+
+@dataclass
+class Recordings:
+    pair: Pair
+    prompts: Sequence[Prompt]
+    sampling: Sampling  # of DISCO's figures; SSD's have temperatures of their own
+    shelf: Shelf
+    on_progress: OnProgress = lambda phase, done, due: None
+    cancelled: Callable[[], bool] = never
+
+    @cached_property
+    def study(self) -> Study:
+        """Recordings at the study's own sampling, with what a refused draft would have gone on with."""
+        return self._recorded("recording", self.sampling, tails=True)
+
+    def at(self, temperature: float) -> Sampling:
+        """The study's sampling at another temperature, with dice that fix the text."""
+        return dataclasses.replace(self.sampling, temperature=temperature, dice="shared")
+
+    def texts_at(self, temperature: float) -> Study:
+        if temperature not in self._texts:
+            phase = f"recording at temperature {temperature:g}"
+            self._texts[temperature] = self._recorded(phase, self.at(temperature), tails=False)
+        return self._texts[temperature]
+
+    @cached_property
+    def _texts(self) -> dict[float, Study]:
+        return {}
+
+    def _recorded(self, phase: str, sampling: Sampling, *, tails: bool) -> Study:
+        """Record each prompt. Texts that are kept are not written again."""
+        due, name = len(self.prompts), f"texts {sampling.temperature:g} {sampling.dice}"
+        known = self.shelf.read(name) if sampling.fixes_the_text else None
+        found = planning.study(
+            self.pair,
+            self.prompts,
+            sampling,
+            tails=tails,
+            texts=known or {},
+            on_progress=lambda done: self.on_progress(phase, done, due),
+            cancelled=self.cancelled,
+        )
+        self._require_whole()
+        if known is None:
+            self.shelf.write(name, {r.prompt: list(r.tokens[r.prompt_tokens :]) for r in found.recordings})
+        return found
+
+    def outcomes(self, temperature: float) -> list[Outcomes]:
+        """Outcomes of each prompt at this temperature."""
+        return self.outcomes_held_back(temperature, (1.0,))[1.0]
+
+    def outcomes_held_back(self, temperature: float, constants: Sequence[float]) -> dict[float, list[Outcomes]]:
+        """The same for constants of Saguaro sampling."""
+        name = f"outcomes {temperature:g} {' '.join(f'{c:g}' for c in constants)}"
+        rows = self._kept(name, lambda: self._outcomes(temperature, constants))
+        return {c: [Outcomes(**row[i]) for row in rows] for i, c in enumerate(constants)}
+
+    def _outcomes(self, temperature: float, constants: Sequence[float]) -> list[list[dict[str, Any]]]:
+        rows, draft = [], self.pair.require_draft("Hits of SSD")
+        for recording in self.texts_at(temperature).recordings:
+            self._require_whole()
+            tokens, text = recording.tokens[: recording.prompt_tokens], recording.tokens[recording.prompt_tokens :]
+            found = outcomes_of(self.pair.target, draft, tokens, text, self.at(temperature), constants, HELD_BACK)
+            rows.append([found[constant].to_dict() for constant in constants])
+        return rows
+
+    @cached_property
+    def tracks(self) -> list[Track]:
+        """Greedy texts for the simulator."""
+        return [track_of(recording) for recording in self.texts_at(0.0).recordings]
+
+    def _kept(self, name: str, make: Callable[[], Any]) -> Any:
+        if (kept := self.shelf.read(name)) is None:
+            kept = make()
+            self._require_whole()
+            self.shelf.write(name, kept)
+        return kept
+
+    def _require_whole(self) -> None:
+        if self.cancelled():
+            raise Stopped

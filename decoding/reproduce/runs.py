@@ -1,0 +1,73 @@
+"""Runs that several figures share: some choices side by side, kept as plain numbers for each prompt."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from decoding.events import Event, EventSink, Recorder
+from decoding.loop import never
+from decoding.measure.comparison import Comparison, Key
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
+from decoding.reproduce.bootstrap import Estimate, median
+from decoding.spec import Choice, Sampling
+
+Traces = Mapping[str, Sequence[Sequence[Event]]]  # by label
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Speeds of each choice on each prompt, in tokens per second, and the hits of what prepares ahead."""
+
+    speeds: Mapping[str, Mapping[str, float]]  # label -> prompt -> tokens/s
+    hits: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)  # label -> counts of each sample
+    hardware: Mapping[str, str] = field(default_factory=dict)
+
+    def ratio(self, label: str, baseline: str, factor: float = 1.0) -> Estimate:
+        """Speed over the baseline's on the same prompt, times a factor: the median over prompts."""
+        base = self.speeds[baseline]
+        return median([factor * speed / base[prompt] for prompt, speed in self.speeds[label].items()])
+
+    def speed(self, label: str) -> Estimate:
+        return median([*self.speeds[label].values()])
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+def run(
+    pair: Pair,
+    prompts: Sequence[Prompt],
+    choices: Sequence[Choice],
+    sampling: Sampling,
+    *,
+    on_progress: Callable[[int], None] = lambda done: None,
+    cancelled: Callable[[], bool] = never,
+) -> tuple[Ran, Traces]:
+    """Run choices side by side, in rotated order. Return their numbers, and their traces by label."""
+    recorders: dict[tuple[str, str], Recorder] = {}
+
+    def sink(key: Key) -> EventSink:
+        return recorders.setdefault((key.choice.label, key.prompt.id), Recorder())
+
+    comparison = Comparison(pair, prompts, choices, sampling, sink_for=sink, cancelled=cancelled)
+    pair.begin(choices)
+    comparison.warm_up()
+    count = 0
+
+    def done(_: object) -> None:
+        nonlocal count
+        count += 1
+        on_progress(count)
+
+    samples = [sample for group in comparison.run(done) for sample in group]
+    labels = [choice.label for choice in choices]
+    ran = Ran(
+        {label: {s.prompt: s.tokens_per_s for s in samples if s.strategy == label} for label in labels},
+        {label: [dict(s.hits) for s in samples if s.strategy == label and s.hits] for label in labels},
+        {choice.label: pair.hardware_of(choice) for choice in choices},
+    )
+    return ran, {label: [r.events for (own, _), r in recorders.items() if own == label] for label in labels}

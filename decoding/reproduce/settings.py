@@ -1,0 +1,16 @@
+"""Settings that all figures share, and what some of them need. Standard library only."""
+
+TEMPERATURES = (0.0, 0.3, 0.7, 1.0)  # of the SSD paper's figures
+CONSTANTS = (1.0, 0.5, 0.25, 0.08, 0.04, 0.01, 1e-4)  # of Saguaro sampling
+HELD_BACK = 3  # branches for each accepted count there: the reference code's usual fan-out
+LOOKAHEADS = (2, 4, 6)  # that run
+BRANCHES_EACH = 3  # for each accepted count, as the reference code's commands
+WIDEST = 128  # branches at one accepted count
+BATCHES = (1, 2, 4, 8, 16)
+CAP = 20  # of a threshold's draft, as in transformers
+
+NEEDS = {
+    "a classifier": "a DISCO classifier of this pair: make one with ./drafthouse train-disco, or Train on its page",
+    "a second core": "a second core or device for the draft: this machine has none free",
+    "several categories": "prompts of at least two categories: name them in the prompt set's category column",
+}

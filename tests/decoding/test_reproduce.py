@@ -1,0 +1,205 @@
+"""The papers' figures: expected outcomes equal live runs, evidence is made once, and files hold what was found."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import statistics
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from decoding.events import Drafted, Event, Verified
+from decoding.papers import FIGURES, base, figures_in
+from decoding.replay.records import Record
+from decoding.reproduce import bootstrap
+from decoding.reproduce.chances import held_back, outcomes_of
+from decoding.reproduce.figure import filled
+from decoding.reproduce.files import FILES
+from decoding.reproduce.outcomes import Outcomes, Tally, play, total
+from decoding.spec import Sampling, choose
+from tests.decoding.worlds import World
+
+PROMPT = [3, 1]
+LOOKAHEAD, EACH = 3, 2
+FAN = (EACH,) * (LOOKAHEAD + 1)
+SSD = choose("ssd", {"lookahead": LOOKAHEAD, "branches": sum(FAN), "fanout": "/".join(map(str, FAN)),
+                     "backup": "neural", "placement": "in-turn"})  # fmt: skip
+RANDOM = choose("ssd", {**SSD.params, "backup": "random"})
+
+
+def lived(world: World, choice: object, sampling: Sampling, seed: int) -> tuple[list[int], Sequence[Event]]:
+    decoded, recorder = world.run(choice, PROMPT, sampling, seed)
+    return decoded.tokens, recorder.events
+
+
+def counted(events: Sequence[Event]) -> tuple[int, int, int]:
+    """Hits, misses and accepted tokens."""
+    drafts = [event for event in events if isinstance(event, Drafted)]
+    accepted = sum(event.accepted for event in events if isinstance(event, Verified))
+    return sum(d.source == "hit" for d in drafts), sum(d.source == "miss" for d in drafts), accepted
+
+
+def expected(world: World, text: Sequence[int], sampling: Sampling) -> Outcomes:
+    return outcomes_of(world.target, world.draft, PROMPT, text, sampling)[1.0]
+
+
+def test_greedy_outcomes_equal_a_live_run_hit_by_hit() -> None:
+    for seed in range(6):
+        world, sampling = World.of_tables(30, seed), Sampling(max_new_tokens=60)
+        text, events = lived(world, SSD, sampling, seed)
+        tally, (hits, misses, accepted) = play(expected(world, text, sampling), FAN), counted(events)
+        assert (tally.hits, tally.misses) == (hits, misses)
+        assert tally.accepted == accepted
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0])
+def test_expected_outcomes_under_the_ratio_rule_equal_the_mean_of_live_runs(temperature: float) -> None:
+    sampling = Sampling(temperature=temperature, dice="ratio", max_new_tokens=40)
+    world, live, computed = World.of_tables(12, 3), [], []
+    for seed in range(150):
+        text, events = lived(world, SSD, sampling, seed)
+        tally = play(expected(world, text, sampling), FAN)
+        live.append(counted(events))
+        computed.append((tally.hits, tally.misses, tally.accepted))
+    for ours, theirs in zip(zip(*computed, strict=True), zip(*live, strict=True), strict=True):
+        deviation = statistics.stdev(a - b for a, b in zip(ours, theirs, strict=True)) / len(live) ** 0.5
+        assert abs(statistics.mean(ours) - statistics.mean(theirs)) < 3 * deviation
+
+
+def test_a_backup_of_random_tokens_hits_as_in_a_live_run() -> None:
+    """In a vocabulary so large that no random token is the target's."""
+    for seed in range(4):
+        world, sampling = World.of_tables(2000, seed), Sampling(max_new_tokens=60)
+        text, events = lived(world, RANDOM, sampling, seed)
+        tally, (hits, misses, _) = play(expected(world, text, sampling), FAN, FAN), counted(events)
+        assert (tally.hits, tally.misses) == (hits, misses) and misses
+        assert tally.tokens_on_miss == tally.misses
+
+
+def test_a_wider_fan_out_never_hits_less() -> None:
+    world, sampling = World.of_tables(60, 2), Sampling(temperature=0.8, dice="ratio", max_new_tokens=50)
+    outcomes = expected(world, lived(world, choose("autoregressive"), sampling, 1)[0], sampling)
+    rates = [play(outcomes, (fan,) * 5).hit_rate for fan in (1, 2, 4, 8, 60)]
+    assert rates == sorted(rates) and rates[-1] == pytest.approx(1.0)
+
+
+def test_the_best_fan_out_is_found_where_one_branch_adds_nothing_and_the_next_much() -> None:
+    hits = [[0.0, 0.1, 0.1, 0.1], [0.0, 0.0, 0.0, 0.5]]
+    assert base.most_hits(hits, 3) == (0, 3)
+    assert base.most_hits(hits, 2)[0] >= 1
+
+
+def test_no_fan_out_of_its_size_has_more_hits_than_the_best() -> None:
+    world, sampling = World.of_tables(60, 5), Sampling(temperature=0.8, dice="ratio", max_new_tokens=60)
+    texts = [lived(world, choose("autoregressive"), sampling, seed)[0] for seed in range(3)]
+    outcomes = [expected(world, text, sampling) for text in texts]
+    rates = [
+        base.hit_rate(base.played(outcomes, fan)).value
+        for fan in (base.best(outcomes), base.geometric(outcomes), base.uniform(3))
+    ]
+    assert rates[0] >= max(rates[1:])
+
+
+def test_saguaro_sampling_takes_probability_from_the_tokens_with_a_branch() -> None:
+    scores = torch.log(torch.tensor([[0.56, 0.28, 0.10, 0.06]]))
+    held = held_back(scores, 0.5, branches=1)[0].tolist()
+    assert held == pytest.approx([0.28 / 0.58, 0.14 / 0.58, 0.10 / 0.58, 0.06 / 0.58])
+    assert held_back(scores, 1.0, branches=1)[0].tolist() == pytest.approx([0.56, 0.28, 0.10, 0.06])
+
+
+def test_tallies_add_up() -> None:
+    one = Tally(hits=1, tokens_on_hit=3, misses=1, tokens_on_miss=1)
+    assert total([one, one]) == dataclasses.replace(one, hits=2, tokens_on_hit=6, misses=2, tokens_on_miss=2)
+    assert total([one]).tokens_per_round == 2.0
+
+
+def test_a_bootstrap_interval_holds_the_value_and_narrows_with_more_prompts() -> None:
+    few, many = (bootstrap.mean([float(n % 7) for n in range(count)]) for count in (14, 700))
+    assert few.low is not None and many.low is not None and few.high is not None and many.high is not None
+    assert few.low < few.value < few.high and many.high - many.low < few.high - few.low
+    assert bootstrap.mean([1.0, 2.0]).low is None
+
+
+def test_a_figure_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example of docs/extending.md, drawn."""
+    page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+    code = page.split("## A figure of a paper")[1].split("```python\n")[1].split("```")[0]
+    package = tmp_path / "more_papers"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "lengths.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    figure = figures_in(import_module("more_papers"))["lengths"]
+    records = [Record.of([True] * length) for length in (3, 5, 4, 4)]
+    drawn = filled(figure, "MODELS", figure.draw(SimpleNamespace(study=SimpleNamespace(records=records))))  # type: ignore[arg-type]
+    assert [series["points"][0]["y"] for series in drawn["series"]] == [128.0, 4.0]
+    assert drawn["recipe"] == ["./drafthouse papers MODELS --figures lengths"]
+    assert all(make(drawn) for make in FILES.values())
+
+
+def test_a_file_without_a_figure_is_refused_with_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "no_papers"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "empty.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match="lacks FIGURE"):
+        figures_in(import_module("no_papers"))
+
+
+def test_every_published_point_says_how_it_was_read_and_where() -> None:
+    for figure in FIGURES.values():
+        assert figure.published or figure.unpublished, figure.slug
+        for series in figure.published:
+            assert series.grade in ("P", "Pd", "A", "S2+", "S", "I") and series.source and series.points
+
+
+def point(x: float, y: float, low: float | None = None, high: float | None = None) -> dict[str, object]:
+    return {"x": x, "y": y, "low": low, "high": high, "label": ""}
+
+
+FIGURE = {
+    "slug": "made-up", "number": "Figure 9", "title": "A (made-up) figure", "paper": {"arxiv": "2603.03251"},
+    "x": {"label": "branches", "format": "number", "log": True, "names": []},
+    "y": {"label": "misses", "format": "share", "log": True},
+    "series": [
+        {"name": "=paper", "origin": "published", "grade": "Pd", "source": "there", "is_line": True,
+         "points": [point(1, 0.5), point(2, 0.25)]},
+        {"name": "ours", "origin": "computed", "grade": "", "source": "", "is_line": True,
+         "points": [point(1, 0.4, 0.3, 0.6), point(2, 0.0, 0.0, 0.1)]},
+    ],
+    "why": "Made up.", "recipe": ["true"], "needs": "",
+}  # fmt: skip
+
+
+def test_csv_holds_every_point_and_nothing_that_a_spreadsheet_computes() -> None:
+    rows = list(csv.DictReader(io.StringIO(FILES["csv"](FIGURE).decode())))
+    assert [(row["series"], row["x"], row["y"], row["low"]) for row in rows] == [
+        ("'=paper", "1", "0.5", ""), ("'=paper", "2", "0.25", ""),
+        ("ours", "1", "0.4", "0.3"), ("ours", "2", "0.0", "0.0"),
+    ]  # fmt: skip
+
+
+def test_the_script_holds_its_data() -> None:
+    made = FILES["py"](FIGURE).decode()
+    code = compile(made.replace("import matplotlib.pyplot as plt", "").removesuffix("main()\n"), "made-up.py", "exec")
+    held: dict[str, object] = {}
+    exec(code, held)
+    assert held["FIGURE"]["series"][1]["points"] == [(1, 0.4, 0.3, 0.6), (2, 0.0, 0.0, 0.1)]  # type: ignore[index]
+
+
+def test_svg_and_pdf_show_the_same_words_and_are_whole() -> None:
+    svg, pdf = FILES["svg"](FIGURE).decode(), FILES["pdf"](FIGURE)
+    for words in ("ours (computed)", "branches", "misses"):
+        assert words in svg
+    assert b"(Figure 9. A \\(made-up\\) figure) Tj" in pdf and b"(ours \\(computed\\)) Tj" in pdf
+    start = int(pdf.rsplit(b"startxref\n", 1)[1].split()[0])
+    assert pdf[start:].startswith(b"xref") and pdf.endswith(b"%%EOF\n")
+    for number, line in enumerate(pdf[start:].split(b"\n")[3:10], 1):
+        assert pdf[int(line[:10]) :].startswith(b"%d 0 obj" % number)

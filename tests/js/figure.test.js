@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { legend, look, sentence, table, title, written } from "../../static/js/charts/figure.js";
+
+const point = (x, y, low = null, high = null, label = "") => ({ x, y, low, high, label });
+const figure = {
+  number: "Figure 3", title: "Misses", why: "The pair is another.",
+  x: { label: "branches", format: "number", log: true, names: [] }, y: { label: "misses", format: "share", log: true },
+  series: [
+    { name: "1B", origin: "published", grade: "Pd", source: "there", is_line: true, points: [point(2, 0.25)] },
+    { name: "ours", origin: "computed", grade: "", source: "", is_line: true, points: [point(2, 0.3, 0.2, 0.4), point(4, 0.015, null, null, "C = 1")] },
+  ],
+};
+
+test("a figure is told by its number, its title and why ours differs", () => {
+  assert.deepEqual(title({ figure }), ["Figure 3: Misses"]);
+  assert.equal(sentence({ figure }), "The pair is another.");
+});
+
+test("published series and ours have looks of their own, each counted from 0", () => {
+  assert.deepEqual([0, 1].map((i) => look(figure, i)), ["published d0", "ours f0"]);
+  assert.deepEqual(legend({ figure }).map((entry) => entry.children[0]), ["1B (published)", "ours (computed)"]);
+});
+
+test("the table has every point, its interval, and how a published one was read", () => {
+  const rows = table({ figure }).children[1].children.map((row) => row.children.map((cell) => cell.children.flat().join("")));
+  assert.deepEqual(rows, [
+    ["1B", "published", "2", "25 %", "–", "there [Pd]"],
+    ["ours", "computed", "2", "30 %", "20 % – 40 %", "–"],
+    ["ours", "computed", "C = 1", "1.5 %", "–", "–"],
+  ]);
+});
+
+test("values are written as their axis says", () => {
+  assert.equal(written({ format: "times" }, 1.2345), "1.23×");
+  assert.equal(written({ format: "share" }, 0), "0 %");
+  assert.equal(written({ format: "number" }, 24), "24");
+});

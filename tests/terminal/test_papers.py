@@ -1,0 +1,106 @@
+"""The command that draws the papers' figures: files, resuming, and slips told before anything runs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from worker.terminal import papers
+
+STARTER = Path(__file__).parents[2] / "starter"
+SMALL = ["--threads", "1", "--max-new-tokens", "24", "--limit", "4"]
+QUICK = "disco-4,disco-5,ssd-fan-outs"  # needs no clock
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    def run(*arguments: object) -> int:
+        monkeypatch.setattr(sys, "argv", ["drafthouse", *map(str, arguments)])
+        return papers.main()
+
+    return run
+
+
+def test_figures_are_drawn_stored_and_told(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(*SMALL, "--figures", QUICK, "--out", tmp_path) == 0
+    told = capsys.readouterr()
+    assert "disco-5: Figure 5" in told.out and "not drawn; it needs prompts of at least two categories" in told.out
+    assert "recording: 4/4, about" in told.err
+    assert {path.name for path in tmp_path.glob("disco-4.*")} == {f"disco-4.{e}" for e in ("svg", "pdf", "csv", "py")}
+    assert not [*tmp_path.glob("disco-5.*")]
+    found = json.loads((tmp_path / "papers.json").read_text())
+    assert [figure["slug"] for figure in found["figures"]] == QUICK.split(",")
+    assert found["methods"] in told.out and "4 of code.jsonl" in found["methods"]
+    with (tmp_path / "disco-4.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["origin"] == "computed"]
+    assert sum(float(row["y"]) for row in rows) == pytest.approx(1.0)
+
+
+def test_a_rerun_takes_finished_figures_and_texts_from_the_folder(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(*SMALL, "--figures", "disco-4", "--out", tmp_path) == 0
+    kept = tmp_path / "evidence" / "figure-disco-4.json"
+    kept.write_text(json.dumps(json.loads(kept.read_text()) | {"why": "Drawn before."}))
+    capsys.readouterr()
+    assert command(*SMALL, "--figures", QUICK, "--out", tmp_path) == 0
+    told = capsys.readouterr()
+    assert "Drawn before." in told.out and "ssd-fan-outs: Theorem 12" in told.out
+    assert "recording at temperature 0:" in told.err and "recording: " not in told.err
+
+
+def test_evidence_of_other_prompts_is_not_mixed_in(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(*SMALL, "--figures", "disco-4", "--out", tmp_path) == 0
+    assert command(*SMALL[:-1], "3", "--figures", "disco-4", "--out", tmp_path) == 2
+    assert "holds evidence of another pair, of other prompts" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--figures", "ssd-99"], "there is no figure 'ssd-99'"),
+        (["--limit", "0"], "whole number from 1 up"),
+        (["--target", "nowhere", "--prompts", "nowhere.jsonl"], "needs a draft"),
+    ],
+)
+def test_a_slip_is_told_in_one_sentence(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    assert command(*arguments, "--out", tmp_path / "out") == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system does not let a process choose its cores")
+def test_on_one_core_a_figure_that_needs_a_second_says_so(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        assert command(*SMALL, "--figures", "ssd-speedups", "--out", tmp_path) == 0
+    finally:
+        os.sched_setaffinity(0, cores)
+    assert "not drawn; it needs a second core or device for the draft" in capsys.readouterr().out
+
+
+def test_without_a_classifier_the_figures_of_one_say_so(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = shutil.copytree(STARTER / "pair", tmp_path / "pair", ignore=shutil.ignore_patterns("disco"))
+    prompts = ["--prompts", STARTER / "prompts" / "code.jsonl", "--split", "test"]
+    pair = ["--target", models / "target", "--draft", models / "draft", *prompts]
+    assert command(*SMALL, *pair, "--figures", "disco-classifier,disco-4", "--out", tmp_path / "out") == 0
+    told = capsys.readouterr().out
+    assert "it needs a DISCO classifier of this pair" in told and "disco-4: Figure 4" in told

@@ -1,0 +1,97 @@
+"""The study of the papers: its page, its figures over REST and as files, also while others are still drawn."""
+
+from __future__ import annotations
+
+import pytest
+
+from decoding.papers import FIGURES
+from tests.webapp import make
+from webapp.core.problems import Conflict
+from webapp.jobs import services as jobs
+from webapp.studies import services
+from webapp.studies.kinds import PAPERS
+
+
+@pytest.fixture
+def by(world):
+    return world.actor(world.bob)
+
+
+@pytest.fixture
+def study(by):
+    return make.study(by, PAPERS)
+
+
+def test_rest_gives_every_point_of_every_figure(world, study):
+    found = world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/").json()
+    assert [figure["slug"] for figure in found] == list(FIGURES)
+    misses = next(figure for figure in found if figure["slug"] == "ssd-3")
+    published = misses["series"][0]
+    assert (published["origin"], published["grade"], published["points"][0]["y"]) == ("published", "Pd", 0.229)
+    assert any(series["origin"] == "computed" and series["points"][0]["low"] is not None for series in misses["series"])
+
+
+@pytest.mark.parametrize(
+    ("ending", "begins", "kind"),
+    [
+        ("svg", b"<svg", "image/svg+xml"),
+        ("pdf", b"%PDF-1.4", "application/pdf"),
+        ("csv", b"series,origin", "text/csv"),
+        ("py", b'"""Figure 3', "text/x-python"),
+    ],
+)
+def test_a_figure_is_a_file_of_each_kind(world, study, ending, begins, kind):
+    answer = world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/ssd-3.{ending}/")
+    assert answer.status_code == 200 and answer.content.startswith(begins)
+    assert answer["Content-Type"].startswith(kind)
+    assert answer["Content-Disposition"] == f'attachment; filename="ssd-3.{ending}"'
+
+
+@pytest.mark.parametrize("name", ["ssd-3.png", "ssd-99.svg", "ssd-3", "disco-5.svg", ".svg", "x" * 100])
+def test_a_file_that_there_is_not_is_refused_with_those_that_there_are(world, study, name):
+    """Figure 5 needs prompts of several categories, which this study has not."""
+    answer = world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/{name}/")
+    assert answer.status_code == 404 and "FIGURE.ENDING" in answer.json()["detail"]
+
+
+def test_the_page_has_a_section_for_each_figure_and_says_what_the_others_need(world, study):
+    shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    for slug in FIGURES:
+        assert f'<section id="{slug}"' in shown
+    assert "Not drawn. It needs prompts of at least two categories" in shown
+    assert "./drafthouse papers --target TARGET" in shown and "95 % percentile bootstrap" in shown
+
+
+def test_finished_figures_are_shown_while_others_are_drawn(world, by):
+    study = services.launch(kind=PAPERS, pair=make.pair(by), dataset=make.dataset(by), by=by)
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    figure = next(each for each in make.STUDIES["papers"]["figures"] if each["slug"] == "ssd-3")
+    services.keep(job=job, name="figure ssd-3", data=figure)
+    services.keep(job=job, name="costs", data={"draft": 1.0})
+    study.refresh_from_db()
+    assert set(study.parts) == {"figure ssd-3", "costs"}
+    [shown] = world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/").json()
+    assert shown["slug"] == "ssd-3"
+    page = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    assert '<section id="ssd-3"' in page and '<section id="ssd-5"' not in page
+
+
+def test_a_worker_whose_lease_is_gone_keeps_nothing(by):
+    study = services.launch(kind=PAPERS, pair=make.pair(by), dataset=make.dataset(by), by=by)
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    jobs.fail(job=job, reason="It took too long.")
+    with pytest.raises(Conflict, match="job"):
+        services.keep(job=job, name="costs", data={})
+    study.refresh_from_db()
+    assert study.parts == {}
+
+
+def test_a_study_of_another_kind_has_no_figures(world, by):
+    study = make.study(by)
+    assert world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/").json() == []
+    assert "figures" not in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+
+
+@pytest.mark.parametrize("tail", ["", "ssd-3.csv/"])
+def test_another_team_sees_no_figure(world, study, tail):
+    assert world.api(world.charlie).get(f"/api/v1/studies/{study.pk}/figures/{tail}").status_code == 404

@@ -1,0 +1,69 @@
+"""The papers' figures from the queue: drawn by a real engine, kept one by one, and taken up again after a kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from decoding.papers import FIGURES
+from tests.worker.conftest import prompts
+from webapp.studies import services as studies
+from webapp.studies.kinds import PAPERS
+from webapp.studies.models import Study
+from worker.jobs.papers import Kept
+
+SHORT = {"max_new_tokens": 20, "ignore_eos": True}
+NEED_A_CLASSIFIER = {"disco-classifier", "disco-transfer"}
+NEED_CATEGORIES = {"disco-5", "disco-transfer"}
+
+
+@pytest.fixture
+def study(team, pair) -> Study:
+    words = prompts(team, [f"w{n + 1} w{n + 2} w{n + 3}" for n in range(3)])
+    return studies.launch(kind=PAPERS, pair=pair, dataset=words, by=team, sampling=SHORT)
+
+
+@pytest.mark.slow
+def test_every_figure_is_drawn_or_says_what_it_needs(study, make_worker):
+    make_worker().look()
+    study.refresh_from_db()
+    study.job.refresh_from_db()
+    assert study.job.state == "succeeded", study.job.reason
+    found = {figure["slug"]: figure for figure in studies.figures_of(study)}
+    assert list(found) == list(FIGURES)
+    lacking = {slug for slug, figure in found.items() if figure["needs"]}
+    assert lacking >= NEED_A_CLASSIFIER | NEED_CATEGORIES
+    assert lacking <= NEED_A_CLASSIFIER | NEED_CATEGORIES | {"ssd-speedups"}  # that one needs a second core
+    for slug in found.keys() - lacking:
+        ours = [series for series in found[slug]["series"] if series["origin"] != "published"]
+        assert ours and all(series["points"] for series in ours), slug
+        assert found[slug]["why"] and found[slug]["recipe"]
+    assert study.parts == {}
+    assert "The prompts are 3 of prompts" in studies.methods_of(study)
+    assert study.job.done_count == study.job.total_count
+
+
+@pytest.mark.slow
+def test_a_study_whose_engine_is_killed_goes_on_with_the_figures_that_were_finished(study, make_worker, engine):
+    kept = {}
+
+    def kill() -> None:
+        study.refresh_from_db()
+        for name in study.parts:
+            if name.startswith("figure "):
+                study.parts[name]["why"] = "Drawn by the first attempt."
+        study.save()
+        kept.update(study.parts)
+        os.kill(engine.pid, signal.SIGKILL)
+
+    engine.after(6, kill, (Kept,))
+    make_worker().look()
+    study.refresh_from_db()
+    study.job.refresh_from_db()
+    assert study.job.state == "succeeded" and study.job.attempt == 2
+    finished = [name for name in kept if name.startswith("figure ")]
+    assert finished and len(finished) < len(FIGURES)
+    found = {f"figure {figure['slug']}": figure for figure in study.document["figures"]}
+    assert all(found[name] == kept[name] for name in finished)

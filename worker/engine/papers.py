@@ -1,0 +1,56 @@
+"""Draw the papers' figures in the engine process, and report each piece as it is finished."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from decoding.papers import FIGURES
+from decoding.reproduce import drawing
+from decoding.reproduce.evidence import Evidence
+from decoding.reproduce.shelf import InMemory, Stopped
+from worker import noise
+from worker.engine.pairs import load_pair
+from worker.engine.residents import Residents
+from worker.engine.steps import Steps
+from worker.messages import Cancelled, Found, PairOrder, Say
+
+Keep = Callable[[str, Any], None]  # name and data of a finished piece
+
+
+class Reported(InMemory):
+    """Shelf whose new pieces the worker stores."""
+
+    def __init__(self, kept: Mapping[str, Any], keep: Keep) -> None:
+        super().__init__(kept)
+        self._keep = keep
+
+    def write(self, name: str, data: Any) -> None:
+        super().write(name, data)
+        self._keep(name, data)
+
+
+def draw(
+    order: PairOrder,
+    kept: Mapping[str, Any],
+    keep: Keep,
+    residents: Residents,
+    say: Say,
+    cancelled: Cancelled,
+) -> None:
+    pair, loaded = load_pair(order.pair, residents)
+    say(loaded)
+    figures, classifier = [*FIGURES.values()], next(iter(order.pair.classifiers), None)
+    due = drawing.samples(drawing.pieces_of(figures), len(order.prompts), has_classifier=classifier is not None)
+    steps, before = Steps(say, due), noise.mark(os.getpid())
+    evidence = Evidence(pair, order.prompts, order.sampling, Reported(kept, keep), steps, cancelled, classifier)
+    models = f"--target TARGET --draft DRAFT --prompts PROMPTS --limit {len(order.prompts)}"
+    try:
+        found = [*drawing.draw(evidence, figures, models)]
+    except Stopped:
+        return
+    finally:
+        pair.close()
+    noisy = noise.between(before, noise.mark(os.getpid()))
+    say(Found(drawing.document(found, {"hardware": loaded.hardware, "noise": noisy})))

@@ -1,0 +1,208 @@
+"""`./drafthouse papers`: the figures of the DISCO and SSD papers, beside those of this pair."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shlex
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from decoding.papers import FIGURES
+from decoding.reproduce.figure import Figure
+from decoding.reproduce.files import FILES
+from decoding.reproduce.methods import methods
+from worker import noise
+from worker.terminal.arguments import Bench, parser_of, read_bench
+from worker.terminal.files import BadOutput, require_folder, whole_file
+from worker.terminal.guarded import guarded
+
+if TYPE_CHECKING:
+    from worker.terminal.loading import LoadedPair
+
+USUAL_PROMPTS = 16
+KEPT = "evidence"  # folder of what a rerun need not make again
+
+
+def run(argv: Sequence[str]) -> None:
+    parser = parser_of(
+        "papers",
+        "Draw the published figures of DISCO and SSD beside the same figures for your pair. Every finished figure is "
+        "stored at once, so a run that is stopped goes on where it ended.",
+        epilog="\n".join(
+            ["figures:", *(f"  {f.slug:18} {f.paper.arxiv}, {f.number}: {f.title}" for f in FIGURES.values())]
+        ),
+    )
+    parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
+    parser.add_argument("--figures", type=_figures, default=[*FIGURES.values()], metavar="LIST", help="all unless told")
+    parser.add_argument("--out", type=Path, default=Path("papers"), metavar="DIR", help="where the figures go")
+    parser.set_defaults(limit=USUAL_PROMPTS)
+    given = parser.parse_args(argv)
+    bench = read_bench(given, given.split, drafting="The study of the papers")
+    require_folder(given.out)
+    shelf = Folder(given.out / KEPT, _recipe(bench))
+
+    from worker.terminal.studying import loaded
+
+    ready, before = loaded(bench), noise.mark(os.getpid())
+    found = _draw(bench, ready, shelf, given)
+    noisy = noise.between(before, noise.mark(os.getpid()))
+    facts = _facts(bench, ready) | {"noise": noisy}
+    text = methods(facts, found)
+    _write(given.out, "papers.json", json.dumps({**facts, "methods": text, "figures": found}, indent=1))
+    _write(given.out, "methods.txt", text + "\n")
+    print(f"\n{text}\n\nFigures, data and scripts are in {given.out}.")
+    if noisy:
+        print(f"Noisy: {noisy} Measured points need a quiet machine.")
+
+
+def _figures(text: str) -> list[Figure]:
+    names = [name.strip() for name in text.split(",")]
+    if unknown := [name for name in names if name not in FIGURES]:
+        raise argparse.ArgumentTypeError(f"there is no figure {unknown[0][:40]!r}; there are {', '.join(FIGURES)}")
+    return [figure for slug, figure in FIGURES.items() if slug in names]
+
+
+class Folder:
+    """Shelf of JSON files. It belongs to one recipe: numbers of another must not get into the same figure."""
+
+    def __init__(self, path: Path, recipe: str) -> None:
+        self.path, self.recipe = path, recipe
+        own = path / "recipe"
+        if own.exists() and own.read_text() != recipe:
+            raise BadOutput(
+                f"{path} holds evidence of another pair, of other prompts or of another sampling. Give another folder "
+                "with --out DIR, or remove that one."
+            )
+
+    def read(self, name: str) -> Any:
+        file = self._file(name)
+        return json.loads(file.read_text()) if file.exists() else None
+
+    def write(self, name: str, data: Any) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+        for path, text in ((self.path / "recipe", self.recipe), (self._file(name), json.dumps(data))):
+            with whole_file(path) as file:
+                file.write(text)
+
+    def _file(self, name: str) -> Path:
+        return self.path / f"{name.replace(' ', '-').replace(chr(39), '')}.json"
+
+
+def _recipe(bench: Bench) -> str:
+    """Hash of everything that decides the numbers, apart from the machine."""
+    prompts = [[prompt.id, prompt.text] for prompt in bench.prompts]
+    folders = [str(folder.resolve()) for folder in bench.material.folders]
+    parts = [folders, prompts, bench.sampling.to_dict(), bench.device, bench.dtype, bench.runner, bench.threads]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _draw(bench: Bench, ready: LoadedPair, shelf: Folder, given: argparse.Namespace) -> list[Mapping[str, Any]]:
+    from decoding.reproduce import drawing
+    from decoding.reproduce.evidence import Evidence
+
+    has_classifier = ready.pair.classifier_at("") is not None
+    progress = Progress(
+        drawing.samples(drawing.pieces_of(given.figures), len(bench.prompts), has_classifier=has_classifier)
+    )
+    evidence = Evidence(ready.pair, bench.prompts, bench.sampling, shelf, progress)
+    found = []
+    for figure in drawing.draw(evidence, given.figures, _models(bench)):
+        progress.clear()
+        print(described(figure))
+        found.append(figure)
+        for ending, make in FILES.items() if not figure["needs"] else ():
+            _write(given.out, f"{figure['slug']}.{ending}", make(figure))
+    ready.pair.close()
+    return sorted(found, key=lambda figure: [*FIGURES].index(figure["slug"]))
+
+
+def described(figure: Mapping[str, Any]) -> str:
+    """One figure in a terminal: our points, and why they differ."""
+    head = f"{figure['slug']}: {figure['number']}, {figure['title']}"
+    if figure["needs"]:
+        return f"{head}\n  not drawn; it needs {figure['needs']}."
+    names = figure["x"]["names"]
+    lines = [
+        f"  {each['name']} ({each['origin']}): "
+        + ", ".join(f"{names[int(p['x'])] if names else format(p['x'], 'g')} {_value(p)}" for p in each["points"])
+        for each in figure["series"]
+    ]
+    return "\n".join([head, *lines, f"  {figure['why']}"])
+
+
+def _value(point: Mapping[str, Any]) -> str:
+    interval = "" if point["low"] is None else f" ({point['low']:.3g} to {point['high']:.3g})"
+    return f"{point['y']:.3g}{interval}"
+
+
+class Progress:
+    """One line, redrawn in place on a terminal: phase, share of all samples, and the time left."""
+
+    def __init__(self, phases: Mapping[str, int]) -> None:
+        self.phases, self.done = phases, dict.fromkeys(phases, 0.0)
+        self.began, self.redraws, self.phase = time.monotonic(), sys.stderr.isatty(), ""
+
+    def __call__(self, phase: str, done: int, due: int) -> None:
+        self.done[phase] = self.phases.get(phase, 0) * done / max(1, due)
+        for earlier in self.phases:
+            if earlier == phase:
+                break
+            self.done[earlier] = self.phases[earlier]
+        line = f"{phase}: {done}/{due}, {self.left()}"
+        if self.redraws:
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+        elif phase != self.phase or done == due:
+            print(line, file=sys.stderr, flush=True)
+        self.phase = phase
+
+    def left(self) -> str:
+        """Time left, if the rest takes as long for each sample as what is done."""
+        whole, done = sum(self.phases.values()), sum(self.done.values())
+        if not done:
+            return "time left unknown yet"
+        seconds = (time.monotonic() - self.began) * (whole - done) / done
+        return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {seconds:.0f} s left"
+
+    def clear(self) -> None:
+        if self.redraws:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _models(bench: Bench) -> str:
+    material = bench.material
+    draft = f" --draft {shlex.quote(str(material.draft))}" if material.draft else ""
+    prompts = shlex.quote(str(material.prompts))
+    return f"--target {shlex.quote(str(material.target))}{draft} --prompts {prompts} --limit {len(bench.prompts)}"
+
+
+def _facts(bench: Bench, ready: LoadedPair) -> dict[str, Any]:
+    prompts = {"set": bench.material.prompts.name, "split": bench.material.split, "count": len(bench.prompts)}
+    hardware = {**ready.hardware([]), "dtype": ready.target.runner.facts.dtype}
+    return {"pair": ready.name, "prompts": prompts, "sampling": bench.sampling.to_dict(), "hardware": hardware}
+
+
+def _write(out: Path, name: str, content: str | bytes) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    if isinstance(content, bytes) and name.endswith(".pdf"):
+        part = out / f"{name}.part"
+        part.write_bytes(content)
+        part.replace(out / name)
+        return
+    with whole_file(out / name) as file:
+        file.write(content if isinstance(content, str) else content.decode())
+
+
+def main() -> int:
+    from worker.terminal.ending import ended
+
+    return ended(run, sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(main))
