@@ -12,6 +12,7 @@ COMMANDS = (
     "compare",
     "plan",
     "oracle",
+    "export",
     "train-disco",
     "bench",
     "token",
