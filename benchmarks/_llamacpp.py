@@ -38,6 +38,7 @@ class Contestant:
     name: str
     decode: Callable[[tuple[str, list[int]], int], Sequence[int] | None]  # prompt, count -> tokens if it tells them
     cpu: Callable[[], float]  # seconds of CPU time so far
+    size: int  # bytes of weights that it reads for a token
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Figure:
     contestant: str
     wall: float  # tokens per second
     cpu: float  # tokens per second of CPU time per thread
+    size: int  # bytes of weights that it reads for a token
     agrees: bool | None  # with the first contestant's tokens
 
 
@@ -52,8 +54,8 @@ def measure_all(asked: argparse.Namespace) -> None:
     found = []
     for threads in map(int, asked.threads):
         set_threads(threads)
-        stream = memory_speed()
-        print(f"\n{threads} threads; memory is read at {stream / 1e9:.1f} GB/s")
+        stream = memory_speed(threads)
+        print(f"\n{threads} threads; memory is read at {stream / 1e9:.1f} GB/s of CPU time per thread")
         for model in asked.models:
             for dtype in asked.dtypes:
                 chosen = weights(model, dtype, asked.work)
@@ -62,23 +64,23 @@ def measure_all(asked: argparse.Namespace) -> None:
                     {"model": model, "dtype": dtype, "threads": threads, "stream": stream, **dataclasses.asdict(figure)}
                     for figure in figures
                 ]
-                show(f"{model}, {dtype}", figures, chosen.bytes_per_token, stream)
+                show(f"{model}, {dtype}", figures, stream)
     if asked.json:
         asked.json.write_text(json.dumps(found, indent=1))
 
 
-def memory_speed() -> float:
-    """Bytes per second at which torch reads memory: the fastest of a sum, a product and a copy."""
+def memory_speed(threads: int) -> float:
+    """Bytes per second at which torch reads memory: the fastest of a sum, a product and a copy, by CPU time."""
     numbers = torch.ones(STREAM // 4096, 1024)
     row, other = torch.ones(1024), torch.empty_like(numbers)
     ways = [(lambda: numbers.sum(), 1), (lambda: torch.mv(numbers, row), 1), (lambda: other.copy_(numbers), 2)]
-    return max(times * STREAM / min(_seconds(way) for _ in range(6)) for way, times in ways)
+    return max(times * STREAM / min(_seconds(way) for _ in range(6)) for way, times in ways) * threads
 
 
 def _seconds(work: Callable[[], Any]) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def race(chosen: Weights, threads: int, asked: argparse.Namespace) -> list[Figure]:
@@ -115,6 +117,7 @@ def timed(
             one.name,
             speed(one.name, "wall"),
             speed(one.name, "cpu") * threads,
+            one.size,
             None
             if tokens[one.name, 0] is None
             else all(list(tokens[one.name, n] or ()) == list(tokens[first, n] or ()) for n in range(len(texts))),
@@ -123,17 +126,17 @@ def timed(
     ]
 
 
-def show(title: str, figures: Sequence[Figure], size: int, stream: float) -> None:
-    print(f"\n{title}: {size / 1e6:,.0f} MB a token")
-    print(f"{'':36} {'tok/s':>8} {'by CPU':>8} {'of memory':>9} {'ours / it, by CPU':>18}  text")
-    alone, best = (_best(figures, alone) for alone in (True, False))
+def show(title: str, figures: Sequence[Figure], stream: float) -> None:
+    print(f"\n{title}")
+    print(f"{'':32} {'tok/s':>8} {'by CPU':>8} {'GB/s':>6} {'of memory':>9} {'ours / it':>9}  text")
     for figure in figures:
         is_alone = "autoregressive" in figure.contestant
-        ours = alone if is_alone else best
-        share = f"{figure.cpu * size / stream:.0%}" if is_alone else ""
+        rate = figure.cpu * figure.size
+        share = f"{rate / 1e9:6.1f} {rate / stream:9.0%}" if is_alone else " " * 16
+        wall = f"{figure.wall:8.1f}" if figure.wall > 0.8 * figure.cpu else f"{'busy':>8}"
         same = {None: "", True: "same", False: "differs"}[figure.agrees]
-        ratio = "" if figure.contestant.startswith("ours") else f"{ours / figure.cpu:.2f}"
-        print(f"{figure.contestant:36} {figure.wall:8.1f} {figure.cpu:8.1f} {share:>9} {ratio:>18}  {same}")
+        ratio = "" if figure.contestant.startswith("ours") else f"{_best(figures, is_alone) / figure.cpu:.2f}"
+        print(f"{figure.contestant:32} {wall} {figure.cpu:8.1f} {share} {ratio:>9}  {same}", flush=True)
 
 
 def _best(figures: Sequence[Figure], alone: bool) -> float:
@@ -149,11 +152,12 @@ def ours(chosen: Weights) -> Iterator[Contestant]:
     assert target is not None
     pair = pair_of(target, draft, classifier_at=lambda name: None, again=lambda: pair)
     print(f"ours: {target.runner.facts.dtype} rows, weights {target.runner.facts.weights}")
+    size = target.folder.parameters * (2 if target.runner.facts.weights == "half" else 4)
     choices = [choose("autoregressive")]
     if draft:
         choices += [choose("static", {"lookahead": lookahead}) for lookahead in LOOKAHEADS]
     for choice in choices:
-        yield Contestant(f"ours, {choice.label}", _decoder(pair, choice), time.process_time)
+        yield Contestant(f"ours, {choice.label}", _decoder(pair, choice), time.process_time, size)
 
 
 def _decoder(pair: Pair, choice: Choice) -> Callable[[tuple[str, list[int]], int], Sequence[int]]:
@@ -170,13 +174,14 @@ def _decoder(pair: Pair, choice: Choice) -> Callable[[tuple[str, list[int]], int
 
 def theirs(chosen: Weights, threads: int, programs: Path, stack: ExitStack) -> Iterator[Contestant]:
     logs = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    size = chosen.target_gguf.stat().st_size  # of which all but the tokenizer are matrices that a pass reads
     shared = ("-t", str(threads), "-tb", str(threads), "-c", "1024")
 
     def server(name: str, *options: str) -> Contestant:
         started = stack.enter_context(
             llama_server(programs / "llama-server", chosen.target_gguf, logs / "log", *shared, *options)
         )
-        return Contestant(name, _asked(started), lambda: started.cpu_seconds)
+        return Contestant(name, _asked(started), lambda: started.cpu_seconds, size)
 
     yield server("llama-server, autoregressive")
     if chosen.draft_gguf is None:
@@ -188,7 +193,7 @@ def theirs(chosen: Weights, threads: int, programs: Path, stack: ExitStack) -> I
         command = [programs / "llama-speculative-simple", "-m", chosen.target_gguf, "-md", chosen.draft_gguf]
         options = [*shared, *drafting(lookahead), "--temp", "0", "--ignore-eos"]
         yield Contestant(
-            f"speculative-simple, {lookahead} tokens", _ran([*map(str, command), *options]), _cpu_of_children
+            f"speculative-simple, {lookahead} tokens", _ran([*map(str, command), *options]), _cpu_of_children, size
         )
 
 

@@ -44,11 +44,6 @@ class Weights:
     target_gguf: Path
     draft_gguf: Path | None
 
-    @property
-    def bytes_per_token(self) -> int:
-        """Bytes of the matrices in the GGUF file; one pass reads all, since the embedding is the output layer too."""
-        return self.target_gguf.stat().st_size
-
 
 def weights(name: str, dtype: str, work: Path) -> Weights:
     target, draft = (STARTER / "pair" / part for part in ("target", "draft"))

@@ -4,7 +4,7 @@
 
 DIR holds llama-server and llama-speculative-simple. Contestants take turns, prompt by prompt. Each turn decodes a
 prompt twice, to one token and to N more, and the difference counts. Of all turns the least time counts: wall time, and
-CPU time per thread, which is the figure to read where other programs use the cores.
+CPU time per thread, by which the ratios are, and which means something where other programs use the cores too.
 """
 
 from __future__ import annotations
