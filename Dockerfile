@@ -30,6 +30,7 @@ RUN torch="$(grep '^torch==' requirements.txt)" \
     && pip install ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} "$torch" \
     && pip install -r requirements.txt
 COPY . .
+ENV GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 USER drafthouse
 ENTRYPOINT ["python", "-m", "worker"]
 CMD ["--queue", "cpu"]

@@ -258,6 +258,9 @@ def _best(scores: Tensor) -> Tensor:
     """Find each row's best score: its id, or -1 where the row holds no finite best, so that one read tells both."""
     if scores.device.type == "cpu":  # torch's own takes three times as long there
         rows = scores.numpy()
+        if len(rows) == 1:
+            id = int(rows[0].argmax())
+            return torch.tensor([id if isfinite(rows[0, id]) else -1])
         ids = rows.argmax(-1)
         finite = np.isfinite(rows[np.arange(len(rows)), ids])  # a sixth of what take_along_axis takes
         return torch.from_numpy(np.where(finite, ids, -1))

@@ -9,6 +9,7 @@ DrafthouseError
 ├── BadStrategyModule    a file in decoding/strategies that lacks a part
 ├── BadSampling          sampling settings out of bounds
 ├── BadLoad              a concurrency or rate out of bounds
+├── BadExport            a model that the other engine would not run as our decoder does
 ├── BadDevice            a device or placement that this machine does not have
 ├── DraftLost            the draft's process died or fell silent
 ├── BadServer            a server that cannot be asked: its address, key, dialect or model
@@ -65,6 +66,10 @@ class BadSampling(DrafthouseError):
 
 class BadLoad(DrafthouseError):
     code = "bad-load"
+
+
+class BadExport(DrafthouseError):
+    code = "bad-export"
 
 
 class BadDevice(DrafthouseError):

@@ -14,6 +14,7 @@ COMMANDS = (
     "oracle",
     "project",
     "papers",
+    "export",
     "train-disco",
     "bench",
     "token",

@@ -148,7 +148,7 @@ def read_bench(given: argparse.Namespace, split: str | None, *, all_splits: bool
     )
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         what = message.removeprefix("argument ")
         raise BadArguments(f"{what[0].upper()}{what[1:]}. {self.prog} --help lists what there is.")
@@ -209,7 +209,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def parser_of(command: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:
     """Make the parser of a command that runs a pair on prompts."""
-    parser = _Parser(
+    parser = Parser(
         prog=f"./drafthouse {command}",
         description=description,
         epilog=epilog,

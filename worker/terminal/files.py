@@ -25,21 +25,27 @@ def require_folder(path: Path) -> None:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[TextIO]:
-    """Opened at once under another name, so that a folder that cannot be written is told before the work and not after
-    it; renamed at the end; gone after an error."""
+def whole_path(path: Path) -> Iterator[Path]:
+    """Yield a path to write to; the file gets its name at the end, and is gone after an error. A folder that cannot be
+    written is refused before the work."""
     path = path.resolve()  # a link stays a link
     beside = path.with_name(path.name + ".part")
     try:
         if path.exists() and not path.is_file():
             raise OSError(errno.EINVAL, "it is no regular file")  # a rename would put a file in a device's place
         writes(beside)
-        file = beside.open("w", encoding="utf-8")
+        beside.touch()
     except OSError as error:
         raise BadOutput(f"{path} cannot be written: {error.strerror}. Give a path in a folder of yours.") from None
     try:
-        with file:
-            yield file
+        yield beside
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[TextIO]:
+    """Open a text file that gets its name at the end."""
+    with whole_path(path) as beside, beside.open("w", encoding="utf-8") as file:
+        yield file

@@ -80,17 +80,26 @@ class Decoder:
 
     def __call__(self, ids: Tensor, memory: Memory, need: int | Tensor) -> Tensor:
         """Ids [rows] -> float32 logits [need, V], those of the last `need` rows, or of the rows that `need` lists."""
-        count = ids.shape[0]
+        return self.logits(self.layered(*self.embedded(ids, memory), memory), need)
+
+    def embedded(self, ids: Tensor, memory: Memory) -> tuple[Tensor, Tensor | None]:
+        """Return the rows that enter the layers, and by what each position turns."""
         hidden = F.embedding(ids, self.embedding).to(self.layout.dtype)
         if self.learned_positions is not None:
             hidden = hidden + self.learned_positions[memory.positions]
-        turns = None if self.turns is None else self.turns[memory.positions]
+        return hidden, None if self.turns is None else self.turns[memory.positions]
+
+    def layered(self, hidden: Tensor, turns: Tensor | None, memory: Memory) -> Tensor:
+        """Take rows [rows, hidden] through all layers."""
         for number, layer in enumerate(self.layers):
             queries = self._place(number, layer, layer.qkv(layer.norm_1(hidden)), turns, memory)
             attended = memory.attend(number, queries)
             hidden = layer.out(attended.to(self.layout.dtype), hidden)
             hidden = layer.feed(layer.norm_2(hidden), hidden)
-        needed = hidden[count - need :] if isinstance(need, int) else hidden[need]
+        return hidden
+
+    def logits(self, hidden: Tensor, need: int | Tensor) -> Tensor:
+        needed = hidden[len(hidden) - need :] if isinstance(need, int) else hidden[need]
         return self.head(self.norm(needed)).float()
 
     def _place(self, number: int, layer: Layer, mixed: Tensor, turns: Tensor | None, memory: Memory) -> Tensor:

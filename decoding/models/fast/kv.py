@@ -8,6 +8,7 @@ behind the text is overwritten.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import lru_cache
 
 import torch
@@ -63,9 +64,15 @@ class Rows:
         self.start = start
         self._shape = shape
         self.count = count
-        self._masks = [masks[window] for window in shape.windows]
-        self.new = cache.values.narrow(3, start, count).unbind(0)
-        self._seen = cache.values.flatten(0, 1).unsqueeze(1).narrow(3, 0, start + count).unbind(0)
+        self.masks = [masks[window] for window in shape.windows]
+        self.new: Sequence[Tensor] = cache.values.narrow(3, start, count).unbind(0)
+        self.seen: Sequence[Tensor] = cache.values.flatten(0, 1).unsqueeze(1).narrow(3, 0, start + count).unbind(0)
+
+    def over(self, new: Sequence[Tensor], seen: Sequence[Tensor]) -> Rows:
+        """Return the same rows over other slots."""
+        rows = copy(self)
+        rows.new, rows.seen = new, seen
+        return rows
 
     def write(self, layer: int, keys_and_values: Tensor) -> None:
         """[count, 2, kv_heads, head_dim]"""
@@ -80,8 +87,8 @@ class Rows:
 
     def mix(self, layer: int, grouped: Tensor) -> Tensor:
         """Attend with queries [1, kv_heads, count * group, head_dim]."""
-        keys, values = self._seen[2 * layer], self._seen[2 * layer + 1]
-        return F.scaled_dot_product_attention(grouped, keys, values, self._masks[layer])
+        keys, values = self.seen[2 * layer], self.seen[2 * layer + 1]
+        return F.scaled_dot_product_attention(grouped, keys, values, self.masks[layer])
 
 
 def chain_rows(cache: Cache, shape: Shape, start: int, count: int) -> Rows:

@@ -18,6 +18,7 @@ from decoding.models.fast.passes import Passes, SlicedPasses, StaticPasses
 from decoding.models.fast.runner import FastRunner
 from decoding.models.fast.shape import Shape
 from decoding.models.fast.slab import Slab
+from decoding.models.fast.traced import TracedLayers
 from decoding.models.fast.weights import ModelWeights
 from decoding.models.runner import Feed, ModelRunner
 
@@ -49,6 +50,7 @@ class FastModel:
         self._capturing = Capturing(self.device) if self.device.type == "cuda" else None
         kernels = chosen(shape, layout, self._capturing) if self._capturing and self._is_static else None
         self.decoder = Decoder(shape, weights, layout, self.context, self.device, kernels)
+        self._layers = TracedLayers(self.decoder)
         self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context)
 
     def new_runner(self) -> FastRunner:
@@ -81,9 +83,9 @@ class FastModel:
         return -(-(self.context + SCRATCH) // 64) * 64
 
     def passes_over(self, cache: Cache) -> Passes:
-        return (
-            StaticPasses(self.decoder, cache, self._capturing) if self._is_static else SlicedPasses(self.decoder, cache)
-        )
+        if self._is_static:
+            return StaticPasses(self.decoder, cache, self._capturing)
+        return SlicedPasses(self.decoder, cache, self._layers)
 
 
 def _layout(weights: ModelWeights, dtype: str, device: torch.device, is_static: bool) -> Layout:

@@ -16,6 +16,7 @@ from torch import Tensor
 from decoding.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import HIDDEN, Cache, Rows, chain_rows
+from decoding.models.fast.traced import TracedLayers
 
 SHORTEST = 256  # slots that a static pass looks at; it doubles as the text grows
 MOST_CAPTURED_ROWS = 64  # a longer pass is a prompt, and comes once
@@ -36,17 +37,22 @@ class SlicedPasses:
 
     captures = False
 
-    def __init__(self, decoder: Decoder, cache: Cache) -> None:
+    def __init__(self, decoder: Decoder, cache: Cache, layers: TracedLayers) -> None:
+        """Passes over caches of one model share `layers`."""
         self._decoder = decoder
         self._cache = cache
+        self._layers = layers
 
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
-        return self._decoder(ids, chain_rows(self._cache, self._decoder.shape, start, len(ids)), need)
+        return self._read(ids, chain_rows(self._cache, self._decoder.shape, start, len(ids)), need)
 
     def tree(self, ids: Tensor, start: int, positions: Tensor, masks: Masks) -> Tensor:
         count = len(ids)
         rows = Rows(self._cache, self._decoder.shape, start, count, positions, masks)
-        return self._decoder(ids, rows, count)
+        return self._read(ids, rows, count)
+
+    def _read(self, ids: Tensor, rows: Rows, need: int) -> Tensor:
+        return self._decoder.logits(self._layers(*self._decoder.embedded(ids, rows), rows), need)
 
 
 class StaticPasses:

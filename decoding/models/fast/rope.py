@@ -16,8 +16,8 @@ from torch import Tensor
 
 def turns(rope: Mapping[str, Any], head_dim: int, positions: int) -> Tensor:
     """[positions, 1, head_dim / 2] complex: what position i multiplies each pair with."""
-    frequencies, factor = _frequencies(rope, head_dim)
-    angles = torch.outer(torch.arange(positions, dtype=torch.float32), frequencies)
+    radians, factor = frequencies(rope, head_dim)
+    angles = torch.outer(torch.arange(positions, dtype=torch.float32), radians)
     return torch.polar(torch.full_like(angles, factor), angles).unsqueeze(1)
 
 
@@ -32,7 +32,7 @@ def turn(heads: Tensor, by: Tensor) -> None:
     torch.view_as_complex(heads.view(*heads.shape[:-1], -1, 2)).mul_(by)
 
 
-def _frequencies(rope: Mapping[str, Any], head_dim: int) -> tuple[Tensor, float]:
+def frequencies(rope: Mapping[str, Any], head_dim: int) -> tuple[Tensor, float]:
     """Radians per position for each pair, and the factor on queries and keys."""
     base, kind = rope["rope_theta"], rope["rope_type"]
     plain: Tensor = 1.0 / (base ** (torch.arange(0, head_dim, 2, dtype=torch.int64).float() / head_dim))

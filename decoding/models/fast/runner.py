@@ -74,6 +74,8 @@ class FastRunner:
     @torch.inference_mode()
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
         left = len(tokens)
+        if left <= PASS:
+            return self._pass(self.take(tokens, need), need)
         logits = []
         for ids in torch.split(self.take(tokens, need), PASS):
             left -= len(ids)

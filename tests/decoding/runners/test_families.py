@@ -13,6 +13,7 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM
 
 from decoding.models.checkpoints import load
+from decoding.models.fast.kv import chain_rows
 from decoding.models.fast.runner import FastRunner
 from tests.decoding.models import GPT2, LLAMA, fast_runner, save
 
@@ -100,6 +101,15 @@ def test_one_token_several_tokens_and_a_rewind(both: tuple[FastRunner, Reference
     got.append(runner.extend(TEXT[34:36], 1))
     want = reference(TEXT[:38], 8)
     assert_same(torch.cat(got), torch.cat((want, want[5:6])))
+
+
+def test_one_token_after_another(both: tuple[FastRunner, Reference]) -> None:
+    """Such passes are recorded when they come again."""
+    runner, reference = both
+    runner.rewind(0)
+    runner.extend(TEXT[:5])
+    got = [runner.extend(TEXT[at : at + 1]) for at in range(5, 25)]
+    assert_same(torch.cat(got), reference(TEXT[:25], 20))
 
 
 def test_the_rows_of_a_tree(both: tuple[FastRunner, Reference]) -> None:
@@ -192,3 +202,16 @@ def test_windows_as_older_config_files_spell_them(tmp_path: Path) -> None:
     del spelled["layer_types"]
     file.write_text(json.dumps(spelled))
     assert_same(fast_runner(folder).extend(TEXT, 100), Reference(folder)(TEXT, 100))
+
+
+@pytest.mark.parametrize("case", ["llama", "gpt2", "qwen3"])
+def test_a_recorded_pass_gives_the_very_numbers_of_the_operations_it_recorded(tmp_path: Path, case: str) -> None:
+    model_type, config = CASES[case]
+    runner = fast_runner(save(tmp_path, model_type, **config), dtype="float32")
+    runner.extend(TEXT[:5])
+    for at in range(5, 20):
+        got = runner.extend(TEXT[at : at + 1])
+        with torch.inference_mode():
+            rows = chain_rows(runner.cache, runner.decoder.shape, at, 1)
+            want = runner.decoder(torch.tensor(TEXT[at : at + 1]), rows, 1)
+        assert torch.equal(got, want)

@@ -1,0 +1,57 @@
+"""`./drafthouse export gguf`: models as files that llama.cpp runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from decoding.models.tensor_headers import BYTES
+from worker.terminal.arguments import BadArguments, Parser
+from worker.terminal.files import require_folder, whole_path
+from worker.terminal.guarded import allow, guarded
+
+DTYPES = ("float32", "float16", "bfloat16")
+COPIES = 4  # of the largest tensor: as stored, reordered, cast, and while one becomes the other
+
+
+def run(argv: Sequence[str]) -> None:
+    parser = Parser(
+        prog="./drafthouse export gguf",
+        description="Write a target, and a draft, as FOLDER/target.gguf and FOLDER/draft.gguf, for llama.cpp. "
+        "docs/gguf.md lists what can be written.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--target", type=Path, required=True, metavar="DIR", help="the target's checkpoint")
+    parser.add_argument("--draft", type=Path, metavar="DIR", help="the draft's checkpoint")
+    parser.add_argument("--dtype", choices=DTYPES, default="float16", help="of the matrices (%(default)s)")
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="FOLDER", help="where the files go")
+    if argv[:1] != ["gguf"] and not {"-h", "--help"} & set(argv):
+        raise BadArguments("Say what to export to: ./drafthouse export gguf …. There is gguf.")
+    given = parser.parse_args(argv[1:] if argv[:1] == ["gguf"] else argv)
+    require_folder(given.out)
+
+    from decoding.models.gguf.writing import export_of, write  # loads torch: slips are told before that
+
+    folders = {"target": given.target, "draft": given.draft}
+    exports = {name: export_of(folder) for name, folder in folders.items() if folder}
+    allow(COPIES * BYTES["F32"] * max(export.largest for export in exports.values()))
+    given.out.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as files:  # both files get their names at the end
+        for name, export in exports.items():
+            part = files.enter_context(whole_path(given.out / f"{name}.gguf"))
+            write(export, part, given.dtype)
+    for name, export in exports.items():
+        file = given.out / f"{name}.gguf"
+        print(f"{file}: {export.architecture}, {len(export.tensors)} tensors, {file.stat().st_size / 1e6:,.1f} MB")
+
+
+def main() -> int:
+    from worker.terminal.ending import ended
+
+    return ended(run, sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(main))
