@@ -37,10 +37,12 @@ export function draw(picture, { chart }) {
       ({ x, y, right }) => [sketch("path", { class: "front", d: steps(line.map((run) => [x(run.values[name]), y(run.values.speedup)]), right) })],
       ...runs.map((run) => (scale) => [sketch("a", { href: run.address, tabindex: -1,
         class: `run s-${run.strategy}${run.is_ranked ? "" : " unranked"}${run.is_newest ? "" : " earlier"}` },
-        sketch("title", {}, `${run.name}: ${times(run.values.speedup)}${doubt(run)}, ${run.comparison}${run.is_noisy ? ", noisy" : ""}`),
         ...interval(run.values[name], run)(scale), ...markAt(run.strategy, at(run), run.is_on_line ? 7 : 5)(scale))]),
       (scale) => labels(line, at, scale),
     ],
+    isCloud: true,
+    series: [{ name: "", points: runs.map((run) => ({ x: run.values[name], y: run.values.speedup, open: run.address,
+      text: `${run.name}: ${times(run.values.speedup)}${doubt(run)}, ${run.comparison}${run.is_noisy ? ", noisy" : ""}` })) }],
   });
 }
 

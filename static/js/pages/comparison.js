@@ -89,6 +89,17 @@ function showRequest({ prompt, repeat }, run) {
   redraw("evidence");
 }
 
+/** A prompt that somebody chose in a chart or in the table of samples: its race, and the text of one run. */
+function showPrompt(prompt, run) {
+  const heat = heats.all.find((one) => one.endsWith(`.${prompt}`) && known.heats.has(one));
+  if (!heat) return;
+  if (run) chooseRun(run);
+  look(heat, false);
+  remember();
+  redraw("evidence");
+  $("#race-title").scrollIntoView({ block: "start" });
+}
+
 function offerNext() {
   $("#after").disabled = !known.heats.has(heats.beside(view.heat, 1));
 }
@@ -177,7 +188,7 @@ const evidence = new Whenever(EVIDENCE_EVERY_MS, $("#evidence"));
 const renewEvidence = () => evidence.call(!isOver(), () => redraw("evidence"));
 
 function drawEvidence() {
-  if (findings.report.samples) ofAll.draw(findings.data(known.pairs.all, (run) => known.places(run), view.run));
+  if (findings.report.samples) ofAll.draw({ ...findings.data(known.pairs.all, (run) => known.places(run), view.run), onPrompt: showPrompt });
   $("#evidence").hidden = !findings.report.samples;
   if (page.status.is_final && !whatIf) offerWhatIf(); // below the charts: it asks once it is nearly in view
   whatIf?.draw();
