@@ -88,6 +88,7 @@ GET    new-comparison         200 200 403 200 302 302 302 302
 POST   new-comparison         422 422 403 422 302 302 302 302
 POST   run-demo               404 404 403 404 302 302 302 302
 GET    comparison             200 200 200 404 302 302 302 302
+POST   describe-comparison    302 302 403 404 302 302 302 302
 POST   bin-comparison         302 302 403 404 302 302 302 302
 POST   restore-comparison     409 409 403 404 302 302 302 302
 GET    runs                   200 200 200 200 302 302 302 302
@@ -181,6 +182,7 @@ GET    strategies             200 200 200 200 401 200 200 200
 GET    comparisons-list       200 200 200 200 401 200 200 200
 POST   comparisons-list       400 400 403 400 401 403 400 400
 GET    comparisons-detail     200 200 200 404 401 200 200 200
+PATCH  comparisons-detail     200 200 403 404 401 403 200 200
 DELETE comparisons-detail     204 204 403 404 401 403 204 204
 POST   comparisons-cancel     409 409 403 404 401 403 409 409
 POST   comparisons-retry      409 409 403 404 401 403 409 409

@@ -42,6 +42,7 @@ class ComparisonFilter(EntryFilter):
     state = filters.ChoiceFilter(field_name="job__state", choices=State.choices)
     pair = filters.UUIDFilter(field_name="pair_id")
     dataset = filters.UUIDFilter(field_name="dataset_id")
+    tag = filters.CharFilter(field_name="tags__name", max_length=40)
     strategy = filters.ChoiceFilter(method="with_strategy", choices=[(slug, slug) for slug in STRATEGIES])
 
     def with_strategy(self, rows: QuerySet[Comparison], name: str, slug: str) -> QuerySet[Comparison]:
@@ -50,7 +51,9 @@ class ComparisonFilter(EntryFilter):
 
 
 class Comparisons(Binned):
-    queryset = Comparison.objects.select_related("pair", "dataset", "job", "job__created_by").prefetch_related("runs")
+    queryset = Comparison.objects.select_related("pair", "dataset", "job", "job__created_by").prefetch_related(
+        "runs", "tags"
+    )
     filterset_class = ComparisonFilter
     query_names = ("dry_run", "baseline")
 
@@ -77,6 +80,12 @@ class Comparisons(Binned):
         """Queue the same comparison again, with the changes of the body."""
         original = self.get_object()
         return self._launch({**services.asked_for(original), **self.read(serializers.Changes)}, original)
+
+    @extend_schema(request=serializers.Description)
+    def partial_update(self, request: Request, pk: UUID) -> Response:
+        """Change name, notes or tags."""
+        services.describe(comparison=self.get_object(), by=self.actor, **self.read(serializers.Description))
+        return self.shown(self.get_object())
 
     @extend_schema(request=None, responses={202: serializers.ComparisonOut})
     def cancel(self, request: Request, pk: UUID) -> Response:

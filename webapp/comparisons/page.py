@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
-from decoding.public import ONE, Load, load_of
+from decoding.public import BASELINE, ONE, Load, load_of
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import frames
@@ -62,25 +62,32 @@ def show(
     if share:
         status = shown_by(share.hides_texts)(status)
     context = {"comparison": comparison, "job": comparison.job, "is_final": comparison.job.is_final, "share": share}
-    context |= {"status": status, **_of_report(report)}
+    context |= {"status": status, **_of_report(comparison, report)}
     if part := PARTS.get(request.GET.get("part", "")):
         return render(request, part, context)
     context["refused"] = refusal(comparison) if comparison.job.is_final else None
     data = {**_data(comparison, report), **addresses, "status": status, "hides_texts": False}
     if share:
         _redact(data, share.hides_texts)
-    context |= {"page": data, "shown_label": _shown(report)}
+    context |= {
+        "page": data,
+        "shown_label": _shown(report),
+        "downloads": [] if share else _downloads(comparison, report),
+    }
     return render(request, "comparisons/comparison.html", context)
 
 
-def _of_report(report: dict[str, Any]) -> dict[str, Any]:
-    """The report, and the parts of the table that its numbers call for."""
-    rows = report["strategies"]
+def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
+    """The report, and the parts of the table that its numbers call for: rows of a load fastest first."""
+    dashes = _dashes(list(comparison.runs.all()))
+    rows = [{**row, "dash": dashes[row["label"]], **_place(row, report)} for row in report["strategies"]]
+    rows.sort(key=lambda row: -(row["speedup"] or {"median": 0})["median"])
     baseline = next(row for row in rows if row["is_baseline"])
     hits = any(row.get("hit_rate") is not None for row in rows)
     hardware = any(row["hardware"] for row in rows)
     return {
         "report": report,
+        "rows": rows,
         "baseline": baseline,
         "pinned": "" if baseline["role"] == "baseline" else f"?{urlencode({'baseline': report['baseline']})}",
         "shows": {"hits": hits, "hardware": hardware, "columns": 8 + hits + 2 * hardware},
@@ -88,6 +95,18 @@ def _of_report(report: dict[str, Any]) -> dict[str, Any]:
         "is_loaded": _is_loaded(report),
         "by_load": [{**of, "load": load_of(of), "rows": _rows_at(load_of(of), rows)} for of in report["loads"]],
     }
+
+
+def _place(row: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, bool]:
+    """Whether a row is shown to be the fastest of its load, or may be as fast as that one."""
+    load = next(load for load in report["loads"] if load_of(load) == load_of(row))
+    return {"is_fastest": row["label"] == load["fastest"], "may_be_as_fast": row["label"] in load["ranking"]["as_fast"]}
+
+
+def _downloads(comparison: Comparison, report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    query = f"?{urlencode({'baseline': report['baseline']})}" if report["baseline"] != BASELINE else ""
+    files = (("samples as CSV", "csv"), ("report as JSON", "report"))
+    return [(name, reverse(f"comparisons-{route}", args=[comparison.pk]) + query) for name, route in files]
 
 
 def _is_loaded(report: Mapping[str, Any]) -> bool:

@@ -8,6 +8,7 @@ urlpatterns = [
     path("comparisons/new/", views.new_comparison, name="new-comparison"),
     path("comparisons/<uuid:id>/", page.comparison, name="comparison"),
     path("comparisons/demo/", views.run_demo, name="run-demo"),
+    path("comparisons/<uuid:id>/describe/", views.describe_comparison, name="describe-comparison"),
     path("comparisons/<uuid:id>/bin/", views.bin_comparison, name="bin-comparison"),
     path("comparisons/<uuid:id>/restore/", views.restore_comparison, name="restore-comparison"),
     path("runs/", across.runs, name="runs"),

@@ -95,7 +95,7 @@ urlpatterns = [
         "comparisons",
         comparisons.Comparisons,
         many=LIST | CREATE,
-        one=READ | DELETE,
+        one=READ | CHANGE | DELETE,
         verbs=("cancel", "retry", "clone", "restore"),
     ),
     path(

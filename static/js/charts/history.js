@@ -37,8 +37,8 @@ const changed = ({ kind, before, after }, i) => ({ x, top, bottom }) => [sketch(
   sketch("path", { d: `M${x(i)},${top}V${bottom}` }, sketch("title", {}, `${before} → ${after}`)),
   sketch("text", { x: x(i) + 4, y: kind === "device" ? top + 8 : top + 22 }, kind === "device" ? "hardware" : "versions"))];
 
-const pointOf = (point, [x, y]) => ({ x, y, open: point.address,
-  text: `${point.name}: ${times(point.speedup)} on ${point.at.slice(0, 10)}, ${point.device}` });
+const pointOf = (point, [x, y]) => ({ x, y, open: point.address, text: wordsOf(point) });
+const wordsOf = (point) => `${point.name}: ${times(point.speedup)} on ${point.at.slice(0, 10)}, ${point.device}`;
 
 /** A strategy's line; its name stands behind it where there is room. */
 const lineOf = (parts, place, named) => (scale) => {
@@ -47,7 +47,7 @@ const lineOf = (parts, place, named) => (scale) => {
   if (hasRoom) named.push(top);
   return [sketch("g", { class: `s-${last.strategy}${last.role === "ranked" || last.role === "baseline" ? "" : " unranked"}` },
     ...parts.flatMap((part) => line(part.map(place))(scale)),
-    ...parts.flat().map((point) => sketch("a", { href: point.address, class: `run${point.is_noisy ? " unranked" : ""}`, tabindex: -1 },
+    ...parts.flat().map((point) => sketch("a", { href: point.address, class: `run${point.is_noisy ? " unranked" : ""}`, tabindex: -1, "aria-label": wordsOf(point) },
       ...interval(place(point)[0], point)(scale), ...markAt(point.strategy, place(point), 5)(scale))),
     hasRoom ? sketch("text", { class: "name", x: scale.right + 4, y: top }, last.name) : null)];
 };

@@ -7,9 +7,12 @@ import { Heats } from "../live/heats.js";
 import { LoadLanes } from "../live/load-lanes.js";
 import { Moment } from "../live/moment.js";
 import { Part } from "../live/part.js";
+import { PromptTable } from "../live/prompt-table.js";
 import { Race } from "../live/race.js";
 import { Reading } from "../live/reading.js";
 import { drawStanding } from "../live/standing.js";
+import "../core/sections.js";
+import { sortable } from "../core/sorting.js";
 import { grouped, say } from "../core/words.js";
 import { tokensPerSecond } from "../live/trace.js";
 import { Watching } from "../live/watching.js";
@@ -183,12 +186,17 @@ function drawReplay(spanNs) {
   say($("#play"), moment.playing ? "Pause" : "Replay");
 }
 
+const prompts = new PromptTable($("#prompts"), showPrompt);
 const EVIDENCE_EVERY_MS = 1000; // while samples come in: of a thousand prompts it is a thousand dots a strategy
 const evidence = new Whenever(EVIDENCE_EVERY_MS, $("#evidence"));
 const renewEvidence = () => evidence.call(!isOver(), () => redraw("evidence"));
 
 function drawEvidence() {
-  if (findings.report.samples) ofAll.draw({ ...findings.data(known.pairs.all, (run) => known.places(run), view.run), onPrompt: showPrompt });
+  if (findings.report.samples) {
+    const data = findings.data(known.pairs.all, (run) => known.places(run), view.run);
+    ofAll.draw({ ...data, onPrompt: showPrompt });
+    prompts.draw({ ...data, runs: data.rows.filter((row) => !row.isBaseline), results: known.results });
+  }
   $("#evidence").hidden = !findings.report.samples;
   if (page.status.is_final && !whatIf) offerWhatIf(); // below the charts: it asks once it is nearly in view
   whatIf?.draw();
@@ -255,6 +263,7 @@ addEventListener("remeasured", () => redraw("race"));
 const VERDICT_EVERY_MS = 1000; // it is read aloud too
 const verdict = new Part("verdict", (text) => {
   $("#verdict").innerHTML = text;
+  sortable($("#verdict"));
   findings.read();
   drawStanding(race.lanes, findings.report.strategies);
   renewEvidence(); // with its numbers, not with each sample: reports are the rarer the more samples there are
@@ -293,6 +302,7 @@ const feed = new Feed({
 });
 
 drawStanding(race.lanes, findings.report.strategies);
+sortable();
 feed.start();
 look(view.heat);
 redraw("status", "evidence");
