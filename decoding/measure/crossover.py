@@ -25,7 +25,7 @@ def across_loads(
     is_noisy: bool = False,
     is_over: bool = True,
 ) -> dict[str, Any]:
-    """Verdict, doubt and ranking of each load, the crossover of each strategy, and of all loads a sentence and its doubt.
+    """Verdict, doubt and ranking of each load, the crossover of each strategy, and sentence and doubt of all loads.
 
     `base` labels the row that speed-ups are relative to, for each load. Rows may have a `name` for people. `is_over` is
     false while more prompts are to come: then no ranking asks for more of them."""

@@ -1,5 +1,5 @@
-"""Verdict: a comparison in one sentence, and its doubt, which stands under it. Pages, shares, terminal and API take both from
-here. Standard library only; works on the rows of `summary.report`."""
+"""Verdict: a comparison in one sentence, and its doubt, which stands under it. Pages, shares, terminal and API take
+both from here. Standard library only; works on the rows of `summary.report`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from decoding.measure.ranking import Row, ranked
 from decoding.measure.summary import so_few
 from decoding.strategies import BASELINE
-
 
 BUSY = "The machine was not quiet: repeat this on a quiet one before you rely on it."
 

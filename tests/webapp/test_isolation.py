@@ -188,12 +188,14 @@ POST   comparisons-cancel     409 409 403 404 401 403 409 409
 POST   comparisons-retry      409 409 403 404 401 403 409 409
 POST   comparisons-clone      202 202 403 404 401 403 202 202
 POST   comparisons-restore    409 409 403 404 401 403 409 409
+GET    comparisons-file       200 200 200 404 401 200 200 200
 GET    comparisons-report     200 200 200 404 401 200 200 200
 GET    comparisons-csv        200 200 200 404 401 200 200 200
 GET    comparisons-events     200 200 200 404 401 200 200 200
 GET    comparisons-what-if    409 409 409 404 401 409 409 409
 POST   tickets-list           201 201 201 201 401 201 201 201
 GET    shared                 410 410 410 410 410 410 410 410
+GET    shared-file            410 410 410 410 410 410 410 410
 GET    shared-events          410 410 410 410 410 410 410 410
 GET    shared-what-if         410 410 410 410 410 410 410 410
 GET    shares                 200 200 403 404 302 302 302 302

@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from decoding.public import STRATEGIES
 from webapp.accounts.standing import reading, who
-from webapp.comparisons import export, plans, report, serializers, services, trace
+from webapp.comparisons import export, page, plans, report, serializers, services, trace
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.api import Nouns, once
 from webapp.core.cursor import AFTER, WAIT, Bound, number
@@ -112,6 +112,12 @@ class Comparisons(Binned):
         comparison, baseline = self._pinned()
         lines = export.as_csv(comparison, baseline)
         return Download(lines, f"comparison-{comparison.pk}.csv", reading(request, comparison))
+
+    @extend_schema(responses={(200, "text/html"): OpenApiTypes.STR}, parameters=[BASELINE])
+    def file(self, request: Request, pk: UUID) -> HttpResponse:
+        """Download the page of an ended comparison as one HTML file, with races and texts, that makes no request."""
+        comparison, baseline = self._pinned()
+        return page.whole(comparison, baseline, None)
 
     def _pinned(self) -> tuple[Comparison, str]:
         comparison = self.get_object()

@@ -40,7 +40,7 @@ def sum_up_ended(*, seconds: float) -> int:
 
 
 def verdicts(comparisons: Iterable[Comparison]) -> dict[UUID, tuple[str, str]]:
-    """Return verdict and doubt of each comparison, as its page says them: kept of ended ones, so far of those that run."""
+    """Return verdict and doubt of each comparison, as its page says them: kept if it ended, so far while it runs."""
     return {comparison.pk: _words(comparison) for comparison in comparisons}
 
 

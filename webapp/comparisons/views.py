@@ -26,7 +26,6 @@ from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import State
 from webapp.registry.models import Dataset, LanguageModel, Pair
 
-
 MOST_TAGS = 200  # offered as a filter
 
 

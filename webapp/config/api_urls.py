@@ -101,6 +101,7 @@ urlpatterns = [
     path(
         "comparisons/<uuid:pk>/report/", comparisons.Comparisons.as_view({"get": "report"}), name="comparisons-report"
     ),
+    path("comparisons/<uuid:pk>/file/", comparisons.Comparisons.as_view({"get": "file"}), name="comparisons-file"),
     path("comparisons/<uuid:pk>/what-if/", what_if.WhatIf.as_view({"get": "retrieve"}), name="comparisons-what-if"),
     path(
         "comparisons/<uuid:pk>/samples.csv", comparisons.Comparisons.as_view({"get": "table"}), name="comparisons-csv"

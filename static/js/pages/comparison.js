@@ -1,6 +1,7 @@
 // The page of a comparison: what arrives is folded, what is looked at is drawn. Decisions are made in the modules below.
 
 import { chartsOf } from "../core/charts.js";
+import "../live/cancelling.js";
 import { Feed } from "../live/feed.js";
 import { Findings } from "../live/findings.js";
 import { Heats } from "../live/heats.js";
@@ -26,7 +27,7 @@ const runs = page.runs;
 const heats = new Heats(page);
 const findings = new Findings(runs, heats.prompts);
 const runOf = (number) => runs.find((run) => run.number === number);
-const known = new Watching(page, (number) => runOf(number).baseline);
+const known = new Watching(page, (number) => runOf(number).baseline, page.is_whole ? Infinity : undefined);
 for (const frame of page.frames) known.hear(frame);
 for (const run of runs) run.mayLeave = run.role === "peer" && run.number !== run.baseline; // out of the picture
 const moment = new Moment(known);
@@ -59,12 +60,17 @@ function look(heat, isFollowing = view.isFollowing) {
   view.heat = known.lookedAt = heat;
   moment.look(heat);
   race.forget();
-  feed.follow(known.missing(heat));
+  follow();
   say($("#heat"), heats.nameOf(heat));
   $("#before").disabled = !heats.beside(heat, -1);
   offerNext();
   if ($("#follow")) $("#follow").checked = view.isFollowing;
   redraw("race");
+}
+
+/** Ask for what is not here of the heat that is looked at. A page that is one file asks nobody. */
+function follow() {
+  if (!page.is_whole) feed.follow(known.missing(view.heat));
 }
 
 /** Under load texts are written side by side: stay with one until it ends, then go to the newest. */
@@ -231,17 +237,6 @@ $("#scrub").addEventListener("input", (event) => {
   redraw("race");
 });
 $("#speed").addEventListener("change", (event) => moment.hurry(Number(event.target.value)));
-$("form[data-while-running]")?.addEventListener("submit", async (event) => {
-  event.preventDefault(); // stay here and watch it end
-  const form = event.target, button = form.querySelector("button");
-  button.disabled = true;
-  try {
-    const answer = await fetch(form.action, { method: "POST", body: new FormData(form) });
-    if (!answer.ok) form.submit(); // the page it leads to says why not
-  } catch { // no network: to be tried again by whoever asked
-    button.disabled = false;
-  }
-});
 document.addEventListener("change", (event) => {
   if (event.target.id !== "baseline") return;
   const query = new URLSearchParams(event.target.value ? { baseline: event.target.value } : {});
@@ -286,7 +281,7 @@ const feed = new Feed({
     }
     if (view.isFollowing && known.latest) lookAtLatest();
     if (frame.t === "samples") {
-      feed.follow(known.missing(view.heat));
+      follow();
       offerNext();
     }
     redraw(...(CHANGES[frame.t] ?? []));

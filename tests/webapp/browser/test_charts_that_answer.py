@@ -1,7 +1,8 @@
-"""What people ask of a chart by pointer and by key: a readout, a part of it, fewer lines, the prompt behind a dot, a file."""
+"""What people ask of a chart by pointer and by key: a readout, a part of it, fewer lines, a dot's prompt, a file."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -132,5 +133,5 @@ def test_the_clock_is_saved_as_a_chrome_trace_of_all_strategies_without_overlaps
     for pid in names:
         for tid in (1, 2):
             own = [one for one in spans if (one["pid"], one["tid"]) == (pid, tid)]
-            assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-3 for a, b in zip(own, own[1:], strict=False))
+            assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-3 for a, b in itertools.pairwise(own))
     assert {one["name"] for one in spans} == {"read the prompt", "draft", "verify"}

@@ -1,4 +1,4 @@
-"""A comparison keeps its verdict, and notes and tags of people. All comparisons are summed up again, for their verdicts."""
+"""A comparison keeps its verdict, and notes and tags of people. All are summed up again, for their verdicts."""
 
 import django.db.models.deletion
 from django.db import migrations, models
