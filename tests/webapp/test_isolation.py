@@ -177,6 +177,7 @@ DELETE studies-detail         204 204 403 404 401 403 204 204
 POST   studies-cancel         409 409 403 404 401 403 409 409
 POST   studies-retry          409 409 403 404 401 403 409 409
 POST   studies-restore        409 409 403 404 401 403 409 409
+GET    studies-file           200 200 200 404 401 200 200 200
 GET    studies-document       200 200 200 404 401 200 200 200
 GET    strategies             200 200 200 200 401 200 200 200
 GET    comparisons-list       200 200 200 200 401 200 200 200

@@ -71,8 +71,8 @@ def comparison(request: Asked, id: UUID) -> HttpResponse:
 def show(
     request: HttpRequest, comparison: Comparison, addresses: dict[str, str], share: Link | None = None
 ) -> HttpResponse:
-    """Render the page, or the part of it that `?part=` names. `addresses` say where the page asks for more; `file` among
-    them is the page as one file."""
+    """Render the page, or the part of it that `?part=` names. `addresses` say where the page asks for more, and where
+    it is one file."""
     report = so_far(comparison, pinned(comparison, request.GET.get("baseline", "")))
     context = _context(comparison, report, share)
     if part := PARTS.get(request.GET.get("part", "")):

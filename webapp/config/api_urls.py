@@ -89,6 +89,7 @@ urlpatterns = [
         name="classifiers-file",
     ),
     *noun("studies", studies.Studies, many=LIST | CREATE, one=READ | DELETE, verbs=("cancel", "retry", "restore")),
+    path("studies/<uuid:pk>/file/", studies.Studies.as_view({"get": "file"}), name="studies-file"),
     path("studies/<uuid:pk>/document/", studies.Studies.as_view({"get": "document"}), name="studies-document"),
     path("strategies/", comparisons.StrategiesView.as_view(), name="strategies"),
     *noun(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.http import HttpResponse
 from django_filters import rest_framework as filters
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,7 +16,7 @@ from webapp.core.api import once
 from webapp.entries.api import Binned, EntryFilter
 from webapp.jobs import services as jobs
 from webapp.jobs.models import State
-from webapp.studies import serializers, services
+from webapp.studies import serializers, services, views
 from webapp.studies.kinds import KINDS
 from webapp.studies.models import Study
 
@@ -32,7 +34,7 @@ class Studies(Binned):
 
     def get_queryset(self) -> Any:
         rows = super().get_queryset()
-        return rows if self.action == "document" else rows.defer("document")
+        return rows if self.action in ("document", "file") else rows.defer("document")
 
     def get_serializer_class(self) -> Any:
         return serializers.StudyRow if self.action == "list" else serializers.StudyOut
@@ -53,6 +55,11 @@ class Studies(Binned):
         """Queue the study again, from its start."""
         jobs.retry(job=self.get_object().job, by=self.actor)
         return self.shown(self.get_object(), 202)
+
+    @extend_schema(responses={(200, "text/html"): OpenApiTypes.STR})
+    def file(self, request: Request, pk: UUID) -> HttpResponse:
+        """Download the page of a study as one HTML file that makes no request."""
+        return views.whole(self.get_object(), self.actor)
 
     @extend_schema(responses=serializers.DocumentOut)
     def document(self, request: Request, pk: UUID) -> Response:

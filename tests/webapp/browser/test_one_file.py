@@ -9,8 +9,10 @@ import pytest
 from django.test import Client
 from playwright.sync_api import expect
 
+from tests.webapp import make
 from tests.webapp.browser.conftest import STRATEGIES
 from webapp.sharing import services as sharing
+from webapp.studies.kinds import ORACLE, PLAN
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -105,6 +107,16 @@ def test_the_file_of_a_share_without_texts_holds_no_word_of_them(ended, world, o
     page = opened(other)
     expect(page.locator("#strip .token").first).to_have_text("▪")
     expect(page.locator("#race .tokens").first).to_be_attached()
+
+
+@pytest.mark.parametrize("kind", [ORACLE, PLAN])
+def test_a_study_is_read_from_a_file(ended, world, opened, kind):
+    by, of = world.actor(world.bob), ended.comparison
+    study = ended.does(make.study, by, kind, pair=of.pair, dataset=of.dataset)
+    page = opened(downloaded(ended, world, f"/api/v1/studies/{study.pk}/file/"))
+    expect(page.locator("h1.verdict")).not_to_be_empty()
+    expect(page.locator(".chart :is(.line, .bar)").first).to_be_attached()
+    assert page.locator("a:not([href^='#']), form").count() == 0
 
 
 def test_it_is_printed_whole_in_black_on_white(ended, world, opened):
