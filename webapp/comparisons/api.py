@@ -14,13 +14,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from decoding.public import BASELINE as PLAIN_DECODING
 from decoding.public import STRATEGIES
 from webapp.accounts.standing import reading, who
-from webapp.comparisons import export, page, plans, report, serializers, services, trace
+from webapp.comparisons import export, page, plans, report, rounds, serializers, services, trace
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.api import Nouns, once
 from webapp.core.cursor import AFTER, WAIT, Bound, number
-from webapp.core.downloads import Download
+from webapp.core.downloads import JSON_LINES, PARQUET, Download
 from webapp.core.holding import Waiting, answer
 from webapp.core.problems import Invalid
 from webapp.entries.api import Binned, EntryFilter
@@ -29,6 +30,8 @@ from webapp.jobs.models import State
 
 EVENTS = Bound("limit", 1000, 1, 5000)
 BASELINE = OpenApiParameter("baseline", str, description="label of the strategy to pin; autoregressive if not given")
+
+OF_STRATEGY = OpenApiParameter("strategy", str, description="label of the strategy; autoregressive if not given")
 
 
 class StrategiesView(APIView):
@@ -55,7 +58,7 @@ class Comparisons(Binned):
         "runs", "tags"
     )
     filterset_class = ComparisonFilter
-    query_names = ("dry_run", "baseline")
+    query_names = ("dry_run", "baseline", "strategy")
 
     def get_serializer_class(self) -> Any:
         return serializers.ComparisonRow if self.action == "list" else serializers.ComparisonOut
@@ -112,6 +115,26 @@ class Comparisons(Binned):
         comparison, baseline = self._pinned()
         lines = export.as_csv(comparison, baseline)
         return Download(lines, f"comparison-{comparison.pk}.csv", reading(request, comparison))
+
+    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
+    def rounds(self, request: Request, pk: UUID) -> StreamingHttpResponse:
+        """Download every round of every finished sample as a line of CSV."""
+        comparison = self.get_object()
+        return Download(rounds.as_csv(comparison), f"rounds-{pk}.csv", reading(request, comparison))
+
+    @extend_schema(responses={(200, PARQUET): OpenApiTypes.BINARY})
+    def parquet(self, request: Request, pk: UUID) -> StreamingHttpResponse:
+        """Download the same rounds as Parquet."""
+        comparison = self.get_object()
+        parts = rounds.as_parquet(comparison)
+        return Download(parts, f"rounds-{pk}.parquet", reading(request, comparison), PARQUET)
+
+    @extend_schema(responses={(200, "application/jsonl"): OpenApiTypes.STR}, parameters=[OF_STRATEGY])
+    def spec_bench(self, request: Request, pk: UUID) -> StreamingHttpResponse:
+        """Download the answers of one strategy as Spec-Bench writes them, for its tools."""
+        comparison, label = self.get_object(), request.query_params.get("strategy", PLAIN_DECODING)
+        lines = rounds.as_spec_bench(comparison, label)
+        return Download(lines, f"spec-bench-{pk}.jsonl", reading(request, comparison), JSON_LINES)
 
     @extend_schema(responses={(200, "text/html"): OpenApiTypes.STR}, parameters=[BASELINE])
     def file(self, request: Request, pk: UUID) -> HttpResponse:

@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
-from decoding.public import ONE, Load, load_of
+from decoding.public import BASELINE, ONE, Load, load_of
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import frames
@@ -31,7 +31,8 @@ DRAWN = (
     "new_tokens", "tokens_per_s", "numbers",
 )  # fmt: skip
 PARTS = {"verdict": "comparisons/_verdict.html", "what-if": "comparisons/_what_if.html"}  # an open page asks for these
-FILES = (("samples as CSV", "csv"), ("report as JSON", "report"))  # and the routes of both
+FILES = (("samples as CSV", "csv"), ("report as JSON", "report"))  # and their routes; relative to a baseline
+TRACES = (("rounds as CSV", "rounds"), ("rounds as Parquet", "parquet"))
 SCRIPT = "js/pages/comparison.js"
 MOST_EVENTS_IN_FILE = 200_000
 DASHES = ("", "dash-2nd", "dash-3rd", "dash-4th")  # app.css draws them
@@ -142,7 +143,14 @@ def _downloads(context: Mapping[str, Any], file: str) -> list[tuple[str, str]]:
     files = [("this page as one file", file + query)] if is_ready else []
     if context["share"]:
         return files
-    return files + [(name, reverse(f"comparisons-{route}", args=[comparison.pk]) + query) for name, route in FILES]
+    shown = next((row["label"] for row in context["rows"] if row["role"] == "ranked"), BASELINE)
+    answers = reverse("comparisons-spec-bench", args=[comparison.pk]) + f"?{urlencode({'strategy': shown})}"
+    return [
+        *files,
+        *((name, reverse(f"comparisons-{route}", args=[comparison.pk]) + query) for name, route in FILES),
+        *((name, reverse(f"comparisons-{route}", args=[comparison.pk])) for name, route in TRACES),
+        (f"{shown} for Spec-Bench", answers),
+    ]
 
 
 def _is_loaded(report: Mapping[str, Any]) -> bool:

@@ -102,6 +102,21 @@ urlpatterns = [
     path(
         "comparisons/<uuid:pk>/report/", comparisons.Comparisons.as_view({"get": "report"}), name="comparisons-report"
     ),
+    path(
+        "comparisons/<uuid:pk>/rounds.csv",
+        comparisons.Comparisons.as_view({"get": "rounds"}),
+        name="comparisons-rounds",
+    ),
+    path(
+        "comparisons/<uuid:pk>/rounds.parquet",
+        comparisons.Comparisons.as_view({"get": "parquet"}),
+        name="comparisons-parquet",
+    ),
+    path(
+        "comparisons/<uuid:pk>/spec-bench.jsonl",
+        comparisons.Comparisons.as_view({"get": "spec_bench"}),
+        name="comparisons-spec-bench",
+    ),
     path("comparisons/<uuid:pk>/file/", comparisons.Comparisons.as_view({"get": "file"}), name="comparisons-file"),
     path("comparisons/<uuid:pk>/what-if/", what_if.WhatIf.as_view({"get": "retrieve"}), name="comparisons-what-if"),
     path(
