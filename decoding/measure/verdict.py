@@ -58,9 +58,7 @@ def _losslessness(row: Row) -> str:
     audit = row["audit"]
     compared = audit["identical"] + audit["tie"] + audit["divergent"]
     if not compared:
-        return (
-            "Its texts are draws of their own from the target's distribution, so they are not compared word for word."
-        )
+        return "Its texts are its own draws, so they are not compared word for word."
     if audit["identical"] == compared:
         return (
             f"Its text is exactly the target's on {'the one sample' if compared == 1 else f'all {compared} samples'}."

@@ -28,7 +28,7 @@ test("a cursor reads the nearest point of every series, in every picture with th
   const [one, other] = ["a", "b"].map((name) => picture({ low: 0, high: 10, link: "epoch" }, [lineOf(name, [0, 1], [4, 2], [10, 3])]).made);
   point({ link: "epoch", value: 5 });
   assert.deepEqual([one, other].map((made) => readings(made).map(({ name, y }) => [name, y])), [[["a", 2]], [["b", 2]]]);
-  assert.deepEqual(linesOf(fieldOf(one), readings(one)), ["at 5", "a  2"]);
+  assert.deepEqual(linesOf(fieldOf(one), readings(one)), ["at 5", "a\u20022"]);
 });
 
 test("a part of a linked axis is shown in all, and it never leaves the whole", () => {

@@ -46,8 +46,17 @@ def _modules(entries: list[str]) -> Iterator[tuple[str, str]]:
     """Yield each module that these import, by its name, as a data URL. Modules in data URLs have no folder, so they
     name each other as the import map does."""
     for name in dict.fromkeys([*entries, *(inner for entry in entries for inner in imported(entry))]):
-        text = RELATIVE.sub(lambda found, name=name: f'{found[1]}"{resolved(name, found[2])}";', _text(name))
-        yield name, f"data:text/javascript;base64,{base64.b64encode(text.encode()).decode()}"
+        encoded = base64.b64encode(_by_name(name).encode()).decode()
+        yield name, f"data:text/javascript;base64,{encoded}"
+
+
+def _by_name(name: str) -> str:
+    """Text of a module that imports others by their names."""
+
+    def named(found: re.Match[str]) -> str:
+        return f'{found[1]}"{resolved(name, found[2])}";'
+
+    return RELATIVE.sub(named, _text(name))
 
 
 def _script(text: str) -> str:

@@ -137,7 +137,7 @@ export function linesOf(field, found) {
   return field.isCloud ? told : [field.head(cursor.isExact ? found[0].x : cursor.value), ...told, ...more];
 }
 
-const textOf = ({ name, text, y }) => (text === undefined ? `${name}  ${Number(y.toPrecision(4))}` : name && !text.startsWith(name) ? `${name}  ${text}` : text);
+const textOf = ({ name, text, y }) => (text === undefined ? `${name}\u2002${Number(y.toPrecision(4))}` : name && !text.startsWith(name) ? `${name}\u2002${text}` : text);
 
 function boxOf(lines, x, y, scale) {
   const width = PAD * 2 + LETTER * Math.max(...lines.map((line) => line.length)), height = lines.length * LINE + PAD;

@@ -43,7 +43,9 @@ def test_the_table_begins_with_the_fastest_and_is_sorted_by_its_heads(page):
 
 
 def test_the_verdict_has_two_lines_at_most_and_its_doubt_stands_under_it_once(page):
-    lines = page.locator("h1").evaluate("h => h.getBoundingClientRect().height / parseFloat(getComputedStyle(h).lineHeight)")
+    lines = page.locator("h1").evaluate(
+        "h => h.getBoundingClientRect().height / parseFloat(getComputedStyle(h).lineHeight)"
+    )
     assert round(lines) <= 2
     expect(page.locator("h1 + .doubt")).to_contain_text("Intervals for 3 strategies at once take at least 7 prompts")
     assert page.locator("main").inner_text().count("at once take at least") == 1
