@@ -84,7 +84,7 @@ POST   train-classifier       422 422 403 422 302 302 302 302
 GET    classifier             200 200 200 404 302 302 302 302
 GET    training               200 200 200 404 302 302 302 302
 GET    comparisons            200 200 200 200 302 302 302 302
-GET    comparisons-difference 400 400 400 400 302 302 302 302
+GET    comparisons-difference 302 302 302 302 302 302 302 302
 GET    new-comparison         200 200 403 200 302 302 302 302
 POST   new-comparison         422 422 403 422 302 302 302 302
 POST   run-demo               404 404 403 404 302 302 302 302

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 
 from decoding.public import Objective
 from webapp.accounts.asked import Asked
@@ -43,6 +44,9 @@ class Cell:
 
 @page(Right.READ)
 def difference(request: Asked) -> HttpResponse:
+    if "of" not in request.GET:
+        messages.info(request, f"Choose 2 to {MOST} comparisons, then show them side by side.")
+        return redirect("comparisons")
     found = _asked(request)
     reports = [so_far(comparison) for comparison in found]
     facts = [Fact(name, values) for name, values in _facts(found, reports).items()]
@@ -70,7 +74,7 @@ def _asked(request: Asked) -> list[Comparison]:
 
 
 def _facts(found: Sequence[Comparison], reports: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """What was asked, and on what it ran."""
+    """Return the settings of each, and the machine that it ran on."""
     return {
         "pair": [str(one.pair) for one in found],
         "prompts": [str(one.dataset) for one in found],

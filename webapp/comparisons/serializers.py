@@ -99,7 +99,7 @@ class TagName(Name):
 
 
 class Description(Input):
-    """What people call a comparison and note about it. What is left out stays as it is."""
+    """Name, notes and tags of a comparison. Those that are not given stay as they were."""
 
     name = Name(max_length=200, required=False)
     notes = serializers.CharField(

@@ -62,7 +62,7 @@ def study(request: Asked, id: UUID) -> HttpResponse:
 
 
 def content(found: Study, actor: Actor) -> dict[str, Any]:
-    """What the page shows of a study, and of others that the actor may see."""
+    """Return the content of a study's page, with other studies that the actor may see."""
     read = READ[found.kind](actor, found) if found.document else {}
     return {"study": found, "found": found.document, "job": found.job, **read}
 

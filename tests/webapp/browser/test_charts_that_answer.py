@@ -1,4 +1,4 @@
-"""What people ask of a chart by pointer and by key: a readout, a part of it, fewer lines, a dot's prompt, a file."""
+"""Questions to a chart by pointer and by key: a readout, a part of it, fewer lines, a dot's prompt, a file."""
 
 from __future__ import annotations
 

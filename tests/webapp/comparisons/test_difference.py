@@ -50,6 +50,8 @@ def test_only_intervals_that_do_not_overlap_lie_apart(world, two):
 def test_a_stranger_sees_none_of_them_and_one_alone_is_refused(world, two):
     assert world.page(world.bob).get(address(two[0])).status_code == 400
     assert world.page(world.bob).get("/comparisons/difference/?of=x").status_code == 400
+    nothing = world.page(world.bob).get("/comparisons/difference/", follow=True)
+    assert "Choose 2 to 6 comparisons" in nothing.content.decode()
     assert "0 comparisons are chosen" in world.page(world.charlie).get(address(*two)).content.decode()
 
 
