@@ -9,7 +9,7 @@ const scale = (low, high) => ({ x: (value) => ((value - low) / (high - low)) * 1
 const lineOf = (name, ...points) => ({ name, points: points.map(([x, y]) => ({ x, y })) });
 
 function picture(whole, series, more = {}) {
-  const made = { setAttribute: () => {}, querySelector: () => null };
+  const made = { setAttribute: () => {}, hasAttribute: () => false, querySelector: () => null };
   const draw = () => {
     const axis = shownOf(made, whole);
     layField(made, { axis, whole, scale: scale(axis.low, axis.high), series, head: (value) => `at ${value}`, ...more });

@@ -20,7 +20,7 @@ let cursor = null; // { link, value, point of a cloud, from: where a drag began 
  * a time, not one of each series. `isFixed`: its axis does not zoom. `rest`: what is shown of it at rest, if not all. */
 export function layField(picture, field) {
   fields.set(picture, field);
-  if (field.series.some(({ points }) => points.length)) picture.setAttribute("tabindex", "0");
+  if (!picture.hasAttribute("tabindex") && field.series.some(({ points }) => points.length)) picture.setAttribute("tabindex", "0");
   return sketch("g", { class: "cursor", "aria-hidden": "true" }, ...cursorIn(picture));
 }
 
@@ -97,9 +97,15 @@ export const pointsOf = (picture) => shownSeries(fieldOf(picture))
 
 /** The point that is nearest on the picture, if it is within reach. */
 export function pointAt(picture, x, y, reach) {
-  const away = (one) => Math.hypot(...placeOf(fieldOf(picture), one).map((value, i) => value - [x, y][i]));
-  const found = nearest(pointsOf(picture), away);
-  return found && away(found) <= reach ? found : null;
+  const field = fieldOf(picture);
+  let best = null, least = reach;
+  for (const { name, points } of shownSeries(field)) {
+    for (const one of points) {
+      const [px, py] = placeOf(field, one), far = Math.hypot(px - x, py - y);
+      if (far <= least) [best, least] = [{ ...one, name }, far];
+    }
+  }
+  return best;
 }
 
 const placeOf = ({ scale }, one) => one.at ?? [scale.x(one.x), scale.y(one.y)];

@@ -53,11 +53,17 @@ function inside(picture, isZoomed, { left, right, top, bottom }, drawn) {
 const clips = new WeakMap(); // picture → the id of its clip
 let clipped = 0;
 
+/** A series whose points are made once somebody asks: a live page draws thousands of points that nobody reads. */
+function read({ name, points }, y) {
+  let made = null;
+  return { name, get points() { return (made ??= points.map((one) => pointOf(one, y))); } };
+}
+
 /** A point reads as its axis writes it, unless it has words of its own. */
-const read = ({ name, points }, y) => ({ name, points: points.map((one) => {
+function pointOf(one, y) {
   const found = Array.isArray(one) ? { x: one[0], y: one[1] } : one;
   return { text: y.format ? written(y, Number(found.y.toPrecision(4))) : undefined, ...found };
-}) });
+}
 
 const headOf = (axis) => (value) => {
   const number = Number(value.toPrecision(4));
