@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 from decoding.load import Load
 from decoding.measure.ranking import Row, ranked, ranking
 from decoding.measure.summary import Sample
-from decoding.measure.verdict import verdict
+from decoding.measure.verdict import doubt, verdict
 
 
 def load_of(row: Row) -> Load:
@@ -25,10 +25,10 @@ def across_loads(
     is_noisy: bool = False,
     is_over: bool = True,
 ) -> dict[str, Any]:
-    """Verdict and ranking of each load, the crossover of each strategy, and all of it in one sentence.
+    """Verdict, doubt and ranking of each load, the crossover of each strategy, and sentence and doubt of all loads.
 
     `base` labels the row that speed-ups are relative to, for each load. Rows may have a `name` for people. `is_over` is
-    false while more prompts are to come."""
+    false while more prompts are to come: then no ranking asks for more of them."""
     names = {row["label"]: row.get("name", row["label"]) for row in rows}
     found = []
     for load, baseline in base.items():
@@ -36,19 +36,22 @@ def across_loads(
         own_samples = [sample for sample in samples if sample.load == load]
         best = ranked(own, baseline)
         named = [{**row, "label": names[row["label"]]} for row in own]
+        order = ranking(own, own_samples, baseline)
+        order = order if is_over else dataclasses.replace(order, sentence="")
         found.append(
             {
                 "concurrency": None if load.is_open else load.concurrency,
                 "rate": load.rate or None,
                 "baseline": baseline,
-                "verdict": verdict(named, names[baseline], is_noisy=is_noisy, is_over=is_over),
-                "ranking": dataclasses.asdict(ranking(own, own_samples, baseline)),
+                "verdict": verdict(named, names[baseline], is_over=is_over),
+                "doubt": doubt(order.sentence, is_noisy=is_noisy),
+                "ranking": dataclasses.asdict(order),
                 "fastest": _fastest(best, baseline),
             }
         )
     crossings = list(_crossovers(rows, base))
-    doubt = "On a machine that was not quiet: " if is_noisy else ""
-    return {"loads": found, "crossovers": crossings, "sentence": doubt + _sentence(found, crossings, names)}
+    sentence = {"sentence": _sentence(found, names), "doubt": doubt(_open(found, crossings), is_noisy=is_noisy)}
+    return {"loads": found, "crossovers": crossings, **sentence}
 
 
 def _fastest(best: Sequence[Row], baseline: str) -> str | None:
@@ -98,15 +101,23 @@ def _crossing(points: Sequence[tuple[float, float]]) -> float | None:
     return None
 
 
-def _sentence(found: Sequence[Mapping[str, Any]], crossings: Sequence[Row], names: Mapping[str, str]) -> str:
-    """Name the fastest at each load, then where each strategy stops paying."""
+def _sentence(found: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> str:
+    """Name the fastest at each load. Loads that follow each other and have the same one are named together."""
     settled = [(load_of(row), row["fastest"]) for row in found if row["fastest"]]
     if not settled:
         return "No load has enough prompts to say which strategy is fastest there."
-    fastest = "; ".join(f"{load}: {names[label].removesuffix(load.suffix)}" for load, label in settled)
-    words = [f"Fastest by load: {fastest}."]
-    if unsettled := [str(load_of(row)) for row in found if not row["fastest"]]:
-        words.append(f"Not settled: {', '.join(unsettled)}.")
+    named = [(load, names[label].removesuffix(load.suffix)) for load, label in settled]
+    spans = []
+    for name, group in groupby(named, key=lambda one: one[1]):
+        loads = [load for load, _ in group]
+        spans.append(f"{loads[0]} to {loads[-1]}: {name}" if loads[1:] else f"{loads[0]}: {name}")
+    return f"Fastest by load: {'; '.join(spans)}."
+
+
+def _open(found: Sequence[Mapping[str, Any]], crossings: Sequence[Row]) -> str:
+    """Name the loads that are not settled, and where each strategy stops paying."""
+    unsettled = ", ".join(str(load_of(row)) for row in found if not row["fastest"])
+    words = [f"Not settled: {unsettled}."] if unsettled else []
     words += [
         f"{row['name']} is a gain up to {_at(row, 'gain_until')} and a loss from {_at(row, 'loss_from')} on."
         for row in crossings

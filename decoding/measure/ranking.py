@@ -122,10 +122,8 @@ def _more(middle: float, interval: Interval, prompts: int, intervals: int) -> in
 
 
 def _too_few(strategies: int, missing: int) -> str:
-    return (
-        f"Intervals for {strategies} strategies at once take at least {fewest_rows(strategies)} prompts: "
-        f"run {missing} more."
-    )
+    intervals = f"Intervals for {strategies} strategies at once take" if strategies > 1 else "An interval takes"
+    return f"{intervals} at least {fewest_rows(strategies)} prompts: run {missing} more."
 
 
 def _asked(more: int | None, question: str) -> str:

@@ -1,4 +1,5 @@
-"""Verdict: a comparison in one sentence. Standard library only; works on the rows of `summary.report`."""
+"""Verdict: a comparison in one sentence, and its doubt, which stands under it. Pages, shares, terminal and API take
+both from here. Standard library only; works on the rows of `summary.report`."""
 
 from __future__ import annotations
 
@@ -8,21 +9,25 @@ from decoding.measure.ranking import Row, ranked
 from decoding.measure.summary import so_few
 from decoding.strategies import BASELINE
 
+BUSY = "The machine was not quiet: repeat this on a quiet one before you rely on it."
 
-def verdict(
-    strategies: Sequence[Row], baseline: str = BASELINE, *, is_noisy: bool = False, is_over: bool = True
-) -> str:
+
+def doubt(ranking: str, *, is_noisy: bool) -> str:
+    """State why a verdict may be wrong: a busy machine first, then what `ranking` says is open."""
+    return " ".join(filter(None, (BUSY if is_noisy else "", ranking)))
+
+
+def verdict(strategies: Sequence[Row], baseline: str = BASELINE, *, is_over: bool = True) -> str:
     """State how much faster than the baseline the best strategy is, how certain that is, and whether the text is still
-    the target's. A busy machine is mentioned first. `is_over` is false while more prompts are to come."""
+    the target's. `is_over` is false while more prompts are to come."""
     found = ranked(strategies, baseline)
     if len(strategies) == 1:
         return f"Only {strategies[0]['label']} takes part, so there is nothing to rank."
     if not found:
         return f"Nothing to rank yet: no strategy has a finished sample beside {baseline}'s."
-    doubt = "On a machine that was not quiet: " if is_noisy else ""
     if all(row["speedup"]["high"] and row["speedup"]["high"] < 1.0 for row in found):
-        return f"{doubt}Every strategy is slower than {baseline}; {_closest(found[0])}. {_losslessness(found[0])}"
-    return f"{doubt}{_gain(found[0], baseline, is_over)}. {_losslessness(found[0])}"
+        return f"Every strategy is slower than {baseline}; {_closest(found[0])}. {_losslessness(found[0])}"
+    return f"{_gain(found[0], baseline, is_over)}. {_losslessness(found[0])}"
 
 
 def _gain(best: Row, baseline: str, is_over: bool) -> str:
@@ -42,7 +47,7 @@ def _gain(best: Row, baseline: str, is_over: bool) -> str:
 
 def _closest(row: Row) -> str:
     gain = row["speedup"]
-    return f"{row['label']} comes closest at {gain['median']:.2f} times its speed ({_interval(gain)})"
+    return f"{row['label']} comes closest at {gain['median']:.2f} times ({_interval(gain)})"
 
 
 def _interval(gain: Row) -> str:
@@ -53,9 +58,7 @@ def _losslessness(row: Row) -> str:
     audit = row["audit"]
     compared = audit["identical"] + audit["tie"] + audit["divergent"]
     if not compared:
-        return (
-            "Its texts are draws of their own from the target's distribution, so they are not compared word for word."
-        )
+        return "Its texts are its own draws, so they are not compared word for word."
     if audit["identical"] == compared:
         return (
             f"Its text is exactly the target's on {'the one sample' if compared == 1 else f'all {compared} samples'}."

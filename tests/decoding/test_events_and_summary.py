@@ -27,9 +27,10 @@ from decoding.measure.summary import (
     report,
     sample_from_events,
 )
-from decoding.measure.verdict import verdict
+from decoding.measure.verdict import doubt, verdict
 from decoding.spec import choose
 
+LINE = 95  # characters of a verdict in one line of a page that is 1,280 pixels wide
 GOLDEN = Path(__file__).parent.parent / "golden" / "two_rounds.jsonl"
 TWO_ROUNDS: list[Event] = [
     Started(5, 1_000),
@@ -206,11 +207,13 @@ def test_while_more_prompts_are_on_their_way_none_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize("speeds", [[200.0] * 6, [90.0, 130, 80, 120, 95, 110], [250.0] * 3])
-def test_a_verdict_from_a_noisy_machine_says_so_before_it_says_how_much(speeds: list[float]) -> None:
-    quiet, noisy = (verdict(rows(*pairs(speeds)), is_noisy=is_noisy) for is_noisy in (False, True))
-    assert noisy.startswith("On a machine that was not quiet: ")
-    assert noisy == f"On a machine that was not quiet: {quiet}"
-    assert verdict(rows(), is_noisy=True).startswith("Nothing to rank yet")
+def test_a_noisy_machine_is_the_first_doubt_under_a_verdict_of_at_most_two_lines(speeds: list[float]) -> None:
+    samples = pairs(speeds)
+    sentence = ranking(rows(*samples), samples).sentence
+    quiet, noisy = (doubt(sentence, is_noisy=is_noisy) for is_noisy in (False, True))
+    assert quiet == sentence
+    assert noisy == f"The machine was not quiet: repeat this on a quiet one before you rely on it. {sentence}".strip()
+    assert len(verdict(rows(*samples))) <= 2 * LINE
 
 
 def test_the_verdict_warns_of_real_divergence() -> None:

@@ -260,9 +260,11 @@ def test_the_crossover_lies_between_the_last_sure_gain_and_the_first_sure_loss()
     standing = across_loads(rows, [], base)
     [crossing] = standing["crossovers"]
     assert (crossing["gain_until"], crossing["loss_from"], crossing["at"]) == (4, 16, pytest.approx(8))
-    assert "static:4 is a gain up to 4 at once and a loss from 16 at once on." in standing["sentence"]
+    assert (
+        standing["doubt"] == "Not settled: 8 at once. static:4 is a gain up to 4 at once and a loss from 16 at once on."
+    )
     assert [load["fastest"] for load in standing["loads"]] == ["static:4", "static:4 @4", None, "autoregressive @16"]
-    assert "16 at once: autoregressive. Not settled: 8 at once." in standing["sentence"]
+    assert standing["sentence"] == "Fastest by load: 1 at a time to 4 at once: static:4; 16 at once: autoregressive."
 
 
 AUDIT = ("identical", "tie", "divergent", "not_compared")

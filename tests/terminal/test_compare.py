@@ -64,7 +64,7 @@ def test_the_document_says_what_ran(compared: dict[str, Any]) -> None:
     assert labels == ["autoregressive", "static:3", "heuristic:5", "threshold:0.2", "oracle:32", "assisted:3"]
     assert compared["complete"] is True
     assert compared["is_noisy"] is bool(compared["noise"])
-    assert compared["verdict"].startswith("On a machine that was not quiet: ") is compared["is_noisy"]
+    assert compared["doubt"].startswith("The machine was not quiet: ") is compared["is_noisy"]
     assert compared["drafthouse"] == version()
     assert compared["prompts"]["count"] == 8
     assert compared["hardware"]["threads"] == usual_threads()

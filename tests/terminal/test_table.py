@@ -20,7 +20,7 @@ def document(*rows: dict[str, Any], verdict: str = "", baseline: str = ALONE, se
         "verdict": verdict,
         "baseline": baseline,
         "strategies": rows,
-        "ranking": {"sentence": sentence},
+        "doubt": sentence,
         "loads": [{"concurrency": 1, "rate": None, "baseline": baseline}],
         "objective": {},
         "warnings": [],
@@ -100,7 +100,7 @@ def test_where_others_used_the_machine_the_result_ends_with_a_doubt() -> None:
     quiet = result({**shown, "noise": ""}, Palette(is_coloured=False))
     assert "Noisy" not in quiet
     noisy = result({**shown, "noise": others}, Palette(is_coloured=False)).splitlines()
-    assert noisy[-1] == f"Noisy: {others} Repeat it on a quiet machine before you rely on these figures."
+    assert noisy[-1] == f"Noisy: {others}"
 
 
 @pytest.mark.parametrize(("prompts", "told"), [(1, "a single prompt"), (5, "5 prompts")])

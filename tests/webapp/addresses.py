@@ -18,6 +18,7 @@ UNGUARDED = {  # views that are not made by `page` or DRF, and what they take
     "enter": ["GET", "POST"],
     "join": ["GET", "POST"],
     "shared": ["GET"],
+    "shared-file": ["GET"],
 }
 
 

@@ -78,6 +78,7 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "restore-study": study,
         "comparisons": comparison,
         "comparison": comparison,
+        "describe-comparison": comparison,
         "bin-comparison": comparison,
         "restore-comparison": comparison,
         "shares": comparison,

@@ -14,13 +14,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from decoding.public import BASELINE as PLAIN_DECODING
 from decoding.public import STRATEGIES
 from webapp.accounts.standing import reading, who
-from webapp.comparisons import export, plans, report, serializers, services, trace
+from webapp.comparisons import export, page, plans, report, rounds, serializers, services, trace
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.api import Nouns, once
 from webapp.core.cursor import AFTER, WAIT, Bound, number
-from webapp.core.downloads import Download
+from webapp.core.downloads import JSON_LINES, PARQUET, Download
 from webapp.core.holding import Waiting, answer
 from webapp.core.problems import Invalid
 from webapp.entries.api import Binned, EntryFilter
@@ -29,6 +30,8 @@ from webapp.jobs.models import State
 
 EVENTS = Bound("limit", 1000, 1, 5000)
 BASELINE = OpenApiParameter("baseline", str, description="label of the strategy to pin; autoregressive if not given")
+
+OF_STRATEGY = OpenApiParameter("strategy", str, description="label of the strategy; autoregressive if not given")
 
 
 class StrategiesView(APIView):
@@ -42,6 +45,7 @@ class ComparisonFilter(EntryFilter):
     state = filters.ChoiceFilter(field_name="job__state", choices=State.choices)
     pair = filters.UUIDFilter(field_name="pair_id")
     dataset = filters.UUIDFilter(field_name="dataset_id")
+    tag = filters.CharFilter(field_name="tags__name", max_length=40)
     strategy = filters.ChoiceFilter(method="with_strategy", choices=[(slug, slug) for slug in STRATEGIES])
 
     def with_strategy(self, rows: QuerySet[Comparison], name: str, slug: str) -> QuerySet[Comparison]:
@@ -50,9 +54,11 @@ class ComparisonFilter(EntryFilter):
 
 
 class Comparisons(Binned):
-    queryset = Comparison.objects.select_related("pair", "dataset", "job", "job__created_by").prefetch_related("runs")
+    queryset = Comparison.objects.select_related("pair", "dataset", "job", "job__created_by").prefetch_related(
+        "runs", "tags"
+    )
     filterset_class = ComparisonFilter
-    query_names = ("dry_run", "baseline")
+    query_names = ("dry_run", "baseline", "strategy")
 
     def get_serializer_class(self) -> Any:
         return serializers.ComparisonRow if self.action == "list" else serializers.ComparisonOut
@@ -77,6 +83,12 @@ class Comparisons(Binned):
         """Queue the same comparison again, with the changes of the body."""
         original = self.get_object()
         return self._launch({**services.asked_for(original), **self.read(serializers.Changes)}, original)
+
+    @extend_schema(request=serializers.Description)
+    def partial_update(self, request: Request, pk: UUID) -> Response:
+        """Change name, notes or tags."""
+        services.describe(comparison=self.get_object(), by=self.actor, **self.read(serializers.Description))
+        return self.shown(self.get_object())
 
     @extend_schema(request=None, responses={202: serializers.ComparisonOut})
     def cancel(self, request: Request, pk: UUID) -> Response:
@@ -103,6 +115,32 @@ class Comparisons(Binned):
         comparison, baseline = self._pinned()
         lines = export.as_csv(comparison, baseline)
         return Download(lines, f"comparison-{comparison.pk}.csv", reading(request, comparison))
+
+    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
+    def rounds(self, request: Request, pk: UUID) -> StreamingHttpResponse:
+        """Download every round of every finished sample as a line of CSV."""
+        comparison = self.get_object()
+        return Download(rounds.as_csv(comparison), f"rounds-{pk}.csv", reading(request, comparison))
+
+    @extend_schema(responses={(200, PARQUET): OpenApiTypes.BINARY})
+    def parquet(self, request: Request, pk: UUID) -> StreamingHttpResponse:
+        """Download the same rounds as Parquet."""
+        comparison = self.get_object()
+        parts = rounds.as_parquet(comparison)
+        return Download(parts, f"rounds-{pk}.parquet", reading(request, comparison), PARQUET)
+
+    @extend_schema(responses={(200, "application/jsonl"): OpenApiTypes.STR}, parameters=[OF_STRATEGY])
+    def spec_bench(self, request: Request, pk: UUID) -> StreamingHttpResponse:
+        """Download the answers of one strategy as Spec-Bench writes them, for its tools."""
+        comparison, label = self.get_object(), request.query_params.get("strategy", PLAIN_DECODING)
+        lines = rounds.as_spec_bench(comparison, label)
+        return Download(lines, f"spec-bench-{pk}.jsonl", reading(request, comparison), JSON_LINES)
+
+    @extend_schema(responses={(200, "text/html"): OpenApiTypes.STR}, parameters=[BASELINE])
+    def file(self, request: Request, pk: UUID) -> HttpResponse:
+        """Download the page of an ended comparison as one HTML file, with races and texts, that makes no request."""
+        comparison, baseline = self._pinned()
+        return page.whole(comparison, baseline, None)
 
     def _pinned(self) -> tuple[Comparison, str]:
         comparison = self.get_object()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
@@ -17,9 +16,10 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Sum
 
-from decoding.public import DEFINITIONS_VERSION, ONE, Load, order
+from decoding.public import DEFINITIONS_VERSION, ONE, Load
 from webapp.comparisons.models import Comparison, Conditions, Exactness, Figures, Sample
-from webapp.comparisons.report import names_of, report
+from webapp.comparisons.report import report, so_far
+from webapp.jobs.models import State
 
 WORST_FIRST = (Exactness.DIVERGENT, Exactness.TIE, Exactness.NOT_COMPARED, Exactness.IDENTICAL)
 VERSIONS = ("drafthouse", "torch", "transformers")
@@ -39,25 +39,16 @@ def sum_up_ended(*, seconds: float) -> int:
     return count
 
 
-def fastest(comparisons: Iterable[Comparison]) -> dict[UUID, tuple[str, Figures]]:
-    """Return the run that the verdict of each ended comparison names, with its name there. Of several loads it is the
-    lightest, whose runs come first."""
-    rows = Figures.objects.filter(run__comparison__in=list(comparisons), speedup__isnull=False)
-    found: dict[UUID, list[Figures]] = defaultdict(list)
-    for figures in sorted(rows.select_related("run"), key=_order, reverse=True):
-        found[figures.run.comparison_id].append(figures)
-    best = {}
-    for comparison, worst_first in found.items():
-        names = names_of(figures.run.label for figures in worst_first)
-        lightest = min(worst_first, key=lambda figures: figures.run.number).run.load
-        for figures in worst_first:
-            if figures.run.choice.spec.role == "ranked" and figures.run.load == lightest:
-                best[comparison] = names[figures.run.label], figures
-    return best
+def verdicts(comparisons: Iterable[Comparison]) -> dict[UUID, tuple[str, str]]:
+    """Return verdict and doubt of each comparison, as its page says them: kept if it ended, so far while it runs."""
+    return {comparison.pk: _words(comparison) for comparison in comparisons}
 
 
-def _order(figures: Figures) -> tuple[bool, float]:
-    return order(figures.speedup or 0.0, figures.speedup_low)
+def _words(comparison: Comparison) -> tuple[str, str]:
+    if comparison.job.state != State.RUNNING:
+        return comparison.verdict, comparison.doubt
+    shown = so_far(comparison)
+    return (shown["verdict"], shown["doubt"]) if shown["samples"] else ("", "")
 
 
 @transaction.atomic
@@ -84,7 +75,8 @@ def sum_up(comparison: Comparison) -> None:
             for run in runs
             if run.label in rows
         )
-    Comparison.objects.filter(pk=comparison.pk).update(summed=comparison.job.finished)
+    words = {"verdict": shown["verdict"], "doubt": shown["doubt"]} if rows else {"verdict": "", "doubt": ""}
+    Comparison.objects.filter(pk=comparison.pk).update(summed=comparison.job.finished, **words)
 
 
 def _numbers(row: dict[str, Any], tokens: int) -> dict[str, Any]:

@@ -29,6 +29,9 @@ class Comparison(Prompted, Entry):
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="comparison")
     hardware = models.JSONField(default=dict)  # the worker's hardware and versions when the job began
     summed = models.DateTimeField(null=True, editable=False)  # when the job ended that the figures were made after
+    verdict = models.TextField(blank=True, editable=False)  # of its report, as soon as it is summed up
+    doubt = models.TextField(blank=True, editable=False)
+    notes = models.TextField(blank=True)
     cloned_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="clones")
 
     class Meta:
@@ -42,6 +45,20 @@ class Comparison(Prompted, Entry):
         """Delete its traces first: they are most of it, and nothing points at them."""
         TraceChunk.objects.filter(sample__run__comparison=self).delete()
         self.delete()
+
+
+class Tag(models.Model):
+    """A word by which people find comparisons again."""
+
+    comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="tags")
+    name = models.CharField(max_length=40, db_index=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["comparison", "name"], name="one_tag_per_name")]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class AtLoad(models.Model):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlencode
 from uuid import UUID
@@ -12,7 +13,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
-from decoding.public import ONE, Load, load_of
+from decoding.public import BASELINE, ONE, Load, load_of
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import frames
@@ -21,13 +22,19 @@ from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.comparisons.redaction import shown_by, without_words
 from webapp.comparisons.report import names_of, pinned, so_far
 from webapp.comparisons.what_if.asking import knobs, refusal
+from webapp.core.one_file import one_file
 from webapp.core.pages import one, page
+from webapp.core.problems import Conflict
 
 DRAWN = (
     "prompt__number", "repeat", "run__number", "run__concurrency", "run__rate", "created", "finished", "last_seq",
     "new_tokens", "tokens_per_s", "numbers",
 )  # fmt: skip
 PARTS = {"verdict": "comparisons/_verdict.html", "what-if": "comparisons/_what_if.html"}  # an open page asks for these
+FILES = (("samples as CSV", "csv"), ("report as JSON", "report"))  # and their routes; relative to a baseline
+TRACES = (("rounds as CSV", "rounds"), ("rounds as Parquet", "parquet"))
+SCRIPT = "js/pages/comparison.js"
+MOST_EVENTS_IN_FILE = 200_000
 DASHES = ("", "dash-2nd", "dash-3rd", "dash-4th")  # app.css draws them
 MOST_EVENTS = 20_000  # sent with a page; it asks for longer traces when it shows them
 LONGEST_PROMPT = 600  # characters shown before the text: the end of the prompt, which the text continues
@@ -40,6 +47,14 @@ class Link(Protocol):
     def hides_texts(self) -> bool: ...
 
 
+@dataclass(frozen=True, slots=True)
+class OwnFile:
+    """A team's own file: without buttons and links of its lab, as a shared page, but with texts and notes."""
+
+    hides_texts: bool = False
+    is_own: bool = True
+
+
 @gzip_page
 @page(Right.READ)
 def comparison(request: Asked, id: UUID) -> HttpResponse:
@@ -48,6 +63,7 @@ def comparison(request: Asked, id: UUID) -> HttpResponse:
     addresses = {
         "socket": f"/ws/comparisons/{found.pk}/",
         "poll": reverse("comparisons-events", args=[found.pk]),
+        "file": reverse("comparisons-file", args=[found.pk]),
         "what_if": reverse("comparisons-what-if", args=[found.pk]),
     }
     return show(request, found, addresses)
@@ -56,31 +72,56 @@ def comparison(request: Asked, id: UUID) -> HttpResponse:
 def show(
     request: HttpRequest, comparison: Comparison, addresses: dict[str, str], share: Link | None = None
 ) -> HttpResponse:
-    """Render the page, or the part of it that `?part=` names. `addresses` say where the page asks for more."""
+    """Render the page, or the part of it that `?part=` names. `addresses` say where the page asks for more, and where
+    it is one file."""
     report = so_far(comparison, pinned(comparison, request.GET.get("baseline", "")))
-    status = frames.status(comparison)
-    if share:
-        status = shown_by(share.hides_texts)(status)
-    context = {"comparison": comparison, "job": comparison.job, "is_final": comparison.job.is_final, "share": share}
-    context |= {"status": status, **_of_report(report)}
+    context = _context(comparison, report, share)
     if part := PARTS.get(request.GET.get("part", "")):
         return render(request, part, context)
     context["refused"] = refusal(comparison) if comparison.job.is_final else None
-    data = {**_data(comparison, report), **addresses, "status": status, "hides_texts": False}
-    if share:
-        _redact(data, share.hides_texts)
-    context |= {"page": data, "shown_label": _shown(report)}
+    context |= _with_data(context, {**addresses, "frames": _first_traces(comparison)})
+    context["downloads"] = _downloads(context, addresses["file"])
     return render(request, "comparisons/comparison.html", context)
 
 
-def _of_report(report: dict[str, Any]) -> dict[str, Any]:
-    """The report, and the parts of the table that its numbers call for."""
-    rows = report["strategies"]
+def whole(comparison: Comparison, baseline: str, share: Link | None) -> HttpResponse:
+    """Answer the page as one file, with as many races as it may hold."""
+    if not comparison.job.is_final:
+        raise Conflict("This comparison has not ended, so its page changes.", hint="Download it later.")
+    report = so_far(comparison, pinned(comparison, baseline))
+    context = _context(comparison, report, share or OwnFile())
+    context |= _with_data(context, {"frames": _all_traces(comparison), "is_whole": True})
+    name, places = f"comparison-{comparison.pk}", ("text", "comparison-top", "comparison")
+    return one_file("comparisons/comparison.html", context, entry=SCRIPT, places=places, name=name)
+
+
+def _context(comparison: Comparison, report: dict[str, Any], share: Link | None) -> dict[str, Any]:
+    status = frames.status(comparison)
+    context = {"comparison": comparison, "job": comparison.job, "is_final": comparison.job.is_final, "share": share}
+    context["status"] = shown_by(share.hides_texts)(status) if share else status
+    return {**context, **_of_report(comparison, report)}
+
+
+def _with_data(context: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Data that the page's script starts from."""
+    report, share = context["report"], context["share"]
+    data = {**_data(context["comparison"], report), "status": context["status"], "hides_texts": False, **more}
+    if share:
+        _redact(data, share.hides_texts)
+    return {"page": data, "shown_label": _shown(report)}
+
+
+def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
+    """The report, and the parts of the table that its numbers call for: rows of a load fastest first."""
+    dashes = _dashes(list(comparison.runs.all()))
+    rows = [{**row, "dash": dashes[row["label"]], **_place(row, report)} for row in report["strategies"]]
+    rows.sort(key=lambda row: -(row["speedup"] or {"median": 0})["median"])
     baseline = next(row for row in rows if row["is_baseline"])
     hits = any(row.get("hit_rate") is not None for row in rows)
     hardware = any(row["hardware"] for row in rows)
     return {
         "report": report,
+        "rows": rows,
         "baseline": baseline,
         "pinned": "" if baseline["role"] == "baseline" else f"?{urlencode({'baseline': report['baseline']})}",
         "shows": {"hits": hits, "hardware": hardware, "columns": 8 + hits + 2 * hardware},
@@ -88,6 +129,28 @@ def _of_report(report: dict[str, Any]) -> dict[str, Any]:
         "is_loaded": _is_loaded(report),
         "by_load": [{**of, "load": load_of(of), "rows": _rows_at(load_of(of), rows)} for of in report["loads"]],
     }
+
+
+def _place(row: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, bool]:
+    """Whether a row is shown to be the fastest of its load, or may be as fast as that one."""
+    load = next(load for load in report["loads"] if load_of(load) == load_of(row))
+    return {"is_fastest": row["label"] == load["fastest"], "may_be_as_fast": row["label"] in load["ranking"]["as_fast"]}
+
+
+def _downloads(context: Mapping[str, Any], file: str) -> list[tuple[str, str]]:
+    comparison, query = context["comparison"], context["pinned"]
+    is_ready = comparison.job.is_final and context["report"]["samples"]
+    files = [("this page as one file", file + query)] if is_ready else []
+    if context["share"]:
+        return files
+    shown = next((row["label"] for row in context["rows"] if row["role"] == "ranked"), BASELINE)
+    answers = reverse("comparisons-spec-bench", args=[comparison.pk]) + f"?{urlencode({'strategy': shown})}"
+    return [
+        *files,
+        *((name, reverse(f"comparisons-{route}", args=[comparison.pk]) + query) for name, route in FILES),
+        *((name, reverse(f"comparisons-{route}", args=[comparison.pk])) for name, route in TRACES),
+        (f"{shown} for Spec-Bench", answers),
+    ]
 
 
 def _is_loaded(report: Mapping[str, Any]) -> bool:
@@ -130,7 +193,6 @@ def _data(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
             for prompt in comparison.prompts
         ],
         "rows": [frames.row(sample) for sample in rows],
-        "frames": _first_traces(rows) if comparison.job.is_final else [],
     }
 
 
@@ -169,9 +231,27 @@ def _dashes(runs: list[Run]) -> dict[str, str]:
     return dashes
 
 
-def _first_traces(rows: list[Sample]) -> list[Frame]:
-    """Traces of the prompt that is shown first, so that the page need not ask for them."""
+def _first_traces(comparison: Comparison) -> list[Frame]:
+    """Traces of the prompt that is shown first, so that the page of an ended comparison need not ask for them."""
+    rows = _samples(comparison) if comparison.job.is_final else []
     heat = [sample for sample in rows if (sample.prompt_id, sample.repeat) == (rows[-1].prompt_id, rows[-1].repeat)]
     if sum(sample.last_seq or 0 for sample in heat) > MOST_EVENTS:
         return []
     return frames.traces(heat, {sample.pk: 0 for sample in heat})
+
+
+def _all_traces(comparison: Comparison) -> list[Frame]:
+    """Traces of all prompts, or of the last ones that a file may hold: the page shows the last one first."""
+    kept: list[Sample] = []
+    count = 0
+    for sample in reversed(_samples(comparison)):
+        count += sample.last_seq or 0
+        if count > MOST_EVENTS_IN_FILE:
+            break
+        kept.append(sample)
+    return frames.traces(kept, {sample.pk: 0 for sample in kept})
+
+
+def _samples(comparison: Comparison) -> list[Sample]:
+    found = Sample.objects.filter(run__comparison=comparison).order_by("created")
+    return list(found.only("prompt", "repeat", "last_seq"))

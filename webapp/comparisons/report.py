@@ -82,16 +82,12 @@ def report(comparison: Comparison, baseline: str = BASELINE) -> dict[str, Any]:
 def _standing(
     rows: Rows, samples: Sequence[summary.Sample], base: Mapping[Load, str], *, is_noisy: bool, is_over: bool
 ) -> dict[str, Any]:
-    """Verdict and ranking: of the one load, or in one sentence of all. While samples are to come, no load's ranking
-    asks for more prompts: some are on their way."""
+    """Verdict, doubt and ranking: of the one load, or in one sentence of all."""
     found = across_loads(rows, samples, base, is_noisy=is_noisy, is_over=is_over)
-    if not is_over:
-        for load in found["loads"]:
-            load["ranking"]["sentence"] = ""
     if len(base) > 1:
         return {**found, "verdict": found["sentence"], "ranking": NO_RANKING}
     [alone] = found["loads"]
-    return {**found, "verdict": alone["verdict"], "ranking": alone["ranking"]}
+    return {**found, **{name: alone[name] for name in ("verdict", "doubt", "ranking")}}
 
 
 def _add_names(rows: Rows, choices: Sequence[Choice]) -> None:

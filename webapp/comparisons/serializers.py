@@ -88,6 +88,26 @@ class Changes(NewComparison):
         return fields
 
 
+class TagName(Name):
+    """A tag of one to 40 characters without a comma, which separates tags."""
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if "," in text:
+            raise serializers.ValidationError("A tag holds no comma: it separates tags.")
+        return text
+
+
+class Description(Input):
+    """Name, notes and tags of a comparison. Those that are not given stay as they were."""
+
+    name = Name(max_length=200, required=False)
+    notes = serializers.CharField(
+        max_length=10_000, required=False, allow_blank=True, trim_whitespace=True, style={"as": "textarea"}
+    )
+    tags = Several(child=TagName(max_length=40), max_length=20, required=False, help_text="words, separated by commas")
+
+
 # Output --------------------------------------------------------------------------------------------------------------
 
 
@@ -102,14 +122,28 @@ class Named(serializers.Serializer[Any]):
     name = serializers.CharField()
 
 
+class Tags(serializers.SlugRelatedField[Any]):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(slug_field="name", read_only=True, **options)
+
+
+SAID = "of its report, once it has ended and is summed up"
+
+
 class ComparisonRow(Output):
     pair = Named()
     dataset = Named()
     job = JobRow()
+    tags = Tags(many=True)
+    verdict = serializers.CharField(help_text=SAID)
+    doubt = serializers.CharField(help_text=SAID)
 
     class Meta:
         model = Comparison
-        fields = ("id", "name", "created", "binned", "pair", "dataset", "split", "limit", "repeats", "job")
+        fields: tuple[str, ...] = (
+            "id", "name", "created", "binned", "pair", "dataset", "split", "limit", "repeats", "tags", "verdict",
+            "doubt", "job",
+        )  # fmt: skip
 
 
 class ComparisonOut(Output):
@@ -117,12 +151,15 @@ class ComparisonOut(Output):
     dataset = Named()
     job = JobOut()
     runs = RunInside(many=True)
+    tags = Tags(many=True)
+    verdict = serializers.CharField(help_text=SAID)
+    doubt = serializers.CharField(help_text=SAID)
 
     class Meta:
         model = Comparison
         fields = (
             "id", "name", "created", "binned", "pair", "dataset", "split", "sampling", "limit", "repeats",
-            "slo", "cloned_from", "runs", "job",
+            "slo", "cloned_from", "notes", "tags", "verdict", "doubt", "runs", "job",
         )  # fmt: skip
 
 
@@ -227,6 +264,7 @@ class LoadOut(serializers.Serializer[Any]):
     rate = serializers.FloatField(allow_null=True)
     baseline = serializers.CharField(help_text="label of the row that speed-ups at this load are relative to")
     verdict = serializers.CharField()
+    doubt = serializers.CharField(allow_blank=True)
     ranking = RankingOut()
     fastest = serializers.CharField(allow_null=True, help_text="label of the row to deploy; null where nobody can say")
 
@@ -243,8 +281,9 @@ class CrossoverOut(serializers.Serializer[Any]):
 
 
 class ReportOut(serializers.Serializer[Any]):
-    verdict = serializers.CharField(help_text="in one sentence, with its doubt; of several loads, `sentence`")
-    sentence = serializers.CharField(help_text="the fastest strategy by load, and where each stops being a gain")
+    verdict = serializers.CharField(help_text="in one sentence; of several loads, `sentence`")
+    doubt = serializers.CharField(allow_blank=True, help_text="why the verdict may be wrong, and what is not settled")
+    sentence = serializers.CharField(help_text="the fastest strategy by load")
     loads = LoadOut(many=True, help_text="verdict and ranking of each load")
     crossovers = CrossoverOut(many=True)
     objective = serializers.DictField(
@@ -258,7 +297,7 @@ class ReportOut(serializers.Serializer[Any]):
         help_text="how far the order is settled, and how many more prompts settle the rest; empty for several loads"
     )
     is_noisy = serializers.BooleanField(
-        help_text="more than a fifth of the samples that the verdict compares are noisy, and it says so"
+        help_text="more than a fifth of the samples that the verdict compares are noisy, and the doubt says so"
     )
     baseline = serializers.CharField(help_text="strategy, without its load, that all is relative to at the same load")
     samples = serializers.IntegerField(help_text="finished ones, which all of this rests on")

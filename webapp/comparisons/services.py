@@ -29,7 +29,7 @@ from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.comparisons import room, trace
 from webapp.comparisons.kinds import COMPARISON
-from webapp.comparisons.models import Comparison, Run, Sample
+from webapp.comparisons.models import Comparison, Run, Sample, Tag
 from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
@@ -138,6 +138,27 @@ def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None =
     recipes.freeze(spec.recipe.pair, spec.recipe.dataset, *used)
     audit.record(by, "launched", comparison, sample_count=spec.sample_count)
     return comparison
+
+
+@transaction.atomic
+def describe(
+    *,
+    comparison: Comparison,
+    by: Actor,
+    name: str | None = None,
+    notes: str | None = None,
+    tags: Sequence[str] | None = None,
+) -> None:
+    """Change what people call a comparison and note about it. None leaves a part as it is."""
+    by.require(Right.SUBMIT)
+    words = {name: value for name, value in (("name", name), ("notes", notes)) if value is not None}
+    if words:
+        Comparison.objects.filter(pk=comparison.pk).update(**words)
+    if tags is not None:
+        comparison.tags.all().delete()
+        Tag.objects.bulk_create(Tag(comparison=comparison, name=tag) for tag in dict.fromkeys(tags))
+    if changed := [*words, *(["tags"] if tags is not None else [])]:
+        audit.record(by, "described", comparison, changed=changed)
 
 
 def asked_for(comparison: Comparison) -> dict[str, Any]:

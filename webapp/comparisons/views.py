@@ -6,6 +6,7 @@ import json
 from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,26 +15,32 @@ from decoding.public import BadStrategy, parse_choices
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import demo, plans, services
-from webapp.comparisons.figures import fastest
+from webapp.comparisons.figures import verdicts
 from webapp.comparisons.forms import ComparisonForm
-from webapp.comparisons.models import Comparison
+from webapp.comparisons.models import Comparison, Tag
+from webapp.comparisons.serializers import Description
+from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
 from webapp.entries import services as entries
 from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import State
 from webapp.registry.models import Dataset, LanguageModel, Pair
 
+MOST_TAGS = 200  # offered as a filter
+
 
 @page(Right.READ)
 def comparisons(request: Asked) -> HttpResponse:
-    rows = Comparison.objects.select_related("pair", "dataset", "job")
+    rows = listed(request, Comparison.objects.select_related("pair", "dataset", "job").prefetch_related("tags"))
+    tags = Tag.objects.filter(comparison__in=rows).order_by("name").values_list("name", flat=True).distinct()
     found = listing(
-        request, listed(request, rows), search=("name", "pair__name", "dataset__name"),
-        filters={"state": State.values}, through={"state": "job__state"},
+        request, rows, search=("name", "pair__name", "dataset__name", "notes"),
+        filters={"state": State.values, "tag": list(tags[:MOST_TAGS])},
+        through={"state": "job__state", "tag": "tags__name"},
     )  # fmt: skip
-    best = fastest(found.rows)
-    with_best = [(comparison, *best.get(comparison.pk, ("", None))) for comparison in found.rows]
-    context: dict[str, Any] = {"list": found, "rows": with_best, "in_bin": in_bin(request)}
+    said = verdicts(found.rows)
+    with_words = [(comparison, *said[comparison.pk]) for comparison in found.rows]
+    context: dict[str, Any] = {"list": found, "rows": with_words, "in_bin": in_bin(request)}
     if not found.total and not request.GET:
         context |= {"first_steps": _first_steps(request), "demo": demo.wanted(request.actor)}
     return render(request, "comparisons/comparisons.html", context)
@@ -60,6 +67,19 @@ def new_comparison(request: Asked) -> HttpResponse:
 @page(Right.SUBMIT, ("POST",))
 def run_demo(request: Asked) -> HttpResponse:
     return redirect("comparison", demo.launch(by=request.actor).pk)
+
+
+@page(Right.SUBMIT, ("POST",))
+def describe_comparison(request: Asked, id: UUID) -> HttpResponse:
+    """Take name, notes and tags from the form of the result page; an empty box empties notes or tags."""
+    found = one(Comparison.objects.visible_to(request.actor), id)
+    tags = [tag.strip() for tag in request.POST.get("tags", "").split(",") if tag.strip()]
+    asked = {"name": request.POST.get("name", ""), "notes": request.POST.get("notes", ""), "tags": tags}
+    form = Form(Description, data=asked)
+    form.submit(lambda **words: services.describe(comparison=found, by=request.actor, **words))
+    if form.errors:
+        messages.error(request, f"Nothing was saved. {form.refusal}")
+    return redirect("comparison", id)
 
 
 @page(Right.SUBMIT, ("POST",))

@@ -89,6 +89,7 @@ urlpatterns = [
         name="classifiers-file",
     ),
     *noun("studies", studies.Studies, many=LIST | CREATE, one=READ | DELETE, verbs=("cancel", "retry", "restore")),
+    path("studies/<uuid:pk>/file/", studies.Studies.as_view({"get": "file"}), name="studies-file"),
     path("studies/<uuid:pk>/document/", studies.Studies.as_view({"get": "document"}), name="studies-document"),
     path("studies/<uuid:pk>/figures/", studies.Studies.as_view({"get": "figures"}), name="studies-figures"),
     path(
@@ -101,12 +102,28 @@ urlpatterns = [
         "comparisons",
         comparisons.Comparisons,
         many=LIST | CREATE,
-        one=READ | DELETE,
+        one=READ | CHANGE | DELETE,
         verbs=("cancel", "retry", "clone", "restore"),
     ),
     path(
         "comparisons/<uuid:pk>/report/", comparisons.Comparisons.as_view({"get": "report"}), name="comparisons-report"
     ),
+    path(
+        "comparisons/<uuid:pk>/rounds.csv",
+        comparisons.Comparisons.as_view({"get": "rounds"}),
+        name="comparisons-rounds",
+    ),
+    path(
+        "comparisons/<uuid:pk>/rounds.parquet",
+        comparisons.Comparisons.as_view({"get": "parquet"}),
+        name="comparisons-parquet",
+    ),
+    path(
+        "comparisons/<uuid:pk>/spec-bench.jsonl",
+        comparisons.Comparisons.as_view({"get": "spec_bench"}),
+        name="comparisons-spec-bench",
+    ),
+    path("comparisons/<uuid:pk>/file/", comparisons.Comparisons.as_view({"get": "file"}), name="comparisons-file"),
     path("comparisons/<uuid:pk>/what-if/", what_if.WhatIf.as_view({"get": "retrieve"}), name="comparisons-what-if"),
     path(
         "comparisons/<uuid:pk>/samples.csv", comparisons.Comparisons.as_view({"get": "table"}), name="comparisons-csv"

@@ -21,6 +21,7 @@ VERBS = {  # keyed by the page route that the button's form is sent to
     "bin": Verb("Delete", "DELETE", "{kind}-detail"),
     "restore": Verb("Restore", "POST", "{kind}-restore"),
     "rename": Verb("Rename", "PATCH", "{kind}-detail"),
+    "describe-comparison": Verb("Save name, notes and tags", "PATCH", "comparisons-detail"),
     "bin-comparison": Verb("Delete", "DELETE", "comparisons-detail"),
     "restore-comparison": Verb("Restore", "POST", "comparisons-restore"),
     "bin-study": Verb("Delete", "DELETE", "studies-detail"),

@@ -15,7 +15,7 @@ from django.views.decorators.gzip import gzip_page
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.page import show
+from webapp.comparisons.page import show, whole
 from webapp.core.forms import Form
 from webapp.core.pages import form_page, listing, one, page
 from webapp.core.problems import Problem
@@ -63,10 +63,21 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
     addresses = {
         "socket": f"/ws/shared/{secret}/",
         "poll": reverse("shared-events", args=[secret]),
+        "file": reverse("shared-file", args=[secret]),
         "what_if": reverse("shared-what-if", args=[secret]),
     }
     try:
         share = services.find(secret)
         return show(request, share.comparison, addresses, share)
+    except Problem as problem:
+        return of_problem(request, problem)
+
+
+@never_cache
+def shared_file(request: HttpRequest, secret: str) -> HttpResponse:
+    """The shared page as one file, as redacted as the page."""
+    try:
+        share = services.find(secret)
+        return whole(share.comparison, request.GET.get("baseline", ""), share)
     except Problem as problem:
         return of_problem(request, problem)

@@ -17,11 +17,11 @@ from webapp.core.api import once
 from webapp.entries.api import Binned, EntryFilter
 from webapp.jobs import services as jobs
 from webapp.jobs.models import State
-from webapp.studies import serializers, services
+from webapp.studies import serializers, services, views
 from webapp.studies.kinds import KINDS
 from webapp.studies.models import Study
 
-WHOLE = ("document", "figures", "figure")  # actions that read what a study found
+WHOLE = ("document", "figures", "figure", "file")  # actions that read what a study found
 
 
 class StudyFilter(EntryFilter):
@@ -58,6 +58,11 @@ class Studies(Binned):
         """Queue the study again, from its start."""
         jobs.retry(job=self.get_object().job, by=self.actor)
         return self.shown(self.get_object(), 202)
+
+    @extend_schema(responses={(200, "text/html"): OpenApiTypes.STR})
+    def file(self, request: Request, pk: UUID) -> HttpResponse:
+        """Download the page of a study as one HTML file that makes no request."""
+        return views.whole(self.get_object(), self.actor)
 
     @extend_schema(responses=serializers.DocumentOut)
     def document(self, request: Request, pk: UUID) -> Response:

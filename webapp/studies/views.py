@@ -9,10 +9,13 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from webapp.accounts.actor import Actor
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
+from webapp.core.one_file import one_file
 from webapp.core.pages import form_page, listing, one, page
+from webapp.core.problems import Conflict
 from webapp.entries import services as entries
 from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import State
@@ -55,26 +58,37 @@ def new_study(request: Asked) -> HttpResponse:
 def study(request: Asked, id: UUID) -> HttpResponse:
     rows = Study.objects.visible_to(request.actor).select_related("pair", "dataset", "job", "created_by")
     found = one(rows, id)
-    read = READ[found.kind](request, found) if found.document else {}
-    figures = services.figures_of(found)
-    context = {
+    return render(request, f"studies/{found.kind}.html", {**content(found, request.actor), **work_of(found.job)})
+
+
+def content(found: Study, actor: Actor) -> dict[str, Any]:
+    """Return the content of a study's page, with other studies that the actor may see."""
+    read = READ[found.kind](actor, found) if found.document else {}
+    return {
         "study": found,
         "found": found.document,
-        "figures": figures,
+        "job": found.job,
+        "figures": services.figures_of(found),
         "endings": services.ENDINGS,
-        **work_of(found.job),
         **read,
     }
-    return render(request, f"studies/{found.kind}.html", context)
 
 
-def _oracle(request: Asked, found: Study) -> dict[str, Any]:
+def whole(found: Study, actor: Actor) -> HttpResponse:
+    """Answer the page of a study as one file."""
+    if not found.document:
+        raise Conflict("This study has found nothing that could be shown.", hint="Download it when it has succeeded.")
+    name, entry = f"{found.kind}-{found.pk}", "js/pages/charts.js"
+    return one_file(f"studies/{found.kind}.html", content(found, actor), entry=entry, places=(found.kind,), name=name)
+
+
+def _oracle(actor: Actor, found: Study) -> dict[str, Any]:
     low, high = reading.spread(found.found("histogram"))
     series = reading.passes(found.document or {})
-    return {"low": low, "high": high, "sets": _sets(request, found), "series": series}
+    return {"low": low, "high": high, "sets": _sets(actor, found), "series": series}
 
 
-def _plan(request: Asked, found: Study) -> dict[str, Any]:
+def _plan(actor: Actor, found: Study) -> dict[str, Any]:
     return {
         "verdict": reading.verdict_of_plan(found.document or {}),
         "settings": [reading.setting(row) for row in found.found("settings")],
@@ -83,14 +97,14 @@ def _plan(request: Asked, found: Study) -> dict[str, Any]:
     }
 
 
-def _projection(request: Asked, found: Study) -> dict[str, Any]:
+def _projection(actor: Actor, found: Study) -> dict[str, Any]:
     return {
         "verdict": reading.verdict_of_projection(found.document or {}),
         "batches": reading.by_batch(found.found("settings")),
     }
 
 
-def _papers(request: Asked, found: Study) -> dict[str, Any]:
+def _papers(actor: Actor, found: Study) -> dict[str, Any]:
     return {"methods": services.methods_of(found)}
 
 
@@ -123,9 +137,9 @@ def _judged(plan: Study) -> list[dict[str, Any]]:
     ]
 
 
-def _sets(request: Asked, shown: Study) -> list[dict[str, Any]]:
+def _sets(actor: Actor, shown: Study) -> list[dict[str, Any]]:
     """Newest study of each prompt set of this pair, to draw beside this one."""
-    others = Study.objects.visible_to(request.actor).kept().filter(pair=shown.pair, job__kind=ORACLE.slug)
+    others = Study.objects.visible_to(actor).kept().filter(pair=shown.pair, job__kind=ORACLE.slug)
     found: dict[UUID, Study] = {shown.dataset_id: shown}
     for other in others.filter(document__isnull=False).select_related("dataset").order_by("-created")[:100]:
         if len(found) <= MOST_OTHER_SETS:

@@ -40,12 +40,12 @@ def document(
     base = baselines(asked.choices, asked.baseline)
     standing = across_loads(strategies, samples, base, is_noisy=bool(noise))
     alone = standing["loads"][0] if len(asked.loads) == 1 else None
+    said = alone or {**standing, "verdict": standing["sentence"], "ranking": dataclasses.asdict(Ranking())}
     return {
         "format": FORMAT,
         "drafthouse": version(),
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "verdict": alone["verdict"] if alone else standing["sentence"],
-        "ranking": alone["ranking"] if alone else dataclasses.asdict(Ranking()),
+        **{name: said[name] for name in ("verdict", "doubt", "ranking")},
         "loads": standing["loads"],
         "crossovers": standing["crossovers"],
         "objective": asked.objective.to_dict(),

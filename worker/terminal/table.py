@@ -30,7 +30,7 @@ LOAD_HEADINGS = (
 def result(document: Mapping[str, Any], palette: Palette) -> str:
     strategies = document["strategies"]
     baseline = document["baseline"]
-    lines = [palette.bold(document["verdict"]), *_settling(document), ""]
+    lines = [palette.bold(document["verdict"]), *_under(document), ""]
     if is_loaded(strategies):
         lines += [*_table(strategies, LOAD_HEADINGS, _load_cells, document["loads"], palette), ""]
         lines += [palette.dim(note) for note in load_notes(document)]
@@ -38,13 +38,13 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
         lines += [*_table(strategies, HEADINGS, _cells, document["loads"], palette), ""]
         lines += [palette.dim(note) for note in notes(strategies, baseline)]
     if noise := document.get("noise"):
-        lines += ["", f"Noisy: {noise} Repeat it on a quiet machine before you rely on these figures."]
+        lines += ["", f"Noisy: {noise}"]
     return "\n".join(lines)
 
 
-def _settling(document: Mapping[str, Any]) -> list[str]:
-    """Lines that belong to the verdict: what is not settled, and what makes it doubtful."""
-    return [line for line in (document["ranking"]["sentence"], *document["warnings"]) if line]
+def _under(document: Mapping[str, Any]) -> list[str]:
+    """Lines that belong to the verdict: its doubt, and warnings."""
+    return [line for line in (document["doubt"], *document["warnings"]) if line]
 
 
 def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:

@@ -1,10 +1,12 @@
 // Draft and target on one clock: who worked when, who stood still, and whether what was prepared ahead was of use.
 
 import { become, sketch } from "../core/become.js";
+import { layField, shownOf } from "../core/field.js";
 import { key, size, widthOf } from "../core/picture.js";
 import { ticks } from "../core/stats.js";
 import { table as made } from "../core/tables.js";
 import { grouped, ms } from "../core/words.js";
+import { chromeTrace } from "../live/perfetto.js";
 
 export const on = { text: 2 };
 export const title = "Draft and target on one clock";
@@ -21,6 +23,10 @@ export function sentence({ state, chosen }) {
 export const table = ({ state, chosen }) => made(["round", "drafting", "preparing ahead", "verifying", "waiting"],
   around(state.rounds, chosen).map((round) => [round.number, ...[drafting, preparing, verifying, (one) => one.wait].map((time) => ms(time(round)))]));
 
+/** All strategies of the prompt on their clocks, for https://ui.perfetto.dev and chrome://tracing. */
+export const files = ({ runs, whole }) =>
+  [{ title: "Perfetto trace", extension: "trace.json", type: "application/json", content: () => JSON.stringify(chromeTrace(runs, whole)) }];
+
 export const legend = ({ state: { rounds } }) => [
   hasDraft(rounds) ? key("kept", "drafting") : null, rounds.some((round) => round.anticipateEnd) ? key("drafted", "preparing ahead") : null,
   key("verifying", "verifying"), rounds.some((round) => LUCK[round.source]) ? "● hit × miss" : null,
@@ -36,22 +42,43 @@ const SHOWN = 24; // rounds; more would be too thin to tell apart
 const LUCK = { hit: "●", miss: "×" };
 const callbacks = new WeakMap(); // picture → who is told which round was clicked
 
-/** Draw the rounds around the chosen one. */
+/** Draw the rounds around the chosen one, or those of the part that somebody zoomed to. */
 export function draw(picture, { state, chosen, onRound }) {
   if (!callbacks.has(picture)) listen(picture);
   callbacks.set(picture, onRound);
-  const rounds = around(state.rounds, chosen), width = widthOf(picture);
-  const from = Math.min(...rounds.map((round) => (round.drafted.length ? round.draftStart : round.verifyStart)));
-  const to = Math.max(...rounds.map((round) => round.verifyEnd));
-  const x = (ns) => LEFT + ((ns - from) / (to - from)) * (width - LEFT - 1);
+  const zero = state.prefillNs, rest = spanOf(around(state.rounds, chosen), zero);
+  const whole = { ...spanOf(state.rounds, zero), link: "ms" }, axis = shownOf(picture, { ...whole, ...rest });
+  const rounds = state.rounds.filter((round) => (round.verifyEnd - zero) / 1e6 > axis.low && (beginOf(round) - zero) / 1e6 < axis.high);
+  const width = widthOf(picture), right = width - 1;
+  const at = (value) => LEFT + ((value - axis.low) / (axis.high - axis.low)) * (right - LEFT);
+  const x = (ns) => Math.min(right, Math.max(LEFT, at((ns - zero) / 1e6)));
   size(picture, width, HEIGHT);
   become(picture,
     hasDraft(rounds) ? name("draft", DRAFT) : null, name("target", TARGET),
     ...rounds.map((round) => pair(round, x, round.number === chosen)),
-    ...ticks((to - from) / 1e6, Math.max(2, Math.round(width / 160))).map((value, i) =>
-      sketch("text", { x: x(from + value * 1e6), y: HEIGHT - 4, "text-anchor": i ? "middle" : "start" }, i ? grouped(value) : "0 ms")),
+    ...marksIn(axis, Math.max(2, Math.round(width / 160))).map((value, i) =>
+      sketch("text", { x: at(value), y: HEIGHT - 4, "text-anchor": "middle" }, i ? grouped(value) : `${grouped(value)} ms`)),
+    layField(picture, { axis, whole, rest, scale: { x: at, y: () => TARGET + BAR / 2, left: LEFT, right, top: 0, bottom: HEIGHT },
+      head: (value) => `${value.toFixed(2)} ms`, series: [{ name: "", points: rounds.map((round) => pointOf(round, zero, onRound)) }] }),
   );
 }
+
+const beginOf = (round) => (round.drafted.length ? round.draftStart : round.verifyStart);
+
+/** From the first of these rounds to the last, in ms of decoding. */
+const spanOf = (rounds, zero) => ({
+  low: (Math.min(...rounds.map(beginOf)) - zero) / 1e6, high: (Math.max(...rounds.map((round) => round.verifyEnd)) - zero) / 1e6,
+});
+
+function marksIn({ low, high }, count) {
+  const step = ticks(high - low, count)[1] ?? high - low, first = Math.ceil(low / step - 1e-9);
+  return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+}
+
+const pointOf = (round, zero, onRound) => ({
+  x: ((round.verifyStart + round.verifyEnd) / 2 - zero) / 1e6, y: 0, open: () => onRound(round.number),
+  text: `round ${round.number}: draft ${ms(drafting(round))}, target ${ms(verifying(round))}${LUCK[round.source] ? `, a ${round.source}` : ""}`,
+});
 
 function listen(picture) {
   picture.addEventListener("click", (event) => {
@@ -75,7 +102,6 @@ function pair(round, x, isChosen) {
     round.drafted.length ? bar("drafting", DRAFT, round.draftStart, round.draftEnd) : null,
     round.anticipateEnd ? bar("ahead", DRAFT, round.anticipateStart, round.anticipateEnd) : null,
     bar("verifying", TARGET, round.verifyStart, round.verifyEnd),
-    sketch("title", {}, `round ${round.number}`),
     LUCK[round.source] ? sketch("text", { class: `luck ${round.source}`, x: x(round.draftStart), y: DRAFT - 3, "text-anchor": "middle" }, LUCK[round.source]) : null);
 }
 

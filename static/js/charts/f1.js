@@ -12,8 +12,10 @@ export const sentence = ({ epochs }) => (epochs.length
 
 export const table = ({ epochs }) => made(["epoch", "held-out F1"], epochs.map((epoch) => [epoch.epoch, epoch.held_out_f1.toFixed(4)]));
 
+const seriesOf = (points) => ({ name: "held-out F1", points, layer: line(points, "accent") });
+
 export const draw = (picture, { epochs }) => plot(picture, {
-  x: { low: epochs[0].epoch, high: Math.max(epochs.at(-1).epoch, epochs[0].epoch + 1), label: "epoch", isWhole: true },
+  x: { low: epochs[0].epoch, high: Math.max(epochs.at(-1).epoch, epochs[0].epoch + 1), label: "epoch", link: "epoch", isWhole: true },
   y: { low: 0, high: 1 },
-  layers: [line(epochs.map((epoch) => [epoch.epoch, epoch.held_out_f1]), "accent")],
+  series: [seriesOf(epochs.map((epoch) => [epoch.epoch, epoch.held_out_f1]))],
 });

@@ -24,7 +24,9 @@ export function draw(picture, { speculative: { acceptance_histogram: counts, str
     x: { low: -0.5, high: Math.max(5, counts.length) - 0.5, label: "drafted tokens accepted in a round", isWhole: true },
     y: { low: 0, high: Math.max(...shares), format: percent },
     height: 216,
-    layers: [bars(shares, `s-${strategy}`, (_, i) => `${i} accepted: ${counts[i]} of ${total} rounds`)],
+    head: (accepted) => `${Math.round(accepted)} accepted`,
+    series: [{ name: "", points: shares.map((share, i) => ({ x: i, y: share, text: `${percent(share)}: ${counts[i]} of ${total} rounds` })),
+      layer: bars(shares, `s-${strategy}`) }],
   });
 }
 

@@ -1,7 +1,7 @@
 // One pair over time: a line per strategy, broken where hardware or versions changed.
 
 import { sketch } from "../core/become.js";
-import { widthOf } from "../core/picture.js";
+import { seriesKey, widthOf } from "../core/picture.js";
 import { interval, level, line, markAt, plot, speedupAxis } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 import { times } from "../core/words.js";
@@ -16,7 +16,8 @@ export const sentence = (data) => data.sentence;
 export const table = ({ points: { points } }) => made(["strategy", "launched", "speed-up", "at least", "at most"], points.map((point) =>
   [point.name, point.at.slice(0, 16).replace("T", " "), ...[point.speedup, point.low ?? undefined, point.high ?? undefined].map(times)]));
 
-export const legend = () => ["A dashed upright says that hardware or versions changed there. Bars are 95 % intervals."];
+export const legend = ({ points: { points } }) => [...new Map(points.map((point) => [point.name, point])).values()]
+  .map(({ strategy, name }) => seriesKey(`line s-${strategy}`, name)).concat(["A dashed upright says that hardware or versions changed there. Bars are 95 % intervals."]);
 
 export function draw(picture, { points: { points, changes } }) {
   const right = widthOf(picture) < 480 ? 16 : 112, at = moments(points), named = [];
@@ -26,14 +27,18 @@ export function draw(picture, { points: { points, changes } }) {
     x: { low: 0, high: at.length, at: at.map((_, i) => i + 0.5).filter((_, i) => i % every === 0), format: (value) => at[value - 0.5].slice(0, 10) },
     y: speedupAxis(points.flatMap((point) => [point.low ?? point.speedup, point.high ?? point.speedup]), ""),
     height: 320, right,
-    layers: [level(1), ...changes.map((change) => changed(change, at.indexOf(change.at))),
-      ...[...pieces(points).values()].map((parts) => lineOf(parts, place, named))],
+    layers: [level(1), ...changes.map((change) => changed(change, at.indexOf(change.at)))], isCloud: true,
+    series: [...pieces(points).values()].map((parts) => ({ name: parts[0][0].name, layer: lineOf(parts, place, named),
+      points: parts.flat().map((point) => pointOf(point, place(point))) })),
   });
 }
 
 const changed = ({ kind, before, after }, i) => ({ x, top, bottom }) => [sketch("g", { class: "change" },
   sketch("path", { d: `M${x(i)},${top}V${bottom}` }, sketch("title", {}, `${before} → ${after}`)),
   sketch("text", { x: x(i) + 4, y: kind === "device" ? top + 8 : top + 22 }, kind === "device" ? "hardware" : "versions"))];
+
+const pointOf = (point, [x, y]) => ({ x, y, open: point.address, text: wordsOf(point) });
+const wordsOf = (point) => `${point.name}: ${times(point.speedup)} on ${point.at.slice(0, 10)}, ${point.device}`;
 
 /** A strategy's line; its name stands behind it where there is room. */
 const lineOf = (parts, place, named) => (scale) => {
@@ -42,8 +47,7 @@ const lineOf = (parts, place, named) => (scale) => {
   if (hasRoom) named.push(top);
   return [sketch("g", { class: `s-${last.strategy}${last.role === "ranked" || last.role === "baseline" ? "" : " unranked"}` },
     ...parts.flatMap((part) => line(part.map(place))(scale)),
-    ...parts.flat().map((point) => sketch("a", { href: point.address, class: `run${point.is_noisy ? " unranked" : ""}`, tabindex: -1 },
-      sketch("title", {}, `${point.name}: ${times(point.speedup)} on ${point.at.slice(0, 10)}, ${point.device}`),
+    ...parts.flat().map((point) => sketch("a", { href: point.address, class: `run${point.is_noisy ? " unranked" : ""}`, tabindex: -1, "aria-label": wordsOf(point) },
       ...interval(place(point)[0], point)(scale), ...markAt(point.strategy, place(point), 5)(scale))),
     hasRoom ? sketch("text", { class: "name", x: scale.right + 4, y: top }, last.name) : null)];
 };

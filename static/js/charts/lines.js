@@ -42,16 +42,17 @@ export function draw(picture, { runs, found, run: chosen }) {
   const room = roomOf(known.map(({ run, state }) => ({ ns: decodeNs(state), isOver: state.reason !== null, mayLeave: run.mayLeave })));
   const until = Math.max(1, room.ns / 1e6);
   plot(picture, {
-    x: { low: 0, high: until, format: (value) => (value ? grouped(value) : "0 ms") },
+    x: { low: 0, high: until, link: "ms", format: (value) => (value ? grouped(value) : "0 ms") },
     y: { low: 0, high: Math.max(1, ...known.map(({ state }) => state.tokens.length)), isWhole: true },
-    height: 220,
-    layers: known.map(({ run, state }) => (scale) => {
-      const points = progress(state), end = points.at(-1);
-      return [sketch("g", { class: `s-${run.strategy} ${run.dash}${run === chosen ? " chosen" : ""}` },
-        ...line(points.filter(([ms]) => ms <= until))(scale),
-        ...(end[0] <= until ? markAt(run.strategy, end, 4)(scale) : []))];
-    }),
+    height: 220, head: (ms) => `${ms < 100 ? ms.toFixed(2) : grouped(Math.round(ms))} ms`,
+    series: known.map(({ run, state }) => seriesOf(run, progress(state), until, run === chosen)),
   });
+}
+
+function seriesOf(run, points, until, isChosen) {
+  const end = points.at(-1), shown = points.filter(([ms]) => ms <= until);
+  return { name: run.name, points: shown, layer: (scale) => [sketch("g", { class: `s-${run.strategy} ${run.dash}${isChosen ? " chosen" : ""}` },
+    ...line(shown)(scale), ...(end[0] <= until ? markAt(run.strategy, end, 4)(scale) : []))] };
 }
 
 const begun = (runs, states) => runs.map((run) => ({ run, state: states.get(run.number) })).filter(({ state }) => state?.rounds.length);

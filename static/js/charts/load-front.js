@@ -2,6 +2,7 @@
 // better, and a strategy whose line lies beyond all others is the one to deploy.
 
 import { sketch } from "../core/become.js";
+import { isHidden } from "../core/field.js";
 import { isLoaded, loadName, strategiesOf } from "../core/loads.js";
 import { runKey } from "../core/picture.js";
 import { line, markAt, plot } from "../core/plot.js";
@@ -35,15 +36,15 @@ export function draw(picture, { everyRow: rows }) {
     x: { low: 0, high: most("tokens_per_s_user"), label: "tokens/s of a user →", format: grouped },
     y: { low: 0, high: most("tokens_per_s_device"), label: "tokens/s of the device", format: grouped },
     height: 340, right: 24,
-    layers: [
-      ...lines.map(({ strategy, dash, points }) => (scale) =>
-        [sketch("g", { class: `s-${strategy} ${dash}` }, ...line(points.map(place))(scale))]),
-      ...found.map((row) => markAt(row.strategy, place(row), 6)), (scale) => numbers(found, scale),
-    ],
+    layers: [(scale) => numbers(found.filter((row) => !isHidden(row.settings)), scale)], isCloud: true,
+    series: lines.map(({ strategy, dash, name, points }) => ({ name, points: points.map(pointOf), layer: (scale) =>
+      [sketch("g", { class: `s-${strategy} ${dash}` }, ...line(points.map(place))(scale), ...points.flatMap((row) => markAt(strategy, place(row), 6)(scale)))] })),
   });
 }
 
 const place = (row) => [row.tokens_per_s_user, row.tokens_per_s_device];
+const pointOf = (row) => ({ x: row.tokens_per_s_user, y: row.tokens_per_s_device,
+  text: `${row.settings}, ${loadName(row)}: ${speed(row.tokens_per_s_user)} a user, ${speed(row.tokens_per_s_device)} the device` });
 const isPlaced = (row) => row.sample_count > 0 && row.tokens_per_s_device > 0;
 const speed = (value) => value.toFixed(value < 100 ? 1 : 0);
 
@@ -54,7 +55,7 @@ function numbers(rows, { x, y }) {
     const left = x(row.tokens_per_s_user) + 8, top = y(row.tokens_per_s_device) - 8;
     if (taken.some(([l, t]) => Math.abs(left - l) < 20 && Math.abs(top - t) < 14)) return [];
     taken.push([left, top]);
-    return [sketch("text", { x: left, y: top }, row.rate ? `${row.rate}/s` : String(row.concurrency), sketch("title", {}, row.name))];
+    return [sketch("text", { x: left, y: top }, row.rate ? `${row.rate}/s` : String(row.concurrency))];
   });
 }
 

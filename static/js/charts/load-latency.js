@@ -35,23 +35,24 @@ export const legend = ({ everyRow: rows }) => [...strategiesOf(rows.filter(isSho
 export function draw(place, { everyRow: rows, report }) {
   const shown = rows.filter(isShown), panels = kindsOf(shown).flatMap((kind) => WAITS.map((wait) => ({ ...wait, kind })));
   become(place, ...panels.map(({ title: named, kind, name }) => sketch("figure", {}, sketch("figcaption", {}, `${named}, ms`),
-    sketch("svg", { class: "chart", "aria-hidden": "true", "data-axis": `${kind} ${name}` }))));
+    sketch("svg", { class: "chart", role: "img", "aria-label": named, "data-axis": `${kind} ${name}` }))));
   place.querySelectorAll("svg").forEach((picture, i) => {
     const { kind, name } = panels[i], here = shown.filter((row) => row[kind] && row[name]), promised = report.objective[name];
     if (!here.length) return become(picture);
     plot(picture, {
       x: loadAxis(here, kind), height: 220,
       y: { low: 0, high: Math.max(...here.map((row) => row[name].p99), promised ?? 0) * 1.05 || 1 },
-      layers: [
-        promised ? level(promised, "whole soft", "objective") : null,
-        ...seriesOf(here, kind).map((series, n, all) => drawn(series, kind, name, (n - (all.length - 1) / 2) * 4)),
-      ],
+      layers: [promised ? level(promised, "whole soft", "objective") : null],
+      series: seriesOf(here, kind).map((series, n, all) => ({ name: series.name, points: series.rows.map((row) => pointOf(row, kind, name)),
+        layer: drawn(series, kind, name, (n - (all.length - 1) / 2) * 4) })),
     });
   });
 }
 
 const isShown = (row) => row.sample_count > 0 && row.role !== "bound" && Boolean(row.ttft_ms);
 const ms = (value) => `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ms`;
+
+const pointOf = (row, kind, name) => ({ x: at(row[kind]), y: row[name].p50, text: `${ms(row[name].p50)}, p95 ${ms(row[name].p95)}, p99 ${ms(row[name].p99)}` });
 
 const drawn = ({ strategy, dash, rows }, kind, name, aside) => (scale) => {
   const { y } = scale, x = (value) => scale.x(value) + aside;

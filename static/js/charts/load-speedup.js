@@ -1,6 +1,7 @@
 // Speed-up by load: a line for each strategy with its intervals, and where it stops being a gain.
 
 import { become, sketch } from "../core/become.js";
+import { isHidden } from "../core/field.js";
 import { at, AXES, isLoaded, kindsOf, loadAxis, loadName, seriesOf, strategiesOf } from "../core/loads.js";
 import { runKey } from "../core/picture.js";
 import { interval, level, line, markAt, plot, speedupAxis } from "../core/plot.js";
@@ -34,17 +35,21 @@ export const legend = ({ everyRow: rows }) => [...strategiesOf(rows.filter(isSho
 
 export function draw(place, { everyRow: rows, report }) {
   const shown = rows.filter(isShown), kinds = kindsOf(shown);
-  become(place, ...kinds.map((kind) => sketch("figure", {}, sketch("svg", { class: "chart", "aria-hidden": "true", "data-axis": kind }))));
+  become(place, ...kinds.map((kind) => sketch("figure", {}, sketch("svg", { class: "chart", role: "img", "aria-label": `Speed-up, by ${AXES[kind]}`, "data-axis": kind }))));
   const y = speedupAxis(shown.flatMap(({ speedup }) => [speedup.low ?? speedup.median, speedup.high ?? speedup.median]));
   place.querySelectorAll("svg").forEach((picture, i) => plot(picture, {
     x: loadAxis(shown, kinds[i]), y, height: 280, right: 24,
     layers: [
       level(1, "whole soft"),
-      ...report.crossovers.filter((one) => one.axis === kinds[i] && one.at).map((one, n) => crossed(one, shown, n)),
-      ...seriesOf(shown, kinds[i]).map((series, n, all) => drawn(series, kinds[i], (n - (all.length - 1) / 2) * 6)),
+      ...report.crossovers.filter((one) => one.axis === kinds[i] && one.at && !isHidden(one.name)).map((one, n) => crossed(one, shown, n)),
     ],
+    series: seriesOf(shown, kinds[i]).map((series, n, all) => ({ name: series.name, points: series.rows.map((row) => pointOf(row, kinds[i])),
+      layer: drawn(series, kinds[i], (n - (all.length - 1) / 2) * 6) })),
   }));
 }
+
+const pointOf = (row, kind) => ({ x: at(row[kind]), y: row.speedup.median,
+  text: row.speedup.low === null ? times(row.speedup.median) : `${times(row.speedup.median)} (${row.speedup.low.toFixed(2)} to ${row.speedup.high.toFixed(2)})` });
 
 const isShown = (row) => Boolean(row.speedup) && !row.isBaseline;
 

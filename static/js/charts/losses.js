@@ -1,6 +1,6 @@
 // How a classifier learns: its loss by epoch.
 
-import { key } from "../core/picture.js";
+import { seriesKey } from "../core/picture.js";
 import { line, plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 
@@ -17,15 +17,15 @@ export function sentence({ epochs }) {
 export const table = ({ epochs }) => made(["epoch", "training loss", "held-out loss"],
   epochs.map((epoch) => [epoch.epoch, epoch.train_loss.toFixed(4), epoch.held_out_loss.toFixed(4)]));
 
-export const legend = () => [key("line soft broken", "training"), key("line accent", "held out")];
+export const legend = () => [seriesKey("line soft broken", "training"), seriesKey("line accent", "held out")];
 
 export function draw(picture, { epochs }) {
   const losses = ["train_loss", "held_out_loss"].map((name) => epochs.map((epoch) => [epoch.epoch, epoch[name]]));
   const values = losses.flat().map((point) => point[1]), low = Math.min(...values), high = Math.max(...values);
   const room = 0.05 * (high - low || high || 1);
   plot(picture, {
-    x: { low: epochs[0].epoch, high: Math.max(epochs.at(-1).epoch, epochs[0].epoch + 1), label: "epoch", isWhole: true },
+    x: { low: epochs[0].epoch, high: Math.max(epochs.at(-1).epoch, epochs[0].epoch + 1), label: "epoch", link: "epoch", isWhole: true },
     y: { low: low - room, high: high + room },
-    layers: [line(losses[0], "soft broken"), line(losses[1], "accent")],
+    series: [["training", "soft broken"], ["held out", "accent"]].map(([name, cls], i) => ({ name, points: losses[i], layer: line(losses[i], cls) })),
   });
 }

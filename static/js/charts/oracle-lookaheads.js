@@ -21,15 +21,18 @@ export const legend = ({ sets }) => [sets.length > 1 ? "Rounds by lookahead, for
 export function draw(place, { sets, series: [bound] }) {
   become(place, ...sets.map((set) => sketch("figure", {},
     sketch("figcaption", {}, `${set.name} `, sketch("span", { class: "quiet" }, `mean ${set.mean.toFixed(2)}, ${set.samples} prompts`)),
-    sketch("svg", { class: "chart" }))));
+    sketch("svg", { class: "chart", role: "img", "aria-label": set.name }))));
   const shares = sets.map((set) => {
     const rounds = set.histogram.reduce((sum, count) => sum + count, 0);
     return Array.from({ length: longest(sets) }, (_, i) => (set.histogram[i] ?? 0) / rounds);
   });
   const high = Math.max(...shares.flat()) * 1.1;
   place.querySelectorAll("svg").forEach((picture, i) => plot(picture, {
+    head: (tokens) => `${Math.round(tokens)} tokens`,
     x: { low: -0.5, high: longest(sets) - 0.5, label: "lookahead, tokens" }, y: { low: 0, high, format: percent }, height: 180,
-    layers: [bars(shares[i], `s-${bound.strategy}`, (share, n) => `${n} tokens: ${percent(share)} of the rounds`), upright(sets[i].mean)],
+    layers: [upright(sets[i].mean)],
+    series: [{ name: "", points: shares[i].map((share, n) => ({ x: n, y: share, text: `${percent(share)} of the rounds` })),
+      layer: bars(shares[i], `s-${bound.strategy}`) }],
   }));
 }
 

@@ -35,12 +35,14 @@ export function draw(picture, { chart }) {
     layers: [
       level(1),
       ({ x, y, right }) => [sketch("path", { class: "front", d: steps(line.map((run) => [x(run.values[name]), y(run.values.speedup)]), right) })],
-      ...runs.map((run) => (scale) => [sketch("a", { href: run.address, tabindex: -1,
+      ...runs.map((run) => (scale) => [sketch("a", { href: run.address, tabindex: -1, "aria-label": wordsOf(run),
         class: `run s-${run.strategy}${run.is_ranked ? "" : " unranked"}${run.is_newest ? "" : " earlier"}` },
-        sketch("title", {}, `${run.name}: ${times(run.values.speedup)}${doubt(run)}, ${run.comparison}${run.is_noisy ? ", noisy" : ""}`),
         ...interval(run.values[name], run)(scale), ...markAt(run.strategy, at(run), run.is_on_line ? 7 : 5)(scale))]),
       (scale) => labels(line, at, scale),
     ],
+    isCloud: true,
+    series: [{ name: "", points: runs.map((run) => ({ x: run.values[name], y: run.values.speedup, open: run.address,
+      text: wordsOf(run) })) }],
   });
 }
 
@@ -48,6 +50,8 @@ const placed = ({ runs, cost }) => runs.filter((run) => has(run.values[cost.name
 const costAxis = ({ axes, cost }) => axes.find((axis) => axis.name === cost.name) ?? {};
 const has = (value) => value !== null && value !== undefined;
 const doubt = (run) => (has(run.low) ? ` (${run.low.toFixed(2)} to ${run.high.toFixed(2)})` : "");
+
+const wordsOf = (run) => `${run.name}: ${times(run.values.speedup)}${doubt(run)}, ${run.comparison}${run.is_noisy ? ", noisy" : ""}`;
 
 /** What one gets for a cost is what the best run up to that cost gives: the line goes in steps. */
 export function steps(points, end) {

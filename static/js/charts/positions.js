@@ -31,10 +31,10 @@ export function draw(picture, { rows }) {
     x: { low: 0.5, high: last + 0.5, label: "position in the draft", isWhole: true },
     y: { low: 0, high: 1, at: [0, 0.5, 1], format: percent },
     height: 216,
-    layers: found.map((row) => (scale) => {
+    series: found.map((row) => {
       const points = row.places.map((share, i) => [i + 1, share]);
-      return [sketch("g", { class: `s-${row.strategy} ${row.dash}` }, sketch("title", {}, row.name),
-        ...line(points)(scale), ...points.flatMap((point) => markAt(row.strategy, point, 4)(scale)))];
+      return { name: row.name, points, layer: (scale) => [sketch("g", { class: `s-${row.strategy} ${row.dash}` },
+        ...line(points)(scale), ...points.flatMap((point) => markAt(row.strategy, point, 4)(scale)))] };
     }),
   });
 }

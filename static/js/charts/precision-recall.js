@@ -20,5 +20,6 @@ export const legend = ({ page }) => ["Of what it lets through, the accepted part
 
 export const draw = (picture, data) => plot(picture, {
   x: shareAxis("recall"), y: shareAxis("precision"), height: 300,
-  layers: [level(data.page.card.metrics.positives ?? 0), line(sorted(data), `s-${data.page.strategy}`)],
+  layers: [level(data.page.card.metrics.positives ?? 0)],
+  series: [{ name: "precision", points: sorted(data), layer: line(sorted(data), `s-${data.page.strategy}`) }],
 });

@@ -1,7 +1,7 @@
 // What a plan predicts: every setting of every strategy, over the parameter that the plan tried most values of.
 
 import { become, sketch } from "../core/become.js";
-import { key } from "../core/picture.js";
+import { seriesKey } from "../core/picture.js";
 import { dots, level, line, markAt, plot, speedupAxis } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 import { times } from "../core/words.js";
@@ -23,7 +23,7 @@ export function sentence({ found }) {
 export const table = ({ found }) => made(["setting", "predicted"], curvesOf(found).flatMap(({ name, param, points }) =>
   points.map(({ x, y }) => [`${name}, ${param} ${x}`, times(y)])));
 
-export const legend = ({ found }) => [...curvesOf(found).map(({ strategy, name, cls }) => key(`line s-${strategy} ${cls}`, name)),
+export const legend = ({ found }) => [...curvesOf(found).map(({ strategy, name, cls }) => seriesKey(`line s-${strategy} ${cls}`, name)),
   " Predicted speed-up over autoregressive. The marks are what was measured. Dotted: autoregressive; dashed: a bound."];
 
 export function draw(place, { found }) {
@@ -31,7 +31,7 @@ export function draw(place, { found }) {
   const bounds = found.settings.filter((row) => row.role === "bound"), measured = found.settings.filter((row) => row.measured);
   const y = speedupAxis([...bounds.map((row) => row.speedup), ...measured.map((row) => row.measured.median),
     ...curves.flatMap((curve) => curve.points.map((point) => point.y))]);
-  become(place, ...params.map((param) => sketch("figure", {}, sketch("svg", { class: "chart", "aria-hidden": "true", "data-param": param }))));
+  become(place, ...params.map((param) => sketch("figure", {}, sketch("svg", { class: "chart", role: "img", "aria-label": `Predicted speed-up over ${param}`, "data-param": param }))));
   place.querySelectorAll("svg").forEach((picture, i) => {
     const here = curves.filter((curve) => curve.param === params[i]);
     const at = here.flatMap((curve) => curve.points.map((point) => point.x));
@@ -39,12 +39,13 @@ export function draw(place, { found }) {
       x: { low: 0, high: Math.max(...at) <= 1 ? 1 : Math.max(...at) + 0.5, label: params[i] }, y,
       layers: [
         level(1), ...bounds.map((row) => level(row.speedup, `s-${row.strategy} bound`, row.strategy)),
-        ...here.map(({ points, strategy, cls }) => line(points.map((point) => [point.x, point.y]), `s-${strategy} ${cls}`)),
-        ...here.map(({ points, strategy, name }) => dots(points.map((point) => ({ ...point, r: 2 })), `s-${strategy}`,
-          (point) => `${name}, ${params[i]} ${point.x}: ${times(point.y)} predicted`)),
         ...measured.filter((row) => here.some((curve) => curve.strategy === row.strategy))
           .map((row) => markAt(row.strategy, [row.params[params[i]], row.measured.median])),
       ],
+      series: here.map(({ points, strategy, name, cls }) => ({ name,
+        points: points.map((point) => ({ ...point, text: `${times(point.y)} predicted` })),
+        layer: (scale) => [...line(points.map((point) => [point.x, point.y]), `s-${strategy} ${cls}`)(scale),
+          ...dots(points.map((point) => ({ ...point, r: 2 })), `s-${strategy}`)(scale)] })),
     });
   });
 }

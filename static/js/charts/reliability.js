@@ -20,7 +20,8 @@ export function draw(picture, { page: { card, strategy } }) {
   const points = bins.map(([said, was, count]) => ({ x: said, y: was, count, r: 2 + 7 * Math.sqrt(count / most) }));
   plot(picture, {
     x: shareAxis("what it says"), y: shareAxis("accepted"), height: 300,
-    layers: [diagonal, line(points.map((point) => [point.x, point.y]), cls),
-      dots(points, cls, (point) => `says ${percent(point.x)}, ${percent(point.y)} of ${point.count} accepted`)],
+    layers: [diagonal, line(points.map((point) => [point.x, point.y]), cls)], isCloud: true,
+    series: [{ name: "", layer: dots(points, cls), points: points.map((point) =>
+      ({ ...point, text: `says ${percent(point.x)}, ${percent(point.y)} of ${point.count} accepted` })) }],
   });
 }

@@ -17,5 +17,6 @@ export const table = (data) => made(AXES, sorted(data).map(([x, y]) => [x.toFixe
 export const legend = () => ["Accepted tokens let through, against refused ones let through. The diagonal is guessing."];
 
 export const draw = (picture, data) => plot(picture, {
-  x: shareAxis(AXES[0]), y: shareAxis(AXES[1]), height: 300, layers: [diagonal, line(sorted(data), `s-${data.page.strategy}`)],
+  x: shareAxis(AXES[0]), y: shareAxis(AXES[1]), height: 300, layers: [diagonal],
+  series: [{ name: "accepted", points: sorted(data), layer: line(sorted(data), `s-${data.page.strategy}`) }],
 });

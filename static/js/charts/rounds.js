@@ -2,6 +2,7 @@
 // to have looked: the oracle's lookahead.
 
 import { become, sketch } from "../core/become.js";
+import { layField, shownOf } from "../core/field.js";
 import { key, size, widthOf } from "../core/picture.js";
 import { ticks } from "../core/stats.js";
 import { table as made } from "../core/tables.js";
@@ -39,16 +40,23 @@ export function draw(picture, { state, all, oracle, chosen, onRound }) {
   callbacks.set(picture, onRound);
   const width = widthOf(picture), bounds = all.rounds.map(oracle);
   const most = Math.max(3, ...all.rounds.map((round, i) => Math.max(round.lookahead, round.accepted + 1, bounds[i].lookahead)));
-  const step = (width - LEFT) / roomFor(all);
+  const whole = { low: 0, high: roomFor(all) }, axis = shownOf(picture, whole), step = (width - LEFT) / (axis.high - axis.low);
+  const x = (place) => LEFT + (place - axis.low) * step, isShown = (i) => i >= Math.floor(axis.low) && i < axis.high;
   const y = (count) => HEIGHT - BOTTOM - (count / most) * (HEIGHT - BOTTOM - TOP);
-  const shapes = state.rounds.map((round, i) => column(round, LEFT + i * step, step, y, bounds[i]));
+  const shown = state.rounds.map((round, i) => ({ round, i })).filter(({ i }) => isShown(i));
+  const shapes = shown.map(({ round, i }) => column(round, x(i), step, y, bounds[i]));
   size(picture, width, HEIGHT);
   become(picture,
     sketch("g", {}, ...grid(most, y, width)),
-    sketch("g", { class: "columns" }, ...state.rounds.map(({ number }, i) => sketch("rect",
-      { class: number === chosen ? "open" : null, "data-round": number, x: LEFT + i * step, y: 0, width: step, height: HEIGHT }))),
-    ...Object.entries(KINDS).map(([name, kind]) => sketch("path", { class: kind, d: shapes.map((shape) => shape[name]).join("") })));
+    sketch("g", { class: "columns" }, ...shown.map(({ round: { number }, i }) => sketch("rect",
+      { class: number === chosen ? "open" : null, "data-round": number, x: x(i), y: 0, width: step, height: HEIGHT }))),
+    ...Object.entries(KINDS).map(([name, kind]) => sketch("path", { class: kind, d: shapes.map((shape) => shape[name]).join("") })),
+    layField(picture, { axis, whole, scale: { x, y, left: LEFT, right: width, top: TOP, bottom: HEIGHT - BOTTOM },
+      head: (place) => `round ${Math.floor(place) + 1}`, series: [{ name: "", points: state.rounds.map((round, i) => pointOf(round, i, onRound)) }] }));
 }
+
+const pointOf = (round, i, onRound) => ({ x: i + 0.5, y: round.accepted, open: () => onRound(round.number),
+  text: round.drafted.length ? `${round.accepted} of ${round.drafted.length} kept, asked for ${round.lookahead}` : "no draft" });
 
 function listen(picture) {
   picture.addEventListener("pointerover", (event) => {

@@ -1,6 +1,7 @@
 // Where the time went: from the speed-up that acceptance alone would give down to the measured one.
 
 import { become, sketch } from "../core/become.js";
+import { layField } from "../core/field.js";
 import { roomFor, size, widthOf } from "../core/picture.js";
 import { table as made } from "../core/tables.js";
 import { times } from "../core/words.js";
@@ -39,8 +40,12 @@ export function draw(picture, { speculative: { losses, strategy } }) {
     sketch("path", { class: "one", d: `M${x(1)},0V${height - 20}` }),
     sketch("text", { x: x(1), y: height - 4, "text-anchor": "middle" }, "1× autoregressive"),
     ...bars.map((bar, i) => fall(bar, bars[i + 1], x, i * 36 + 8, strategy)),
+    layField(picture, { axis: { low: 0, high: most }, whole: { low: 0, high: most }, isFixed: true, isCloud: true,
+      scale: { x, left: 0, right: width, top: 0, bottom: height }, series: [{ name: "", points: bars.map((bar, i) => pointOf(bar, i, x)) }] }),
   );
 }
+
+const pointOf = ({ name, to }, i, x) => ({ x: to, y: i, at: [x(to), i * 36 + 19], text: `${LABELS[name]}: ${times(to)}` });
 
 function fall(bar, next, x, y, strategy) {
   const low = Math.min(bar.from, bar.to), high = Math.max(bar.from, bar.to);

@@ -7,10 +7,14 @@
 //   draw(element, data)
 //
 // and, where it needs them: legend(data), a list of texts and sketches; isWide; element, where it is drawn on anything but
-// an SVG; role, where it is more than a picture; everyMs, where it is too dear to be drawn at every frame. The server
-// lists a place's charts (`{% charts "place" %}`), so a file is all that a chart needs.
+// an SVG; role, where it is more than a picture; everyMs, where it is too dear to be drawn at every frame; files(data), what
+// can be saved of it beside its picture. The server lists a place's charts (`{% charts "place" %}`), so a file is all that a
+// chart needs. Cursor, zoom, hiding and saving are the same for all (core/field.js, core/pointing.js, core/saving.js).
 
 import { become, sketch } from "./become.js";
+import { linkOf } from "./field.js";
+import "./pointing.js";
+import { save, savePicture } from "./saving.js";
 import { watchWidth } from "./picture.js";
 import { scrolling } from "./tables.js";
 import { Whenever } from "./whenever.js";
@@ -36,10 +40,12 @@ class View {
     this.section = place.appendChild(document.createElement("section"));
     this.section.className = chart.isWide ? "wide" : "";
     this.section.hidden = true;
-    this.frame = sketch(chart.element ?? "svg", { id: this.name, class: `chart ${name}`, role: chart.role ?? "img",
+    this.frame = sketch(chart.element ?? "svg", { id: this.name, class: `chart ${name}`, role: chart.role ?? (chart.element ? "group" : "img"),
       "aria-labelledby": `${this.name}-title`, "aria-describedby": `${this.name}-sentence` });
     this.when = new Whenever(chart.everyMs ?? 0);
     this.section.addEventListener("toggle", () => this.#show(), true); // it does not bubble
+    this.section.addEventListener("click", ({ target }) => this.#save(target.closest("[data-save]")?.dataset.save));
+    document.addEventListener("field", ({ detail: link }) => this.#isOn(link) && this.#show());
   }
 
   /** Where it may wait, it is drawn as seldom as the chart says. */
@@ -59,14 +65,38 @@ class View {
     become(section, this.#heading(), chart.draw ? this.frame : null,
       sketch("p", { class: "sentence", id: `${this.name}-sentence` }, words),
       chart.legend ? sketch("p", { class: "legend quiet" }, ...chart.legend(data)) : null,
-      chart.draw ? this.#fold() : scrolling(words, chart.table(data), this.name));
+      chart.draw ? this.#below() : scrolling(words, chart.table(data), this.name));
     if (chart.draw) chart.draw(this.#element(), data);
   }
 
   #heading() {
     const { title: found } = this.chart;
     const [title, less] = typeof found === "function" ? found(this.data) : [found];
+    this.title = title;
     return sketch("h2", { id: `${this.name}-title` }, title, less ? sketch("span", {}, ` ${less}`) : null);
+  }
+
+  /** Whether it draws an axis of this link; null is all of them. */
+  #isOn(link) {
+    return this.data && !this.section.hidden && (link === null || this.#pictures().some((picture) => linkOf(picture) === link));
+  }
+
+  #pictures() {
+    return [...this.section.querySelectorAll("svg.chart")];
+  }
+
+  #below() {
+    const files = this.chart.files?.(this.data) ?? [];
+    const names = ["SVG", "PNG", ...files.map(({ title }) => title)];
+    return sketch("div", { class: "below" }, this.#fold(), sketch("p", { class: "saves" }, ...names.flatMap((name) =>
+      [sketch("button", { type: "button", class: "plain", "data-save": name, "aria-label": `Save as ${name}: ${this.title}` }, name)])));
+  }
+
+  #save(what) {
+    if (!what) return;
+    const file = this.chart.files?.(this.data).find(({ title }) => title === what);
+    if (file) save(`${this.name}.${file.extension}`, file.content(), file.type);
+    else savePicture(this.section, this.name, what.toLowerCase());
   }
 
   /** Its table is made for those who open it. */

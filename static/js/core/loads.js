@@ -27,7 +27,7 @@ export function seriesOf(rows, kind) {
 export function loadAxis(rows, kind) {
   const values = [...new Set(rows.map((row) => row[kind]).filter(Boolean))].sort((a, b) => a - b);
   const marks = values.map(at), apart = 0.15 * (marks.at(-1) - marks[0] || 1);
-  return { low: marks[0] - apart, high: marks.at(-1) + apart, at: marks, label: AXES[kind], format: (mark) => String(values[marks.indexOf(mark)]) };
+  return { low: marks[0] - apart, high: marks.at(-1) + apart, at: marks, link: kind, label: AXES[kind], format: (mark) => String(values[marks.indexOf(mark)]) };
 }
 
 export const at = (load) => Math.log2(load);

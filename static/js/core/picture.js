@@ -1,6 +1,7 @@
 // What pictures share: their size, strategies' marks, and the keys of legends.
 
 import { sketch } from "./become.js";
+import { isHidden } from "./field.js";
 
 const USUAL = 600;
 const widths = new WeakMap(); // element → its width, of those that are watched
@@ -37,9 +38,14 @@ export function mark(strategy, r, x, y) {
   return sketch("use", { class: "mark", href: `${marks}#${strategy}`, x: x - r, y: y - r, width: 2 * r, height: 2 * r });
 }
 
-/** A run in a legend: its line, its mark and its name. */
-export const runKey = ({ strategy, dash, name }) => sketch("span", { class: `entry s-${strategy} ${dash}` },
+/** A run in a legend: its line, its mark and its name. A click hides its series, or shows it again. */
+export const runKey = ({ strategy, dash, name }) => sketch("button", { class: `entry s-${strategy} ${dash}`, ...switchOf(name) },
   sketch("svg", { "aria-hidden": "true" }, sketch("path", { class: "line", d: "M0,6H32" }), mark(strategy, 5, 16, 6)), name);
+
+const switchOf = (name) => ({ type: "button", "data-series": name, "aria-pressed": String(!isHidden(name)) });
+
+/** A series in a legend, by its colour. */
+export const seriesKey = (kind, name) => sketch("button", { class: `key ${kind}`, ...switchOf(name) }, name);
 
 /** A colour in a legend. */
 export const key = (kind, name) => sketch("span", { class: `key ${kind}` }, name);

@@ -1,22 +1,26 @@
 // Plots: layers on two plain axes. A layer is a function from scales to sketches; the common ones stand below.
 
 import { become, sketch } from "./become.js";
+import { isHidden, layField, shownOf } from "./field.js";
 import { mark, size, widthOf } from "./picture.js";
 import { ticks } from "./stats.js";
 
 const LEFT = 48;
 
 /**
- * Draw a plot at the width that the picture has.
+ * Draw a plot at the width that the picture has. What readers ask for are its `series`: each has a name, points, and a layer
+ * that is not drawn while the series is hidden (core/field.js).
  *
  * @param {SVGElement} picture
- * @param {{x: Axis, y: Axis, layers: (Layer | null)[], height?: number, right?: number}} plot
- * @typedef {{low: number, high: number, label?: string, format?: (value: number) => string, at?: number[], isWhole?: boolean}} Axis
+ * @param {{x: Axis, y: Axis, layers?: (Layer | null)[], series?: (Series & {layer?: Layer})[], isCloud?: boolean,
+ *   head?: (value: number) => string, height?: number, right?: number}} plot
+ * @typedef {{low: number, high: number, label?: string, format?: (value: number) => string, at?: number[], isWhole?: boolean,
+ *   link?: string}} Axis
  * @typedef {(scale: {x: (value: number) => number, y: (value: number) => number, left: number, right: number,
  *   top: number, bottom: number}) => any[]} Layer
  */
-export function plot(picture, { x, y, layers, height = 240, right = 12 }) {
-  const width = widthOf(picture);
+export function plot(picture, { x: whole, y, layers = [], series = [], isCloud, head, height = 240, right = 12 }) {
+  const width = widthOf(picture), x = shownOf(picture, whole);
   const edge = { left: LEFT, right: width - right, top: y.label ? 28 : 12, bottom: height - (x.label ? 42 : 24) };
   const scale = {
     ...edge,
@@ -32,8 +36,42 @@ export function plot(picture, { x, y, layers, height = 240, right = 12 }) {
       sketch("text", { x: scale.x(value), y: edge.bottom + 18, "text-anchor": "middle" }, written(x, value)))),
     x.label ? sketch("text", { x: (edge.left + edge.right) / 2, y: height - 6, "text-anchor": "middle" }, x.label) : null,
     y.label ? sketch("text", { x: 0, y: 10 }, y.label) : null,
-    ...layers.filter(Boolean).flatMap((layer) => layer(scale)));
+    ...inside(picture, x.isZoomed, edge, [...layers, ...series.filter(({ name }) => !isHidden(name)).map(({ layer }) => layer)]
+      .filter(Boolean).flatMap((layer) => layer(scale))),
+    layField(picture, { axis: x, whole, scale, isCloud, head: head ?? headOf(whole), series: series.map((one) => read(one, y)) }));
 }
+
+/** Layers as they are; of a part of the axis, what lies within the edges. */
+function inside(picture, isZoomed, { left, right, top, bottom }, drawn) {
+  if (!isZoomed) return drawn;
+  if (!clips.has(picture)) clips.set(picture, `clip-${++clipped}`);
+  const id = clips.get(picture);
+  return [sketch("clipPath", { id }, sketch("rect", { x: left - 8, y: top - 8, width: right - left + 16, height: bottom - top + 16 })),
+    sketch("g", { "clip-path": `url(#${id})` }, ...drawn)];
+}
+
+const clips = new WeakMap(); // picture → the id of its clip
+let clipped = 0;
+
+/** A series whose points are made once somebody asks: a live page draws thousands of points that nobody reads. */
+function read({ name, points }, y) {
+  let made = null;
+  return { name, get points() { return (made ??= points.map((one) => pointOf(one, y))); } };
+}
+
+/** A point reads as its axis writes it, unless it has words of its own. */
+function pointOf(one, y) {
+  const found = Array.isArray(one) ? { x: one[0], y: one[1] } : one;
+  return { text: y.format ? written(y, Number(found.y.toPrecision(4))) : undefined, ...found };
+}
+
+const headOf = (axis) => (value) => {
+  const number = Number(value.toPrecision(4));
+  const said = axis.format ? axis.format(axis.at ? closest(axis.at, value) : number) : String(axis.isWhole ? Math.round(value) : number);
+  return axis.label && !axis.format ? `${axis.label} ${said}` : said;
+};
+
+const closest = (values, value) => values.reduce((one, other) => (Math.abs(other - value) < Math.abs(one - value) ? other : one));
 
 /** Round values inside an axis, or those that it names. */
 function marksOf(axis, count) {
@@ -58,15 +96,14 @@ export const steps = (values, cls = "") => ({ x, y }) => {
 };
 
 /** A bar around each whole number. */
-export const bars = (values, cls, title) => ({ x, y }) => values.map((value, i) => {
+export const bars = (values, cls) => ({ x, y }) => values.map((value, i) => {
   const left = x(i - 0.5), width = x(i + 0.5) - left, gap = Math.min(2, width / 5);
-  return sketch("rect", { class: `bar ${cls}`, x: left + gap / 2, width: Math.max(0.5, width - gap), y: y(value), height: Math.max(0, y(0) - y(value)) },
-    sketch("title", {}, title(value, i)));
+  return sketch("rect", { class: `bar ${cls}`, x: left + gap / 2, width: Math.max(0.5, width - gap), y: y(value), height: Math.max(0, y(0) - y(value)) });
 });
 
 /** A dot for each point `{x, y, r}`. */
-export const dots = (points, cls, title) => ({ x, y }) => points.map((point) =>
-  sketch("circle", { class: `dot-mark ${cls}`, cx: x(point.x), cy: y(point.y), r: point.r ?? 3 }, sketch("title", {}, title(point))));
+export const dots = (points, cls) => ({ x, y }) => points.map((point) =>
+  sketch("circle", { class: `dot-mark ${cls}`, cx: x(point.x), cy: y(point.y), r: point.r ?? 3 }));
 
 /** A line across, at a value of y. */
 export const level = (at, cls = "soft", label = "") => ({ y, left, right }) => [

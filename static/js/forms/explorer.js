@@ -30,11 +30,10 @@ export function explore({ card, levels, strategy }) {
       level(1),
       ...levels.map((bound) => level(bound.at, `s-${bound.strategy} bound`, bound.name)),
       ...Object.entries(card.sweep).filter(([name]) => name !== rule()).map(([, other]) => curve(other, "other")),
-      curve(points(), `s-${strategy}`),
       upright(chosen.threshold, `s-${strategy} now`),
-      dots([{ x: chosen.threshold, y: chosen.speedup, r: 6 }], `s-${strategy} now`, (point) => times(point.y)),
+      dots([{ x: chosen.threshold, y: chosen.speedup, r: 6 }], `s-${strategy} now`),
       own === null ? null : markAt(strategy, [own, nearest(points(), own).speedup], 5, "own"),
-    ] });
+    ], series: [{ name: rule(), points: points().map((point) => [point.threshold, point.speedup]), layer: curve(points(), `s-${strategy}`) }] });
   }
 
   function show() {
@@ -57,6 +56,7 @@ export function explore({ card, levels, strategy }) {
   for (const radio of radios) radio.addEventListener("change", begin);
   begin();
   watchWidth(picture, draw);
+  document.addEventListener("field", draw);
   const rules = Object.keys(card.sweep);
   put("sweep", table(["threshold", ...rules], card.sweep[rules[0]].map((point, i) =>
     [point.threshold, ...rules.map((name) => times(card.sweep[name][i]?.speedup))])));

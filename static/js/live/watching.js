@@ -2,6 +2,7 @@
 
 import { Pairs } from "./pairs.js";
 import { Requests } from "./requests.js";
+import { Results } from "./results.js";
 import { begin, foldAll } from "./trace.js";
 
 /** Samples of the same prompt and repeat, one for each strategy, race against each other. */
@@ -21,6 +22,7 @@ export class Watching {
     this.isFinished = new Set(); // samples that are summed up
     this.sums = new Map(); // run number → of its finished samples, drafts by position
     this.pairs = new Pairs(baselineOf);
+    this.results = new Results(); // of each run and prompt
     this.traces = new Map(); // sample → the state its events add up to
     this.events = new Map(); // sample → its events, for replay
     this.isComplete = new Set(); // samples whose trace is here to its end
@@ -84,6 +86,7 @@ export class Watching {
   #sum(row) {
     this.isFinished.add(row.id);
     this.pairs.note(row);
+    this.results.note(row);
     const { run, drafts_by_position: drafts = [], accepted_by_position: accepted = [] } = row;
     const sums = this.places(run);
     drafts.forEach((count, i) => (sums.drafts[i] = (sums.drafts[i] ?? 0) + count));
@@ -115,7 +118,10 @@ export class Watching {
 
   #forget(sample, { run, prompt, repeat }) {
     this.heatBy.delete(sample);
-    if (this.isFinished.delete(sample)) this.pairs.note({ run, prompt, repeat });
+    if (this.isFinished.delete(sample)) {
+      this.pairs.note({ run, prompt, repeat });
+      this.results.note({ run, prompt, repeat });
+    }
     this.#forgetTrace(sample);
   }
 

@@ -1,15 +1,19 @@
 // The page of a comparison: what arrives is folded, what is looked at is drawn. Decisions are made in the modules below.
 
 import { chartsOf } from "../core/charts.js";
+import "../live/cancelling.js";
 import { Feed } from "../live/feed.js";
 import { Findings } from "../live/findings.js";
 import { Heats } from "../live/heats.js";
 import { LoadLanes } from "../live/load-lanes.js";
 import { Moment } from "../live/moment.js";
 import { Part } from "../live/part.js";
+import { PromptTable } from "../live/prompt-table.js";
 import { Race } from "../live/race.js";
 import { Reading } from "../live/reading.js";
 import { drawStanding } from "../live/standing.js";
+import "../core/sections.js";
+import { sortable } from "../core/sorting.js";
 import { grouped, say } from "../core/words.js";
 import { tokensPerSecond } from "../live/trace.js";
 import { Watching } from "../live/watching.js";
@@ -23,7 +27,7 @@ const runs = page.runs;
 const heats = new Heats(page);
 const findings = new Findings(runs, heats.prompts);
 const runOf = (number) => runs.find((run) => run.number === number);
-const known = new Watching(page, (number) => runOf(number).baseline);
+const known = new Watching(page, (number) => runOf(number).baseline, page.is_whole ? Infinity : undefined);
 for (const frame of page.frames) known.hear(frame);
 for (const run of runs) run.mayLeave = run.role === "peer" && run.number !== run.baseline; // out of the picture
 const moment = new Moment(known);
@@ -56,12 +60,17 @@ function look(heat, isFollowing = view.isFollowing) {
   view.heat = known.lookedAt = heat;
   moment.look(heat);
   race.forget();
-  feed.follow(known.missing(heat));
+  follow();
   say($("#heat"), heats.nameOf(heat));
   $("#before").disabled = !heats.beside(heat, -1);
   offerNext();
   if ($("#follow")) $("#follow").checked = view.isFollowing;
   redraw("race");
+}
+
+/** Ask for what is not here of the heat that is looked at. A page that is one file asks nobody. */
+function follow() {
+  if (!page.is_whole) feed.follow(known.missing(view.heat));
 }
 
 /** Under load texts are written side by side: stay with one until it ends, then go to the newest. */
@@ -87,6 +96,17 @@ function showRequest({ prompt, repeat }, run) {
   look(`${repeat}.${prompt}`, false);
   remember();
   redraw("evidence");
+}
+
+/** A prompt that somebody chose in a chart or in the table of samples: its race, and the text of one run. */
+function showPrompt(prompt, run) {
+  const heat = heats.all.find((one) => one.endsWith(`.${prompt}`) && known.heats.has(one));
+  if (!heat) return;
+  if (run) chooseRun(run);
+  look(heat, false);
+  remember();
+  redraw("evidence");
+  $("#race-title").scrollIntoView({ block: "start" });
 }
 
 function offerNext() {
@@ -172,12 +192,17 @@ function drawReplay(spanNs) {
   say($("#play"), moment.playing ? "Pause" : "Replay");
 }
 
+const prompts = new PromptTable($("#prompts"), showPrompt);
 const EVIDENCE_EVERY_MS = 1000; // while samples come in: of a thousand prompts it is a thousand dots a strategy
 const evidence = new Whenever(EVIDENCE_EVERY_MS, $("#evidence"));
 const renewEvidence = () => evidence.call(!isOver(), () => redraw("evidence"));
 
 function drawEvidence() {
-  if (findings.report.samples) ofAll.draw(findings.data(known.pairs.all, (run) => known.places(run), view.run));
+  if (findings.report.samples) {
+    const data = findings.data(known.pairs.all, (run) => known.places(run), view.run);
+    ofAll.draw({ ...data, onPrompt: showPrompt });
+    prompts.draw({ ...data, runs: data.rows.filter((row) => !row.isBaseline), results: known.results });
+  }
   $("#evidence").hidden = !findings.report.samples;
   if (page.status.is_final && !whatIf) offerWhatIf(); // below the charts: it asks once it is nearly in view
   whatIf?.draw();
@@ -212,17 +237,6 @@ $("#scrub").addEventListener("input", (event) => {
   redraw("race");
 });
 $("#speed").addEventListener("change", (event) => moment.hurry(Number(event.target.value)));
-$("form[data-while-running]")?.addEventListener("submit", async (event) => {
-  event.preventDefault(); // stay here and watch it end
-  const form = event.target, button = form.querySelector("button");
-  button.disabled = true;
-  try {
-    const answer = await fetch(form.action, { method: "POST", body: new FormData(form) });
-    if (!answer.ok) form.submit(); // the page it leads to says why not
-  } catch { // no network: to be tried again by whoever asked
-    button.disabled = false;
-  }
-});
 document.addEventListener("change", (event) => {
   if (event.target.id !== "baseline") return;
   const query = new URLSearchParams(event.target.value ? { baseline: event.target.value } : {});
@@ -244,6 +258,7 @@ addEventListener("remeasured", () => redraw("race"));
 const VERDICT_EVERY_MS = 1000; // it is read aloud too
 const verdict = new Part("verdict", (text) => {
   $("#verdict").innerHTML = text;
+  sortable($("#verdict"));
   findings.read();
   drawStanding(race.lanes, findings.report.strategies);
   renewEvidence(); // with its numbers, not with each sample: reports are the rarer the more samples there are
@@ -266,7 +281,7 @@ const feed = new Feed({
     }
     if (view.isFollowing && known.latest) lookAtLatest();
     if (frame.t === "samples") {
-      feed.follow(known.missing(view.heat));
+      follow();
       offerNext();
     }
     redraw(...(CHANGES[frame.t] ?? []));
@@ -282,6 +297,7 @@ const feed = new Feed({
 });
 
 drawStanding(race.lanes, findings.report.strategies);
+sortable();
 feed.start();
 look(view.heat);
 redraw("status", "evidence");

@@ -62,9 +62,9 @@ def test_a_dot_says_which_prompt_it_is(open_page, worker):
     place = page.locator("#forest").bounding_box()
     x, y = (float(at) for at in dots.get_attribute("d").removeprefix("M").split("L")[0].split(","))
     page.mouse.move(place["x"] + x, place["y"] + y)
-    expect(page.locator("#forest > title")).to_have_text(re.compile(r"^prompt \d+: \d\.\d\d×$"))
+    expect(page.locator("#forest > .cursor text")).to_have_text(re.compile(r"^static:4\sprompt \d+: \d\.\d\d×$"))
     page.mouse.move(place["x"] + 2, place["y"] + 2)
-    expect(page.locator("#forest > title")).to_have_text("")
+    expect(page.locator("#forest > .cursor text")).to_have_count(0)
 
 
 def test_an_element_becomes_what_is_wanted_whatever_it_was(open_page):

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 
 from decoding.load import ONE, Load
 from tests.webapp import make
-from webapp.comparisons.figures import fastest, sum_up
+from webapp.comparisons.figures import sum_up, verdicts
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run
 from webapp.comparisons.report import pinned, report
 from webapp.core.problems import Invalid
@@ -244,11 +244,11 @@ def test_history_tells_loads_apart(world, decoded):
     assert len({point["label"].partition(" @")[2] for point in shown["points"]}) == 1
 
 
-def test_the_list_of_comparisons_names_the_fastest_at_the_lightest_load(world, decoded):
+def test_the_list_of_comparisons_says_the_sentence_of_all_loads(world, decoded):
     sum_up(decoded)
-    Figures.objects.filter(run__label="static:4 @4").update(speedup=99.0)
-    [(name, figures)] = fastest([decoded]).values()
-    assert (name, figures.run.concurrency) == ("static:4", 1)
+    decoded.refresh_from_db()
+    said = report(decoded)
+    assert verdicts([decoded])[decoded.pk] == (said["sentence"], said["doubt"])
 
 
 def test_the_code_of_a_filled_form_launches_the_same(world, ready):

@@ -156,7 +156,8 @@ def test_a_verdict_doubts_itself_when_more_than_a_fifth_of_what_it_compares_is_n
     Sample.objects.filter(pk__in=list(some)).update(noise="Other programs used 40% of the 2 cores.")
     found = world.api(world.bob).get(f"/api/v1/comparisons/{decoded.pk}/report/").json()
     assert found["noisy_count"] == noisy and found["is_noisy"] is is_said
-    assert found["verdict"].startswith("On a machine that was not quiet: static:4 is 1.") is is_said
+    assert found["verdict"].startswith("static:4 is 1.")
+    assert found["doubt"].startswith("The machine was not quiet: ") is is_said
 
 
 @pytest.mark.django_db
@@ -167,7 +168,7 @@ def test_what_is_noisy_elsewhere_casts_no_doubt_on_what_the_verdict_compares(wor
     make.decode_all(comparison)
     Sample.objects.filter(run__strategy="oracle").update(noise="Other programs used 40% of the 2 cores.")
     found = report(comparison)
-    assert found["noisy_count"] == 6 and found["is_noisy"] is False and "quiet" not in found["verdict"]
+    assert found["noisy_count"] == 6 and found["is_noisy"] is False and "quiet" not in found["doubt"]
 
 
 @pytest.mark.django_db

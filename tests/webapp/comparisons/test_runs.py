@@ -350,12 +350,27 @@ def test_every_column_can_be_sorted_and_every_axis_bounded(world, ready):
         assert filters.filtered(rows, {name: "0.5"}).count() <= 2, name
 
 
-def test_the_list_of_comparisons_names_the_fastest_that_is_ranked(world, ready):
+def test_the_list_the_page_and_the_api_say_the_same_verdict_and_the_same_doubt(world, ready):
     comparison = ended(world.actor(world.bob), **ready, strategies=[{"strategy": "static"}, {"strategy": "oracle"}])
+    waiting = make.comparison(world.actor(world.bob), **ready)
+    client, api = world.page(world.bob), world.api(world.bob)
+    said = api.get(f"/api/v1/comparisons/{comparison.pk}/report/").json()
+    told = {row.pk: words for row, *words in client.get("/comparisons/").context["rows"]}
+    assert told == {comparison.pk: [said["verdict"], said["doubt"]], waiting.pk: ["", ""]}
+    row = api.get(f"/api/v1/comparisons/{comparison.pk}/").json()
+    assert (row["verdict"], row["doubt"]) == (said["verdict"], said["doubt"])
+    page = client.get(f"/comparisons/{comparison.pk}/").context
+    assert (page["report"]["verdict"], page["report"]["doubt"]) == (said["verdict"], said["doubt"])
+
+
+def test_the_list_says_of_a_running_comparison_what_its_page_says_so_far(world, ready):
     running = make.comparison(world.actor(world.bob), **ready)
-    Figures.objects.filter(run__strategy="oracle").update(speedup=9.0)
-    answer = world.page(world.bob).get("/comparisons/")
-    told = {row.pk: (name, best and best.run.strategy) for row, name, best in answer.context["rows"]}
-    assert told == {comparison.pk: ("static:4", "static"), running.pk: ("", None)}
-    best = Figures.objects.get(run__strategy="static")
-    assert f"static:4 <b>{best.speedup:.2f}×</b>" in answer.content.decode()
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    listed = lambda: world.page(world.bob).get("/comparisons/").context["rows"]  # noqa: E731
+    assert [words for _, *words in listed()] == [["", ""]]
+    prompt, repeat, runs = next(make.remaining(running))
+    for run in runs:
+        make.decode_one(job, run, prompt, repeat)
+    said = world.api(world.bob).get(f"/api/v1/comparisons/{running.pk}/report/").json()
+    assert said["verdict"].startswith("static:4 ran at 2.00 times")
+    assert [words for _, *words in listed()] == [[said["verdict"], said["doubt"]]]

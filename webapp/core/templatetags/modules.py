@@ -15,7 +15,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 
 register = template.Library()
-IMPORT = re.compile(r'^(?:import|export) .*?from "(\.[^"]+)";$', re.MULTILINE)
+IMPORT = re.compile(r'^(?:import|export) (?:.*?from )?"(\.[^"]+)";$', re.MULTILINE)
 CHARTS = "js/charts"
 ON = re.compile(r"^export const on = \{(.*)\};$", re.MULTILINE)
 RANK = re.compile(r'"?([\w-]+)"?: (\d+)')
@@ -29,10 +29,11 @@ def preload_modules(entry: str, *places: str) -> str:
     return format_html_join("\n  ", '<link rel="modulepreload" href="{}">', ((static(name),) for name in names))
 
 
-@register.simple_tag
-def charts(place: str) -> str:
-    """A place for charts: those that name it, in the order of their ranks. `core/charts.js` loads and draws them."""
-    urls = [static(name) for name in charts_at(place)]
+@register.simple_tag(takes_context=True)
+def charts(context: template.Context, place: str) -> str:
+    """A place for charts: those that name it, in the order of their ranks. `core/charts.js` loads and draws them. In a
+    page that is one file its import map knows them by name."""
+    urls = [name if context.get("is_one_file") else static(name) for name in charts_at(place)]
     return format_html('<div class="charts" data-charts="{}"></div>', json.dumps(urls))
 
 
@@ -55,6 +56,11 @@ def _ranks(folder: Path) -> Iterator[tuple[str, str, int]]:
                 yield f"{CHARTS}/{path.name}", place, int(rank)
 
 
+def resolved(importer: str, address: str) -> str:
+    """Name the module that a module imports by a relative address."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(importer), address))
+
+
 @functools.cache
 def imported(entry: str) -> tuple[str, ...]:
     """List the modules that a module imports, directly or not, each once."""
@@ -63,7 +69,7 @@ def imported(entry: str) -> tuple[str, ...]:
     while waiting:
         name = waiting.pop()
         for found in IMPORT.findall(Path(str(finders.find(name))).read_text(encoding="utf-8")):
-            path = posixpath.normpath(posixpath.join(posixpath.dirname(name), found))
+            path = resolved(name, found)
             if path not in known:
                 known[path] = None
                 waiting.append(path)

@@ -1,0 +1,137 @@
+"""Questions to a chart by pointer and by key: a readout, a part of it, fewer lines, a dot's prompt, a file."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.webapp.browser.conftest import STRATEGIES
+from tests.webapp.browser.test_comparison_page import path_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def page(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker), accept_downloads=True)
+    expect(page.locator("#positions .line").first).to_be_attached()
+    return page
+
+
+def move_into(page, chart: str, share: float) -> None:
+    page.locator(chart).scroll_into_view_if_needed()
+    box = page.locator(chart).bounding_box()
+    page.mouse.move(box["x"] + box["width"] * share, box["y"] + box["height"] / 2)
+
+
+def marks(page, chart: str) -> list[str]:
+    return page.locator(f"{chart} > g:not(.cursor) > text").all_text_contents()
+
+
+def test_a_pointer_reads_every_line_and_charts_on_the_same_clock_show_the_same_moment(page):
+    move_into(page, "#lines", 0.3)
+    told = page.locator("#lines > .cursor text")
+    expect(told).to_have_count(len(STRATEGIES) + 1)
+    expect(told.first).to_have_text(re.compile(r"^\d+\.\d\d ms$"))
+    expect(told.nth(2)).to_have_text(re.compile(r"^static:4\s\d+$"))
+    expect(page.locator("#duet > .cursor text").last).to_have_text(re.compile(r"^round \d+: draft .* target .*"))
+    move_into(page, "h1", 0.5)
+    expect(page.locator(".cursor text")).to_have_count(0)
+
+
+def test_a_part_of_an_axis_is_shown_by_drag_and_by_key_and_the_whole_again(page):
+    before = marks(page, "#lines")
+    move_into(page, "#lines", 0.3)
+    page.mouse.down()
+    move_into(page, "#lines", 0.6)
+    expect(page.locator("#lines .cursor .range")).to_be_attached()
+    page.mouse.up()
+    expect(page.locator("#lines clipPath")).to_be_attached()
+    assert marks(page, "#lines") != before
+    page.locator("#lines").focus()
+    page.keyboard.press("0")
+    expect(page.locator("#lines clipPath")).to_have_count(0)
+    assert marks(page, "#lines") == before
+    page.keyboard.press("+")
+    nearer = marks(page, "#lines")
+    assert nearer != before
+    page.keyboard.press("Shift+ArrowRight")
+    assert marks(page, "#lines") != nearer
+    page.keyboard.press("0")
+    page.mouse.wheel(0, -200)  # it has the focus, so the wheel is its own
+    expect(page.locator("#lines clipPath")).to_be_attached()
+
+
+def test_keys_move_the_cursor_from_point_to_point_and_say_what_it_reads(page):
+    page.locator("#positions").focus()
+    page.keyboard.press("ArrowRight")
+    first = page.locator("main > [role=status].hidden")
+    expect(first).to_contain_text("position in the draft")
+    page.keyboard.press("End")
+    expect(page.locator("#positions > .cursor .at")).to_be_attached()
+    page.keyboard.press("Escape")
+    expect(page.locator("#positions > .cursor .at")).to_have_count(0)
+
+
+def test_a_name_in_a_legend_hides_its_line_in_every_chart_and_brings_it_back(page):
+    key = page.locator("section:has(> #positions) .legend [data-series='static:4']")
+    key.click()
+    expect(key).to_have_attribute("aria-pressed", "false")
+    for chart in ("#positions .s-static", "#lines .s-static", "#forest .s-static"):
+        expect(page.locator(chart)).to_have_count(0)
+    key.click()
+    expect(page.locator("#positions .s-static").first).to_be_attached()
+
+
+def test_a_dot_opens_its_prompt_by_mouse_and_by_key(page):
+    dots = page.locator("#forest .prompts").first
+    dots.scroll_into_view_if_needed()
+    place = page.locator("#forest").bounding_box()
+    x, y = (float(at) for at in dots.get_attribute("d").removeprefix("M").split("L")[0].split(","))
+    page.mouse.click(place["x"] + x, place["y"] + y)
+    expect(page.locator("#text-of")).to_have_text("as static:4 wrote it")
+    assert re.search(r"strategy=static%3A4&prompt=\d+", page.url)
+    page.locator("#forest").focus()
+    page.keyboard.press("End")
+    expect(page.locator("#forest > .cursor text")).to_have_text(re.compile("prompt"))
+    number = re.search(r"prompt (\d+)", page.locator("#forest > .cursor text").text_content())[1]
+    page.keyboard.press("Enter")
+    expect(page.locator("#heat")).to_contain_text(f"Prompt {number} of 3")
+
+
+def saved(page, chart: str, what: str) -> bytes:
+    with page.expect_download() as download:
+        page.locator(f"section:has(> {chart}) [data-save='{what}']").click()
+    return Path(download.value.path()).read_bytes()
+
+
+def test_every_chart_is_saved_as_a_picture_of_its_own(page, tmp_path):
+    for chart in ("#forest", "#lines", "#duet", "#positions"):
+        text = saved(page, chart, "SVG").decode()
+        assert text.startswith("<svg") and "var(" not in text and "<use" not in text and "NaN" not in text
+        assert page.locator(f"section:has(> {chart}) h2").inner_text().split("\n")[0][:10] in text
+    (tmp_path / "chart.svg").write_text(saved(page, "#lines", "SVG").decode())
+    assert saved(page, "#lines", "PNG").startswith(b"\x89PNG")
+    picture = page.context.new_page()
+    picture.goto(f"file://{tmp_path}/chart.svg")
+    assert picture.locator("path").first.evaluate("path => getComputedStyle(path).stroke") != "none"
+
+
+def test_the_clock_is_saved_as_a_chrome_trace_of_all_strategies_without_overlaps(page):
+    trace = json.loads(saved(page, "#duet", "Perfetto trace"))
+    names = {one["pid"]: one["args"]["name"] for one in trace["traceEvents"] if one["name"] == "process_name"}
+    assert list(names.values()) == list(STRATEGIES)
+    spans = [one for one in trace["traceEvents"] if one["ph"] == "X"]
+    assert all(one["dur"] >= 0 and one["cat"] == "decoding" for one in spans)
+    for pid in names:
+        for tid in (1, 2):
+            own = [one for one in spans if (one["pid"], one["tid"]) == (pid, tid)]
+            assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-3 for a, b in itertools.pairwise(own))
+    assert {one["name"] for one in spans} == {"read the prompt", "draft", "verify"}

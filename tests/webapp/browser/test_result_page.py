@@ -1,0 +1,86 @@
+"""A result to work with: the table in an order, the winner marked, prompts to browse, sections to jump to."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.webapp.browser.test_comparison_page import path_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def page(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker), viewport={"width": 1280, "height": 900})
+    expect(page.locator("#prompts tbody tr")).to_have_count(3)
+    return page
+
+
+def column(page, number: int) -> list[str]:
+    return page.locator(f"table.numbers tbody tr > :nth-child({number})").all_inner_texts()
+
+
+def speeds(page) -> list[float]:
+    return [float(text.rstrip("×")) for text in column(page, 2)]
+
+
+def test_the_table_begins_with_the_fastest_and_is_sorted_by_its_heads(page):
+    assert speeds(page) == sorted(speeds(page), reverse=True)
+    head = page.locator("table.numbers thead th").nth(1)
+    head.locator("button").click()
+    head.locator("button").click()
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    assert speeds(page) == sorted(speeds(page))
+    page.locator("table.numbers thead th button").first.focus()
+    page.keyboard.press("Enter")
+    names = column(page, 1)
+    assert names == sorted(names)
+
+
+def test_the_verdict_has_two_lines_at_most_and_its_doubt_stands_under_it_once(page):
+    lines = page.locator("h1").evaluate(
+        "h => h.getBoundingClientRect().height / parseFloat(getComputedStyle(h).lineHeight)"
+    )
+    assert round(lines) <= 2
+    expect(page.locator("h1 + .doubt")).to_contain_text("Intervals for 3 strategies at once take at least 7 prompts")
+    assert page.locator("main").inner_text().count("at once take at least") == 1
+
+
+def test_prompts_are_filtered_and_sorted_and_lead_to_race_and_text(page):
+    rows = page.locator("#prompts tbody tr")
+    page.fill("#prompts [name=words]", "prompt 1")
+    expect(rows).to_have_count(1)
+    expect(page.locator("#prompts [role=status]")).to_have_text("1 of 3 prompts")
+    page.fill("#prompts [name=words]", "")
+    page.select_option("#prompts [name=only]", "differs")
+    expect(rows).to_have_count(0)
+    page.select_option("#prompts [name=only]", "")
+    page.locator("#prompts thead [data-sort='2']").click()
+    expect(page.locator("#prompts thead th[aria-sort='descending']")).to_have_text("static:4")
+    rows.filter(has=page.locator("[data-open='2']")).locator("td [data-run='3']").click()
+    expect(page.locator("#heat")).to_contain_text("Prompt 2 of 3")
+    expect(page.locator("#text-of")).to_have_text("as heuristic:5 wrote it")
+    assert re.search(r"strategy=heuristic%3A5&prompt=2", page.url)
+    expect(page.locator("#race-title")).to_be_in_viewport()
+
+
+def test_links_lead_to_sections_and_leave_the_address_to_what_is_looked_at(page):
+    page.click("nav.sections >> text=Prompts")
+    expect(page.locator("#prompts-title")).to_be_in_viewport()
+    page.click("[data-lane='2']")
+    before = page.url
+    page.click("nav.sections >> text=Race")
+    assert page.url == before and "strategy=static" in page.url
+
+
+def test_a_table_that_is_wider_than_a_phone_scrolls_and_shows_where_it_goes_on(open_page, worker, page):
+    phone = open_page(path_of(worker), viewport={"width": 390, "height": 800})
+    table = phone.locator("#verdict .scroll")
+    assert table.evaluate("scroll => scroll.scrollWidth > scroll.clientWidth")
+    assert table.evaluate("scroll => getComputedStyle(scroll).backgroundImage.match(/linear-gradient/g).length") == 4
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390

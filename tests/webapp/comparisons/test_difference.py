@@ -1,0 +1,60 @@
+"""Two or more comparisons side by side: what differs in what was asked, and whether what came out lies apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.webapp import make
+from webapp.comparisons import difference
+from webapp.comparisons.models import Sample
+
+
+@pytest.fixture
+def two(world):
+    by = world.actor(world.bob)
+    dataset = make.dataset(by, count=6)
+    first = make.comparison(by, dataset=dataset)
+    make.decode_all(first)
+    other = make.comparison(by, pair=first.pair, dataset=dataset, repeats=2)
+    make.decode_all(other)
+    return first, other
+
+
+def address(*comparisons) -> str:
+    return "/comparisons/difference/?" + "&".join(f"of={comparison.pk}" for comparison in comparisons)
+
+
+def test_what_was_asked_otherwise_is_named_and_what_was_asked_alike_is_not(world, two):
+    found = world.page(world.bob).get(address(*two)).context
+    assert {fact.name for fact in found["facts"] if fact.differs} - {"launched"} == {"repeats"}
+    assert found["differing"] == []
+
+
+def test_another_machine_is_a_reason_not_to_compare_speeds(world, two):
+    Sample.objects.filter(run__comparison=two[1]).update(device="cuda:0")
+    page = world.page(world.bob).get(address(*two))
+    assert page.context["differing"] == ["machine"]
+    assert "so their speeds do not compare one to one" in page.content.decode()
+
+
+def test_only_intervals_that_do_not_overlap_lie_apart(world, two):
+    gain = {"median": 1.5, "low": 1.4, "high": 1.6}
+    assert difference._is_apart(gain, {"median": 1.2, "low": 1.1, "high": 1.3})
+    assert not difference._is_apart(gain, {"median": 1.3, "low": 1.1, "high": 1.45})
+    assert not difference._is_apart(gain, {"median": 1.3, "low": None, "high": None})
+    cells = [cells for _, cells in world.page(world.bob).get(address(*two)).context["rows"]]
+    assert [[cell.is_apart for cell in row] for row in cells] == [[False, False]] * 2
+    assert [row[1].ratio for row in cells] == [pytest.approx(1.0)] * 2
+
+
+def test_a_stranger_sees_none_of_them_and_one_alone_is_refused(world, two):
+    assert world.page(world.bob).get(address(two[0])).status_code == 400
+    assert world.page(world.bob).get("/comparisons/difference/?of=x").status_code == 400
+    nothing = world.page(world.bob).get("/comparisons/difference/", follow=True)
+    assert "Choose 2 to 6 comparisons" in nothing.content.decode()
+    assert "0 comparisons are chosen" in world.page(world.charlie).get(address(*two)).content.decode()
+
+
+def test_the_list_leads_there(world, two):
+    page = world.page(world.bob).get("/comparisons/").content.decode()
+    assert 'action="/comparisons/difference/"' in page and f'name="of" value="{two[0].pk}"' in page

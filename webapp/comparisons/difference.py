@@ -1,0 +1,121 @@
+"""Page of the difference between comparisons: what was asked, and what came out, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+
+from decoding.public import Objective
+from webapp.accounts.asked import Asked
+from webapp.accounts.rights import Right
+from webapp.comparisons.models import Comparison
+from webapp.comparisons.report import so_far
+from webapp.core.pages import page
+from webapp.core.problems import Invalid
+
+MOST = 6
+CONDITIONS = {"pair", "prompts", "split", "how many", "sampling", "machine"}  # if these differ, speeds do not compare
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    name: str
+    values: list[str]
+
+    @property
+    def differs(self) -> bool:
+        return len(set(self.values)) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A strategy in one comparison, and how it stands to the first of them."""
+
+    row: Mapping[str, Any]
+    ratio: float | None  # of its tokens per second to those in the first comparison
+    is_apart: bool  # the intervals of both speed-ups do not overlap
+
+
+@page(Right.READ)
+def difference(request: Asked) -> HttpResponse:
+    if "of" not in request.GET:
+        messages.info(request, f"Choose 2 to {MOST} comparisons, then show them side by side.")
+        return redirect("comparisons")
+    found = _asked(request)
+    reports = [so_far(comparison) for comparison in found]
+    facts = [Fact(name, values) for name, values in _facts(found, reports).items()]
+    differing = [fact.name for fact in facts if fact.differs and fact.name in CONDITIONS]
+    sides = [(one, report["verdict"], report["doubt"]) for one, report in zip(found, reports, strict=True)]
+    context = {"sides": sides, "facts": facts, "differing": differing, "rows": _rows(reports)}
+    return render(request, "comparisons/difference.html", context)
+
+
+def _asked(request: Asked) -> list[Comparison]:
+    """Return the comparisons that the address names, in its order."""
+    try:
+        ids = [UUID(one) for one in dict.fromkeys(request.GET.getlist("of"))]
+    except ValueError:
+        raise Invalid("This address names something that is no comparison.", field="of") from None
+    rows = Comparison.objects.visible_to(request.actor).select_related("pair", "dataset", "job")
+    known = {row.pk: row for row in rows.filter(pk__in=ids[: MOST + 1])}
+    found = [known[one] for one in ids if one in known]
+    if not 2 <= len(found) <= MOST:
+        raise Invalid(
+            f"{len(found)} comparisons are chosen, and this page shows 2 to {MOST} side by side.",
+            field="of", hint="Choose them in the list of comparisons.",
+        )  # fmt: skip
+    return found
+
+
+def _facts(found: Sequence[Comparison], reports: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the settings of each, and the machine that it ran on."""
+    return {
+        "pair": [str(one.pair) for one in found],
+        "prompts": [str(one.dataset) for one in found],
+        "split": [one.split or "all" for one in found],
+        "how many": [f"{one.limit}" for one in found],
+        "repeats": [f"{one.repeats}" for one in found],
+        "sampling": [_sampling(one.sampling) for one in found],
+        "objective": [str(Objective(**one.slo)) or "none" for one in found],
+        "machine": [", ".join(sorted({row["runner"] for row in of["strategies"] if row["runner"]})) for of in reports],
+        "versions": [_versions(one.hardware) for one in found],
+        "launched": [f"{one.created:%Y-%m-%d %H:%M}" for one in found],
+        "tags": [", ".join(tag.name for tag in one.tags.all()) for one in found],
+    }
+
+
+def _sampling(sampling: Mapping[str, Any]) -> str:
+    given = sorted((name, value) for name, value in sampling.items() if value not in (None, "", []))
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in given)
+
+
+def _versions(hardware: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {hardware[name]}" for name in ("drafthouse", "torch", "transformers") if name in hardware)
+
+
+def _rows(reports: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], list[Cell | None]]]:
+    """Return for each strategy that ran in some of them a cell for each, fastest in the first comparison first."""
+    tables = [{row["label"]: row for row in report["strategies"] if row["sample_count"]} for report in reports]
+    known = {label: row for table in reversed(tables) for label, row in table.items()}
+    cells = [(row, [_cell(table.get(label), tables[0].get(label)) for table in tables]) for label, row in known.items()]
+    return sorted(cells, key=lambda one: -(one[0]["speedup"] or {"median": 0})["median"])
+
+
+def _cell(row: Mapping[str, Any] | None, first: Mapping[str, Any] | None) -> Cell | None:
+    if row is None:
+        return None
+    if first is None or row is first or not first["tokens_per_s"]:
+        return Cell(row, None, False)
+    return Cell(row, row["tokens_per_s"] / first["tokens_per_s"], _is_apart(row["speedup"], first["speedup"]))
+
+
+def _is_apart(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+    if not one or not other or one["low"] is None or other["low"] is None:
+        return False
+    return bool(one["low"] > other["high"] or one["high"] < other["low"])

@@ -1,0 +1,121 @@
+"""Traces as tables: a row for each round of each finished sample, and the answers as Spec-Bench writes them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from webapp.comparisons import trace
+from webapp.comparisons.export import Echo, safe
+from webapp.comparisons.models import Comparison, Run, Sample
+from webapp.core.parquet import parquet
+from webapp.core.problems import Invalid
+from webapp.core.reading import each
+
+AT_ONCE = 50  # samples whose traces are read together
+SAMPLE: dict[str, type] = {"strategy": str, "prompt": str, "category": str, "repeat": int}
+DRAFTED: dict[str, type] = {"lookahead": int, "stop": str, "source": str, "backup": str, "passes": int}
+VERIFIED: dict[str, type] = {"accepted": int, "outcome": str, "wait_ns": int}
+TIMES = {name: int for name in ("draft_start_ns", "draft_end_ns", "verify_start_ns", "verify_end_ns")}
+COLUMNS: dict[str, type] = {**SAMPLE, "round": int, "drafted": int, **DRAFTED, **VERIFIED, **TIMES}
+
+Events = list[dict[str, Any]]
+
+
+def as_csv(comparison: Comparison) -> Iterator[str]:
+    """Stream one line for each round. Times are ns since the sample began."""
+    writer = csv.writer(Echo())
+    yield writer.writerow(COLUMNS)
+    for row in _rows(comparison):
+        yield writer.writerow([safe(cell) for cell in row])
+
+
+def as_parquet(comparison: Comparison) -> Iterator[bytes]:
+    """Stream the same rows as a Parquet file."""
+    return parquet(COLUMNS, _rows(comparison))
+
+
+def as_spec_bench(comparison: Comparison, label: str) -> Iterator[str]:
+    """Stream an answer file of Spec-Bench: one line for each prompt of a strategy, with a choice for each repeat. Its
+    tools read one strategy from a file, so a label names it."""
+    run = comparison.runs.filter(label=label).first()
+    if run is None:
+        known = ", ".join(comparison.runs.values_list("label", flat=True))
+        raise Invalid(
+            f"No strategy of this comparison is called {label[:80]!r}.", field="strategy", hint=f"It can be {known}."
+        )
+    return (f"{json.dumps(answer, ensure_ascii=False)}\n" for answer in _answers(run))
+
+
+def _rows(comparison: Comparison) -> Iterator[list[Any]]:
+    for sample, events in _traces(Sample.objects.filter(run__comparison=comparison)):
+        head = [sample.run.label, sample.prompt.name, sample.prompt.category, sample.repeat]
+        yield from ([*head, *row] for row in _rounds(events))
+
+
+def _traces(samples: Any) -> Iterator[tuple[Sample, Events]]:
+    rows = samples.finished().select_related("run", "prompt").order_by("run__number", "prompt__number", "repeat")
+    for batch in _batches(each(rows)):
+        known = {sample.pk: sample for sample in batch}
+        found = {pk: events for pk, events, _ in trace.whole(known)}
+        yield from ((sample, found.get(pk, [])) for pk, sample in known.items())
+
+
+def _batches(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
+    batch: list[Sample] = []
+    for sample in samples:
+        batch.append(sample)
+        if len(batch) == AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _rounds(events: Events) -> Iterator[list[Any]]:
+    drafts = {event["round"]: event for event in events if event["event"] == "drafted"}
+    for event in events:
+        if event["event"] == "verified":
+            draft = drafts.get(event["round"], {})
+            own = [draft.get(name, kind()) for name, kind in DRAFTED.items()]
+            times = [draft.get("start_ns", 0), draft.get("end_ns", 0), event["start_ns"], event["end_ns"]]
+            yield [event["round"], len(draft.get("tokens", ())), *own, *(event[name] for name in VERIFIED), *times]
+
+
+def _answers(run: Run) -> Iterator[dict[str, Any]]:
+    choices: list[dict[str, Any]] = []
+    last: Sample | None = None
+    for sample, events in _traces(run.samples.all()):
+        if last and sample.prompt_id != last.prompt_id:
+            yield _answer(last, choices)
+            choices = []
+        choices.append(_choice(len(choices), sample, events))
+        last = sample
+    if last:
+        yield _answer(last, choices)
+
+
+def _answer(sample: Sample, choices: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "question_id": sample.prompt.number,
+        "category": sample.prompt.category,
+        "answer_id": str(sample.pk),
+        "model_id": sample.run.label,
+        "choices": choices,
+        "tstamp": sample.finished.timestamp() if sample.finished else 0.0,
+    }
+
+
+def _choice(index: int, sample: Sample, events: Events) -> dict[str, Any]:
+    """A text. Its time includes reading the prompt, as Spec-Bench measures it."""
+    numbers = sample.numbers
+    return {
+        "index": index,
+        "turns": [numbers["text"]],
+        "decoding_steps": [numbers["num_target_passes"]],
+        "new_tokens": [sample.new_tokens],
+        "wall_time": [(numbers["prefill_ns"] + numbers["decode_ns"]) / 1e9],
+        "accept_lengths": [event["accepted"] + 1 for event in events if event["event"] == "verified"],
+    }
