@@ -13,7 +13,7 @@ from django.urls import reverse
 from decoding.public import BadStrategy, parse_choices
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
-from webapp.comparisons import demo, plans, services
+from webapp.comparisons import demo, services
 from webapp.comparisons.figures import fastest
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison
@@ -41,19 +41,19 @@ def comparisons(request: Asked) -> HttpResponse:
 
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_comparison(request: Asked) -> HttpResponse:
-    """Form of a new comparison: `plan` estimates its cost, `launch` starts it. A clone starts from another's body."""
+    """Form of a new comparison with its plan; `launch` starts it. A clone starts from another's body."""
     form = ComparisonForm(request, _initial(request))
     if "launch" in request.POST and (made := form.submit(lambda **asked: _launch(request, asked))):
         return redirect("comparison", made.pk)
-    plan = None
     if "launch" not in request.POST:
-        plan = form.submit(lambda name="", **asked: plans.plan(spec=services.specify(**asked)))
+        form.submit(lambda name="", **asked: services.specify(**asked))  # finds what is wrong
+    plan, why_not = form.plan()
     code = {
         "url": request.build_absolute_uri(reverse("comparisons-list")),
         "method": "POST",
         "body": json.dumps(form.body, ensure_ascii=False, default=str),
     }
-    context = {"form": form, "plan": plan, "code": code}
+    context = {"form": form, "plan": plan, "why_not": why_not, "code": code}
     return render(request, "comparisons/new_comparison.html", context, status=422 if form.errors else 200)
 
 

@@ -66,14 +66,18 @@ def pair(request: Asked, id: UUID) -> HttpResponse:
 @page(Right.READ)
 def dataset(request: Asked, id: UUID) -> HttpResponse:
     found = one(Dataset.objects.visible_to(request.actor).select_related("created_by"), id)
+    counted = _counted(found, request.GET.get("pair", ""))
+    code = Form(serializers.PairChoice, initial={"pair": counted.pair_id if counted else ""}, actor=request.actor)
+    return _show(request, found, counted, code)
+
+
+def _show(request: Asked, found: Dataset, counted: TokenLengths | None, code: Form) -> HttpResponse:
     splits = [split for split in found.splits if split]
     prompts = listing(
         request, found.prompts.all(), search=("text", "name"), ordering=("number",), filters={"split": splits},
         usual="number",
     )  # fmt: skip
     pairs = Pair.objects.visible_to(request.actor).kept().order_by("name")[:MOST_PAIRS]
-    counted = _counted(found, request.GET.get("pair", ""))
-    code = Form(serializers.PairChoice, initial={"pair": counted.pair_id if counted else ""}, actor=request.actor)
     bars = lengths.bars(counted.document) if counted and counted.document else []
     context = {"entry": found, "list": prompts, "pairs": pairs, "counted": counted, "code": code, "bars": bars}
     return render(request, "registry/dataset.html", context)
@@ -83,6 +87,8 @@ def dataset(request: Asked, id: UUID) -> HttpResponse:
 def count_tokens(request: Asked, id: UUID) -> HttpResponse:
     found = one(Dataset.objects.visible_to(request.actor), id)
     form = Form(serializers.PairChoice, request, actor=request.actor)
+    if form.is_described:
+        return _show(request, found, _counted(found, ""), form)
     made = form.submit(lambda pair: lengths.count(dataset=found, pair=pair, by=request.actor))
     if made is None:
         messages.error(request, "Choose a pair: its tokenizer counts.")

@@ -32,10 +32,16 @@ def form(context: Context, form: Form, submit: str, **options: Any) -> dict[str,
 
 @register.inclusion_tag("core/_code.html", takes_context=True)
 def as_code(context: Context, form: Form, api: str, method: str = "POST") -> dict[str, Any]:
-    """Draw the same request for scripts, with the form's values. page.js updates it while somebody types."""
+    """Draw the same request for scripts, with the form's values. live.js asks for it again after each change."""
     url = context["request"].build_absolute_uri(api)
-    values = {f.name: _json_value(f) for f in form if f.value not in ("", None) or f.required}
-    return {"url": url, "method": method, "body": json.dumps(values, ensure_ascii=False, default=str)}
+    return {"url": url, "method": method, "body": json.dumps(form.body, ensure_ascii=False, default=str)}
+
+
+@register.simple_tag
+def fold(form: Form, name: str, *names: str) -> SafeString:
+    """Attributes of a `details` that holds fields: open if it was open, or if something in it is wrong."""
+    is_open = name in form.unfolded or any(form.errors.get(each) for each in names)
+    return format_html('data-fold="{}"{}', name, " open" if is_open else "")
 
 
 @register.simple_tag(takes_context=True)
@@ -123,6 +129,14 @@ def count(number: Any) -> str:
 
 
 @register.filter
+def minutes(number: float) -> str:
+    """Write a duration that is given in minutes."""
+    if number < 1:
+        return f"{max(round(60 * number), 1)} s"
+    return f"{number:.0f} min" if number < 90 else f"{number / 60:.1f} h"
+
+
+@register.filter
 def coded(sentence: str) -> SafeString:
     """Show text between backticks as code."""
     return SafeString(TYPED.sub(r"<code>\1</code>", escape(sentence)))
@@ -147,12 +161,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return (", ".join(map(str, value)) or "none") if isinstance(value, list) else value
-
-
-def _json_value(field: Field) -> Any:
-    if field.kind != "number" or field.value in ("", None):
-        return field.value
-    try:
-        return float(field.value) if field.step == "any" else int(field.value)
-    except (TypeError, ValueError):
-        return field.value
