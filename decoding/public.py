@@ -21,8 +21,7 @@ from decoding.models.fit import check_pair
 from decoding.params import LONGEST_TEXT, Param
 from decoding.prompts import containers as prompt_containers
 from decoding.prompts import prompt as prompts
-from decoding.prompts.containers import is_json_array, table_rows
-from decoding.prompts.forms import FORMS
+from decoding.prompts.forms import FORMS, BrokenRow, form_of
 from decoding.prompts.prompt import Prompt
 from decoding.replay.costs import Costs, costs_from, drafting_is_clear
 from decoding.spec import Choice, Sampling, choose, parse_choices

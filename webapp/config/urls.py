@@ -13,6 +13,7 @@ urlpatterns = [
     path("", include("webapp.accounts.urls")),
     path("", include("webapp.entries.urls")),
     path("", include("webapp.jobs.urls")),
+    path("", include("webapp.uploads.urls")),
     path("", include("webapp.registry.urls")),
     path("", include("webapp.studies.urls")),
     path("", include("webapp.live.urls")),

@@ -19,9 +19,10 @@ from webapp.entries import services as entries
 from webapp.entries.api import NewName
 from webapp.entries.models import Entry
 from webapp.entries.views import in_bin, listed
-from webapp.registry import api, lengths, prompt_sets, serializers, services
+from webapp.registry import api, lengths, serializers, services
 from webapp.registry.facts import in_words
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness, TokenLengths
+from webapp.registry.prompt_form import PromptSetForm
 
 MOST_PAIRS = 200  # offered in a form
 
@@ -125,11 +126,10 @@ def new_pair(request: Asked) -> HttpResponse:
 
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_dataset(request: Asked) -> HttpResponse:
-    """Form of a new prompt set: `preview` shows what the file would give, `add` keeps it."""
-    form = Form(serializers.NewDataset, request, nested={"mapping": serializers.Mapping}, actor=request.actor)
+    """Form of a new prompt set, with what the file would become; `preview` shows that without scripts."""
+    form = PromptSetForm(request)
     if "preview" in request.POST:
-        shown = form.submit(lambda name, **asked: prompt_sets.preview(**serializers.read_prompt_file(asked)))
-        return form_page(request, "registry/new_dataset.html", form, preview=shown)
+        return form_page(request, "registry/new_dataset.html", form)
     if made := form.submit(lambda **asked: api.add_dataset(asked, request.actor)):
         messages.success(request, f"{made.name} holds {made.prompt_count} prompts.")
         return redirect("dataset", made.pk)

@@ -44,7 +44,7 @@ function body(form) {
   return sent.toString();
 }
 
-const isShown = (form) => form.querySelector('[data-part="plan"], details.code[open]') !== null;
+const isShown = (form) => form.querySelector('[data-part="plan"], [data-part="preview"], details.code[open]') !== null;
 const depends = (target) => target.tagName === "SELECT";
 
 document.addEventListener("input", ({ target }) => {

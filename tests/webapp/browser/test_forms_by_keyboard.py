@@ -93,7 +93,6 @@ def paste_prompts(typist) -> None:
     for line in ("one", "two", "three"):
         typist.page.keyboard.type(line)
         typist.page.keyboard.press("Enter")
-    typist.presses("Space", "button[name=preview]")
     expect(typist.page.locator("main h2")).to_have_text("3 prompts would be added")
     typist.presses("Enter", "button[name=add]")
     typist.sees("three")
