@@ -34,8 +34,9 @@ def comparisons(request: Asked) -> HttpResponse:
     best = fastest(found.rows)
     with_best = [(comparison, *best.get(comparison.pk, ("", None))) for comparison in found.rows]
     context: dict[str, Any] = {"list": found, "rows": with_best, "in_bin": in_bin(request)}
+    context["demo"] = demo.wanted(request.actor)
     if not found.total and not request.GET:
-        context |= {"first_steps": _first_steps(request), "demo": demo.wanted(request.actor)}
+        context["first_steps"] = _first_steps(request)
     return render(request, "comparisons/comparisons.html", context)
 
 
@@ -105,7 +106,9 @@ def _origin(request: Asked) -> dict[str, Any]:
 
 
 def _first_steps(request: Asked) -> dict[str, bool]:
-    """First steps that a new team has already taken."""
-    return {
-        kind.__name__: kind.objects.visible_to(request.actor).kept().exists() for kind in (LanguageModel, Pair, Dataset)
+    """First steps that a new team has taken itself: what came with Drafthouse does not count."""
+    mine = {
+        kind: kind.objects.visible_to(request.actor).kept().exclude(name__startswith=demo.STARTER)
+        for kind in (LanguageModel, Pair, Dataset)
     }
+    return {kind.__name__: rows.exists() for kind, rows in mine.items()}

@@ -2,11 +2,12 @@
 
 from django.urls import include, path
 
-from webapp.config import views
+from webapp.config import finding, views
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("healthz", views.healthz, name="healthz"),
+    path("find/", finding.find, name="find"),
     path("system/", views.system, name="system"),
     path("api/", views.api_docs, name="api-docs"),
     path("readyz", views.readyz, name="readyz"),

@@ -105,6 +105,13 @@ def outlook(queue: str) -> str:
     return f"{working} of `{queue}` busy, {ahead} waiting job{'s' * (ahead != 1)} before it."
 
 
+def trouble(job: Job) -> str:
+    """Sentence about the worker of a running job if it has gone silent; empty otherwise."""
+    if job.state != State.RUNNING or not Worker.objects.silent().filter(name=job.worker).exists():
+        return ""
+    return f"Worker {job.worker} does not answer. If it stays silent, another worker takes over and keeps what is done."
+
+
 def nobody_can(job: Job) -> str:
     """Sentence for a job that every worker at hand has refused."""
     told = " ".join(f"{worker}: {reason}" for worker, reason in job.refusals.items())

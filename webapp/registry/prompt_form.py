@@ -63,16 +63,22 @@ class PromptSetForm(Form):
 
     @property
     def has_picks(self) -> bool:
-        """Whether people say which column holds the prompts: no form is chosen or recognised, and no template typed."""
-        is_typed = bool(self.posted.get("template") or self.posted.get("form"))
-        return self.table is not None and not self.table.is_known and not is_typed
+        """Whether people say which column is what: neither a chosen nor a recognised form does."""
+        if self.table is None or self.posted.get("form"):
+            return False
+        return self.has_template or not self.table.is_known
+
+    @property
+    def has_template(self) -> bool:
+        return bool(self.posted.get("template"))
 
     @property
     def picks(self) -> list[Pick]:
-        guess = self.table.guess if self.table and COLUMN not in self.posted else {}
-        chosen = guess.get("text") or self.posted.get(COLUMN, "")
-        first = Pick(COLUMN, "Prompt", chosen)
-        return [first, *(
+        is_asked = COLUMN in self.posted or any(f"mapping.{role}" in self.posted for role in ROLES)
+        guess = self.table.guess if self.table and not is_asked else {}
+        first = Pick(COLUMN, "Prompt", guess.get("text") or self.posted.get(COLUMN, ""))
+        rest = [
             Pick(f"mapping.{role}", label, guess.get(role) or self.posted.get(f"mapping.{role}", ""))
             for role, label in ROLES.items()
-        )]  # fmt: skip
+        ]
+        return rest if self.has_template else [first, *rest]

@@ -54,8 +54,8 @@ def test_types_and_roles_are_guessed():
 
 def picked(page: str) -> dict[str, str]:
     selects = re.findall(r'<select id="id_[^"]*" name="([^"]*)">(.*?)</select>', page, re.S)
-    chosen = {name: re.search(r"<option selected>(.*?)</option>", options) for name, options in selects}
-    return {name: html.unescape(option[1]) for name, option in chosen.items() if option}
+    chosen = {name: re.search(r'<option value="([^"]*)" selected>', options) for name, options in selects}
+    return {name: html.unescape(option[1]) for name, option in chosen.items() if option and option[1]}
 
 
 def test_a_file_with_odd_columns_becomes_prompts_without_an_error_on_the_way(world):
