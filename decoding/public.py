@@ -25,8 +25,7 @@ from decoding.params import LONGEST_TEXT, Param
 from decoding.projecting.card import BadCard, Card, card_in_the_box, published, read_card
 from decoding.prompts import containers as prompt_containers
 from decoding.prompts import prompt as prompts
-from decoding.prompts.containers import is_json_array, table_rows
-from decoding.prompts.forms import FORMS
+from decoding.prompts.forms import FORMS, BrokenRow, form_of
 from decoding.prompts.prompt import Prompt
 from decoding.replay.costs import Costs, costs_from, drafting_is_clear
 from decoding.reproduce import published as papers

@@ -1,17 +1,22 @@
-"""Containers of prompt files (JSON lines, a JSON array, CSV, TSV, plain text), parsed into rows."""
+"""Containers of prompt files (JSON lines, a JSON array, a table, plain text), recognised and parsed into rows."""
 
 import csv
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import PurePath
 
 from decoding import bounded_json
 from decoding.errors import BadPrompts
-from decoding.prompts.forms import BrokenRow, Row
+from decoding.prompts.forms import BrokenRow, Row, form_of
 
 LONGEST = 1_000_000  # characters of one prompt, some 250,000 tokens; a longer one means a wrong file
 MOST_LINES = 2_000_000
 MOST_CELLS = 100_000  # in one row of a table
 SEPARATOR = "---"
+DELIMITERS = (",", ";", "\t", "|")
+PROBED = 64 * 1024  # characters that say how a file is to be read
+PROBED_ROWS = 20
 LONE_RETURN = re.compile(r"(?<=\r)(?!\n)(?!\Z)")
 
 Placed = tuple[str, Row | BrokenRow]  # position in the file, and the row or why it is broken
@@ -134,8 +139,59 @@ CONTAINERS: dict[str, Callable[[str], Iterator[Placed]]] = {
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
     ".json": _json,
-    ".csv": _separated(","),
-    ".tsv": _separated("\t"),
+    ".csv": lambda text: _separated(delimiter_of(text, ","))(text),
+    ".tsv": lambda text: _separated(delimiter_of(text, "\t"))(text),
     ".txt": _text,
     ".md": _text,
 }
+
+
+def rows(text: str, name: str) -> Iterator[Placed]:
+    """Parse a file. The ending of its name says how, unless the content shows that the name is wrong."""
+    if (recognised := _recognised(text)) is not None:
+        return recognised(text)
+    ending = PurePath(name).suffix.lower()
+    if ending not in CONTAINERS:
+        has = f"ends in {ending}" if ending else "has no ending"
+        raise BadPrompts(f"{name} {has}; the name of a prompt file ends in {', '.join(CONTAINERS)}.")
+    return CONTAINERS[ending](text)
+
+
+def _recognised(text: str) -> Callable[[str], Iterator[Placed]] | None:
+    """Return a parser if the first lines can be nothing else: JSON objects, or a table with known columns."""
+    if is_json_array(text):
+        return _json if _is_object(text[text.index("[") + 1 : PROBED].lstrip()) else None
+    first = [line for line in lines(text[:PROBED]) if not line.isspace()][:2]
+    if first and all(isinstance(_json_object(line.rstrip()), dict) for line in first):
+        return _json_lines
+    delimiter = delimiter_of(text, ",")
+    probed = _probe(text, delimiter)
+    is_known = len(probed) > 1 and len(probed[0]) > 1 and form_of(dict.fromkeys(cell.strip() for cell in probed[0]))
+    return _separated(delimiter) if is_known and len({len(cells) for cells in probed}) == 1 else None
+
+
+def _is_object(text: str) -> bool:
+    return text.startswith("{")
+
+
+def delimiter_of(text: str, usual: str) -> str:
+    """Return the delimiter that splits the first rows into the most columns, alike in each row if there is such a
+    one."""
+
+    def fit(delimiter: str) -> tuple[bool, int]:
+        widths = [len(cells) for cells in _probe(text, delimiter)] or [1]
+        return widths[0] > 1 and len(set(widths)) == 1, widths[0]
+
+    return max((usual, *(each for each in DELIMITERS if each != usual)), key=fit)
+
+
+def _probe(text: str, delimiter: str) -> list[list[str]]:
+    """Split the first rows, as far as they are a table."""
+    found: list[list[str]] = []
+    try:
+        for _, cells in islice(table_rows(text[:PROBED], delimiter), PROBED_ROWS):
+            if cells:
+                found.append(cells)
+    except csv.Error:
+        pass  # the text was cut within quotes, or is no table
+    return found[:-1] if len(text) > PROBED and 1 < len(found) < PROBED_ROWS else found

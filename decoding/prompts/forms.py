@@ -163,13 +163,17 @@ def named(form: str) -> Form:
     return FORMS[form]
 
 
+def form_of(row: Row) -> Form | None:
+    """Return the form that has these columns."""
+    return next((form for form in FORMS.values() if any(columns <= row.keys() for columns in form.columns)), None)
+
+
 def recognised(row: Row, name: str) -> Form:
-    for form in FORMS.values():
-        if any(columns <= row.keys() for columns in form.columns):
-            return form
+    if (form := form_of(row)) is not None:
+        return form
     raise BadPrompts(
         f"{name} has the columns {_listed(row)}, and none of them is known to hold prompts. "
-        f"Name that column text, or choose one of the forms {', '.join(FORMS)}."
+        f"Choose the column that does, name it text, or choose one of the forms {', '.join(FORMS)}."
     )
 
 

@@ -7,10 +7,10 @@ a published data set, which the columns identify. A form's template makes the te
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from decoding.errors import BadPrompts
-from decoding.prompts.containers import CONTAINERS, LONGEST, Placed
+from decoding.prompts.containers import LONGEST, Placed
+from decoding.prompts.containers import rows as rows_of
 from decoding.prompts.forms import BrokenRow, Form, Row, named, optional, recognised
 
 SPLITS = {"": "", "train": "train", "test": "test"} | dict.fromkeys(("validation", "valid", "val", "dev"), "validation")
@@ -35,18 +35,14 @@ class Prompt:
 
 
 def read_prompts(text: str, name: str, *, form: str | None = None) -> list[Prompt]:
-    """Read a prompt file. The ending of `name` gives the container, and the columns give the form unless `form` names
-    one."""
+    """Read a prompt file. Its content or the ending of `name` gives the container, and the columns give the form unless
+    `form` names one."""
     text = text.removeprefix("\ufeff")
     if not text or text.isspace():
         raise BadPrompts(f"{name} is empty. Write at least one prompt into it.")
     if "\0" in text:
         raise BadPrompts(f"{name} holds NUL characters, so it is no text file. Save it as UTF-8 text.")
-    ending = PurePath(name).suffix.lower()
-    if ending not in CONTAINERS:
-        has = f"ends in {ending}" if ending else "has no ending"
-        raise BadPrompts(f"{name} {has}; the name of a prompt file ends in {', '.join(CONTAINERS)}.")
-    return _prompts(CONTAINERS[ending](text), name, form)
+    return _prompts(rows_of(text, name), name, form)
 
 
 def from_rows(rows: Iterable[Row], name: str, *, form: str | None = None) -> list[Prompt]:

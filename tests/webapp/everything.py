@@ -59,6 +59,7 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "cancel-job": comparison.job,
         "retry-job": comparison.job,
         "uploads": upload,
+        "discard-upload": upload,
         "models": comparison.pair.target,
         "model": comparison.pair.target,
         "rename": comparison.pair.target,
@@ -127,6 +128,7 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
     alone = make.comparison(by, pair=make.target_alone(by), strategies=[{"strategy": "autoregressive"}])
     for entry in (binned, study, made := make.model(by, name="new")):
         entries.bin(entry=entry, by=by)
+    make.upload(by, {"a.txt": b"one"})  # nothing is made of it
     Pause.objects.create(queue="gpu", by=world.alice, reason="")
     User.objects.filter(pk=world.victor.pk).update(is_active=False)
     return [
@@ -137,6 +139,7 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
         reverse("study", args=[study.pk]),
         f"{reverse('models')}?bin=1",
         reverse("jobs"),
+        reverse("uploads"),
         reverse("users"),
         reverse("model", args=[make.model(by, name="newer").pk]),
         reverse("model", args=[made.pk]),

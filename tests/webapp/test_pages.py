@@ -55,7 +55,18 @@ def test_where_the_starter_pair_is_the_first_visit_is_one_click_from_a_compariso
     made = Comparison.objects.get()
     assert answer["Location"] == f"/comparisons/{made.pk}/"
     assert (made.name, made.limit, made.split) == ("Demo", demo.PROMPTS, "test")
-    assert "Run the demo" not in client.get("/comparisons/").content.decode()
+    assert "Run the demo" in client.get("/comparisons/").content.decode()
+
+
+def test_what_came_with_drafthouse_is_no_step_that_a_new_team_has_taken(world):
+    by = world.actor(world.bob)
+    make.dataset(by, name=f"{demo.STARTER} code")
+    pair = make.pair(by, name=demo.STARTER)
+    for role, model in pair.by_role.items():
+        LanguageModel.objects.filter(pk=model.pk).update(name=f"{demo.STARTER} {role}")
+    assert 'class="done"' not in world.page(world.bob).get("/comparisons/").content.decode()
+    make.dataset(by, name="mine")
+    assert world.page(world.bob).get("/comparisons/").content.decode().count('class="done"') == 1
 
 
 def test_a_comparison_is_planned_then_launched(world, ready):
@@ -138,7 +149,7 @@ def test_columns_are_mapped_in_the_form(world):
             "mapping.category": "topic"}  # fmt: skip
     client = world.page(world.bob)
     shown = client.post("/datasets/new/", {**form, "preview": ""}).content.decode()
-    assert "task, topic" in shown and "Q: Add" in shown and 'value="topic"' in shown
+    assert "task, topic" in shown and "Q: Add" in shown and '<option value="topic" selected>' in shown
     client.post("/datasets/new/", {**form, "add": ""})
     assert Dataset.objects.get().prompts.get().category == "maths"
 

@@ -34,7 +34,8 @@ def test_no_address_asks_more_when_there_is_more(world):
     counts()  # what is asked only once is asked now
     before = counts()
     more_of_everything(world)
-    assert counts() == before
+    after = counts()  # a form with one pair shows its plan at once, so it asks less when there are several
+    assert {at: count for at, count in after.items() if count > before[at]} == {}
     assert max(before.values()) <= MOST
 
 

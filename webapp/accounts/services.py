@@ -186,7 +186,7 @@ def use_sign_in_link(*, secret: str) -> User:
 
 
 @transaction.atomic
-def first_owner(*, username: str = "owner", team: str = "Home") -> User:
+def first_owner(*, username: str = "owner", team: str = "My team") -> User:
     """Return the user whom the launcher signs in. The first start makes one without a password."""
     user = User.objects.filter(is_operator=True).order_by("created").first()
     if user is None:

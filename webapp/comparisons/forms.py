@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import QueryDict
-from rest_framework import serializers
 
 from decoding.public import STRATEGIES, Param, Strategy, alone
 from webapp.accounts.asked import Asked
+from webapp.comparisons import plans, services
+from webapp.comparisons.plans import Plan
 from webapp.comparisons.serializers import NewComparison, SamplingInput
 from webapp.comparisons.services import MOST_LOADS
-from webapp.core.forms import Form
+from webapp.core.forms import Field, Form, listed, typed
 from webapp.registry.models import Pair
+from webapp.registry.recipe_fields import ids
+from webapp.studies.models import Classifier
 
 USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
 USUAL_ALONE = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
-PLAIN = ("name", "pair", "dataset", "split", "limit", "repeats", "queue", "priority")
+BASICS = ("pair", "dataset", "split", "limit", "name")
 LOAD = ("concurrency", "rate", "slo")
-NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?")
+RUNNING = ("repeats", "queue", "priority")
+PLAIN = (*BASICS, *RUNNING)
+MOST_CLASSIFIERS = 200  # offered for one pair
+ASIDE = ("bound", "peer")  # roles that a first comparison does without
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,15 @@ class ParamBox:
     name: str
     param: Param
     value: str
+    choices: list[tuple[str, str]]  # empty: it is typed, or a check box
+
+    @property
+    def takes_several(self) -> bool:
+        return self.param.kind in ("int", "float") or (self.param.kind == "text" and not self.choices)
+
+    @property
+    def is_usual(self) -> bool:
+        return self.value == str(self.param.default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,85 +51,123 @@ class StrategyBox:
     spec: Strategy
     is_chosen: bool
     is_blocked: bool  # the chosen pair lacks the draft that the strategy needs
-    params: list[ParamBox]
+    first: ParamBox | None  # the one that may hold several values
+    rest: list[ParamBox]
+    is_unfolded: bool
 
 
 class ComparisonForm:
     def __init__(self, request: Asked, initial: Mapping[str, Any]) -> None:
+        self.actor = request.actor
         self.posted = request.POST if request.method == "POST" else None
         pairs = Pair.objects.visible_to(request.actor).kept().filter(draft=None)
         self.alone = [str(pk) for pk in pairs.values_list("pk", flat=True)]  # pairs without a draft, for the script
         self.body = _body(self.posted) if self.posted is not None else dict(initial)
+        data = self.body if self.posted is not None else None
+        self.main = Form(NewComparison, request, data=data, initial=initial, actor=request.actor)
+        self.sampling = Form(SamplingInput, initial=self.body.get("sampling") or {})
+        if self.posted is None:
+            chosen = {name: self.main[name].value for name in ("pair", "dataset")}
+            self.body |= {name: value for name, value in chosen.items() if value}
         self.is_alone = str(self.body.get("pair")) in self.alone
         self.body.setdefault("strategies", USUAL_ALONE if self.is_alone else USUAL)
-        self.main = Form(
-            NewComparison, data=self.body if self.posted is not None else None, initial=initial,
-            actor=request.actor,
-        )  # fmt: skip
-        self.sampling = Form(SamplingInput, initial=self.body.get("sampling") or {})
 
     def submit(self, act: Any) -> Any:
         return self.main.submit(act)
 
-    @property
-    def plain(self) -> Any:
-        return self.main.only(*PLAIN)
+    def plan(self) -> tuple[Plan | None, str]:
+        """Return the plan of what the form holds, or a sentence that says why there is none."""
+        if not (self.body.get("pair") and self.body.get("dataset")):
+            return None, "Choose a pair and prompts to see the plan."
+        trial = Form(NewComparison, data=self.body, actor=self.actor)
+        plan = trial.submit(lambda name="", **asked: plans.plan(spec=services.specify(**asked)))
+        return plan, trial.refusal
 
     @property
-    def load(self) -> Any:
+    def basics(self) -> Iterator[Field]:
+        return self.main.only(*BASICS)
+
+    @property
+    def load(self) -> Iterator[Field]:
         return self.main.only(*LOAD)
 
     @property
+    def running(self) -> Iterator[Field]:
+        return self.main.only(*RUNNING)
+
+    @property
     def is_loaded(self) -> bool:
-        """Whether the fields of the load hold anything, or something is wrong with them."""
-        return any(self.body.get(name) for name in LOAD) or any(name in self.errors for name in LOAD)
+        """Whether the fields of the load hold anything."""
+        return any(self.body.get(name) for name in LOAD)
 
     @property
     def errors(self) -> dict[str, list[str]]:
         return self.main.errors
 
     @property
+    def usual(self) -> list[StrategyBox]:
+        return [box for box in self.strategies if box.spec.role not in ASIDE]
+
+    @property
+    def aside(self) -> list[StrategyBox]:
+        return [box for box in self.strategies if box.spec.role in ASIDE]
+
+    @property
+    def is_aside_chosen(self) -> bool:
+        return any(box.is_chosen for box in self.aside)
+
+    @property
     def strategies(self) -> list[StrategyBox]:
         """Return a box for each strategy of the engine. Several values of its first parameter make several runs."""
         asked = self.body.get("strategies") or []
         return [
-            _box(spec, [entry for entry in asked if entry["strategy"] == spec.slug], self.is_alone and spec.needs_draft)
+            self._box(spec, [entry for entry in asked if entry["strategy"] == spec.slug])
             for spec in STRATEGIES.values()
             if spec.role != "server"  # needs an address, which no form asks for yet
         ]
 
+    def _box(self, spec: Strategy, asked: list[dict[str, Any]]) -> StrategyBox:
+        boxes = [self._param(spec, index, asked) for index in range(len(spec.params))]
+        first = boxes[0] if boxes and boxes[0].takes_several else None
+        rest = boxes[1:] if first else boxes
+        is_unfolded = spec.slug in self.main.unfolded or not all(box.is_usual for box in rest)
+        return StrategyBox(spec, bool(asked), self.is_alone and spec.needs_draft, first, rest, is_unfolded)
 
-def _box(spec: Strategy, asked: list[dict[str, Any]], is_blocked: bool) -> StrategyBox:
-    boxes = []
-    for index, param in enumerate(spec.params):
+    def _param(self, spec: Strategy, index: int, asked: list[dict[str, Any]]) -> ParamBox:
+        param = spec.params[index]
         given = [str(entry.get("params", {}).get(param.name, param.default)) for entry in asked]
         value = ", ".join(dict.fromkeys(given)) if index == 0 and given else given[0] if given else str(param.default)
-        boxes.append(ParamBox(f"{spec.slug}.{param.name}", param, value.lower() if param.kind == "bool" else value))
-    return StrategyBox(spec, bool(asked), is_blocked, boxes)
+        if param.kind == "bool":
+            value = value.capitalize()
+        choices = self._choices(spec, param)
+        value = next((key for key, _ in choices if value and key.startswith(value)), value)  # a label shortens an id
+        return ParamBox(f"{spec.slug}.{param.name}", param, value, choices)
+
+    def _choices(self, spec: Strategy, param: Param) -> list[tuple[str, str]]:
+        if spec.needs_classifier and param.name == "classifier":
+            return [("", "the pair's newest"), *self._classifiers]
+        return [(choice, choice) for choice in param.choices]
+
+    @functools.cached_property
+    def _classifiers(self) -> list[tuple[str, str]]:
+        rows = Classifier.objects.visible_to(self.actor).kept().filter(pair__in=ids(str(self.body.get("pair", ""))))
+        return [(str(pk), name) for pk, name in rows.order_by("-created").values_list("pk", "name")[:MOST_CLASSIFIERS]]
 
 
 def _body(posted: QueryDict) -> dict[str, Any]:
     """Build the body that a script would send."""
     known: Any = NewComparison().fields
-    body: dict[str, Any] = {
-        name: _typed(known[name], text) for name in (*PLAIN, "slo") if (text := posted.get(name, ""))
-    }
+    body = {name: typed(known[name], text) for name in (*PLAIN, "slo") if (text := posted.get(name, ""))}
     for name in ("concurrency", "rate"):
-        if listed := _listed(posted.get(name, "")):
-            body[name] = [_typed(known[name].child, text) for text in listed[: MOST_LOADS + 1]]
+        if values := typed(known[name], posted.get(name, "")):
+            body[name] = values[: MOST_LOADS + 1]
     body["strategies"] = [
         entry for slug in posted.getlist("use") if slug in STRATEGIES for entry in _entries(slug, posted)
     ]
     fields = {name: field for name, field in SamplingInput().fields.items() if name != "stop"}
-    body["sampling"] = {name: _typed(field, text) for name, field in fields.items() if (text := posted.get(name, ""))}
+    body["sampling"] = {name: typed(field, text) for name, field in fields.items() if (text := posted.get(name, ""))}
     body["sampling"]["ignore_eos"] = "ignore_eos" in posted
     return body
-
-
-def _typed(field: Any, text: str) -> Any:
-    """Convert a number, as JSON must have it. Any other text stays as it is, and is refused if a number is due."""
-    is_number = isinstance(field, (serializers.IntegerField, serializers.FloatField)) and NUMBER.fullmatch(text.strip())
-    return json.loads(text) if is_number else text
 
 
 def _entries(slug: str, posted: QueryDict) -> list[dict[str, Any]]:
@@ -124,9 +176,5 @@ def _entries(slug: str, posted: QueryDict) -> list[dict[str, Any]]:
     given = {name: text.strip() for name, text in told.items() if text}
     if not params or params[0].name not in given:
         return [{"strategy": slug, "params": given}]
-    several = _listed(given[params[0].name])
+    several = listed(given[params[0].name])
     return [{"strategy": slug, "params": {**given, params[0].name: value}} for value in several[:33]]
-
-
-def _listed(text: str) -> list[str]:
-    return [value.strip() for value in text.split(",") if value.strip()]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Avg
+from django.db.models import Avg, StdDev
 
-from decoding.public import Choice
+from decoding.public import Choice, memory
 from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Sample
 from webapp.comparisons.services import Spec
-from webapp.registry.models import Readiness
+from webapp.jobs import line
+from webapp.registry.models import Pair, Readiness
 
 TRACE_BYTES_PER_TOKEN = 40  # 32 were measured, packed, with rounds of 1 to 2 tokens (docs/log/2026-11.md)
 
@@ -22,7 +23,11 @@ class Plan:
     sample_count: int
     most_tokens: int
     minutes: float | None  # None if nothing was ever measured with this pair
+    minutes_low: float | None
+    minutes_high: float | None
+    memory_bytes: int | None  # of weights and branches; None while a model is being checked
     disk_bytes: int
+    start: str  # when a worker begins it, as a sentence
     labels: list[str]
     notes: list[str]
 
@@ -30,42 +35,83 @@ class Plan:
 def plan(*, spec: Spec) -> Plan:
     most_tokens = spec.sample_count * spec.recipe.sampling.max_new_tokens
     seconds, unmeasured = _seconds(spec)
+    least, middle, most = (round(each / 60, 1) for each in seconds) if seconds else (None, None, None)
     models = spec.recipe.pair.by_role.values()
     notes = [f"{model.name} is still being checked." for model in models if model.state == Readiness.CHECKING]
     notes += [finding["sentence"] for finding in spec.recipe.pair.findings if finding["level"] == "remark"]
     notes += misfits({choice.label: choice for choice in spec.choices}, spec.recipe.sampling)
-    if unmeasured:
-        notes.append(f"Nothing was measured yet for {', '.join(unmeasured)} with this pair, so the time is a guess.")
+    if unmeasured and seconds:
+        told = f"{', '.join(unmeasured)}: not measured with this pair yet"
+        notes.append(f"{told}, so the time assumes the speed of the strategies that were.")
     return Plan(
         run_count=len(spec.choices),
         prompt_count=spec.recipe.limit,
         sample_count=spec.sample_count,
         most_tokens=most_tokens,
-        minutes=round(seconds / 60, 1) if seconds is not None else None,
+        minutes=middle,
+        minutes_low=least,
+        minutes_high=most,
+        memory_bytes=_memory(spec),
         disk_bytes=most_tokens * TRACE_BYTES_PER_TOKEN,
+        start=line.outlook(spec.queue),
         labels=[choice.label for choice in spec.choices],
         notes=notes,
     )
 
 
-def _seconds(spec: Spec) -> tuple[float | None, list[str]]:
-    """Estimate seconds from speeds measured with this pair; a strategy without any counts as fast as the others. Users
-    at once divide the time by their number. Requests that arrive at a rate take at least until the last arrives."""
+def _memory(spec: Spec) -> int | None:
+    """Bytes for the weights and for the scores of branches. Caches come on top."""
+    weights = [model.facts.get("weight_bytes") for model in spec.recipe.pair.by_role.values()]
+    if not all(weights):
+        return None
+    return sum(weights) + max(memory.needed_by(choice, _vocab(spec.recipe.pair)) for choice in spec.choices)
+
+
+def _vocab(pair: Pair) -> int:
+    return min(model.facts.get("vocab_size") or 0 for model in pair.by_role.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Tokens per second: the mean of samples, and one standard deviation to either side."""
+
+    low: float
+    mean: float
+    high: float
+
+
+def _seconds(spec: Spec) -> tuple[tuple[float, float, float] | None, list[str]]:
+    """Estimate least, middle and most seconds from speeds measured with this pair; a strategy without any counts as
+    fast as the others, from the slowest to the fastest of them. Also list those strategies."""
     labels = [choice.label for choice in spec.choices]
-    known = Sample.objects.filter(run__comparison__pair=spec.recipe.pair, tokens_per_s__gt=0)
-    known = known.filter(run__label__in={*labels, *(choice.settings for choice in spec.choices)})
-    measured = dict(known.values_list("run__label").annotate(Avg("tokens_per_s")))
+    measured = _measured(spec.recipe.pair, {*labels, *(choice.settings for choice in spec.choices)})
     unmeasured = [label for label in labels if label not in measured]
     if not measured:
         return None, unmeasured
-    usual = sum(measured.values()) / len(measured)
+    speeds = measured.values()
+    usual = Speed(
+        min(speed.low for speed in speeds),
+        sum(speed.mean for speed in speeds) / len(speeds),
+        max(speed.high for speed in speeds),
+    )
+    each = [_spent(spec, choice, measured, usual) for choice in spec.choices]
+    least, middle, most = (sum(times) for times in zip(*each, strict=True))
+    return (least, middle, most), unmeasured
+
+
+def _measured(pair: Pair, labels: set[str]) -> dict[str, Speed]:
+    known = Sample.objects.filter(run__comparison__pair=pair, tokens_per_s__gt=0, run__label__in=labels)
+    rows = known.values_list("run__label").annotate(Avg("tokens_per_s"), StdDev("tokens_per_s"))
+    return {label: Speed(max(mean - spread, mean / 2), mean, mean + spread) for label, mean, spread in rows}
+
+
+def _spent(spec: Spec, choice: Choice, measured: dict[str, Speed], usual: Speed) -> tuple[float, float, float]:
+    """Seconds for one run. Users at once divide the time by their number. Requests that arrive at a rate take at least
+    until the last arrives."""
     requests = spec.recipe.limit * spec.repeats
     tokens = requests * spec.recipe.sampling.max_new_tokens
-
-    def seconds(choice: Choice) -> float:
-        least = requests / choice.load.rate if choice.load.is_open else 0.0
-        alone = measured.get(choice.settings, usual)
-        speed = measured[choice.label] * choice.load.concurrency if choice.label in measured else alone
-        return max(least, tokens / speed)
-
-    return sum(map(seconds, spec.choices)), unmeasured
+    arriving = requests / choice.load.rate if choice.load.is_open else 0.0
+    at_once = choice.load.concurrency if choice.label in measured else 1
+    speed = measured.get(choice.label) or measured.get(choice.settings, usual)
+    least, middle, most = (max(arriving, tokens / (pace * at_once)) for pace in (speed.high, speed.mean, speed.low))
+    return least, middle, most

@@ -169,7 +169,13 @@ class PlanOut(serializers.Serializer[Any]):
     sample_count = serializers.IntegerField()
     most_tokens = serializers.IntegerField()
     minutes = serializers.FloatField(allow_null=True, help_text="null: nothing was ever measured with this pair")
+    minutes_low = serializers.FloatField(allow_null=True, help_text="one standard deviation faster")
+    minutes_high = serializers.FloatField(allow_null=True, help_text="one standard deviation slower")
+    memory_bytes = serializers.IntegerField(
+        allow_null=True, help_text="weights and scores of branches, without caches; null while a model is checked"
+    )
     disk_bytes = serializers.IntegerField()
+    start = serializers.CharField(help_text="which workers can run it, and how many jobs are before it")
     labels = serializers.ListField(child=serializers.CharField())
     notes = serializers.ListField(child=serializers.CharField())
 

@@ -14,7 +14,7 @@ from django.urls import reverse
 from decoding.public import BadStrategy, parse_choices
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
-from webapp.comparisons import demo, plans, services
+from webapp.comparisons import demo, services
 from webapp.comparisons.figures import verdicts
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison, Tag
@@ -41,26 +41,27 @@ def comparisons(request: Asked) -> HttpResponse:
     said = verdicts(found.rows)
     with_words = [(comparison, *said[comparison.pk]) for comparison in found.rows]
     context: dict[str, Any] = {"list": found, "rows": with_words, "in_bin": in_bin(request)}
+    context["demo"] = demo.wanted(request.actor)
     if not found.total and not request.GET:
-        context |= {"first_steps": _first_steps(request), "demo": demo.wanted(request.actor)}
+        context["first_steps"] = _first_steps(request)
     return render(request, "comparisons/comparisons.html", context)
 
 
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_comparison(request: Asked) -> HttpResponse:
-    """Form of a new comparison: `plan` estimates its cost, `launch` starts it. A clone starts from another's body."""
+    """Form of a new comparison with its plan; `launch` starts it. A clone starts from another's body."""
     form = ComparisonForm(request, _initial(request))
     if "launch" in request.POST and (made := form.submit(lambda **asked: _launch(request, asked))):
         return redirect("comparison", made.pk)
-    plan = None
     if "launch" not in request.POST:
-        plan = form.submit(lambda name="", **asked: plans.plan(spec=services.specify(**asked)))
+        form.submit(lambda name="", **asked: services.specify(**asked))  # finds what is wrong
+    plan, why_not = form.plan()
     code = {
         "url": request.build_absolute_uri(reverse("comparisons-list")),
         "method": "POST",
         "body": json.dumps(form.body, ensure_ascii=False, default=str),
     }
-    context = {"form": form, "plan": plan, "code": code}
+    context = {"form": form, "plan": plan, "why_not": why_not, "code": code}
     return render(request, "comparisons/new_comparison.html", context, status=422 if form.errors else 200)
 
 
@@ -125,7 +126,9 @@ def _origin(request: Asked) -> dict[str, Any]:
 
 
 def _first_steps(request: Asked) -> dict[str, bool]:
-    """First steps that a new team has already taken."""
-    return {
-        kind.__name__: kind.objects.visible_to(request.actor).kept().exists() for kind in (LanguageModel, Pair, Dataset)
+    """First steps that a new team has taken itself: what came with Drafthouse does not count."""
+    mine = {
+        kind: kind.objects.visible_to(request.actor).kept().exclude(name__startswith=demo.STARTER)
+        for kind in (LanguageModel, Pair, Dataset)
     }
+    return {kind.__name__: rows.exists() for kind, rows in mine.items()}

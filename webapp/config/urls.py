@@ -2,11 +2,12 @@
 
 from django.urls import include, path
 
-from webapp.config import views
+from webapp.config import finding, views
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("healthz", views.healthz, name="healthz"),
+    path("find/", finding.find, name="find"),
     path("system/", views.system, name="system"),
     path("api/", views.api_docs, name="api-docs"),
     path("readyz", views.readyz, name="readyz"),
@@ -14,6 +15,7 @@ urlpatterns = [
     path("", include("webapp.accounts.urls")),
     path("", include("webapp.entries.urls")),
     path("", include("webapp.jobs.urls")),
+    path("", include("webapp.uploads.urls")),
     path("", include("webapp.registry.urls")),
     path("", include("webapp.studies.urls")),
     path("", include("webapp.live.urls")),

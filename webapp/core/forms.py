@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,6 +15,9 @@ from rest_framework.fields import empty
 from webapp.core.problems import Problem, TooMany
 
 T = TypeVar("T")
+DESCRIBE = "describe"  # live.js posts a form with it: show the form with its request, and do nothing
+FOLDS = "unfolded"  # names of the folded parts that were open
+NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,15 @@ class Field:
     high: Any = None
     longest: int | None = None
     blocked: Collection[str] = ()  # choices that are shown but cannot be taken
+    depends: bool = False  # its choices change with other fields
+
+    can_be_empty: bool = False
+
+    @property
+    def needs_blank(self) -> bool:
+        """Whether a select shows an empty choice besides its own."""
+        is_open = self.can_be_empty or not self.value or self.value in self.blocked
+        return is_open and all(key for key, _ in self.choices)
 
     @property
     def step(self) -> str:
@@ -54,11 +68,16 @@ class Form:
         self.initial = dict(initial or {})
         self.nested = dict(nested or {})
         self.data = data
+        posted = request.POST if request is not None and request.method == "POST" else QueryDict()
         if data is None and request is not None and request.method == "POST":
-            self.data = self._plain(request.POST)
-        self.bound = kind(data=self.data, context=context) if self.data is not None else None
+            self.data = self._plain(posted)
+        self.is_described = DESCRIBE in posted
+        self.unfolded = set(posted.getlist(FOLDS))
+        is_bound = self.data is not None and not self.is_described
+        self.bound = kind(data=self.data, context=context) if is_bound else None
         self.errors: dict[str, list[str]] = {}
         self.hint = ""
+        self.offers: dict[str, list[tuple[str, str]]] = {}
 
     def submit(self, act: Callable[..., T]) -> T | None:
         """Call `act` with the validated values. None means: show the form again, with its errors."""
@@ -76,6 +95,17 @@ class Form:
             self.errors = {name if name in self.blank.fields else "": [problem.detail]}
             self.hint = problem.hint
             return None
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The JSON body that asks the API for what this form asks for."""
+        if self.data is not None:
+            return self.data
+        plain = (field for field in self if field.name not in self.nested)
+        shown = {field.name: typed(self.blank.fields[field.name], field.value) for field in plain}
+        boxes = {outer: typed_all(kind().fields, self.initial.get(outer) or {}) for outer, kind in self.nested.items()}
+        return {**{name: value for name, value in shown.items() if value not in ("", None)},
+                **{outer: values for outer, values in boxes.items() if values}}  # fmt: skip
 
     @property
     def refusal(self) -> str:
@@ -100,21 +130,41 @@ class Form:
 
     def __getitem__(self, name: str) -> Field:
         field = self.blank.fields[name]
-        choices = [(str(key), str(label)) for key, label in getattr(field, "choices", {}).items()]
+        choices = self._choices(name)
+        blocked = field.blocked() if hasattr(field, "blocked") else ()
+        kind, value = _kind(field), self._value(name, field)
+        if value == "" and kind == "select" and field.required and self.data is None:
+            value = _only(choices, blocked)
         return Field(
             name=name,
             label=str(field.label),
             help=str(field.help_text or ""),
-            kind=_kind(field),
-            value=self._value(name, field),
+            kind=kind,
+            value=value,
             choices=choices,
             required=field.required and not isinstance(field, serializers.BooleanField),
             errors=self.errors.get(name, []),
             low=getattr(field, "min_value", None),
             high=getattr(field, "max_value", None),
             longest=None if isinstance(field, serializers.ListField) else getattr(field, "max_length", None),
-            blocked=field.blocked() if hasattr(field, "blocked") else (),
+            blocked=blocked,
+            depends=hasattr(field, "offered"),
+            can_be_empty=not field.required and field.default in (empty, None, ""),
         )
+
+    def _choices(self, name: str) -> list[tuple[str, str]]:
+        """Choices of a field. One with `offered` has those only in a form, where they may depend on other fields."""
+        if name not in self.offers:
+            field = self.blank.fields[name]
+            known = [(str(key), str(label)) for key, label in getattr(field, "choices", {}).items()]
+            offered = list(field.offered(self._now)) if hasattr(field, "offered") else known
+            now = str(self._value(name, field))
+            self.offers[name] = offered + [each for each in known if each[0] == now and each not in offered]
+        return self.offers[name]
+
+    def _now(self, name: str) -> str:
+        """Return what the form holds in another field."""
+        return str(self[name].value)
 
     def _value(self, name: str, field: serializers.Field[Any, Any, Any, Any]) -> Any:
         value = self.initial.get(name, field.default) if self.data is None else self.data.get(name, "")
@@ -133,10 +183,10 @@ class Form:
             if isinstance(field, serializers.BooleanField):
                 plain[name] = name in posted
             elif name not in self.nested and posted.get(name, "") != "":
-                plain[name] = posted[name]
+                plain[name] = typed(field, posted[name])
         for outer, kind in self.nested.items():
-            given = {name: posted.get(f"{outer}.{name}", "") for name in kind().fields}
-            if filled := {name: value for name, value in given.items() if value}:
+            given = {str(name): posted.get(f"{outer}.{name}", "") for name in kind().fields}
+            if filled := typed_all(kind().fields, given):
                 plain[outer] = filled
         return plain
 
@@ -148,12 +198,37 @@ class Form:
                 yield f"{outer}.{name}", name, given.get(name, "")
 
 
+def typed(field: Any, text: Any) -> Any:
+    """Convert a posted text into what JSON would hold. A text that is no number stays, and is refused if one is due."""
+    if isinstance(field, serializers.ListField):
+        return text if isinstance(text, list) else [typed(field.child, one) for one in listed(text)]
+    is_number = isinstance(field, (serializers.IntegerField, serializers.FloatField))
+    if is_number and isinstance(text, str) and NUMBER.fullmatch(text.strip()):
+        return json.loads(text)
+    return text
+
+
+def typed_all(fields: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert all values that were given."""
+    return {name: typed(fields[name], value) for name, value in given.items() if name in fields and value != ""}
+
+
+def listed(text: str) -> list[str]:
+    return [value.strip() for value in text.split(",") if value.strip()]
+
+
+def _only(choices: list[tuple[str, str]], blocked: Collection[str]) -> str:
+    """Return the choice that can be taken, if there is only one."""
+    free = [key for key, _ in choices if key and key not in blocked]
+    return free[0] if len(free) == 1 else ""
+
+
 def _kind(field: serializers.Field[Any, Any, Any, Any]) -> str:
     if template := field.style.get("as"):
         return str(template)
     if isinstance(field, serializers.BooleanField):
         return "checkbox"
-    if isinstance(field, (serializers.ChoiceField, serializers.RelatedField)):
+    if hasattr(field, "offered") or isinstance(field, (serializers.ChoiceField, serializers.RelatedField)):
         return "select"
     return "number" if isinstance(field, (serializers.IntegerField, serializers.FloatField)) else "text"
 

@@ -30,6 +30,7 @@ VERBS = {  # keyed by the page route that the button's form is sent to
     "bin-view": Verb("Delete the view", "DELETE", "views-detail"),
     "restore-view": Verb("Restore the view", "POST", "views-restore"),
     "run-demo": Verb("Run the demo", "POST", "comparisons-list"),
+    "discard-upload": Verb("Delete the upload", "DELETE", "uploads-detail"),
     "revoke-share": Verb("Revoke", "DELETE", "shares-detail"),
     "prioritise-job": Verb("Set the priority", "PATCH", "jobs-detail"),
     "cancel-job": Verb("Cancel", "POST", "jobs-cancel"),

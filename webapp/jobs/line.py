@@ -89,6 +89,29 @@ def place(job: Job) -> Place:
     return Place(position, f"{before}{_ordinal(position)} in `{job.queue}`; {busy}.{begins}", eta_s)
 
 
+def outlook(queue: str) -> str:
+    """Sentence about the workers that would run a new job of this queue, and the jobs before it."""
+    if pause := Pause.objects.filter(queue=queue).select_related("by").first():
+        return str(pause)
+    names = [worker.name for worker in Worker.objects.alive() if queue in worker.queues]
+    if not names:
+        return _nobody_listens(queue)
+    ahead = Job.objects.waiting().filter(queue=queue).count()
+    busy = set(Job.objects.filter(state=State.RUNNING, queue=queue).values_list("worker", flat=True))
+    free = [name for name in names if name not in busy]
+    if free and not ahead:
+        return f"Worker {free[0]} is free and begins at once."
+    working = f"{len(names) - len(free)} of {len(names)} worker{'s' * (len(names) > 1)}"
+    return f"{working} of `{queue}` busy, {ahead} waiting job{'s' * (ahead != 1)} before it."
+
+
+def trouble(job: Job) -> str:
+    """Sentence about the worker of a running job if it has gone silent; empty otherwise."""
+    if job.state != State.RUNNING or not Worker.objects.silent().filter(name=job.worker).exists():
+        return ""
+    return f"Worker {job.worker} does not answer. If it stays silent, another worker takes over and keeps what is done."
+
+
 def nobody_can(job: Job) -> str:
     """Sentence for a job that every worker at hand has refused."""
     told = " ".join(f"{worker}: {reason}" for worker, reason in job.refusals.items())

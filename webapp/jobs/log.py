@@ -51,6 +51,8 @@ def status_of(job: Job, *, done: int, total: int, part_s: float | None = None) -
         "can_cancel": job.can_cancel,
         "sentence": place.reason,
         "position": place.position,
+        "attempt": job.attempt,
+        "trouble": line.trouble(job),
         "done": done,
         "total": total,
         "seconds_left": _seconds_left(job, done, total, part_s),

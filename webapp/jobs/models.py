@@ -191,6 +191,10 @@ class Workers(models.QuerySet["Worker"]):
         """Workers seen lately, by the database's clock: the clocks of their machines may differ."""
         return self.filter(seen__gt=Now() - Worker.SILENCE)
 
+    def silent(self) -> Workers:
+        """Workers that have missed two reports."""
+        return self.filter(seen__lte=Now() - Worker.SUSPICIOUS)
+
     def that_could(self, job: Job) -> list[Worker]:
         """Workers at hand that listen to the job's queue and have not refused it."""
         return [worker for worker in self.alive() if job.queue in worker.queues and worker.name not in job.refusals]
@@ -199,6 +203,7 @@ class Workers(models.QuerySet["Worker"]):
 class Worker(models.Model):
     """A worker process as it last described itself."""
 
+    SUSPICIOUS = timedelta(seconds=8)  # pages tell that a worker is silent
     SILENCE = timedelta(seconds=20)  # longer, and it counts as gone
 
     name = models.CharField(max_length=120, unique=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
@@ -124,6 +125,11 @@ class MeasuringQueue(serializers.ChoiceField):
 
     def to_internal_value(self, data: Any) -> Queue:
         return Queue(super().to_internal_value(data))
+
+    def offered(self, now: Callable[[str], str]) -> list[tuple[str, str]]:
+        """Queues that a worker at hand listens to, and always the CPU's."""
+        there = {Queue.CPU.value}.union(*(worker.queues for worker in Worker.objects.alive()))
+        return [(str(key), str(label)) for key, label in self.choices.items() if key in there]
 
 
 class JobChanges(Input):

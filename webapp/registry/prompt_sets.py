@@ -14,7 +14,7 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Invalid
-from webapp.registry import tables
+from webapp.registry import columns, tables
 from webapp.registry.models import Dataset, Prompt
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
@@ -30,6 +30,8 @@ class Preview:
     """The prompt set that a file would become."""
 
     columns: list[str]
+    kinds: dict[str, str]  # by column
+    guess: dict[str, str]  # role → the column that seems to hold it
     prompt_count: int
     splits: dict[str, int]
     categories: dict[str, int]
@@ -40,8 +42,11 @@ def preview(
     *, file_name: str, text: str, form: str = "", template: str = "", mapping: Mapping[str, str] | None = None
 ) -> Preview:
     found = _read(file_name, text, form, template, mapping)
+    table = columns.look(text, file_name)
     return Preview(
-        columns=tables.columns(text, file_name),
+        columns=[column.name for column in table.columns],
+        kinds={column.name: column.kind for column in table.columns},
+        guess=table.guess,
         prompt_count=len(found),
         splits=_count(prompt.split for prompt in found),
         categories=_count(prompt.category for prompt in found),

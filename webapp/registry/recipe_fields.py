@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 from rest_framework import serializers
 
@@ -32,15 +34,31 @@ class PromptsField(Visible):
 
 
 class SplitField(serializers.CharField):
+    """A split by its name. A form offers the splits of the prompt set that it holds."""
+
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=20, required=False, default="", allow_blank=True, **options)
 
+    def offered(self, now: Callable[[str], str]) -> list[tuple[str, str]]:
+        sets = Dataset.objects.visible_to(self.context["actor"]).filter(pk__in=ids(now("dataset")))
+        splits = sets.values_list("splits", flat=True).first() or {}
+        return [("", "all prompts"), *((name, f"{name} ({count:,})") for name, count in splits.items() if name)]
+
+
+def ids(text: str) -> list[UUID]:
+    """Return the id that a form holds; none if it is not one."""
+    try:
+        return [UUID(text)]
+    except ValueError:
+        return []
+
 
 class LimitField(serializers.IntegerField):
-    def __init__(self, *, help_text: str = "prompts to take; all if empty") -> None:
+    def __init__(self, *, help_text: str = "empty: all") -> None:
         super().__init__(
-            min_value=1, max_value=100_000, required=False, allow_null=True, default=None, help_text=help_text
-        )
+            min_value=1, max_value=100_000, required=False, allow_null=True, default=None, help_text=help_text,
+            label="Number of prompts",
+        )  # fmt: skip
 
 
 class SamplingFields(Input):

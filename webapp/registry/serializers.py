@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.core.validators import RegexValidator
+from django.db.models import Count, QuerySet
 from rest_framework import serializers
 
 from decoding.public import FORMS, METHODS
@@ -20,25 +22,46 @@ HUB_ID = RegexValidator(
     "This is no id of the Hugging Face hub; it looks like owner/name, without any address before it.",
 )
 REVISION = RegexValidator(r"^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._/-]{0,99}\Z", "This is no branch, tag or commit.")
-FORM_CHOICES = [("", "recognise it")] + [(form.slug, form.title) for form in FORMS.values()]
+PROMPT_FILE = r"\.(txt|md|jsonl|ndjson|json|csv|tsv)$"
+MOST_UPLOADS = 200  # offered in a form
+FORM_CHOICES = [("", "recognised by its columns")] + [(form.slug, form.title) for form in FORMS.values()]
 
 
 # Input ---------------------------------------------------------------------------------------------------------------
 
 
 class Uploaded(Visible):
-    """Uploads have no bin."""
+    """An upload, which has no bin. A form offers only those that can become what it makes and have not yet."""
+
+    def __init__(self, fits: Callable[[QuerySet[Upload]], QuerySet[Upload]], **options: Any) -> None:
+        super().__init__(queryset=Upload.objects.all(), **options)
+        self.fits = fits
 
     def get_queryset(self) -> Any:
         actor = self.context.get("actor")
         return Upload.objects.visible_to(actor).order_by("-created") if actor else Upload.objects.none()
+
+    def offered(self, now: Callable[[str], str]) -> list[tuple[str, str]]:
+        rows = self.fits(self.get_queryset().filter(state=Upload.State.COMPLETE)).distinct()[:MOST_UPLOADS]
+        return [(str(each.pk), f"{each.name}, {each.created:%d %b %H:%M}") for each in rows]
+
+
+def model_uploads(rows: QuerySet[Upload]) -> QuerySet[Upload]:
+    used = LanguageModel.objects.exclude(upload=None).values("upload")
+    whole = rows.filter(files__path__endswith="config.json").filter(files__path__endswith=".safetensors")
+    return whole.exclude(pk__in=used)
+
+
+def prompt_uploads(rows: QuerySet[Upload]) -> QuerySet[Upload]:
+    single = rows.annotate(file_count=Count("files")).filter(file_count=1)
+    return single.filter(files__path__iregex=PROMPT_FILE).exclude(pk__in=Dataset.objects.values("upload"))
 
 
 class NewModel(Input):
     """A model from one of three sources: an upload, an id of the hub with its revision, or a path on the worker."""
 
     name = Name(max_length=200)
-    upload = Uploaded(queryset=Upload.objects.all(), required=False)
+    upload = Uploaded(model_uploads, required=False)
     hub_id = serializers.CharField(
         max_length=200,
         required=False,
@@ -95,7 +118,7 @@ class Mapping(Input):
 class PromptFile(Input):
     """A prompt file: an upload, or its text pasted under a file name."""
 
-    upload = Uploaded(queryset=Upload.objects.all(), required=False)
+    upload = Uploaded(prompt_uploads, required=False)
     text = serializers.CharField(
         max_length=4_000_000, required=False, trim_whitespace=False, style={"as": "textarea"}, label="Prompts",
         help_text="one a line, or JSON lines, CSV, TSV",
@@ -231,6 +254,12 @@ class PreviewPrompt(serializers.Serializer[Any]):
 
 class PreviewOut(serializers.Serializer[Any]):
     columns = serializers.ListField(child=serializers.CharField())
+    kinds = serializers.DictField(
+        child=serializers.CharField(), help_text="of each column: text, number, yes or no, list, empty"
+    )
+    guess = serializers.DictField(
+        child=serializers.CharField(), help_text="columns that seem to hold text, id, category, split, reference"
+    )
     prompt_count = serializers.IntegerField()
     splits = serializers.DictField(child=serializers.IntegerField())
     categories = serializers.DictField(child=serializers.IntegerField())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import PurePath
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
-from decoding.public import BadPrompts, Prompt, bounded_json, is_json_array, prompt_containers, prompts, table_rows
+from decoding.public import BadPrompts, BrokenRow, Prompt, prompt_containers, prompts
 from webapp.core import strict_json
 from webapp.core.problems import Invalid
 
@@ -18,9 +18,12 @@ _PLACE = re.compile(r"\{([^{}]{1,100})\}")
 MOST_COLUMNS = 200
 
 
-def columns(text: str, name: str) -> list[str]:
-    """Return the columns of the first row; a plain text has one, `text`."""
-    return list(next(_rows(text, name), {}))[:MOST_COLUMNS]
+def head(text: str, name: str, count: int) -> list[Mapping[str, Any]]:
+    """Return the first rows, as far as they can be read. A plain text has one column, `text`."""
+    found: list[Mapping[str, Any]] = []
+    with suppress(BadPrompts):  # `read` says what is wrong, with its place
+        found.extend(islice(_rows(text, name), count))
+    return found
 
 
 def read(
@@ -50,39 +53,11 @@ def _read(text: str, name: str, form: str, template: str, mapping: Mapping[str, 
     return prompts.from_rows(rows, name, form="plain")
 
 
-def _rows(text: str, name: str) -> Iterator[dict[str, Any]]:
-    ending = PurePath(name).suffix.lower()
-    if ending in (".csv", ".tsv"):
-        yield from _table_rows(text, name, "," if ending == ".csv" else "\t")
-    elif ending in (".jsonl", ".ndjson", ".json"):
-        yield from _json_rows(text, name)
-    else:
-        yield from ({"text": prompt.text} for prompt in prompts.read_prompts(text, name))
-
-
-def _table_rows(text: str, name: str, delimiter: str) -> Iterator[dict[str, Any]]:
-    try:
-        rows = (cells for _, cells in table_rows(text, delimiter) if cells)
-        columns = [column.strip() for column in next(rows, [])]
-        for cells in rows:
-            if len(cells) != len(columns):
-                raise csv.Error(f"a row has {len(cells)} cells where the first line has {len(columns)}")
-            yield dict(zip(columns, cells, strict=True))
-    except csv.Error as error:
-        raise BadPrompts(f"{name} is not a table ({error}). Mend it and load it again.") from None
-
-
-def _json_rows(text: str, name: str) -> Iterator[dict[str, Any]]:
-    try:
-        whole = bounded_json.loads(text) if is_json_array(text) else None
-        lines = (line for line in prompt_containers.lines(text) if not line.isspace())
-        rows = map(bounded_json.loads, lines) if whole is None else whole
-        for number, row in enumerate(rows, 1):
-            if not isinstance(row, dict):
-                raise BadPrompts(f"{name}, row {number} is no JSON object. Mend it and load the file again.")
-            yield row
-    except ValueError as error:
-        raise BadPrompts(f"{name} is no JSON ({error}). Mend it and load it again.") from None
+def _rows(text: str, name: str) -> Iterator[Mapping[str, Any]]:
+    for place, row in prompt_containers.rows(text.removeprefix("\ufeff"), name):
+        if isinstance(row, BrokenRow):
+            raise BadPrompts(f"{name}, {place} is broken: {row}. Fix it and load the file again.")
+        yield row
 
 
 def _mapped(row: Mapping[str, Any], number: int, template: str, mapping: Mapping[str, str]) -> dict[str, str]:

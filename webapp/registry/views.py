@@ -19,11 +19,20 @@ from webapp.entries import services as entries
 from webapp.entries.api import NewName
 from webapp.entries.models import Entry
 from webapp.entries.views import in_bin, listed
-from webapp.registry import api, lengths, prompt_sets, serializers, services
+from webapp.jobs import line
+from webapp.registry import api, lengths, serializers, services
 from webapp.registry.facts import in_words
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness, TokenLengths
+from webapp.registry.prompt_form import PromptSetForm
 
 MOST_PAIRS = 200  # offered in a form
+MOST_MADE = 20  # of one kind, on the page of a pair
+# Heading, relation and page of the things that upper layers make with a pair
+WITH_A_PAIR = (
+    ("Comparisons", "comparisons", "comparison"),
+    ("Classifiers", "classifiers", "classifier"),
+    ("Studies", "studies", "study"),
+)
 
 # The kinds that are renamed on their page: list → model, page
 RENAMED: dict[str, tuple[type[Entry], str]] = {
@@ -53,27 +62,38 @@ def datasets(request: Asked) -> HttpResponse:
 def model(request: Asked, id: UUID) -> HttpResponse:
     found = one(LanguageModel.objects.visible_to(request.actor).select_related("job", "upload", "created_by"), id)
     files = found.upload.files.all() if found.upload else []
-    context = {"entry": found, "files": files, "facts": in_words(found.facts)}
+    place = line.place(found.job) if found.job and not found.job.is_final else None
+    context = {"entry": found, "files": files, "facts": in_words(found.facts), "place": place}
     return render(request, "registry/model.html", context)
 
 
 @page(Right.READ)
 def pair(request: Asked, id: UUID) -> HttpResponse:
     found = one(Pair.objects.visible_to(request.actor).select_related("target", "draft", "created_by"), id)
-    return render(request, "registry/pair.html", {"entry": found, "alone": alone.those_that_run()})
+    made = {title: _made_with(getattr(found, link), page) for title, link, page in WITH_A_PAIR}
+    return render(request, "registry/pair.html", {"entry": found, "alone": alone.those_that_run(), "made": made})
+
+
+def _made_with(rows: Any, page: str) -> list[tuple[str, Any]]:
+    """Newest things of one kind that a pair was used for, each with its address."""
+    return [(reverse(page, args=[each.pk]), each) for each in rows.filter(binned=None).order_by("-created")[:MOST_MADE]]
 
 
 @page(Right.READ)
 def dataset(request: Asked, id: UUID) -> HttpResponse:
     found = one(Dataset.objects.visible_to(request.actor).select_related("created_by"), id)
+    counted = _counted(found, request.GET.get("pair", ""))
+    code = Form(serializers.PairChoice, initial={"pair": counted.pair_id if counted else ""}, actor=request.actor)
+    return _show(request, found, counted, code)
+
+
+def _show(request: Asked, found: Dataset, counted: TokenLengths | None, code: Form) -> HttpResponse:
     splits = [split for split in found.splits if split]
     prompts = listing(
         request, found.prompts.all(), search=("text", "name"), ordering=("number",), filters={"split": splits},
         usual="number",
     )  # fmt: skip
     pairs = Pair.objects.visible_to(request.actor).kept().order_by("name")[:MOST_PAIRS]
-    counted = _counted(found, request.GET.get("pair", ""))
-    code = Form(serializers.PairChoice, initial={"pair": counted.pair_id if counted else ""}, actor=request.actor)
     bars = lengths.bars(counted.document) if counted and counted.document else []
     context = {"entry": found, "list": prompts, "pairs": pairs, "counted": counted, "code": code, "bars": bars}
     return render(request, "registry/dataset.html", context)
@@ -83,6 +103,8 @@ def dataset(request: Asked, id: UUID) -> HttpResponse:
 def count_tokens(request: Asked, id: UUID) -> HttpResponse:
     found = one(Dataset.objects.visible_to(request.actor), id)
     form = Form(serializers.PairChoice, request, actor=request.actor)
+    if form.is_described:
+        return _show(request, found, _counted(found, ""), form)
     made = form.submit(lambda pair: lengths.count(dataset=found, pair=pair, by=request.actor))
     if made is None:
         messages.error(request, "Choose a pair: its tokenizer counts.")
@@ -103,7 +125,7 @@ def _counted(dataset: Dataset, pair: str) -> TokenLengths | None:
 def new_model(request: Asked) -> HttpResponse:
     form = Form(serializers.NewModel, request, actor=request.actor)
     if made := form.submit(lambda **asked: api.add_model(asked, request.actor)):
-        messages.success(request, f"{made.name} is registered; a worker looks at it now.")
+        messages.success(request, f"{made.name} is registered. A worker checks it.")
         return redirect("model", made.pk)
     return form_page(request, "registry/new_model.html", form)
 
@@ -119,11 +141,10 @@ def new_pair(request: Asked) -> HttpResponse:
 
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_dataset(request: Asked) -> HttpResponse:
-    """Form of a new prompt set: `preview` shows what the file would give, `add` keeps it."""
-    form = Form(serializers.NewDataset, request, nested={"mapping": serializers.Mapping}, actor=request.actor)
+    """Form of a new prompt set, with what the file would become; `preview` shows that without scripts."""
+    form = PromptSetForm(request)
     if "preview" in request.POST:
-        shown = form.submit(lambda name, **asked: prompt_sets.preview(**serializers.read_prompt_file(asked)))
-        return form_page(request, "registry/new_dataset.html", form, preview=shown)
+        return form_page(request, "registry/new_dataset.html", form)
     if made := form.submit(lambda **asked: api.add_dataset(asked, request.actor)):
         messages.success(request, f"{made.name} holds {made.prompt_count} prompts.")
         return redirect("dataset", made.pk)

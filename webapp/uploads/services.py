@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from io import BytesIO
-from typing import IO
+from typing import IO, Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import ProtectedError
+from django.db.models import PROTECT, ProtectedError
 from django.utils import timezone
 
 from webapp.accounts import audit
@@ -179,6 +180,17 @@ def discard(*, upload: Upload, by: Actor) -> None:
         upload.delete()
     except ProtectedError:
         raise Conflict("A model or a prompt set was made of this upload.", code="in-use") from None
+
+
+def used(rows: Iterable[Upload]) -> set[UUID]:
+    """Return the ids of uploads that a model, a prompt set or a classifier was made of."""
+    wanted, found = [upload.pk for upload in rows], set[UUID]()
+    links: list[Any] = [field for field in Upload._meta.get_fields(include_hidden=True) if field.one_to_many]
+    for link in links:
+        if link.on_delete is PROTECT:
+            users = link.related_model._base_manager.filter(**{f"{link.field.name}__in": wanted})
+            found.update(users.values_list(link.field.name, flat=True))
+    return found
 
 
 def keep(*, team: Team, name: str, files: Iterable[tuple[str, bytes]], by: Actor) -> Upload:

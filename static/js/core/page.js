@@ -43,8 +43,7 @@ function closeMenus(inside = null) {
 
 document.addEventListener("input", ({ target }) => {
   const form = target.closest("form[method=post]");
-  if (form?.dataset.api) write(form, JSON.stringify(values(form)));
-  else if (form) fillIn(form);
+  if (form && !form.dataset.api) fillIn(form);
 });
 
 function write(place, body) {
@@ -83,19 +82,4 @@ function tell(select) {
   const section = select.closest("[data-verb]"), { url, body } = select.selectedOptions[0].dataset;
   for (const span of section.querySelectorAll("pre [data-url]")) span.textContent = url;
   write(section, body);
-}
-
-function values(form) {
-  const found = {};
-  for (const control of form.elements) {
-    if (!control.name || control.name === "csrfmiddlewaretoken" || control.type === "hidden") continue;
-    const [outer, inner] = control.name.split(".");
-    const place = inner ? (found[outer] ??= {}) : found;
-    if (control.type === "checkbox") place[inner ?? outer] = control.checked;
-    else if (control.value !== "") place[inner ?? outer] = control.type === "number" ? Number(control.value) : control.value;
-  }
-  for (const [name, value] of Object.entries(found)) {
-    if (typeof value === "object" && !Object.keys(value).length) delete found[name];
-  }
-  return found;
 }

@@ -1,5 +1,6 @@
 // Sends files in pieces of 8 MiB that are named by their SHA-256: stopped at any moment, it goes on with what is missing.
 
+import { whyNot } from "./first-bytes.js";
 import { sha256 } from "./sha256.js";
 
 const JUNK = /(^|\/)(\.DS_Store|Thumbs\.db|\._[^/]*|__MACOSX|\.git)(\/|$)/;
@@ -58,6 +59,10 @@ class Sending {
     this.say(null);
     this.draw();
     try {
+      for (const each of this.files) {
+        const reason = await whyNot(each, this.box.dataset.fits);
+        if (reason) throw new Error(reason);
+      }
       await this.hash();
       const upload = await this.ask(this.address, "POST", this.manifest());
       await this.send(upload);

@@ -1,8 +1,9 @@
 // How far a comparison is: samples done, time left, and while nothing comes, why.
 
+import { news } from "./news.js";
 import { say, span, tell } from "../core/words.js";
 
-const WARMING = "A worker has it: it loads the models and lets every strategy run for a moment before the first round counts.";
+const WARMING = "A worker loads the models and runs every strategy for a moment before the first round counts.";
 const ENDS = { succeeded: "Finished", failed: "Failed", cancelled: "Cancelled" };
 const $ = (selector) => document.querySelector(selector);
 
@@ -13,9 +14,14 @@ export function drawWay(status, isBegun) {
   $("#progress").max = status.total || 1;
   $("#progress").value = status.done || 0;
   say($("#left"), status.seconds_left ? `about ${span(status.seconds_left)} left` : "");
-  tell($("#reason"), status.state === "running" ? (isBegun ? "" : WARMING) : status.sentence ?? "");
+  tell($("#reason"), status.state === "running" ? running(status, isBegun) : status.sentence ?? "");
+  news(status);
   for (const gone of document.querySelectorAll("[data-while-running]")) gone.hidden = status.is_final;
 }
+
+/** Trouble first; then which attempt it is, if not the first. */
+const running = (status, isBegun) =>
+  [status.trouble, status.attempt > 1 ? `Attempt ${status.attempt}.` : "", isBegun ? "" : WARMING].filter(Boolean).join(" ");
 
 /** How news come, or how it ended. */
 export function drawMode(mode, sentence, state) {

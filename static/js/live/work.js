@@ -3,6 +3,7 @@
 import { tell } from "../core/words.js";
 import { Feed } from "./feed.js";
 import { begin, fold, inWords } from "./log.js";
+import { news } from "./news.js";
 
 const page = JSON.parse(document.getElementById("work").textContent);
 const place = (name) => document.querySelector(`[data-work-${name}]`);
@@ -36,12 +37,14 @@ const feed = page.status.is_final ? null : new Feed({
 });
 
 function draw() {
+  news(status);
   if (status.is_final) return;
   const words = inWords(state, status);
   place("phase").textContent = words.phase;
   place("count").textContent = words.count;
   place("left").textContent = words.left;
-  tell(place("reason"), status.state === "running" ? "" : status.sentence);
+  const attempt = status.attempt > 1 ? `Attempt ${status.attempt}.` : "";
+  tell(place("reason"), status.state === "running" ? [status.trouble, attempt].filter(Boolean).join(" ") : status.sentence);
   const bar = place("bar");
   bar.max = Math.max(1, status.total);
   bar.value = status.done;

@@ -145,12 +145,12 @@ def launch_a_long_one(lab: Lab) -> Page:
     page = lab.open("/comparisons/new/")
     page.select_option("[name=pair]", label=PAIR)
     page.select_option("[name=dataset]", label=DATASET)
+    page.click("summary:has-text('Repeats')")
     page.fill("[name=repeats]", "100")  # far more than is waited for
     page.uncheck("[name=use][value=heuristic]")
     page.fill("[name='static.lookahead']", "3, 5")
     page.click("summary:has-text('Sampling')")
     page.fill("[name=max_new_tokens]", "48")
-    page.click("text=Show the plan")
     expect(page.locator(".plan")).to_contain_text("3 runs × 10 prompts")
     page.click("text=Launch")
     return page

@@ -89,7 +89,6 @@ def test_the_form_asks_for_loads_and_a_clone_begins_with_them(open_page, world):
     page.get_by_text("Load", exact=True).click()
     page.get_by_label("Users at once").fill("1, 4")
     page.get_by_label("Objective").fill("ttft=1s")
-    page.get_by_role("button", name="Show the plan").click()
     expect(page.locator(".plan")).to_contain_text("autoregressive · static:4 · autoregressive @4 · static:4 @4")
     expect(page.get_by_label("Users at once")).to_have_value("1, 4")
     page.get_by_role("button", name="Launch").click()

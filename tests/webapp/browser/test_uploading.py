@@ -118,3 +118,37 @@ def test_why_an_archive_is_refused_is_told_on_the_page(open_page, work):
     expect(page.locator("[data-told]")).to_have_text("sent; being unpacked")
     assert "cannot be unpacked" in str(work().exception())
     expect(page.locator("[data-wrong]")).to_have_text(re.compile("The archive p.zip cannot be unpacked"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("pytorch_model.bin", b"PK\x03\x04" + bytes(100), "is a pickle"),
+        ("weights.safetensors", b"\x80\x04\x95" + bytes(100), "is a pickle"),
+        ("model.safetensors", bytes(100), "is no whole safetensors file"),
+        ("model.gguf", b"GGUF" + bytes(100), "is GGUF"),
+        ("modeling.py", b"import os", "is code"),
+    ],
+)
+def test_what_can_never_be_a_model_is_refused_before_a_byte_is_sent(open_page, name, content, told):
+    page = open_page("/models/new/")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
+    page.set_input_files(FILES, [{"name": name, "mimeType": "application/octet-stream", "buffer": content}])
+    expect(page.locator("[data-wrong]")).to_contain_text(f"{name} {told}")
+    assert asked == []
+
+
+def test_a_table_of_odd_columns_is_previewed_as_soon_as_it_is_sent_and_added_with_three_actions(open_page):
+    page = open_page("/datasets/new/")
+    choose(page, "fragen.csv", b"nr;Frage;thema\n1;Wie viele?;zahl\n2;Welche Farbe?;bild\n")  # 1: unfold, 2: choose
+    picked = page.locator("select[name=column] option:checked")
+    expect(picked).to_have_text("Frage")
+    expect(page.locator("main h2").last).to_have_text("2 prompts would be added")
+    page.select_option("select[name=column]", label="thema")
+    expect(page.locator(".previews")).to_contain_text("zahl")
+    page.select_option("select[name=column]", label="Frage")
+    expect(page.locator(".previews")).to_contain_text("Wie viele?")
+    page.click("[name=add]")  # 3
+    expect(page.locator("h1")).to_have_text("fragen.csv")
+    expect(page.locator("main")).to_contain_text("Welche Farbe?")

@@ -334,8 +334,8 @@ def test_a_link_fills_the_form_in_with_what_was_simulated(world):
     made = comparison(world, "static:2")
     page = world.page(world.bob).get(f"/comparisons/new/?clone={made.pk}&strategies=static:6,threshold:0.25,cap=8")
     form = page.context["form"]
-    chosen = {box.spec.slug: [param.value for param in box.params] for box in form.strategies if box.is_chosen}
-    assert chosen == {"static": ["6"], "threshold": ["0.25", "8", "false"]}
+    chosen = {box.spec.slug: [p.value for p in (box.first, *box.rest)] for box in form.strategies if box.is_chosen}
+    assert chosen == {"static": ["6"], "threshold": ["0.25", "8", "False"]}
     assert form.body["pair"] == made.pair.pk
     plain = world.page(world.bob).get("/comparisons/new/?strategies=nonsense").context["form"]
     assert [box.spec.slug for box in plain.strategies if box.is_chosen] == ["autoregressive", "static", "heuristic"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from django.urls import reverse
@@ -118,7 +119,7 @@ def test_a_form_for_what_needs_a_draft_shows_it_but_does_not_offer_it(world, alo
     paired = make.pair(world.actor(world.bob))
     shown = " ".join(world.page(world.bob).get(page).content.decode().split())
     assert f'<option value="{alone.pk}" disabled>alone (no draft)</option>' in shown
-    assert f'<option value="{paired.pk}">pair</option>' in shown
+    assert f'<option value="{paired.pk}" selected>pair</option>' in shown  # the only one to choose
 
 
 def test_the_form_of_a_comparison_offers_only_what_runs(world, alone):
@@ -127,10 +128,10 @@ def test_the_form_of_a_comparison_offers_only_what_runs(world, alone):
     assert {slug: box.is_blocked for slug, box in boxes.items()} == {
         slug: strategy.needs_draft for slug, strategy in STRATEGIES.items() if strategy.role != "server"
     }
-    lines = [line for line in shown.content.decode().split('<div class="strategy">')[1:]]
-    assert ["disabled" in line for line in lines] == [box.is_blocked for box in boxes.values()]
+    opened = re.findall(r'<input type="checkbox" name="use" value="([^"]*)"([^>]*)>', shown.content.decode())
+    assert {slug: "disabled" in rest for slug, rest in opened} == {slug: box.is_blocked for slug, box in boxes.items()}
     usual = {choice.strategy for choice in usual_alone()}
-    assert "autoregressive" in usual and ["checked" in line for line in lines] == [slug in usual for slug in boxes]
+    assert "autoregressive" in usual and {slug for slug, rest in opened if "checked" in rest} == usual
     assert {each["strategy"] for each in json.loads(shown.context["code"]["body"])["strategies"]} == usual
 
 

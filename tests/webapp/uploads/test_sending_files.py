@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from tests.webapp import make
 from webapp.uploads import chunks, services
 from webapp.uploads.models import Chunk, Upload, UploadedFile
 from webapp.uploads.reading import FileReader, whole
@@ -181,3 +182,32 @@ def test_memory_stays_flat_while_chunks_are_taken_in(world):
         put(client, made["id"], content)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 20 * 1024  # KiB: less than three chunks, though five came
+
+
+def test_the_page_of_uploads_deletes_what_nothing_was_made_of(world):
+    by, client = world.actor(world.bob), world.page(world.bob)
+    free = make.upload(by, {"a.txt": b"one"}, name="free files")
+    make.model(by)
+    shown = client.get("/uploads/").content.decode()
+    assert "free files" in shown and shown.count("in use") == 1
+    client.post(f"/uploads/{free.pk}/discard/")
+    assert not Upload.objects.filter(pk=free.pk).exists() and Upload.objects.count() == 1
+    assert "free files" not in world.page(world.charlie).get("/uploads/").content.decode()
+
+
+def test_forms_offer_only_uploads_that_fit_and_were_not_used(world):
+    by, client = world.actor(world.bob), world.page(world.bob)
+    make.model(by)
+    make.upload(by, make.checkpoint(), name="a model")
+    make.upload(by, {"p.csv": b"text\none"}, name="some prompts")
+    make.upload(by, {"weights.bin": b"\x80\x04"}, name="a pickle")
+    make.upload(by, make.card(), name="a classifier")
+
+    def offered(path):
+        names = ("a model", "some prompts", "a pickle", "a classifier")
+        page = client.get(path).content.decode()
+        return [name for name in names if f">{name}, " in page], page.count(">files, ")
+
+    assert offered("/models/new/") == (["a model"], 0)
+    assert offered("/datasets/new/") == (["some prompts"], 0)
+    assert offered("/classifiers/new/") == (["a classifier"], 0)

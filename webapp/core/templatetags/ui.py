@@ -8,6 +8,7 @@ from typing import Any
 
 from django import template
 from django.template import Context
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
@@ -32,10 +33,16 @@ def form(context: Context, form: Form, submit: str, **options: Any) -> dict[str,
 
 @register.inclusion_tag("core/_code.html", takes_context=True)
 def as_code(context: Context, form: Form, api: str, method: str = "POST") -> dict[str, Any]:
-    """Draw the same request for scripts, with the form's values. page.js updates it while somebody types."""
+    """Draw the same request for scripts, with the form's values. live.js asks for it again after each change."""
     url = context["request"].build_absolute_uri(api)
-    values = {f.name: _json_value(f) for f in form if f.value not in ("", None) or f.required}
-    return {"url": url, "method": method, "body": json.dumps(values, ensure_ascii=False, default=str)}
+    return {"url": url, "method": method, "body": json.dumps(form.body, ensure_ascii=False, default=str)}
+
+
+@register.simple_tag
+def fold(form: Form, name: str, *names: str) -> SafeString:
+    """Attributes of a `details` that holds fields: open if it was open, or if something in it is wrong."""
+    is_open = name in form.unfolded or any(form.errors.get(each) for each in names)
+    return format_html('data-fold="{}"{}', name, " open" if is_open else "")
 
 
 @register.simple_tag(takes_context=True)
@@ -88,6 +95,31 @@ def column(context: Context, name: str, title: str, css: str = "") -> SafeString
     )  # fmt: skip
 
 
+PARENTS = {  # page → the list that it belongs to
+    "new-comparison": "comparisons", "comparison": "comparisons", "shares": "comparisons", "pair-history": "pairs",
+    "new-pair": "pairs", "pair": "pairs", "new-model": "models", "model": "models", "new-dataset": "datasets",
+    "dataset": "datasets", "new-classifier": "classifiers", "train-classifier": "classifiers",
+    "classifier": "classifiers", "training": "classifiers", "new-study": "studies", "study": "studies", "job": "jobs",
+    "save-view": "runs", "audit": "team",
+}  # fmt: skip
+TITLES = {"datasets": "Prompts"}
+
+
+@register.simple_tag(takes_context=True)
+def trail(context: Context) -> SafeString | str:
+    """Breadcrumbs: a link to the list that this page belongs to."""
+    request: Any = context.get("request")
+    match = getattr(request, "resolver_match", None)
+    parent = PARENTS.get(str(match.url_name)) if match else None
+    if parent is None or not request.user.is_authenticated:
+        return ""
+    title = TITLES.get(parent, parent.capitalize())
+    return format_html(
+        '<nav class="trail" aria-label="Breadcrumb"><a href="{}">{}</a> <span aria-hidden="true">›</span></nav>',
+        reverse(parent), title,
+    )  # fmt: skip
+
+
 @register.filter
 def ago(moment: Any) -> SafeString | str:
     """Show how long ago (or ahead) a moment is, with the exact time as a tooltip."""
@@ -123,6 +155,14 @@ def count(number: Any) -> str:
 
 
 @register.filter
+def minutes(number: float) -> str:
+    """Write a duration that is given in minutes."""
+    if number < 1:
+        return f"{max(round(60 * number), 1)} s"
+    return f"{number:.0f} min" if number < 90 else f"{number / 60:.1f} h"
+
+
+@register.filter
 def coded(sentence: str) -> SafeString:
     """Show text between backticks as code."""
     return SafeString(TYPED.sub(r"<code>\1</code>", escape(sentence)))
@@ -147,12 +187,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return (", ".join(map(str, value)) or "none") if isinstance(value, list) else value
-
-
-def _json_value(field: Field) -> Any:
-    if field.kind != "number" or field.value in ("", None):
-        return field.value
-    try:
-        return float(field.value) if field.step == "any" else int(field.value)
-    except (TypeError, ValueError):
-        return field.value

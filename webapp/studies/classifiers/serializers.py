@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
 from rest_framework import serializers
 
 from webapp.accounts.serializers import Name
@@ -13,13 +14,19 @@ from webapp.jobs.serializers import MeasuringQueue, Priority
 from webapp.registry.recipe_fields import DraftedPairField, LimitField, PromptsField, SamplingFields
 from webapp.registry.serializers import COMMON, Uploaded
 from webapp.studies.models import Classifier
-from webapp.uploads.models import Upload
+from webapp.uploads.models import Upload, UploadedFile
+
+
+def classifier_uploads(rows: QuerySet[Upload]) -> QuerySet[Upload]:
+    both = rows.filter(files__path__endswith=".json").filter(files__path__endswith=".safetensors")
+    models = UploadedFile.objects.filter(path__endswith="config.json").values("upload")
+    return both.exclude(pk__in=models).exclude(pk__in=Classifier.objects.values("upload"))
 
 
 class NewClassifier(Input):
     name = Name(max_length=200)
     pair = DraftedPairField(help_text="with a draft: the classifier judges what it drafts")
-    upload = Uploaded(queryset=Upload.objects.all())
+    upload = Uploaded(classifier_uploads)
 
 
 class ToBeTrained(Input):

@@ -1,0 +1,35 @@
+"""Ctrl-K from any page to any thing, by keyboard."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.webapp import make
+from tests.webapp.browser.conftest import AXE
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_pair_is_two_keys_and_its_name_away(open_page, world, scheme):
+    make.pair(world.actor(world.bob), name="Owl and mouse")
+    page = open_page("/jobs/", color_scheme=scheme)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("owl")
+    expect(page.locator("#found [aria-selected=true]")).to_contain_text("Owl and mouse")
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Owl and mouse")
+
+
+def test_arrows_choose_and_escape_closes(open_page, world):
+    page = open_page("/jobs/")
+    page.click("[data-find]")
+    expect(page.locator("#found-0")).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#found-1")).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Escape")
+    expect(page.locator("#find")).to_be_hidden()

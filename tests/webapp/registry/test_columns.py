@@ -1,0 +1,82 @@
+"""Prompt files as people have them: any delimiter, any columns, any name."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import pytest
+
+from tests.webapp import make
+from webapp.registry import columns
+from webapp.registry.models import Dataset
+
+ROWS = [("q7", "Which bird sings at night, and why?", "nature"), ("q8", "Add one; then add two.", "maths")]
+
+
+def table(delimiter: str, *heading: str) -> str:
+    cells = [heading, *ROWS]
+    return "\n".join(delimiter.join(f'"{cell}"' for cell in row) for row in cells) + "\n"
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("name", ["p.csv", "p.tsv", "p.txt"])
+def test_any_delimiter_is_recognised_under_any_name(world, delimiter, name):
+    text = table(delimiter, "id", "text", "category")
+    answer = world.api(world.bob).post("/api/v1/datasets/", {"name": "x", "text": text, "file_name": name})
+    assert (answer.status_code, answer.json().get("prompt_count")) == (201, 2), answer.json()
+    assert [prompt.text for prompt in Dataset.objects.get().prompts.order_by("number")] == [row[1] for row in ROWS]
+
+
+@pytest.mark.parametrize("name", ["prompts.txt", "p.csv", "p.md"])
+def test_json_lines_are_recognised_by_their_content(world, name):
+    text = "".join(json.dumps({"text": f"prompt {n}", "n": n}) + "\n" for n in range(3))
+    answer = world.api(world.bob).post("/api/v1/datasets/", {"name": "x", "text": text, "file_name": name})
+    assert answer.json()["prompt_count"] == 3
+    assert Dataset.objects.get().prompts.first().text == "prompt 0"
+
+
+def test_lines_of_prose_with_commas_stay_one_prompt_a_line(world):
+    text = "One, two, three\nFour, five, six\n{not json}\ntext, or prompt\n"
+    answer = world.api(world.bob).post("/api/v1/datasets/", {"name": "x", "text": text})
+    assert answer.json()["prompt_count"] == 4
+
+
+def test_types_and_roles_are_guessed():
+    text = 'key;Frage;score;tags;half\na;"Long question; with a mark";1.5;yes;train\nb;Short;2;no;test\n'
+    found = columns.look(text, "p.csv")
+    assert [(column.name, column.kind) for column in found.columns] == [
+        ("key", "text"), ("Frage", "text"), ("score", "number"), ("tags", "yes or no"), ("half", "text"),
+    ]  # fmt: skip
+    assert not found.is_known and found.guess == {"split": "half", "text": "Frage"}
+
+
+def picked(page: str) -> dict[str, str]:
+    selects = re.findall(r'<select id="id_[^"]*" name="([^"]*)">(.*?)</select>', page, re.S)
+    chosen = {name: re.search(r'<option value="([^"]*)" selected>', options) for name, options in selects}
+    return {name: html.unescape(option[1]) for name, option in chosen.items() if option and option[1]}
+
+
+def test_a_file_with_odd_columns_becomes_prompts_without_an_error_on_the_way(world):
+    client = world.page(world.bob)
+    form = {"name": "odd", "text": table(";", "key", "Frage", "topic"), "file_name": "prompts.csv"}
+    shown = client.post("/datasets/new/", {**form, "describe": "1"}).content.decode()
+    assert "2 prompts would be added" in shown and '<p class="error" role="status">' not in shown
+    assert picked(shown) == {"column": "Frage", "mapping.category": "topic"}
+    client.post("/datasets/new/", {**form, **picked(shown), "add": ""})
+    made = Dataset.objects.get()
+    assert (made.template, made.mapping) == ("{Frage}", {"category": "topic"})
+    assert made.prompts.order_by("number")[0].category == "nature"
+
+
+def test_another_column_can_be_picked(world):
+    form = {"name": "odd", "text": table("|", "key", "Frage", "topic"), "file_name": "prompts.csv", "column": "topic"}
+    shown = world.page(world.bob).post("/datasets/new/", {**form, "describe": "1"}).content.decode()
+    assert picked(shown) == {"column": "topic"} and '<p class="prompt">nature</p>' in shown
+
+
+def test_an_uploaded_file_is_shown_before_it_is_added(world):
+    upload = make.upload(world.actor(world.bob), {"p.data.csv": table(";", "key", "Frage", "x").encode()})
+    shown = world.page(world.bob).post("/datasets/new/", {"upload": str(upload.pk), "describe": "1"}).content.decode()
+    assert "Which column is what?" in shown and not Dataset.objects.exists()
