@@ -35,7 +35,6 @@ from decoding.ssd.simulation.prices import Prices, prices_beside
 from decoding.ssd.simulation.recording import plan_of, track_of
 from decoding.ssd.simulation.simulator import simulate
 from decoding.ssd.simulation.track import Track
-from decoding.ssd.transport.draft_process import placed
 from decoding.strategies import STRATEGIES
 from decoding.strategy import Settings, Strategy
 
@@ -95,13 +94,12 @@ class Simulating:
         return max(1, round(sum(len(recording.matches) for recording in self.study.recordings) / MOST_TOKENS))
 
     def placement(self, choice: Choice) -> Placement:
-        process = placed(str(choice.params["placement"]), self.pair.draft_process)
-        return ANYTIME if process else IN_TURN
+        return ANYTIME if self.pair.process_of(choice) else IN_TURN
 
     def fits(self, choice: Choice) -> bool:
         """Whether its branches fit into memory now."""
-        process = placed(str(choice.params["placement"]), self.pair.draft_process)
-        device = torch.device("cpu") if process else self.pair.require_draft(choice.label).device
+        is_beside = self.pair.process_of(choice) is not None
+        device = torch.device("cpu") if is_beside else self.pair.require_draft(choice.label).device
         return needed_by(choice, self.pair.vocab) <= free_bytes(device)
 
     def predict(self, choice: Choice, measured: Measured) -> Prediction:
