@@ -34,9 +34,8 @@ def draw(evidence: Evidence) -> Drawn:
             series("this pair's classifier", "computed", points),
             series("perfect", "theory", [(0.0, Estimate(0.0)), (1.0, Estimate(1.0))]),
         ],
-        f"F1 is {quality.value:.3f}{interval} on {tokens:,} judged tokens. The paper's F1 values could not be read. If "
-        "the classifier was trained on these prompts or for another sampling, its card says so and this "
-        "figure shows it.",
+        f"F1 is {quality.value:.3f}{interval} on {tokens:,} judged tokens. The paper's F1 values could not be read. "
+        f"{evidence.misfit}",
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from decoding.disco import training
 from decoding.disco.classifier import Classifier
+from decoding.measure.misfit import misfit
 from decoding.replay import joint_probing, planning, probing
 from decoding.replay.costs import Costs, costs_from
 from decoding.replay.joint_costs import JointCosts
@@ -58,6 +59,11 @@ class Evidence(Recordings):
     def classifier(self) -> Classifier | None:
         name = self.classifier_name
         return None if name is None or self.pair.classifier_at(name) is None else self.pair.classifier(name)
+
+    @property
+    def misfit(self) -> str:
+        """Warn of a classifier that was trained for another sampling."""
+        return misfit("This figure", self.classifier.card, self.sampling) if self.classifier else ""
 
     @property
     def has_second_core(self) -> bool:

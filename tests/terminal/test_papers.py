@@ -95,6 +95,13 @@ def test_on_one_core_a_figure_that_needs_a_second_says_so(
     assert "not drawn; it needs a second core or device for the draft" in capsys.readouterr().out
 
 
+def test_a_classifier_of_another_sampling_is_told_of(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(*SMALL, "--temperature", "1.2", "--figures", "disco-classifier", "--out", tmp_path) == 0
+    assert "was trained with temperature 0.6; this runs with temperature 1.2" in capsys.readouterr().out
+
+
 def test_without_a_classifier_the_figures_of_one_say_so(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

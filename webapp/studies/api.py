@@ -55,7 +55,7 @@ class Studies(Binned):
 
     @extend_schema(request=None, responses={202: serializers.StudyOut})
     def retry(self, request: Request, pk: UUID) -> Response:
-        """Queue the study again, from its start."""
+        """Queue the study again, from its start. Papers go on with the figures that were finished."""
         jobs.retry(job=self.get_object().job, by=self.actor)
         return self.shown(self.get_object(), 202)
 
