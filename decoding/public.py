@@ -5,6 +5,7 @@ something new, add its name here. An import contract refuses any other import, a
 """
 
 from decoding import alone, bounded_json
+from decoding.disco.cards import DESIGNS, OURS, learning_sentence, rule_of
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadStrategy, meant
 from decoding.events import Event, Verified, from_dict
 from decoding.load import MOST_USERS, ONE, RATES, Load, loads

@@ -50,6 +50,7 @@ def main() -> None:
         judging = PairPlace(place.target, place.draft, "cpu", {CLASSIFIER: Path(folder)})
         MakePlan(judging, prompts("test", 6), SAMPLING).carry_out(residents, said.append, lambda: False)
     card["pair"] = ["target", "draft"]
+    card["machine"] = "a machine"
     recorded = {"oracle": oracle, "plan": found(said), "card": card}
     WHERE.write_text(json.dumps(recorded, indent=None, separators=(",", ":")) + "\n")
 
