@@ -16,6 +16,7 @@ from typing import Any, Literal
 from decoding.events import Drafted, Event, Finished, Started, Verified
 from decoding.load import ONE, Load
 from decoding.measure import intervals, latency
+from decoding.measure.drift import Bin, binned, drift
 from decoding.spec import Choice
 from decoding.ssd import accounting
 from decoding.strategies import BASELINE
@@ -65,6 +66,7 @@ class Sample:
     lost: str = ""  # why the target went on alone, where it did
     load: Load = ONE
     timing: latency.Timing = latency.UNKNOWN
+    estimated: tuple[Bin, ...] = ()  # a classifier's estimates of judged tokens, binned; empty if none was asked
 
     @property
     def tokens_per_s(self) -> float:
@@ -138,6 +140,7 @@ def sample_from_events(
         acceptance_histogram=tuple(sum(a == i for _, a in judged) for i in range(longest + 1)) if judged else (),
         drafts_by_position=tuple(sum(len(d.tokens) > i for d, _ in judged) for i in range(longest)),
         accepted_by_position=tuple(sum(a > i for _, a in judged) for i in range(longest)),
+        estimated=binned((d.estimate, a) for d, a in judged) if choice.spec.needs_classifier else (),
         hits=ahead,
         lost=next((verdict.lost for verdict in verdicts if verdict.lost), ""),
         load=choice.load,
@@ -260,6 +263,7 @@ def _row(
         "num_draft_passes": sum(s.num_draft_passes for s in samples),
         "acceptance_histogram": _added(s.acceptance_histogram for s in samples),
         "acceptance_by_position": [a / d for a, d in by_position],
+        "drift": drift(each for sample in samples for each in sample.estimated),
         "draft_share": sum(s.draft_ns for s in samples) / decode_ns if decode_ns else None,
         "verify_share": sum(s.verify_ns for s in samples) / decode_ns if decode_ns else None,
         **accounting.rates([s.hits for s in samples if s.hits]),
