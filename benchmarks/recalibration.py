@@ -1,4 +1,4 @@
-"""What a classifier from elsewhere costs: another sampling, another prompt set, prices taken on a busy machine.
+"""Cost of a classifier from elsewhere: another sampling, another prompt set, prices taken on a busy machine.
 
     ./drafthouse bench recalibration [--train 150] [--limit 40] [--run 12] [--json FILE]
 

@@ -19,17 +19,18 @@ def rule_of(design: str) -> str:
 
 
 def learning_sentence(learning: Mapping[str, Any]) -> str:
-    """Say from which number of training prompts on more of them gain nothing."""
-    points, enough = learning.get("points") or [], learning.get("enough")
+    """Say how many training prompts are as good as all of them."""
+    points = learning.get("points") or []
     if len(points) < 2:
         return ""
-    most, whole = points[-1]["prompts"], points[-1]["speedup"]
-    if enough is None or enough >= most:
+    whole, enough = points[-1], learning.get("enough")
+    few = next((point for point in points[:-1] if point["prompts"] == enough), None)
+    if few is None:
         return (
-            f"More training prompts may still pay: {most} give {whole:.2f}x, and fewer are slower or too few to tell."
+            f"More training prompts may still pay: {whole['prompts']} give {whole['speedup']:.2f}x, and no smaller part "
+            "is surely as fast."
         )
-    few = next(point for point in points if point["prompts"] == enough)
     return (
-        f"{enough} training prompts are enough: they give {few['speedup']:.2f}x, {most} give {whole:.2f}x, "
-        f"and more gain less than {PAYS:.0%}."
+        f"{enough} training prompts are enough: they give {few['speedup']:.2f}x, and all {whole['prompts']} give "
+        f"{whole['speedup']:.2f}x, surely less than {PAYS:.0%} faster prompt by prompt."
     )

@@ -36,7 +36,7 @@ NETWORKS: dict[str, tuple[Network, ...]] = {
 
 @dataclass(frozen=True)
 class How:
-    """What is trained, and another pair's classifier to begin from."""
+    """Design to train, and another pair's classifier to begin from."""
 
     design: str = OURS
     start: Classifier | None = None

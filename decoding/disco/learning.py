@@ -66,14 +66,10 @@ def curve(recordings: Sequence[Recording], whole: Classifier, learns: Learns, ju
 
 
 def enough(counts: Sequence[int], gains: Sequence[Interval]) -> int | None:
-    """Return the fewest prompts from which on all prompts gain less than `PAYS`, with all certainty that there is; None
-    if that cannot be told. `gains` are intervals of the speed with all prompts over that with so many."""
-    found = None
-    for count, (_, high) in zip(reversed(counts), reversed(gains), strict=True):
-        if high is None or high >= 1 + PAYS:
-            break
-        found = count
-    return found
+    """Return the fewest prompts that are surely less than `PAYS` slower than all; None if that cannot be told. `gains`
+    are intervals of the speed with all prompts over that with so many."""
+    sure = (count for count, (_, high) in zip(counts, gains, strict=True) if high is not None and high < 1 + PAYS)
+    return next(sure, None)
 
 
 def _counts(most: int) -> list[int]:

@@ -63,11 +63,12 @@ def test_the_card_has_a_learning_curve_that_ends_with_all_prompts(published) -> 
     ("gains", "expected"),
     [
         ([(1.05, 1.2), (1.0, 1.005), (1.0, 1.0)], 20),
-        ([(0.9, 1.0), (1.0, 1.05), (1.0, 1.0)], 40),
+        ([(1.0, 1.2), (1.0, 1.05), (1.0, 1.0)], 40),
+        ([(0.9, 1.0), (1.0, 1.05), (1.0, 1.0)], 10),
         ([(None, None)] * 3, None),
     ],
 )
-def test_prompts_are_enough_where_all_that_are_more_surely_gain_nothing(gains, expected) -> None:  # type: ignore[no-untyped-def]
+def test_prompts_are_enough_where_all_prompts_surely_gain_nothing_over_them(gains, expected) -> None:  # type: ignore[no-untyped-def]
     assert enough([10, 20, 40], gains) == expected
 
 
@@ -75,6 +76,7 @@ def test_the_sentence_says_which_number_is_enough_or_that_none_is() -> None:
     points = [{"prompts": count, "speedup": 1.4 + count / 1000} for count in (10, 20, 40)]
     assert learning_sentence({"points": points, "enough": 20}).startswith("20 training prompts are enough")
     assert learning_sentence({"points": points, "enough": 40}).startswith("More training prompts may still pay")
+    assert learning_sentence({"points": points, "enough": 7}).startswith("More training prompts may still pay")
     assert learning_sentence({"points": points, "enough": None}).startswith("More training prompts may still pay")
     assert learning_sentence({"points": points[:1], "enough": 10}) == learning_sentence({}) == ""
 
