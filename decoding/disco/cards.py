@@ -27,8 +27,8 @@ def learning_sentence(learning: Mapping[str, Any]) -> str:
     few = next((point for point in points[:-1] if point["prompts"] == enough), None)
     if few is None:
         return (
-            f"More training prompts may still pay: {whole['prompts']} give {whole['speedup']:.2f}x, and no smaller part "
-            "is surely as fast."
+            f"More training prompts may still pay: {whole['prompts']} give {whole['speedup']:.2f}x, and no part of "
+            "them is surely as fast."
         )
     return (
         f"{enough} training prompts are enough: they give {few['speedup']:.2f}x, and all {whole['prompts']} give "
