@@ -44,10 +44,9 @@ class Judge:
 
 def curve(recordings: Sequence[Recording], whole: Classifier, learns: Learns, judge: Judge) -> dict[str, Any]:
     """Train on half of the recordings, a quarter and so on. `whole` has learnt from all of them."""
-    parts = [_evenly(recordings, count) for count in _counts(len(recordings))]
-    labelled = [part for part in map(training.label, parts) if training.can_teach(part)]
-    found = [learns(part) for part in labelled] + [whole]
-    counts = [int(part.prompts.max()) + 1 for part in labelled] + [len(recordings)]
+    parts = {count: training.label(_evenly(recordings, count)) for count in _counts(len(recordings))}
+    trained = {count: learns(part) for count, part in parts.items() if training.can_teach(part)}
+    counts, found = [*trained, len(recordings)], [*trained.values(), whole]
     alone, seconds = judge.alone(), [judge.seconds(classifier) for classifier in found]
     ratios = [dict(enumerate(a / s for a, s in zip(alone, each, strict=True))) for each in seconds]
     intervals = median_intervals(ratios)
