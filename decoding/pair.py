@@ -133,9 +133,10 @@ class Pair:
         self._classifiers[name] = classifier
 
     def misfits(self, choices: Sequence[Choice], sampling: Sampling) -> list[str]:
-        """Warn of each strategy whose classifier was trained for another sampling."""
+        """Warn of each strategy whose classifier was trained for another sampling, or on another machine."""
         named = [(c.label, str(c.params["classifier"])) for c in choices if "classifier" in c.params]
-        found = [misfit(label, self.classifier(name).card, sampling) for label, name in named]
+        machine = self.target.facts.device_name
+        found = [misfit(label, self.classifier(name).card, sampling, machine) for label, name in named]
         return list(filter(None, found))
 
     def process_of(self, choice: Choice) -> DraftProcess | None:

@@ -8,6 +8,7 @@ from decoding import alone, bounded_json
 from decoding.contestants.servers.dialects import dialects
 from decoding.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.contestants.servers.guard import allowed
+from decoding.disco.cards import DESIGNS, OURS, learning_sentence, rule_of
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant
 from decoding.events import Event, Verified, from_dict
 from decoding.load import MOST_USERS, ONE, RATES, Load, loads

@@ -120,7 +120,7 @@ class Parts:
 
 
 def build(choice: Choice, parts: Parts) -> Drafter:
-    params: dict[str, Any] = dict(choice.params)
+    params: dict[str, Any] = choice.settled
     spec = choice.spec
     if spec.build:
         drafter: Drafter = spec.build(parts, **params)

@@ -24,7 +24,8 @@ ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One strategy with all its parameters, at one load: a row of a comparison."""
+    """One strategy with its parameters, at one load: a row of a comparison. A row of an earlier version may lack
+    parameters that the strategy has gained; they have their defaults."""
 
     strategy: str
     params: Mapping[str, Value] = field(default_factory=dict)
@@ -40,12 +41,17 @@ class Choice:
     def policy(self) -> Policy:
         """Make a new policy, for one text."""
         assert self.spec.policy, f"{self.strategy} has no policy"
-        return self.spec.policy(**self.params)
+        return self.spec.policy(**self.settled)
 
     def proposer(self) -> Proposer:
         """Make a new proposer, for one text."""
         assert self.spec.proposer, f"{self.strategy} has no proposer"
-        return self.spec.proposer(**self.params)
+        return self.spec.proposer(**self.settled)
+
+    @property
+    def settled(self) -> dict[str, Value]:
+        """All parameters of the strategy."""
+        return {param.name: self.params.get(param.name, param.default) for param in self.spec.params}
 
     @property
     def label(self) -> str:
@@ -55,13 +61,14 @@ class Choice:
     @property
     def settings(self) -> str:
         """The label without the load."""
-        words = [_word(self.params[param.name]) for param in self.spec.params]
+        params = self.settled
+        words = [_word(params[param.name]) for param in self.spec.params]
         if not words:
             return self.strategy
         rest = [
             f"{param.name}={word}"
             for param, word in zip(self.spec.params[1:], words[1:], strict=True)
-            if self.params[param.name] != param.default
+            if params[param.name] != param.default
         ]
         return f"{self.strategy}:" + ",".join([words[0], *rest])
 

@@ -83,21 +83,22 @@ class Classifier:
     @cached_property
     def quick(self) -> bool:
         """Whether the classifier uses QUICK features alone, which cost next to nothing."""
-        return self._looks_at <= set(features.QUICK)
+        return self.sees <= set(features.QUICK)
 
     @cached_property
     def glances(self) -> bool:
         """Whether the classifier uses GLANCE features alone."""
-        return self._looks_at <= set(features.GLANCE)
+        return self.sees <= set(features.GLANCE)
 
     @cached_property
-    def _looks_at(self) -> set[str]:
+    def sees(self) -> set[str]:
+        """Names of the features that it uses."""
         return {features.NAMES[column] for column in self.hidden.any(0).nonzero()[:, 0].tolist()}
 
     @cached_property
     def _unrolled(self) -> tuple[list[int], list[tuple[list[float], float, float]], float]:
         """Columns in use; each hidden unit's weights for them, its bias and its output weight; the output bias."""
-        columns = sorted(map(features.NAMES.index, self._looks_at))
+        columns = sorted(map(features.NAMES.index, self.sees))
         rows, biases, says = self.hidden[:, columns].tolist(), self.hidden_bias.tolist(), self.out[0].tolist()
         return columns, list(zip(rows, biases, says, strict=True)), float(self.out_bias)
 

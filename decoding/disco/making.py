@@ -15,7 +15,10 @@ import torch
 
 from decoding.chance import CHANCE_VERSION
 from decoding.disco import features, metrics, training
+from decoding.disco.cards import rule_of
 from decoding.disco.classifier import Classifier
+from decoding.disco.designs import USUAL, How, Network
+from decoding.disco.learning import Judge, curve
 from decoding.disco.scribes import Scribes, copies_for
 from decoding.disco.texts import Texts
 from decoding.disco.training import Labelled
@@ -28,11 +31,7 @@ from decoding.replay import planning, probing
 from decoding.replay.costs import Costs
 from decoding.replay.planning import Study
 from decoding.spec import Sampling
-from decoding.strategies.disco import Priced
-
-# The names of the two candidates in the pair. The one with echoes is more accurate and slower, so it pays if a drafted
-# token is expensive. Replay decides which one to keep (docs/decisions/0029).
-CANDIDATES = ("one that hears echoes", "one that takes a glance")
+from decoding.strategies.disco import RULES, Priced
 
 # Other sets of features. If a single number does as well as the network, the card shows it.
 ABLATIONS: dict[str, Sequence[str]] = {
@@ -45,7 +44,6 @@ ABLATIONS: dict[str, Sequence[str]] = {
     "no position": [name for name in features.QUICK if name != "position"],
 }
 PARTS = ("training", "validation", "test")  # of the material
-GLANCING = 3  # hidden units, enough for GLANCE features
 ABLATION_HIDDEN = 32  # enough for all features; only measured, never used live
 
 
@@ -103,15 +101,17 @@ def make_classifier(
     *,
     others: Mapping[str, Sequence[Prompt]] = MappingProxyType({}),
     texts: Texts = MappingProxyType({}),
+    how: How = USUAL,
     on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> Classifier:
     """Make the classifier and fill in its card; the caller stores it. `others` are further prompt sets, by name, to
     test it on. `texts` are texts that earlier runs have written."""
+    how.check()
     recorded = record(
         pair, material, sampling, others=others, texts=texts, on_progress=on_progress, cancelled=cancelled
     )
-    return learn(pair, recorded, material, sampling, on_progress)
+    return learn(pair, recorded, material, sampling, on_progress, how)
 
 
 def record(
@@ -150,32 +150,38 @@ def record(
 
 
 def learn(
-    pair: Pair, recorded: Recorded, material: Material, sampling: Sampling, on_progress: OnProgress = lambda step: None
+    pair: Pair,
+    recorded: Recorded,
+    material: Material,
+    sampling: Sampling,
+    on_progress: OnProgress = lambda step: None,
+    how: How = USUAL,
 ) -> Classifier:
     labelled = [training.label(part.recordings) for part in (recorded.training, recorded.validation, recorded.test)]
-    hearing = training.train(*labelled[:2], on_progress=lambda p: on_progress(_epoch(p)))
-    glancing = training.train(*labelled[:2], columns=features.GLANCE, hidden=GLANCING)
-    for name, candidate in zip(CANDIDATES, (hearing, glancing), strict=True):
-        pair.hold(name, candidate)
-    on_progress(Step("measuring costs", 0, 1))
-    prices = probing.probe_each(pair, material.validation, sampling, CANDIDATES)
-    on_progress(Step("measuring costs", 1, 1))
-    classifier, costs = fastest(recorded.validation, list(zip((hearing, glancing), prices, strict=True)))
+    network, classifier, costs = _fastest_network(pair, recorded, labelled, material, sampling, how, on_progress)
     thresholds = _tuned(recorded.validation, costs, classifier)
+    rule = rule_of(how.design)
+    judge = Judge(recorded.test, labelled[2], costs, lambda: RULES[rule](thresholds[rule], planning.CAP))
     return dataclasses.replace(
         classifier,
         card={
             "pair": list(pair.fingerprints or ()),
             "features": list(features.NAMES),
-            "looks_at": list(features.GLANCE if classifier.glances else features.QUICK),
+            "design": how.design,
+            "start": how.start.card.get("pair") if how.start else None,
+            "looks_at": list(network.columns),
             "thresholds": thresholds,
             "cap": planning.CAP,
             "sampling": sampling.to_dict(),
+            "machine": pair.target.facts.device_name,
             "prompts": {name: len(getattr(material, name)) for name in PARTS},
             "data": {name: _digest(getattr(material, name)) for name in PARTS},
             "labelled": {"training": len(labelled[0].rows), "held_out": len(labelled[1].rows)},
             "metrics": dataclasses.asdict(_measured(classifier, labelled[2])),
             "ablations": _ablations(labelled, on_progress),
+            "learning": curve(
+                recorded.training.recordings, classifier, lambda part: how.train(network, part, labelled[1]), judge
+            ),
             "costs": dataclasses.asdict(costs),
             "predicted": _predicted(recorded.test, costs, classifier, thresholds),
             "elsewhere": {
@@ -185,6 +191,29 @@ def learn(
             "versions": {"definitions": DEFINITIONS_VERSION, "chance": CHANCE_VERSION, "torch": torch.__version__},
         },
     )
+
+
+def _fastest_network(
+    pair: Pair,
+    recorded: Recorded,
+    labelled: Sequence[Labelled],
+    material: Material,
+    sampling: Sampling,
+    how: How,
+    on_progress: OnProgress,
+) -> tuple[Network, Classifier, Costs]:
+    """Train every network of the design, and keep the one that replay finds fastest at this machine's prices."""
+    networks = how.networks
+    first = how.train(networks[0], labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
+    candidates = [first, *(how.train(network, labelled[0], labelled[1]) for network in networks[1:])]
+    for network, candidate in zip(networks, candidates, strict=True):
+        pair.hold(network.name, candidate)
+    on_progress(Step("measuring costs", 0, 1))
+    prices = probing.probe_each(pair, material.validation, sampling, [network.name for network in networks])
+    on_progress(Step("measuring costs", 1, 1))
+    classifier, costs = fastest(recorded.validation, list(zip(candidates, prices, strict=True)))
+    network = next(n for n, each in zip(networks, candidates, strict=True) if each is classifier)
+    return network, classifier, costs
 
 
 def fastest(study: Study, candidates: Sequence[tuple[Classifier, Costs]]) -> tuple[Classifier, Costs]:

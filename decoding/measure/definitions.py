@@ -33,6 +33,8 @@ DEFINITIONS = {
     "draft_acceptance_rate": "num_accepted_draft_tokens / num_draft_tokens",
     "acceptance_histogram": "entry i: verifications that accepted exactly i drafted tokens",
     "acceptance_by_position": "entry i: of the drafts with more than i tokens, the share whose token i was accepted",
+    "drift": "of a classifier's estimates from what this run accepted: offset and slope on the logit to correct "
+    "them, and their mean error before (calibration_error) and after (corrected_error)",
     "repeated_8grams": "share of the generated 8-grams that occurred before in the same generated text",
     "draft_share": "drafting's part of the decoding time; work beside a verification is no part of it",
     "verify_share": "verification's part of the decoding time",

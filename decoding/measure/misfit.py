@@ -1,4 +1,4 @@
-"""Classifiers used with another sampling than they were trained for. Standard library only."""
+"""Classifiers used with another sampling, or on another machine, than they were trained for. Standard library only."""
 
 from __future__ import annotations
 
@@ -17,8 +17,23 @@ WORDS = {
 DRAWN = ("top_k", "top_p", "dice")  # without effect under greedy decoding
 
 
-def misfit(label: str, card: Mapping[str, Any], sampling: Sampling) -> str:
-    """Return a warning if the card names another sampling than this one; empty if both agree or it names none."""
+def misfit(label: str, card: Mapping[str, Any], sampling: Sampling, machine: str = "") -> str:
+    """Return a warning if the card names another sampling or machine than these; empty if they agree, or are not
+    known."""
+    return " ".join(filter(None, (_sampling(label, card, sampling), _machine(label, card, machine))))
+
+
+def _machine(label: str, card: Mapping[str, Any], machine: str) -> str:
+    measured = card.get("machine")
+    if not machine or not isinstance(measured, str) or measured in ("", machine):
+        return ""
+    return (
+        f"{label} uses a classifier whose prices were measured on {measured}; this runs on {machine}. Its drafts may "
+        "be too long or too short: train one on this machine."
+    )
+
+
+def _sampling(label: str, card: Mapping[str, Any], sampling: Sampling) -> str:
     trained = card.get("sampling")
     if not isinstance(trained, Mapping):
         return ""

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from decoding.events import Delivered, Drafted, Event, Finished, Reported, Started, Verified
 from decoding.load import ONE, Load
 from decoding.measure import latency
+from decoding.measure.drift import Bin, binned, drift
 from decoding.measure.speedups import (
     Speed,
     Speedup,
@@ -76,6 +77,7 @@ class Sample:
     delivered: int = 0  # tokens that a server sent; 0 where rounds are known
     is_spelled: bool = False  # the server sent text alone: the tokens are how the local tokenizer cuts it
     reported: Reported | None = None  # a server's own figures
+    estimated: tuple[Bin, ...] = ()  # a classifier's estimates of judged tokens, binned; empty if none was asked
 
     @property
     def count(self) -> int:
@@ -160,6 +162,7 @@ def sample_from_events(
         num_target_passes=len(verdicts),
         num_draft_passes=sum(draft.passes for draft in drafts.values()) + (ahead["passes"] if ahead else 0),
         **_accepted(judged),
+        estimated=binned((d.estimate, a) for d, a in judged) if choice.spec.needs_classifier else (),
         hits=ahead,
         lost=next((verdict.lost for verdict in verdicts if verdict.lost), ""),
         load=choice.load,
@@ -256,6 +259,7 @@ def _row(
         "num_draft_passes": _sum(s.num_draft_passes for s in samples),
         "acceptance_histogram": _added(s.acceptance_histogram for s in samples),
         "acceptance_by_position": [a / d for a, d in by_position],
+        "drift": drift(each for sample in samples for each in sample.estimated),
         "draft_share": sum(s.draft_ns for s in samples) / decode_ns if decode_ns and has_rounds else None,
         "verify_share": sum(s.verify_ns for s in samples) / decode_ns if decode_ns and has_rounds else None,
         **accounting.rates([s.hits for s in samples if s.hits]),

@@ -71,7 +71,12 @@ class Study:
         return [features.peak(rounds).tolist() for rounds in self.rounds]
 
     def estimates(self, classifier: Classifier) -> Rows:
-        return [rules.estimates(classifier, rounds).tolist() for rounds in self.rounds]
+        """Estimates of the tokens after which a stop rule is asked: of all but a draft's own end token."""
+        tables = (rules.estimates(classifier, rounds).tolist() for rounds in self.rounds)
+        return [
+            [row[: own_end - 1] for row, own_end in zip(rows, record.own_ends, strict=True)]
+            for rows, record in zip(tables, self.records, strict=True)
+        ]
 
     def count(self, policy: Callable[[], Policy], estimates: Rows = ()) -> Counts:
         """Count the passes of a policy. A policy that sees estimates needs those of a classifier."""

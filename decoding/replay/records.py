@@ -26,6 +26,7 @@ class Record:
 
     runs: tuple[int, ...]
     limits: tuple[int, ...]  # most tokens to draft from token i on: until the room ends, or the draft itself
+    own_ends: tuple[int, ...] = ()  # how many tokens the draft from token i has up to its own end token, if it has room
     is_copied: bool = False  # a proposer makes the drafts, and no draft model runs
 
     @classmethod
@@ -41,16 +42,16 @@ class Record:
         room, tails = max_new_tokens or len(matches), tails or {}
         if room < len(matches):
             raise ValueError(f"a text of {len(matches)} tokens where at most {room} were asked for")
-        runs, limits = [0] * (len(matches) + 1), [0] * len(matches)
+        runs, limits, own_ends = [0] * (len(matches) + 1), [0] * len(matches), [0] * len(matches)
         for i in reversed(range(len(matches))):
             runs[i] = runs[i + 1] + 1 if matches[i] else 0
             miss = i + runs[i]
             if miss < len(matches):
-                own_end = runs[i] + 1 + tails.get(miss, room)
+                own_ends[i] = runs[i] + 1 + tails.get(miss, room)
             else:
-                own_end = runs[i] if ended else room
-            limits[i] = min(room - i - 1, own_end)
-        return cls(tuple(runs[:-1]), tuple(limits))
+                own_ends[i] = runs[i] if ended else room
+            limits[i] = min(room - i - 1, own_ends[i])
+        return cls(tuple(runs[:-1]), tuple(limits), tuple(own_ends))
 
     def __len__(self) -> int:
         return len(self.runs)

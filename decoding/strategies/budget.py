@@ -10,6 +10,7 @@ brought elsewhere is left out. No text is favoured, so the rows go to the places
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from decoding.disco.recalibration import Recalibration
 from decoding.params import Param
 from decoding.strategy import CAP, CLASSIFIER, Judged, Looks, Parts, Policy, Strategy
 
@@ -21,6 +22,8 @@ class Budget(Policy):
     def __init__(self, mode: str, cap: int) -> None:
         self._stops_drafting, self._trims = mode != "trim", mode != "stop"
         self._cap = cap
+        self._recalibration = Recalibration()
+        self._seen: list[float] = []
         self._survival = [1.0]  # entry i: probability that the round's first i tokens are all accepted
 
     @property
@@ -28,11 +31,12 @@ class Budget(Policy):
         return self.crowd.first <= self._price(0)
 
     def begin(self, words: Callable[[], str]) -> None:
-        self._survival = [1.0]
+        self._survival, self._seen = [1.0], []
         self.lookahead = int(self.crowd.tries()) if self.rests else self._cap
 
     def stops(self, seen: float) -> bool:
-        self._survival.append(self._survival[-1] * seen)
+        self._seen.append(seen)
+        self._survival.append(self._survival[-1] * self._recalibration.corrected(seen))
         if not self._stops_drafting:
             return False
         return self._survival[-1] * self.crowd.follows < self._price(len(self._survival) - 1)
@@ -46,6 +50,7 @@ class Budget(Policy):
         return next((depth for depth, gain in enumerate(worth) if gain < row), drafted)
 
     def judged(self, draft: Judged, accepted: int) -> None:
+        self._recalibration.learn(self._seen[: len(draft.tokens)], accepted)
         if self.crowd.costs:
             self.crowd.learn(len(draft.tokens), accepted)
 

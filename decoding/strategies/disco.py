@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from decoding.disco.recalibration import Recalibration
 from decoding.params import Param
-from decoding.strategy import CAP, CLASSIFIER, LONGEST, Looks, Parts, Policy, Settings, Strategy
+from decoding.strategy import CAP, CLASSIFIER, LONGEST, Judged, Looks, Parts, Policy, Settings, Strategy
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
@@ -21,7 +22,7 @@ class Below(Policy):
         return seen < self.threshold
 
 
-class Priced(Policy):
+class AsTrained(Policy):
     """Draft on while one more token is worth its time.
 
     One more token gains the product of two probabilities: that the target accepts the whole draft so far (the product
@@ -45,16 +46,36 @@ class Priced(Policy):
         return self._survival < self.threshold
 
 
+class Priced(AsTrained):
+    """Corrects the estimates by the verdicts on the same text, so that a classifier from elsewhere costs little."""
+
+    def __init__(self, threshold: float, cap: int) -> None:
+        super().__init__(threshold, cap)
+        self._recalibration = Recalibration()
+        self._seen: list[float] = []
+
+    def begin(self, words: Callable[[], str]) -> None:
+        super().begin(words)
+        self._seen = []
+
+    def stops(self, seen: float) -> bool:
+        self._seen.append(seen)
+        return super().stops(self._recalibration.corrected(seen))
+
+    def judged(self, draft: Judged, accepted: int) -> None:
+        self._recalibration.learn(self._seen[: len(draft.tokens)], accepted)
+
+
 RULES = {"priced": Priced, "threshold": Below}
 
 
-def _policy(rule: str, threshold: float, cap: int, classifier: str) -> Policy:
-    return RULES[rule](threshold, cap)
+def _policy(rule: str, threshold: float, cap: int, recalibrate: bool, classifier: str) -> Policy:
+    return (RULES[rule] if recalibrate or rule != "priced" else AsTrained)(threshold, cap)
 
 
-def _build(parts: Parts, rule: str, threshold: float, cap: int, classifier: str) -> Any:
+def _build(parts: Parts, rule: str, threshold: float, cap: int, recalibrate: bool, classifier: str) -> Any:
     chosen = parts.classifier(classifier)
-    return parts.drafter(RULES[rule](threshold or chosen.tuned(rule), cap), chosen)
+    return parts.drafter(_policy(rule, threshold or chosen.tuned(rule), cap, recalibrate, classifier), chosen)
 
 
 def _grid() -> Iterator[Settings]:
@@ -79,6 +100,12 @@ STRATEGY = Strategy(
         ),
         Param("threshold", "float", 0.0, "where the rule stops; 0 takes the classifier's own", 0.0, 1.0),
         Param("cap", "int", 20, CAP, 1, 64),
+        Param(
+            "recalibrate",
+            "bool",
+            True,
+            "priced corrects the estimates by the verdicts on the same text; false keeps them as trained",
+        ),
         CLASSIFIER,
     ),
     policy=_policy,

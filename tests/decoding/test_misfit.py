@@ -30,3 +30,17 @@ def test_settings_that_greedy_decoding_does_not_use_make_no_difference(unused: d
 @pytest.mark.parametrize("card", [{}, {"sampling": None}, {"sampling": "greedy"}, {"sampling": {}}])
 def test_a_card_that_names_no_sampling_is_not_doubted(card: dict[str, object]) -> None:
     assert misfit("disco", card, DRAWN) == ""
+
+
+def test_prices_of_another_machine_are_told_of_where_both_machines_are_known() -> None:
+    card = {"sampling": DRAWN.to_dict(), "machine": "a fast one"}
+    words = misfit("disco", card, DRAWN, "a slow one")
+    assert words.startswith(
+        "disco uses a classifier whose prices were measured on a fast one; this runs on a slow one."
+    )
+    assert words.endswith("train one on this machine.")
+    assert misfit("disco", card, DRAWN, "a fast one") == misfit("disco", card, DRAWN) == ""
+    assert misfit("disco", {"sampling": DRAWN.to_dict()}, DRAWN, "a slow one") == ""
+    assert misfit("disco", {**card, "machine": ["x"]}, DRAWN, "a slow one") == ""
+    both = misfit("disco", card, GREEDY, "a slow one")
+    assert "train one with this sampling." in both and both.endswith("train one on this machine.")

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from decoding.errors import BadSampling, BadStrategy
-from decoding.spec import Sampling, choose, parse_choices
+from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.strategies import STRATEGIES
 
 
@@ -88,3 +88,11 @@ def test_a_label_keeps_names_as_they_are_and_tells_ids_by_their_first_part() -> 
     assert choose("disco", {"classifier": "Ours"}).label == "disco:priced,classifier=Ours"
     long = "9c305924-3438-48eb-bec7-cc3b69a8db4b"
     assert choose("disco", {"classifier": long}).label == "disco:priced,classifier=9c305924"
+
+
+def test_a_row_of_an_earlier_version_has_the_defaults_of_parameters_that_came_later() -> None:
+    now = choose("disco", {"cap": 8})
+    stored = {name: value for name, value in now.params.items() if name != "recalibrate"}
+    before = Choice("disco", stored)
+    assert before.label == now.label
+    assert type(before.policy()) is type(now.policy())

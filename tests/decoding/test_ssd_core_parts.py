@@ -131,8 +131,8 @@ def test_a_token_that_truncation_left_alone_is_estimated_like_any_other() -> Non
     asked = some_classifier()
     unasked = [number for number, name in enumerate(features.NAMES) if name not in features.QUICK]
     hidden = asked.hidden.index_fill(1, torch.tensor(unasked), 0.0)
-    estimator = Estimator(dataclasses.replace(asked, hidden=hidden))
+    estimator = Estimator(dataclasses.replace(asked, hidden=hidden), lambda estimate: estimate)
     scores = torch.tensor([[-torch.inf, 3.0, -torch.inf]])
-    told, _ = estimator.one(Chain(), scores, scores, 1, Echoes(), best=(3.0, -torch.inf))
-    looked, _ = estimator.one(Chain(), scores, scores, 1, Echoes())
+    told, *_ = estimator.one(Chain(), scores, scores, 1, Echoes(), best=(3.0, -torch.inf))
+    looked, *_ = estimator.one(Chain(), scores, scores, 1, Echoes())
     assert told == pytest.approx(looked, abs=0.01) and 0.0 < told < 1.0

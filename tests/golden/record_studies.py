@@ -58,6 +58,7 @@ def main() -> None:
         projection, said = found(said), []
         DrawFigures(judging, prompts("test", 4), SAMPLING, kept={}).carry_out(residents, said.append, lambda: False)
     card["pair"] = ["target", "draft"]
+    card["machine"] = "a machine"
     recorded = {"oracle": oracle, "plan": plan, "card": card, "projection": projection, "papers": found(said)}
     WHERE.write_text(json.dumps(recorded, indent=None, separators=(",", ":")) + "\n")
 

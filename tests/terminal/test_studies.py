@@ -44,6 +44,7 @@ def test_a_classifier_is_trained_stored_and_used(
         "best static",
         "disco:priced",
         "one decision costs",
+        "95 % interval",
         "prose.jsonl",
     ):
         assert words in told
@@ -64,6 +65,22 @@ def test_a_classifier_is_trained_stored_and_used(
         load_classifier(out, ["another", "pair"])
 
 
+def test_a_published_classifier_begins_from_another_of_its_design_only(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert command(train_disco.main, *SMALL, 8, "--design", "paper", "--out", first) == 0
+    assert command(train_disco.main, *SMALL, 8, "--design", "paper", "--start", first, "--out", second) == 0
+    cards = [json.loads((folder / "card.json").read_text()) for folder in (first, second)]
+    assert [card["design"] for card in cards] == ["paper", "paper"]
+    assert [card["start"] for card in cards] == [None, cards[0]["pair"]]
+    assert compare([*SMALL, "2", "--strategies", f"disco:threshold,classifier={second}"]) == 0
+    capsys.readouterr()
+    assert command(train_disco.main, *SMALL, 8, "--start", first, "--out", tmp_path / "third") == 2
+    assert "start from a classifier of that design" in capsys.readouterr().err
+    assert not (tmp_path / "third").exists()
+
+
 def test_a_classifier_that_would_slow_other_prompts_down_is_told_of() -> None:
     speeds = {"best static": 1.1, "heuristic": 0.9, "disco:threshold": 0.95, "disco:priced": 0.98, "oracle": 1.3}
     good = {**speeds, "disco:priced": 1.2}
@@ -74,6 +91,7 @@ def test_a_classifier_that_would_slow_other_prompts_down_is_told_of() -> None:
         "metrics": {**found, "count": 300, "positives": 0.6, "calibration_error": 0.0, "precision": 0.8, "recall": 0.8},
         "ablations": {"as published": found},
         "predicted": speeds,
+        "learning": {"points": [{"prompts": 9, "auc": 0.8, "speedup": 1.1, "low": None, "high": None}], "enough": None},
         "costs": {"decision": 1e-5, "draft": 1e-4, "target": [0.0, 1e-3]},
         "elsewhere": {name: {"auc": 0.7, "predicted": s} for name, s in (("prose", speeds), ("poems", good))},
     }

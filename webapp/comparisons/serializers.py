@@ -191,6 +191,15 @@ class Goodput(serializers.Serializer[Any]):
     tokens_per_s_device = serializers.FloatField()
 
 
+class Drift(serializers.Serializer[Any]):
+    tokens = serializers.IntegerField(help_text="judged tokens")
+    offset = serializers.FloatField(help_text="on the logit of the estimates; 0: no drift")
+    slope = serializers.FloatField(help_text="on the logit of the estimates; 1: no drift")
+    calibration_error = serializers.FloatField()
+    corrected_error = serializers.FloatField(help_text="what offset and slope would leave of it")
+    sentence = serializers.CharField()
+
+
 class StrategyReport(serializers.Serializer[Any]):
     """The report of one strategy at one load. The names are vLLM's; /definitions of the report says what each means."""
 
@@ -227,6 +236,7 @@ class StrategyReport(serializers.Serializer[Any]):
     num_draft_passes = serializers.IntegerField()
     acceptance_histogram = serializers.ListField(child=serializers.IntegerField())
     acceptance_by_position = serializers.ListField(child=serializers.FloatField())
+    drift = Drift(allow_null=True, help_text="of a classifier's estimates from what was accepted")
     draft_share = serializers.FloatField(allow_null=True)
     verify_share = serializers.FloatField(allow_null=True)
     repeated_8grams = serializers.FloatField(allow_null=True)

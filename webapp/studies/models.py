@@ -7,6 +7,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
+from decoding.public import OURS
 from webapp.core.models import Noun
 from webapp.entries.models import Entry
 from webapp.jobs.models import Job
@@ -70,6 +71,8 @@ class Training(Noun):
     limit = models.PositiveIntegerField(null=True)  # prompts of each split; all if none
     sampling = models.JSONField()
     classifier = models.OneToOneField(Classifier, null=True, on_delete=models.SET_NULL, related_name="training")
+    design = models.CharField(max_length=20, default=OURS)
+    start = models.ForeignKey(Classifier, null=True, on_delete=models.SET_NULL, related_name="+")  # begins from it
 
     class Meta:
         db_table = "registry_training"

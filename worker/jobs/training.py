@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from decoding.disco.cards import OURS
 from decoding.spec import Sampling
 from webapp.studies.kinds import TRAINING
 from worker.messages import Cancelled, PairOrder, Report, Say, Step
@@ -23,14 +24,19 @@ class Train(PairOrder):
     """Make a classifier for a pair and leave it in a folder."""
 
     folder: Path
+    design: str = OURS
+    start: str | None = None  # the name of the classifier to begin from
 
     def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
         from decoding.disco import making
+        from decoding.disco.classifier import load_classifier
+        from decoding.disco.designs import How
         from decoding.replay import probing
         from worker.engine.pairs import load_pair
         from worker.engine.steps import Steps
 
         material = making.Material.of(self.prompts)
+        how = How(self.design, load_classifier(self.pair.classifiers[self.start]) if self.start else None)
         pair, loaded = load_pair(self.pair, residents)
         say(loaded)
         steps = Steps(
@@ -40,7 +46,7 @@ class Train(PairOrder):
                 "recording validation": len(material.validation),
                 "recording test": len(material.test),
                 "training": 0,
-                "measuring costs": probing.samples(len(material.validation), classifiers=len(making.CANDIDATES)),
+                "measuring costs": probing.samples(len(material.validation), classifiers=len(how.networks)),
                 "ablations": 0,
             },
         )
@@ -48,7 +54,9 @@ class Train(PairOrder):
         def on_progress(step: making.Step) -> None:
             steps(step.phase, step.done, step.due, step.detail, step.numbers)
 
-        classifier = making.make_classifier(pair, material, self.sampling, on_progress=on_progress, cancelled=cancelled)
+        classifier = making.make_classifier(
+            pair, material, self.sampling, how=how, on_progress=on_progress, cancelled=cancelled
+        )
         if not cancelled():
             classifier.save(self.folder)
             say(Trained())
@@ -63,14 +71,16 @@ def work(attempt: Attempt) -> None:
     from webapp.studies.models import Training
     from worker.materials import prompt_of
 
-    chosen = Training.objects.select_related("pair__target__upload", "pair__draft__upload", "dataset")
+    chosen = Training.objects.select_related("pair__target__upload", "pair__draft__upload", "dataset", "start__upload")
     training = attempt.insist(lambda: chosen.get(job=attempt.job))
     with tempfile.TemporaryDirectory() as folder:
         order = Train(
-            pair=attempt.place_of(training.pair),
+            pair=attempt.place_of(training.pair, [training.start] if training.start else []),
             prompts=attempt.insist(lambda: [prompt_of(row) for row in training.prompts]),
             sampling=Sampling.from_dict(training.sampling),
             folder=Path(folder),
+            design=training.design,
+            start=str(training.start.pk) if training.start else None,
         )
         for report in attempt.reports(order):
             match report:

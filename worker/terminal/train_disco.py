@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from decoding.disco.cards import DESIGNS, OURS, learning_sentence
 from decoding.disco.texts import Texts, texts_of
 from decoding.errors import BadPrompts
 from decoding.prompts.prompt import Prompt
@@ -29,6 +30,10 @@ def run(argv: Sequence[str]) -> None:
     parser.add_argument(
         "--texts", type=Path, metavar="FILE", help="a trace of compare: texts that are in it are not written again"
     )
+    parser.add_argument("--design", choices=tuple(DESIGNS), default=OURS, help=_designs())
+    parser.add_argument(
+        "--start", type=Path, metavar="DIR", help="a classifier of the same design, for any pair, to begin from"
+    )
     given = parser.parse_args(argv)
     bench = read_bench(given, None, all_splits=True, drafting="Training a classifier")
     others = {path.name: _tested_on(read_prompt_file(path, None, given.limit)) for path in given.also}
@@ -36,18 +41,26 @@ def run(argv: Sequence[str]) -> None:
     out = given.out or bench.material.own_classifier
     require_folder(out)
 
-    from decoding.disco.making import Material, make_classifier  # loads torch: slips are told before that
+    from decoding.disco.classifier import load_classifier  # loads torch: slips are told before that
+    from decoding.disco.designs import How
+    from decoding.disco.making import Material, make_classifier
     from worker.terminal.studying import Steps, loaded
 
     material = Material.of(bench.prompts)
+    how = How(given.design, load_classifier(given.start) if given.start else None)
+    how.check()
     steps = Steps()
     classifier = make_classifier(
-        loaded(bench).pair, material, bench.sampling, others=others, texts=texts, on_progress=steps
+        loaded(bench).pair, material, bench.sampling, others=others, texts=texts, how=how, on_progress=steps
     )
     steps.close()
     classifier.save(out)
     print(report(classifier.card))
     print(f"\nStored in {out}.")
+
+
+def _designs() -> str:
+    return f"{'; '.join(f'{name}: {words}' for name, words in DESIGNS.items())}; %(default)s unless told"
 
 
 def _texts(path: Path) -> Texts:
@@ -79,11 +92,23 @@ def report(card: Mapping[str, Any]) -> str:
         " (best static: chosen on the test prompts themselves)",
         *(f"  {name:18} {speedup:5.2f}" for name, speedup in card["predicted"].items()),
         *_elsewhere(card["elsewhere"]),
+        *_learning(card["learning"]),
         "",
         f"one decision costs {costs['decision'] * 1e6:.1f} µs, one drafted token {costs['draft'] * 1e6:.0f} µs, "
         f"one verification {costs['target'][1] * 1e6:.0f} µs",
     ]
     return "\n".join(lines)
+
+
+def _learning(learning: Mapping[str, Any]) -> list[str]:
+    """Show what fewer prompts would have been worth."""
+    points = learning["points"]
+    rows = [f"{p['prompts']:8} {p['auc']:6.3f} {p['speedup']:9.2f}   {_interval(p)}" for p in points]
+    return ["", f"{'prompts':>8} {'AUC':>6} {'speed-up':>9}   95 % interval", *rows, learning_sentence(learning)]
+
+
+def _interval(point: Mapping[str, Any]) -> str:
+    return "too few test prompts" if point["low"] is None else f"{point['low']:.2f} to {point['high']:.2f}"
 
 
 def _elsewhere(others: Mapping[str, Any]) -> list[str]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 import operator
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from decoding.disco.echoes import Echoes
+from decoding.disco.recalibration import Recalibration
 from decoding.events import Backup
 from decoding.replay.costs import Costs
 from decoding.ssd.policy.fanout import Chosen, Guesses
@@ -60,6 +61,7 @@ class SsdPolicy:
         self.prices = prices or TokenPrices(0.0, 0.0)
         self.planner = planner_for(settings, by_estimates=self.has_estimates)
         self.pace = Pace(settings.backup, clock_ns)
+        self.recalibration = Recalibration()  # of the classifier's estimates
         self.text: list[int] = []
         self.echoes = Echoes()
         self._end_tokens = end_tokens
@@ -143,12 +145,14 @@ class SsdPolicy:
 
     # What verdicts teach ----------------------------------------------------------------------------------------------
 
-    def learn_outcome(self, draft: JudgedDraft, accepted: int, token: int) -> None:
-        """Learn how many tokens were accepted, and where the target's token stood among the guesses."""
+    def learn_outcome(self, draft: JudgedDraft, accepted: int, token: int, estimates: Sequence[float] = ()) -> None:
+        """Learn how many tokens were accepted, and where the target's token stood among the guesses. `estimates` are
+        the classifier's of the draft's tokens, as far as it was asked."""
         guesses, echo_lengths = self._guesses, self._echo_lengths
         self._guesses = self._echo_lengths = ()
         if not draft.tokens:
             return
+        self.recalibration.learn(estimates[: len(draft.tokens)], accepted)
         rank = None
         if guesses:
             rank = guesses[accepted].index(token) if token in guesses[accepted] else RANKS
@@ -166,7 +170,7 @@ class SsdPolicy:
         return self.planner.acceptance**tokens >= price
 
 
-def worth_keeping(estimates: Sequence[float], price: float, count: int, after: int = 0) -> int:
+def worth_keeping(estimates: Iterable[float], price: float, count: int, after: int = 0) -> int:
     """Number of tokens to keep, at most `count`. The last one kept is the first with which the probability that all are
     accepted falls below the price. The first `after` tokens are kept in any case."""
     survivals = itertools.accumulate(estimates, operator.mul)

@@ -134,7 +134,7 @@ class _Text:
 
     def _taken(self, work: SimulatedPreparation, ready: int, room: int) -> SimulatedDraft:
         """The draft that the target looked up. The draft side hears of it when the step under way is done."""
-        length = self.track.length(self.at, min(room, ready))
+        length = self._length(min(room, ready))
         self.policy.pace.note_draft(ns(self.asked_s))
         self.now_s = max(self.now_s, self.asked_s + self.prices.taking)
         self.is_read = work.has_read(length)
@@ -143,19 +143,27 @@ class _Text:
     def _after_a_hit(self, work: SimulatedPreparation, room: int) -> tuple[SimulatedDraft, int]:
         """The branch as far as it has come. If the verdict was early, the branch may go on alone."""
         most = min(room, work.depth)
-        ready = self.track.length(self.at, most)
+        ready = self._length(most)
         prices, is_long = self.policy.prices, self.policy.is_long(ready)
-        kept = self.track.length(self.at, most, prices.beside) if is_long else ready
+        kept = self._length(most, prices.beside) if is_long else ready
         length = kept
         self.now_s += self.prices.answer
-        if ready == kept < self.track.length(self.at, room) and self._grows(ready):
-            length = self.track.length(self.at, room, prices.alone, ready)
+        if ready == kept < self._length(room) and self._grows(ready):
+            length = self._length(room, prices.alone, ready)
             self._draft(length - ready)
         self.is_read = work.has_read(length)
         return self._by_model(length, "hit"), length - kept
 
     def _grows(self, tokens: int) -> bool:
-        return self.policy.grows(tokens, lambda: math.prod(self.track.estimates[self.at][:tokens]))
+        return self.policy.grows(
+            tokens, lambda: math.prod(map(self._corrected, self.track.estimates[self.at][:tokens]))
+        )
+
+    def _length(self, longest: int, price: float = 0.0, drafted: int = 0) -> int:
+        return self.track.length(self.at, longest, self._corrected, price, drafted)
+
+    def _corrected(self, estimate: float) -> float:
+        return self.policy.recalibration.corrected(estimate)
 
     def _after_a_miss(self, room: int) -> tuple[SimulatedDraft, int]:
         source: Source = "miss" if self.preparing else "fresh"
@@ -166,7 +174,7 @@ class _Text:
             refused = tokens[accepted] if accepted < len(tokens) else None
             self.now_s += self.prices.answer
             return SimulatedDraft(tokens, source, backup, accepted, refused), 0
-        length = self.track.length(self.at, room, self.policy.prices.alone)
+        length = self._length(room, self.policy.prices.alone)
         self._draft(length)
         return self._by_model(length, source), length
 
@@ -193,7 +201,7 @@ class _Text:
         guesses = self._guesses(sent)
         echo_lengths = [self._echo_first(sent, k, listed) for k, listed in enumerate(guesses)]
         estimates = self.track.estimates[self.at][: len(sent.tokens) + 1] if self.track.estimates else ()
-        chosen = self.policy.choose(sent, estimates, guesses, echo_lengths)
+        chosen = self.policy.choose(sent, [*map(self._corrected, estimates)], guesses, echo_lengths)
         token = self._target_token(sent)
         self.preparing = SimulatedPreparation(
             drafted=len(sent.tokens),
@@ -205,7 +213,7 @@ class _Text:
             most=self.policy.room(self._limit - 1) if chosen.outcomes else 0,
         )
         # Sooner than a live run, which has no verdict yet: steps beside the verification already count this one.
-        self.policy.learn_outcome(sent, sent.accepted, token)
+        self.policy.learn_outcome(sent, sent.accepted, token, estimates)
 
     def _guesses(self, sent: SimulatedDraft) -> list[list[int]]:
         """For each accepted count, what may follow. Only one count is real: where the target does not go, tokens that

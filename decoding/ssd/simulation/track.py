@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from decoding.replay.records import Record
@@ -23,13 +23,16 @@ class Track:
     estimates: Sequence[Sequence[float]] = ()  # at each position, the classifier's for each token of a draft there
     echoes: Sequence[tuple[int, int]] = ()  # at each position, the echo and the length of its context, 0 for none
 
-    def length(self, at: int, longest: int, price: float = 0.0, drafted: int = 0) -> int:
+    def length(
+        self, at: int, longest: int, corrected: Callable[[float], float], price: float = 0.0, drafted: int = 0
+    ) -> int:
         """Number of tokens that the draft model drafts there: until an end token, until there is no room, or until the
-        chance that all are accepted falls below the price. It does not stop within the first `drafted` tokens."""
+        chance that all are accepted, by corrected estimates, falls below the price. It does not stop within the first
+        `drafted` tokens."""
         longest = min(longest, self.record.limits[at])
         if not self.estimates:
             return longest
-        return min(longest, worth_keeping(self.estimates[at], price, longest, drafted))
+        return min(longest, worth_keeping(map(corrected, self.estimates[at]), price, longest, drafted))
 
     def ends_itself(self, at: int, drafted: int) -> bool:
         """Whether a draft of so many tokens, shorter than there is room for, ends with an end token."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from torch import Tensor
@@ -22,6 +22,7 @@ class Chain:
 
     tokens: list[int] = field(default_factory=list)
     estimates: list[float] = field(default_factory=list)  # that each is accepted once all before it are; may be empty
+    chances: list[float] = field(default_factory=list)  # the estimates, corrected by this text's verdicts
     confidences: list[float] = field(default_factory=list)  # the draft's own probabilities; empty with the estimates
     stop: StopReason | None = None
     echoes: Echoes = field(default_factory=Echoes)  # after the last token; kept only for a classifier
@@ -29,7 +30,7 @@ class Chain:
     @property
     def survival(self) -> float:
         """Estimated chance that all tokens are accepted."""
-        return math.prod(self.estimates)
+        return math.prod(self.chances)
 
     @property
     def last_confidence(self) -> float:
@@ -39,7 +40,7 @@ class Chain:
     def cut(self, room: int, lookahead: int) -> Chain:
         """A copy with at most `room` tokens. It has no stop reason if it could go on."""
         stop = self.stop_in(room, lookahead)
-        return Chain(self.tokens[:room], self.estimates[:room], self.confidences[:room], stop)
+        return Chain(self.tokens[:room], self.estimates[:room], self.chances[:room], self.confidences[:room], stop)
 
     def stop_in(self, room: int, lookahead: int) -> StopReason | None:
         """Why the chain ends if there is room for so many tokens."""
@@ -47,9 +48,10 @@ class Chain:
             return self.stop
         return "limit" if room == lookahead else "length"
 
-    def note(self, estimate: float, confidence: float) -> None:
+    def note(self, estimate: float, chance: float, confidence: float) -> None:
         """Add the estimate of the first token that has none."""
         self.estimates.append(estimate)
+        self.chances.append(chance)
         self.confidences.append(confidence)
 
     def take(self, token: int, end_tokens: Collection[int], price: float, room: int, lookahead: int) -> None:
@@ -64,10 +66,10 @@ class Chain:
 
     def shorten(self, price: float) -> None:
         """Drop the tokens that `take` would not have drafted at this price."""
-        kept = worth_keeping(self.estimates, price, len(self.tokens))
+        kept = worth_keeping(self.chances, price, len(self.tokens))
         if kept < len(self.tokens):
             self.stop = "rule"
-            del self.tokens[kept:], self.estimates[kept:], self.confidences[kept:]
+            del self.tokens[kept:], self.estimates[kept:], self.chances[kept:], self.confidences[kept:]
 
 
 @dataclass
@@ -97,19 +99,22 @@ class Estimator:
     """Asks the classifier about drafted tokens."""
 
     classifier: Classifier
+    corrected: Callable[[float], float]  # the policy's correction of an estimate
 
     def one(
         self, chain: Chain, scores: Tensor, preferences: Tensor, token: int, echoes: Echoes, best: Sequence[float] = ()
-    ) -> tuple[float, float]:
-        """Estimate that this token is accepted, and return the draft's own probability of it too; rows are [1, V]. All
-        tokens of the chain have estimates. `best` are the two highest preferences, if they are known."""
+    ) -> tuple[float, float, float]:
+        """Estimate that this token is accepted. Return the estimate, its correction, and the draft's own probability of
+        the token; rows are [1, V]. All tokens of the chain have estimates. `best` are the two highest preferences, if
+        they are known."""
         echo_signs = echoes.of(token)
         in_round = chain.last_confidence, (len(chain.estimates) + 1) / features.POSITION_SCALE
         if best and self.classifier.quick:
             static = features.quick_one(best[0], best[1], float(scores[0, token]), echo_signs)
         else:
             static = features.describe_one(scores, preferences, token, echo_signs, quick=self.classifier.quick)
-        return self.classifier.one([*static, *in_round]), static[features.OWN]
+        estimate = self.classifier.one([*static, *in_round])
+        return estimate, self.corrected(estimate), static[features.OWN]
 
 
 @dataclass(frozen=True)

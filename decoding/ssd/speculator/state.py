@@ -82,7 +82,7 @@ class SpeculatorState:
         self.policy = SsdPolicy(settings, end_tokens, TokenPrices.of(classifier), partial(_random_tokens, dice))
         # Where the dice fix the text, Saguaro sampling would only cost; a classifier's branches follow no list.
         constant = 1.0 if classifier or dice.sampling.fixes_the_text else settings.constant
-        estimator = Estimator(classifier) if classifier else None
+        estimator = Estimator(classifier, self.policy.recalibration.corrected) if classifier else None
         price = self.policy.prices.alone
         self.drawing = Drawing(dice, end_tokens, settings.lookahead, price, constant, estimator=estimator)
         self.text = self.policy.text  # the same list
@@ -111,7 +111,7 @@ class SpeculatorState:
         verdict, self._unlearnt = self._unlearnt, None
         draft, fresh = verdict.current.draft, verdict.fresh
         self.policy.learn_round(draft, verdict.accepted, fresh, verdict.took_ns)
-        self.policy.learn_outcome(draft, verdict.accepted, fresh[-1])
+        self.policy.learn_outcome(draft, verdict.accepted, fresh[-1], verdict.current.chain.estimates)
         self.dice.commit(fresh)
 
     def echoes_along(self, tokens: Sequence[int]) -> list[Echoes]:

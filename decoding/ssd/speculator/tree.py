@@ -118,8 +118,8 @@ def _choose(state: SpeculatorState, current: CurrentDraft) -> Chosen:
         lengths.append(length if is_known and policy.put_echo_first(listed, echo, drafted) else 0)
     row = current.rows.known[len(draft.tokens)]
     (favourite, *_), values = current.rows.best[len(draft.tokens)]
-    bonus, _ = state.drawing.estimator.one(current.chain, row.scores, row.preferences, favourite, echoes[-1], values)
-    return policy.choose(draft, [*current.chain.estimates, bonus], guesses, lengths)
+    _, bonus, _ = state.drawing.estimator.one(current.chain, row.scores, row.preferences, favourite, echoes[-1], values)
+    return policy.choose(draft, [*current.chain.chances, bonus], guesses, lengths)
 
 
 def _guesses(state: SpeculatorState, current: CurrentDraft, accepted: int) -> list[int]:

@@ -9,7 +9,7 @@ import pytest
 from decoding.spec import Sampling
 from decoding.strategies import STRATEGIES
 from tests.webapp import make
-from webapp.comparisons.models import Comparison
+from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.serializers import SamplingInput
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Pair
@@ -197,3 +197,24 @@ def test_the_bin_hides_and_gives_back(world, ready):
     assert client.get("/api/v1/comparisons/").json()["count"] == 0
     client.post(f"{address}restore/")
     assert client.get("/api/v1/comparisons/", {"strategy": "static", "state": "queued"}).json()["count"] == 1
+
+
+def test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_that_the_machine_is_another(world, ready):
+    by = world.actor(world.bob)
+    classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
+    asked = make.body(*ready, strategies=[{"strategy": "disco"}])
+    made = Comparison.objects.get(pk=post(world, asked).json()["id"])
+    Comparison.objects.filter(pk=made.pk).update(hardware={"device_name": "another machine"})
+    made.refresh_from_db()
+    make.decode_all(made)
+    for sample in Sample.objects.filter(run__strategy="disco"):
+        sample.numbers["estimated"] = [[2, 40, 20, 35.0], [0, 10, 5, 5.0]]
+        sample.save()
+    report = world.api(world.bob).get(f"/api/v1/comparisons/{made.pk}/report/").json()
+    drift = {row["strategy"]: row["drift"] for row in report["strategies"]}
+    assert drift["autoregressive"] is None
+    assert drift["disco"]["tokens"] == 150 and drift["disco"]["slope"] < 0.5
+    assert drift["disco"]["calibration_error"] == pytest.approx(0.3)
+    assert any("measured on a machine; this runs on another machine" in line for line in report["warnings"])
+    page = world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
+    assert "estimates were off by 0.300 on average over 150 tokens of this run" in page.replace("&#x27;", "'")

@@ -35,12 +35,14 @@ def shown_to(world, user, address) -> str:
 
 
 def test_a_card_is_read_when_it_comes_and_shown(world, ready):
-    made = added(world, ready[0], make.card())
+    costs = {**make.STUDIES["card"]["costs"], "decision": 0}
+    card = json.dumps({**make.STUDIES["card"], "costs": costs}).encode()
+    made = added(world, ready[0], {**make.card(), "card.json": card})
     assert made.metrics["auc"] == make.STUDIES["card"]["metrics"]["auc"] and "roc" not in made.metrics
     page = shown(world, f"/classifiers/{made.pk}/")
     for words in ("times as fast as autoregressive", "Where to stop", '"roc":', "What each feature is worth"):
         assert words in page
-    assert make.STUDIES["card"]["costs"]["decision"] == 0 and "too little to tell on that machine" in page
+    assert "too little to tell on that machine" in page
     api = world.api(world.victor)
     assert api.get(f"/api/v1/classifiers/{made.pk}/").json()["card"]["sweep"]["priced"]
     assert "card" not in api.get("/api/v1/classifiers/").json()["results"][0]
@@ -115,3 +117,25 @@ def test_a_classifier_may_learn_for_any_way_of_choosing_tokens(world, ready):
     assert how.items() <= Training.objects.get().sampling.items()
     refused = world.api(world.bob).post("/api/v1/classifiers/train/", {**body, "dice": "loaded"}, format="json")
     assert (refused.status_code, refused.json()["field"], Training.objects.count()) == (400, "dice", 1)
+
+
+def test_a_training_begins_from_a_classifier_of_the_same_design_only(world, ready):
+    old = added(world, ready[0], make.card())
+    body = {"name": "mine", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), "start": str(old.pk)}
+    api = world.api(world.bob)
+    refused = api.post("/api/v1/classifiers/train/", {**body, "design": "paper"}, format="json")
+    assert (refused.status_code, refused.json()["field"], Training.objects.count()) == (400, "start", 0)
+    assert "Start from one of the same design" in refused.json()["detail"]
+    refused = api.post("/api/v1/classifiers/train/", {**body, "design": "mine"}, format="json")
+    assert (refused.status_code, refused.json()["field"], Training.objects.count()) == (400, "design", 0)
+    assert api.post("/api/v1/classifiers/train/", {**body, "design": "ours"}, format="json").status_code == 202
+    training = Training.objects.get()
+    assert (training.start, training.design) == (old, "ours")
+    form = shown_to(world, world.bob, "/classifiers/train/")
+    assert 'name="design"' in form and 'name="start"' in form
+
+
+def test_the_page_says_from_how_many_prompts_on_more_gain_nothing(world, ready):
+    made = added(world, ready[0], make.card())
+    page = shown(world, f"/classifiers/{made.pk}/")
+    assert "training prompts" in page and "<dt>design</dt>" in page and "<dt>machine</dt>" in page

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from decoding.public import DESIGNS
 from webapp.core import strict_json
 from webapp.core.problems import Invalid
 from webapp.uploads.models import Upload
@@ -71,9 +72,19 @@ def _with(**parts: Sound) -> Sound:
 
 _NUMBERS = _by_name(_is_measure)
 _POINTS = _all_of(_row(2))
+_LEARNT = _with(prompts=_is_number, auc=_is_number, speedup=_is_number, low=_is_measure, high=_is_measure)
+_POINT = {"prompts", "auc", "speedup", "low", "high"}
 SHAPES: dict[str, Sound] = {
     "pair": _all_of(lambda value: isinstance(value, str), most=2),
     "features": _all_of(lambda value: isinstance(value, str)),
+    "design": lambda value: value in tuple(DESIGNS),
+    "machine": lambda value: isinstance(value, str) and len(value) <= 200,
+    "data": _by_name(lambda value: isinstance(value, str) and len(value) <= 64),
+    "learning": lambda value: (
+        _with(points=_all_of(_LEARNT, most=20), enough=_is_measure)(value)
+        and "points" in value
+        and all(point.keys() >= _POINT for point in value["points"])
+    ),
     "thresholds": _NUMBERS,
     "cap": _is_number,
     "sampling": _with(temperature=_is_number),

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
+from decoding.public import DESIGNS, OURS, learning_sentence, rule_of
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
@@ -72,7 +73,9 @@ def training(request: Asked, id: UUID) -> HttpResponse:
 
 @page(Right.READ)
 def classifier(request: Asked, id: UUID) -> HttpResponse:
-    rows = Classifier.objects.visible_to(request.actor).select_related("pair", "created_by", "training__dataset")
+    rows = Classifier.objects.visible_to(request.actor).select_related(
+        "pair", "created_by", "training__dataset", "training__start"
+    )
     found = one(rows, id)
     training = getattr(found, "training", None)
     context = {
@@ -82,6 +85,8 @@ def classifier(request: Asked, id: UUID) -> HttpResponse:
         "cross": cross_sets.table(found.pair),
         "verdict": reading.verdict_of_classifier(found),
         "rules": list(found.card.get("sweep", {})),
+        "own_rule": rule_of(found.card.get("design", OURS)),
+        "design": DESIGNS[found.card.get("design", OURS)],
         "ablations": reading.ablations(found.card),
         "predicted": sorted(found.card.get("predicted", {}).items(), key=lambda row: -(row[1] or 0)),
         "comparison": reading.comparison_with(found),
@@ -89,6 +94,7 @@ def classifier(request: Asked, id: UUID) -> HttpResponse:
             "card": found.card,
             "strategy": reading.asking(),
             "levels": reading.levels(found.card),
+            "learning": learning_sentence(found.card.get("learning", {})),
             "lines": lines(training.job) if training else [],
         },
     }

@@ -7,8 +7,9 @@ from typing import Any
 from django.db.models import QuerySet
 from rest_framework import serializers
 
+from decoding.public import DESIGNS, OURS
 from webapp.accounts.serializers import Name
-from webapp.core.api import Input, Output
+from webapp.core.api import Input, Output, Visible
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import MeasuringQueue, Priority
 from webapp.registry.recipe_fields import DraftedPairField, LimitField, PromptsField, SamplingFields
@@ -39,6 +40,19 @@ class NewTraining(ToBeTrained, SamplingFields):
     """A classifier is for texts that are chosen as those it learnt from."""
 
     limit = LimitField(help_text="prompts to take of each split; all if empty")
+    design = serializers.ChoiceField(
+        choices=list(DESIGNS),
+        required=False,
+        default=OURS,
+        help_text="; ".join(f"{name}: {words}" for name, words in DESIGNS.items()),
+    )
+    start = Visible(
+        queryset=Classifier.objects.all(),
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="a classifier of the same design, for any pair, to begin from; none: from nothing",
+    )
     queue = MeasuringQueue(required=False, default=Queue.CPU)
     priority = Priority(required=False, default=USUAL_PRIORITY)
 

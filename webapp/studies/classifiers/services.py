@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
+from decoding.public import OURS
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -73,20 +74,35 @@ def train_classifier(
     dataset: Dataset,
     by: Actor,
     limit: int | None = None,
+    design: str = OURS,
+    start: Classifier | None = None,
     queue: Queue = Queue.CPU,
     priority: int = USUAL_PRIORITY,
     **how: Any,
 ) -> Training:
     """Queue a training. The prompts' splits say which train, tune and test; a set without splits is dealt out. `how`
-    holds the fields of Sampling. Under ratio dice it learns from chances of acceptance, not from yes and no."""
+    holds the fields of Sampling. Under ratio dice it learns from chances of acceptance, not from yes and no. `start` is
+    a classifier of the same design, for any pair, to begin from."""
     by.require(Right.SUBMIT)
     recipes.require_draft(pair, "Training a classifier")
+    if start and (has := start.card.get("design", OURS)) != design:
+        raise Invalid(
+            f"{start.name} has the design {has}, and this training has {design}. Start from one of the same design.",
+            field="start",
+        )
     sampling = recipes.sampling_of(how)
     job = jobs.enqueue(kind=TRAINING, queue=queue, title=f"Train {name}", by=by, priority=priority)
     training = Training.objects.create(
-        job=job, pair=pair, dataset=dataset, name=name, limit=limit, sampling=sampling.to_dict()
+        job=job,
+        pair=pair,
+        dataset=dataset,
+        name=name,
+        limit=limit,
+        sampling=sampling.to_dict(),
+        design=design,
+        start=start,
     )
-    recipes.freeze(pair, dataset)
+    recipes.freeze(pair, dataset, *([start] if start else []))
     audit.record(by, "launched", job)
     return training
 

@@ -1,0 +1,218 @@
+"""Recalibration's bars, measured for `bench recalibration`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks._disco_bars import run, say
+from benchmarks._engine_bars import Bar
+from decoding.disco import training
+from decoding.disco.classifier import Classifier
+from decoding.disco.designs import USUAL
+from decoding.disco.making import Material, Recorded, Step, record
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
+from decoding.replay import probing
+from decoding.replay.costs import Costs
+from decoding.replay.planning import CAP, HEURISTIC, STATICS, Rows, Study, price_of_a_token
+from decoding.spec import Choice, Sampling, choose
+from decoding.strategies.disco import AsTrained, Priced
+from decoding.strategy import Policy
+from worker.terminal.arguments import Bench, read_bench
+from worker.terminal.files import whole_file
+from worker.terminal.loading import load_pair
+from worker.terminal.prompt_files import read_prompt_file
+
+Where = tuple[str, str]  # prompt set, sampling
+THRESHOLDS = [choose("threshold", {"threshold": step / 20, "cap": cap}) for step in range(1, 20) for cap in (8, CAP)]
+PLAIN = [*STATICS, HEURISTIC, *THRESHOLDS]
+SPIN = "while True: pass"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A classifier, where it learnt, and its price in tokens."""
+
+    where: Where
+    network: str
+    classifier: Classifier
+    price: float
+    busy_price: float  # at prices taken while other processes used the machine
+
+    @property
+    def name(self) -> str:
+        return f"{', '.join(self.where)}, {self.network}"
+
+    def with_card(self) -> Classifier:
+        card = {"thresholds": {"priced": self.price, "threshold": 0.5}}
+        return dataclasses.replace(self.classifier, card=card)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One classifier on one kind of text: tokens per second over the best plain rule's."""
+
+    where: Where
+    classifier: str
+    is_right: bool
+    as_trained: float
+    recalibrated: float
+    busy: float  # recalibrated, with the busy machine's price
+
+    @property
+    def kept(self) -> float:
+        """Recalibrated over as trained."""
+        return self.recalibrated / self.as_trained
+
+
+def trained(where: Where, recorded: Recorded, costs: Costs, busy: Costs) -> list[Trained]:
+    parts = [training.label(part.recordings) for part in (recorded.training, recorded.validation)]
+    found = []
+    for network in USUAL.networks:
+        classifier = USUAL.train(network, parts[0], parts[1])
+        prices = [price_of_a_token(recorded.validation, each, classifier) for each in (costs, busy)]
+        found.append(Trained(where, network.name, classifier, *prices))
+    return found
+
+
+def best_plain(study: Study, costs: Costs) -> Choice:
+    return max(PLAIN, key=lambda choice: costs.tokens_per_s(study.play(choice), choice.policy().sees))
+
+
+def cell(where: Where, recorded: Recorded, plain: Choice, of: Trained, costs: Costs) -> Cell:
+    test = recorded.test
+    estimates: Rows = test.estimates(of.classifier)
+    least = costs.tokens_per_s(test.play(plain), plain.policy().sees)
+
+    def speed(policy: Callable[[], Policy]) -> float:
+        return costs.tokens_per_s(test.count(policy, estimates), "estimate") / least
+
+    return Cell(
+        where,
+        of.name,
+        where == of.where,
+        speed(lambda: AsTrained(of.price, CAP)),
+        speed(lambda: Priced(of.price, CAP)),
+        speed(lambda: Priced(of.busy_price, CAP)),
+    )
+
+
+@contextlib.contextmanager
+def busy_machine() -> Iterator[None]:
+    """Keep every core busy with another process."""
+    others = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def prices(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling) -> tuple[Costs, Costs]:
+    """Costs by the pair's own card if it has one, and as measured on a busy machine."""
+    own = pair.classifier_at("")
+    with busy_machine():
+        busy = probing.probe(pair, prompts, sampling, "" if own else None)
+    quiet = Costs(**pair.classifier("").card["costs"]) if own else probing.probe(pair, prompts, sampling)
+    return quiet, busy
+
+
+def replayed(recordings: Mapping[Where, Recorded], costs: Costs, busy: Costs) -> tuple[list[Cell], list[Trained]]:
+    classifiers = [each for where, recorded in recordings.items() for each in trained(where, recorded, costs, busy)]
+    cells = []
+    for number, (where, recorded) in enumerate(recordings.items(), start=1):
+        plain = best_plain(recorded.validation, costs)
+        cells += [cell(where, recorded, plain, each, costs) for each in classifiers]
+        say(Step("replaying", number, len(recordings)))
+    return cells, classifiers
+
+
+def confirmed(
+    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, plain: Choice, right: Trained, wrong: Trained
+) -> list[dict[str, Any]]:
+    """Run the wrong and the right classifier, both ways, beside the best plain rule."""
+    pair.hold("right", right.with_card())
+    pair.hold("wrong", wrong.with_card())
+    choices = [choose("autoregressive"), plain] + [
+        choose("disco", {"classifier": name, "recalibrate": way})
+        for name in ("right", "wrong")
+        for way in (True, False)
+    ]
+    done = run(pair, prompts, choices, sampling, 1)
+    return [{"label": each.label, "over_plain": done.ratio(each, plain)} for each in choices[1:]]
+
+
+def bars_of(cells: Sequence[Cell]) -> list[Bar]:
+    right, wrong = ([each for each in cells if each.is_right is is_right] for is_right in (True, False))
+    return [
+        Bar("wrong classifier / best plain rule, worst", min(each.recalibrated for each in wrong), 0.97),
+        Bar("right classifier, busy prices / best plain rule, worst", min(each.busy for each in right), 0.97),
+        Bar("right classifier / as trained, worst", min(each.kept for each in right), 0.99),
+    ]
+
+
+def measure_all(given: argparse.Namespace) -> None:
+    bench = read_bench(given, None, all_splits=True)
+    sets = {"code": bench.prompts, "prose": read_prompt_file(given.other, None, None)}
+    with whole_file(given.json) if given.json else nullcontext() as file:
+        result = _measured(bench, sets, given)
+        show(result)
+        if file:
+            json.dump(result, file, indent=2)
+
+
+def _measured(bench: Bench, sets: Mapping[str, Sequence[Prompt]], given: argparse.Namespace) -> dict[str, Any]:
+    ready = load_pair(dataclasses.replace(bench, prompts=[prompt for each in sets.values() for prompt in each]))
+    materials = {name: _some(Material.of(prompts), given) for name, prompts in sets.items()}
+    samplings = {"greedy": Sampling(max_new_tokens=bench.sampling.max_new_tokens), "warm": bench.sampling}
+    recordings = {
+        (name, how): record(ready.pair, material, sampling, on_progress=say)
+        for name, material in materials.items()
+        for how, sampling in samplings.items()
+    }
+    costs, busy = prices(ready.pair, materials["code"].validation, bench.sampling)
+    cells, classifiers = replayed(recordings, costs, busy)
+    here: Where = ("code", "warm")
+    right = next(each for each in classifiers if each.where == here)
+    worst = min((each for each in cells if each.where == here), key=lambda each: each.as_trained)
+    wrong = next(each for each in classifiers if each.name == worst.classifier)
+    plain = best_plain(recordings[here].validation, costs)
+    ran = confirmed(ready.pair, materials["code"].test[: given.run], bench.sampling, plain, right, wrong)
+    return {
+        "cells": [{**dataclasses.asdict(each), "kept": each.kept} for each in cells],
+        "prices": {each.name: [each.price, each.busy_price] for each in classifiers},
+        "bars": [{**dataclasses.asdict(bar), "reached": bar.reached} for bar in bars_of(cells)],
+        "ran": {"wrong": wrong.name, "right": right.name, "prompts": given.run, "rows": ran},
+        "hardware": dataclasses.asdict(ready.target.runner.facts),
+    }
+
+
+def _some(whole: Material, given: argparse.Namespace) -> Material:
+    limit = given.limit
+    return Material(whole.training[: given.train], whole.validation[:limit], whole.test[:limit])
+
+
+def show(result: Mapping[str, Any]) -> None:
+    print("\r\x1b[K\nTokens per second over the best plain rule's, by replay on test prompts:")
+    print(f"  {'text':14} {'classifier':42} {'as trained':>10} {'recalibrated':>13} {'busy price':>11}")
+    for row in result["cells"]:
+        figures = f"{row['as_trained']:10.3f} {row['recalibrated']:13.3f} {row['busy']:11.3f}"
+        print(
+            f"  {', '.join(row['where']):14} {row['classifier']:42} {figures}{'  its own' if row['is_right'] else ''}"
+        )
+    print(f"\nRun side by side on {result['ran']['prompts']} prompts; wrong: {result['ran']['wrong']}")
+    for row in result["ran"]["rows"]:
+        print(f"  {row['label']:56} {row['over_plain']:6.3f}")
+    for bar in result["bars"]:
+        print(f"  {bar['what']:56} {bar['figure']:6.3f}   >= {bar['bar']:<5} {'yes' if bar['reached'] else 'NO'}")

@@ -1,0 +1,36 @@
+"""Designs of a classifier, and sentences about its card. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+OURS, PAPER = "ours", "paper"
+DESIGNS = {
+    OURS: "margin, score and position of the token, with echoes where they pay; stops by price",
+    PAPER: "as published: top-10 probabilities, entropy and position; stops below a constant threshold",
+}
+PAYS = 0.01  # a gain in speed below this is none
+
+
+def rule_of(design: str) -> str:
+    """Rule of `disco` that belongs to a design."""
+    return "threshold" if design == PAPER else "priced"
+
+
+def learning_sentence(learning: Mapping[str, Any]) -> str:
+    """Say how many training prompts are as good as all of them."""
+    points = learning.get("points") or []
+    if len(points) < 2:
+        return ""
+    whole, enough = points[-1], learning.get("enough")
+    few = next((point for point in points[:-1] if point["prompts"] == enough), None)
+    if few is None:
+        return (
+            f"More training prompts may still pay: {whole['prompts']} give {whole['speedup']:.2f}x, and no part of "
+            "them is surely as fast."
+        )
+    return (
+        f"{enough} training prompts are enough: they give {few['speedup']:.2f}x, and all {whole['prompts']} give "
+        f"{whole['speedup']:.2f}x, surely less than {PAYS:.0%} faster prompt by prompt."
+    )

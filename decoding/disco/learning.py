@@ -1,0 +1,81 @@
+"""Learning curve: the speed-up of classifiers that learn from fewer prompts, so that it shows when more stop paying."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from decoding.disco import metrics, training
+from decoding.disco.cards import PAYS
+from decoding.disco.classifier import Classifier
+from decoding.disco.recording import Recording
+from decoding.disco.training import Labelled
+from decoding.measure.intervals import Interval, median_interval, median_intervals
+from decoding.replay.costs import Costs
+from decoding.replay.planning import ALONE, Study
+from decoding.strategy import Policy
+
+FEWEST, POINTS = 8, 6  # prompts of the smallest part; parts
+
+Learns = Callable[[Labelled], Classifier]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Test prompts, and the rule and prices that judge every part alike."""
+
+    test: Study
+    labelled: Labelled  # the test prompts' tokens
+    costs: Costs
+    rule: Callable[[], Policy]
+
+    def seconds(self, classifier: Classifier) -> list[float]:
+        counts = self.test.count(self.rule, self.test.estimates(classifier))
+        return [self.costs.seconds(part, "estimate") for part in counts.parts]
+
+    def alone(self) -> list[float]:
+        return [self.costs.seconds(part) for part in self.test.play(ALONE).parts]
+
+    def auc(self, classifier: Classifier) -> float:
+        return metrics.area_under_roc(classifier(self.labelled.rows), self.labelled.accepted)
+
+
+def curve(recordings: Sequence[Recording], whole: Classifier, learns: Learns, judge: Judge) -> dict[str, Any]:
+    """Train on half of the recordings, a quarter and so on. `whole` has learnt from all of them."""
+    parts = {count: training.label(_evenly(recordings, count)) for count in _counts(len(recordings))}
+    trained = {count: learns(part) for count, part in parts.items() if training.can_teach(part)}
+    counts, found = [*trained, len(recordings)], [*trained.values(), whole]
+    alone, seconds = judge.alone(), [judge.seconds(classifier) for classifier in found]
+    ratios = [dict(enumerate(a / s for a, s in zip(alone, each, strict=True))) for each in seconds]
+    intervals = median_intervals(ratios)
+    points = [
+        {
+            "prompts": count,
+            "auc": judge.auc(classifier),
+            "speedup": statistics.median(ratio.values()),
+            "low": low,
+            "high": high,
+        }
+        for count, classifier, ratio, (low, high) in zip(counts, found, ratios, intervals, strict=True)
+    ]
+    gains = [[few / all_ for few, all_ in zip(each, seconds[-1], strict=True)] for each in seconds]
+    return {"points": points, "enough": enough(counts, [median_interval(gain) for gain in gains])}
+
+
+def enough(counts: Sequence[int], gains: Sequence[Interval]) -> int | None:
+    """Return the fewest prompts that are surely less than `PAYS` slower than all; None if that cannot be told. `gains`
+    are intervals of the speed with all prompts over that with so many."""
+    sure = (count for count, (_, high) in zip(counts, gains, strict=True) if high is not None and high < 1 + PAYS)
+    return next(sure, None)
+
+
+def _counts(most: int) -> list[int]:
+    halves = [most >> step for step in range(POINTS - 1, 0, -1)]
+    return [count for count in halves if count >= FEWEST]
+
+
+def _evenly(recordings: Sequence[Recording], count: int) -> list[Recording]:
+    """Take so many from all over the set, which may be in order of kind."""
+    return [recordings[number * len(recordings) // count] for number in range(count)]

@@ -1,0 +1,98 @@
+"""DISCO as published beside ours, trainings that begin from another pair's classifier, and the learning curve."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from decoding.disco import features, training
+from decoding.disco.cards import DESIGNS, learning_sentence, rule_of
+from decoding.disco.classifier import Classifier
+from decoding.disco.designs import NETWORKS, How
+from decoding.disco.learning import enough
+from decoding.disco.making import Material, make_classifier
+from decoding.errors import BadStrategy
+from decoding.measure.comparison import Comparison
+from decoding.pair import Pair
+from decoding.spec import choose
+from tests.decoding.test_comparison import pair
+from tests.decoding.test_planning import ALL, SHARED
+from tests.decoding.test_replay_and_disco import SAMPLINGS, many
+
+
+@pytest.fixture(scope="module")
+def published() -> tuple[Pair, Classifier]:
+    ready = pair()
+    made = make_classifier(ready, Material.of(ALL), SHARED, how=How("paper"))
+    ready.hold("published", made)
+    return ready, made
+
+
+def test_every_design_has_networks_and_words() -> None:
+    assert set(NETWORKS) == set(DESIGNS)
+
+
+def test_the_published_design_sees_the_published_features_and_says_so_on_its_card(published) -> None:  # type: ignore[no-untyped-def]
+    _, made = published
+    card = json.loads(json.dumps(made.card))
+    assert made.sees <= set(features.PUBLISHED) and len(features.PUBLISHED) == 12
+    assert (card["design"], card["looks_at"], len(made.hidden)) == ("paper", list(features.PUBLISHED), 64)
+    assert 0 < card["thresholds"][rule_of("paper")] < 1 and rule_of("paper") == "threshold"
+
+
+def test_a_run_by_the_published_design_has_the_targets_text(published) -> None:  # type: ignore[no-untyped-def]
+    ready, _ = published
+    choices = [choose("autoregressive"), choose("disco", {"rule": "threshold", "classifier": "published"})]
+    groups = list(Comparison(ready, ALL[-4:], choices, SHARED).run())
+    assert {s.audit.outcome for group in groups for s in group if s.audit} == {"identical"}
+
+
+def test_the_card_has_a_learning_curve_that_ends_with_all_prompts(published) -> None:  # type: ignore[no-untyped-def]
+    _, made = published
+    learning = made.card["learning"]
+    counts = [point["prompts"] for point in learning["points"]]
+    assert counts == sorted(set(counts)) and counts[-1] == 40 and len(counts) > 1
+    for point in learning["points"]:
+        assert point["low"] <= point["speedup"] <= point["high"] and 0 < point["auc"] < 1
+    assert learning["points"][-1]["auc"] == pytest.approx(made.card["metrics"]["auc"])
+    assert "training prompts" in learning_sentence(learning)
+
+
+@pytest.mark.parametrize(
+    ("gains", "expected"),
+    [
+        ([(1.05, 1.2), (1.0, 1.005), (1.0, 1.0)], 20),
+        ([(1.0, 1.2), (1.0, 1.05), (1.0, 1.0)], 40),
+        ([(0.9, 1.0), (1.0, 1.05), (1.0, 1.0)], 10),
+        ([(None, None)] * 3, None),
+    ],
+)
+def test_prompts_are_enough_where_all_prompts_surely_gain_nothing_over_them(gains, expected) -> None:  # type: ignore[no-untyped-def]
+    assert enough([10, 20, 40], gains) == expected
+
+
+def test_the_sentence_says_which_number_is_enough_or_that_none_is() -> None:
+    points = [{"prompts": count, "speedup": 1.4 + count / 1000} for count in (10, 20, 40)]
+    assert learning_sentence({"points": points, "enough": 20}).startswith("20 training prompts are enough")
+    assert learning_sentence({"points": points, "enough": 40}).startswith("More training prompts may still pay")
+    assert learning_sentence({"points": points, "enough": 7}).startswith("More training prompts may still pay")
+    assert learning_sentence({"points": points, "enough": None}).startswith("More training prompts may still pay")
+    assert learning_sentence({"points": points[:1], "enough": 10}) == learning_sentence({}) == ""
+
+
+def test_a_training_that_begins_from_a_classifier_begins_with_what_it_knows() -> None:
+    parts = [training.label(many(SAMPLINGS[1], seeds)) for seeds in (range(30), range(30, 50))]
+    glance = NETWORKS["ours"][1]
+    old = How().train(glance, *parts)
+    few, told = training.label(many(SAMPLINGS[1], range(50, 60))), dict[str, list[training.Progress]](warm=[], cold=[])
+    How(start=old).train(glance, few, parts[1], told["warm"].append)
+    How().train(glance, few, parts[1], told["cold"].append)
+    assert told["warm"][0].held_out_loss < told["cold"][0].held_out_loss
+    assert told["warm"][0].held_out_loss < 1.1 * min(progress.held_out_loss for progress in told["cold"])
+
+
+def test_a_start_of_another_design_is_refused_before_anything_is_recorded() -> None:
+    old = How().train(NETWORKS["ours"][1], *[training.label(many(SAMPLINGS[1], range(30)))] * 2)
+    with pytest.raises(BadStrategy, match="not the design paper; start from a classifier of that design"):
+        make_classifier(pair(), Material.of(ALL), SHARED, how=How("paper", old))

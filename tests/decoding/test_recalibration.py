@@ -1,0 +1,189 @@
+"""A classifier's estimates are corrected by the verdicts on the same text: little where they fit, soon where not."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+
+from decoding.crowd import Crowd
+from decoding.disco import features
+from decoding.disco.classifier import Classifier
+from decoding.disco.recalibration import LEAST_SLOPE, MOST_OFFSET, MOST_SLOPE, Recalibration
+from decoding.events import Drafted
+from decoding.replay.planning import Study
+from decoding.replay.records import Draft, Record, Seen, replay
+from decoding.spec import Sampling, choose
+from decoding.strategies.budget import Budget
+from decoding.strategies.disco import AsTrained, Below, Priced
+from decoding.strategy import Policy
+from tests.decoding.test_replay_and_disco import recorded, world
+from tests.decoding.test_strategies import VOCAB, chi_square
+from tests.decoding.worlds import World, state_of, stop_of, tables
+
+LAW_LENGTH, BEFORE = 3, 4  # tokens whose joint law is tested, and tokens before them
+
+
+def taught(truth: Callable[[float], float], rounds: int, seed: int = 0) -> Recalibration:
+    """Rounds of four tokens whose estimates are spread evenly, accepted as `truth` makes of each estimate."""
+    dice, recalibration = random.Random(seed), Recalibration()
+    for _ in range(rounds):
+        estimates = [dice.uniform(0.3, 0.99) for _ in range(4)]
+        fates = [dice.random() < truth(estimate) for estimate in estimates]
+        recalibration.learn(estimates, fates.index(False) if False in fates else 4)
+    return recalibration
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_estimates_that_fit_stay_nearly_as_they_are(seed: int) -> None:
+    moved = taught(lambda estimate: estimate, 60, seed)
+    assert all(abs(moved.corrected(estimate) - estimate) < 0.1 for estimate in (0.3, 0.5, 0.7, 0.9, 0.97))
+
+
+def test_before_any_verdict_an_estimate_is_itself() -> None:
+    for estimate in (0.001, 0.2, 0.5, 0.93, 0.999):
+        assert Recalibration().corrected(estimate) == pytest.approx(estimate)
+
+
+@pytest.mark.parametrize(("said", "true"), [(0.95, 0.5), (0.3, 0.9)])
+def test_a_few_rounds_move_estimates_towards_what_is_accepted(said: float, true: float) -> None:
+    dice, recalibration = random.Random(1), Recalibration()
+    distances = [abs(said - true)]
+    for _ in range(3):
+        for _ in range(8):
+            fates = [dice.random() < true for _ in range(4)]
+            recalibration.learn([said] * 4, fates.index(False) if False in fates else 4)
+        distances.append(abs(recalibration.corrected(said) - true))
+    assert distances[1] < 0.85 * distances[0] and distances[-1] < 0.5 * distances[0]
+
+
+def test_estimates_that_tell_nothing_apart_become_one_number() -> None:
+    moved = taught(lambda estimate: 0.7, 400)
+    assert moved.slope < 0.3
+    assert moved.corrected(0.9) - moved.corrected(0.5) < 0.15
+
+
+def test_tokens_after_the_first_refusal_teach_nothing() -> None:
+    one, other = Recalibration(), Recalibration()
+    one.learn([0.9, 0.8, 0.7, 0.6], 1)
+    other.learn([0.9, 0.8], 1)
+    assert (one.offset, one.slope) == (other.offset, other.slope) != (0.0, 1.0)
+
+
+@pytest.mark.parametrize("accepted", [0, 1])
+@pytest.mark.parametrize("estimate", [0.0, 0.02, 0.98, 1.0])
+def test_offset_and_slope_stay_within_bounds_whatever_comes(estimate: float, accepted: int) -> None:
+    recalibration = Recalibration()
+    for _ in range(5000):
+        recalibration.learn([estimate], accepted)
+        assert abs(recalibration.offset) <= MOST_OFFSET and LEAST_SLOPE <= recalibration.slope <= MOST_SLOPE
+        assert 0.0 < recalibration.corrected(estimate) < 1.0
+
+
+def drafts(policy: Policy, estimates: Sequence[float], accepted: int) -> int:
+    """Play one round, and return how many tokens the policy drafts."""
+    policy.begin(str)
+    drafted = next((n for n, each in enumerate(estimates, 1) if policy.stops(each)), len(estimates))
+    policy.judged(Draft(range(drafted)), min(accepted, drafted))
+    return drafted
+
+
+def test_drafts_get_shorter_where_a_sure_classifier_is_wrong_and_longer_where_a_timid_one_is() -> None:
+    sure, timid = Priced(0.4, 20), Priced(0.4, 20)
+    before = drafts(sure, [0.97] * 20, 0), drafts(timid, [0.5] * 20, 20)
+    for _ in range(10):
+        drafts(sure, [0.97] * 20, 0)
+        drafts(timid, [0.5] * 20, 20)
+    assert drafts(sure, [0.97] * 20, 0) < before[0]
+    assert drafts(timid, [0.5] * 20, 20) > before[1]
+
+
+@pytest.mark.parametrize("policy", [Below(0.4, 20), AsTrained(0.4, 20)], ids=["threshold", "as trained"])
+def test_the_published_rule_and_estimates_as_trained_learn_nothing_from_verdicts(policy: Policy) -> None:
+    lengths = {drafts(policy, [0.97] * 5 + [0.3] * 15, 0) for _ in range(20)}
+    assert len(lengths) == 1
+
+
+def test_the_setting_recalibrate_chooses_whether_the_priced_rule_corrects() -> None:
+    kept = choose("disco", {"recalibrate": "false"})
+    assert kept.label == "disco:priced,recalibrate=false"
+    assert type(kept.policy()) is AsTrained and type(choose("disco").policy()) is Priced
+
+
+def test_a_token_that_a_budget_left_out_was_not_judged() -> None:
+    """The estimate of a left-out token would otherwise count as refused after a whole acceptance."""
+    trimmed, whole = Budget("stop", 6), Budget("stop", 6)
+    for policy, seen in ((trimmed, [0.9, 0.8, 0.2]), (whole, [0.9, 0.8])):
+        policy.crowd = Crowd()
+        policy.begin(str)
+        for each in seen:
+            policy.stops(each)
+        policy.judged(Draft(range(2)), 2)
+        policy.begin(str)
+        policy.stops(0.7)
+    assert trimmed._survival == whole._survival != [1.0, 0.7]
+
+
+def test_every_text_begins_with_the_estimates_of_the_card() -> None:
+    """Else a sample would depend on those before it, and a resumed comparison on where it was killed."""
+    record = Record.of([False, True, True, False, True, False, False, True] * 6)
+    rows = Seen(lambda start: [0.9] * 20)
+    alone = replay([record], lambda: Priced(0.4, 20), lambda i: rows)
+    after_others = replay([record] * 3, lambda: Priced(0.4, 20), lambda i: rows)
+    assert after_others.parts[-1] == alone
+    assert alone != replay([record], lambda: AsTrained(0.4, 20), lambda i: rows)
+
+
+def overconfident() -> Classifier:
+    """Estimates of about 0.95, whatever the token."""
+    width = len(features.NAMES)
+    card = {"thresholds": {"priced": 0.3, "threshold": 0.5}}
+    return Classifier(torch.full((2, width), 0.01), torch.ones(2), torch.ones(1, 2), torch.ones(1), card)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_drafts_own_end_token_teaches_a_replay_as_little_as_a_live_run(seed: int) -> None:
+    """A live run asks no rule about an end token, so no verdict on one may move the replay's estimates."""
+    sampling, classifier = Sampling(max_new_tokens=60), overconfident()
+    made = world(seed, ends=[5, 9, 11, 2])
+    estimates = Study([recorded(made, sampling, seed, depth=8)]).estimates(classifier)
+    _, live = made.run(lambda parts: stop_of("priced", 8, classifier, 0.3), [3, 1], sampling, seed)
+    starts, at = [], 0
+    for event in live.events:
+        if isinstance(event, Drafted):
+            at = event.position - 2
+            starts.append((at, event))
+    assert starts
+    for at, event in starts:
+        if event.stop == "eos":
+            assert len(estimates[0][at]) == len(event.tokens) - 1
+        assert estimates[0][at][: len(event.estimate)] == pytest.approx(event.estimate, abs=1e-5)
+
+
+def law_after(table: torch.Tensor, *prompt: int) -> dict[tuple[int, ...], float]:
+    """Joint law of `LAW_LENGTH` tokens after `BEFORE` tokens that may be any."""
+    p = torch.softmax(table, -1)
+    law: Counter[tuple[int, ...]] = Counter()
+    for words in itertools.product(range(VOCAB), repeat=BEFORE + LAW_LENGTH):
+        chain = (float(p[state_of([*prompt, *words[:i]]), word]) for i, word in enumerate(words))
+        law[words[BEFORE:]] += math.prod(chain)  # type: ignore[assignment]
+    return dict(law)
+
+
+def test_tokens_after_several_verdicts_still_follow_the_targets_joint_distribution() -> None:
+    """Ratio dice: what earlier verdicts taught decides how long drafts get, and must not bend the text."""
+    made = World.of_tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
+    sampling, classifier = (
+        Sampling(temperature=1.0, dice="ratio", max_new_tokens=BEFORE + LAW_LENGTH + 3),
+        overconfident(),
+    )
+    counts: Counter[tuple[int, ...]] = Counter()
+    for seed in range(1000):
+        decoded, _ = made.run(lambda parts: stop_of("priced", 4, classifier, 0.75), [0, 1], sampling, seed)
+        counts[tuple(decoded.tokens[BEFORE : BEFORE + LAW_LENGTH])] += 1
+    assert chi_square(counts, law_after(tables(VOCAB, 5, 0.7, 1.2)[0], 0, 1)) < 54.05  # 26 degrees of freedom, 99.9 %

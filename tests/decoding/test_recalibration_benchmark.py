@@ -1,0 +1,64 @@
+"""`./drafthouse bench recalibration` in small: its figures are of the run, and every bar gets one."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+
+import pytest
+
+from benchmarks import _recalibration_bars, recalibration
+from decoding.disco.making import Material, record
+from decoding.replay.costs import Costs
+from decoding.spec import Sampling
+from tests.decoding.test_comparison import pair
+from tests.decoding.test_planning import ALL, SHARED, prompts
+from worker.terminal.ending import ended
+
+COSTS = Costs((0.0, *(1.0 + 0.05 * rows for rows in range(24))), 0.2, 0.1, 0.02, 0.02, decision=0.02)
+
+
+def test_every_classifier_is_judged_on_every_text_and_the_worst_case_is_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ready, material = pair(), Material.of(ALL)
+    where = [("code", "greedy"), ("code", "warm")]
+    recordings = {
+        place: record(ready, material, sampling)
+        for place, sampling in zip(where, (Sampling(max_new_tokens=30), SHARED), strict=True)
+    }
+    dear = dataclasses.replace(COSTS, draft=0.3)
+    cells, classifiers = _recalibration_bars.replayed(recordings, COSTS, dear)
+    assert len(classifiers) == 4 and len(cells) == 8
+    assert all(each.busy_price > each.price for each in classifiers)
+    assert sum(each.is_right for each in cells) == 4
+    assert all(math.isfinite(each.kept) and each.recalibrated > 0 for each in cells)
+    bars = _recalibration_bars.bars_of(cells)
+    assert [bar.figure for bar in bars] == [
+        min(each.recalibrated for each in cells if not each.is_right),
+        min(each.busy for each in cells if each.is_right),
+        min(each.kept for each in cells if each.is_right),
+    ]
+    plain = _recalibration_bars.best_plain(recordings["code", "warm"].validation, COSTS)
+    rows = _recalibration_bars.confirmed(ready, prompts(6, "run", 9), SHARED, plain, classifiers[2], classifiers[0])
+    assert rows[0]["label"] == plain.label and len(rows) == 5
+    assert rows[0]["over_plain"] == 1.0 and all(row["over_plain"] > 0 for row in rows)
+    _recalibration_bars.show({
+        "cells": [dataclasses.asdict(each) for each in cells],
+        "bars": [{**dataclasses.asdict(bar), "reached": bar.reached} for bar in bars],
+        "ran": {"wrong": classifiers[0].name, "prompts": 6, "rows": rows},
+    })  # fmt: skip
+    told = capsys.readouterr().out
+    assert all(bar.what in told for bar in bars) and "its own" in told
+
+
+def test_a_slip_is_told_in_a_sentence_and_writes_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    for slip, sentence in (
+        (["--run", "0"], "not a whole number from 1 up"),
+        (["--other", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
+    ):
+        assert ended(recalibration.run_all, [*slip, "--json", str(result)]) == 2
+        assert sentence in capsys.readouterr().err
+    assert not result.exists()
