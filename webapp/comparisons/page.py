@@ -123,6 +123,7 @@ def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]
         "report": report,
         "rows": rows,
         "baseline": baseline,
+        "baselines": _rows_at(load_of(report["loads"][0]), report["strategies"]),
         "pinned": "" if baseline["role"] == "baseline" else f"?{urlencode({'baseline': report['baseline']})}",
         "shows": {"hits": hits, "hardware": hardware, "columns": 8 + hits + 2 * hardware},
         "what_if": knobs({row["strategy"] for row in rows if row["sample_count"] and row["concurrency"] == 1}),

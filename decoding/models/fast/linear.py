@@ -12,6 +12,7 @@ of an ordinary linear layer.
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ from torch import Tensor
 Apply = Callable[[Tensor], Tensor]
 Add = Callable[[Tensor, Tensor], Tensor]  # rows, residual -> their product added to the residual, which is used up
 Way = Literal["half", "packed", "plain"]
+ROUNDS = 7  # of timing every layout
 
 # The packed layouts are reached through private or aging functions of torch. Where one is missing, `fastest` does not
 # find its way among the candidates, and nothing else changes.
@@ -84,12 +86,18 @@ def fits_half(weight: Tensor) -> bool:
 def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype]) -> Layout:
     """Time every layout that works on a few of the model's matrices; the first dtype wins unless another is clearly
     faster, so that a busy moment does not change the numbers a model gives."""
-    times = {
-        layout: cost
+    works = {
+        layout: work
         for dtype in dtypes
         for layout in _candidates(samples, dtype)
-        if (cost := _cost(samples, layout)) is not None
+        if (work := _work(samples, layout)) is not None
     }
+    times = dict.fromkeys(works, math.inf)
+    for _ in range(ROUNDS):  # in turns: a busy moment hits all alike
+        for layout, work in works.items():
+            start = time.perf_counter()
+            work()
+            times[layout] = min(times[layout], time.perf_counter() - start)
     best = {
         dtype: min((layout for layout in times if layout.dtype == dtype), key=times.__getitem__) for dtype in dtypes
     }
@@ -107,8 +115,8 @@ def _candidates(samples: Sequence[Tensor], dtype: torch.dtype) -> list[Layout]:
     return [Layout(way, dtype) for way in found]
 
 
-def _cost(samples: Sequence[Tensor], layout: Layout) -> float | None:
-    """Time one row and five rows through all samples, in seconds; None if this machine cannot do it rightly."""
+def _work(samples: Sequence[Tensor], layout: Layout) -> Callable[[], None] | None:
+    """Make what is timed: one row and five rows through all samples. None if this machine cannot do it rightly."""
     weights = [weight for weight in samples for _ in (1, 5)]
     counts = [count for _ in samples for count in (1, 5)]
     rows = [
@@ -126,10 +134,9 @@ def _cost(samples: Sequence[Tensor], layout: Layout) -> float | None:
         (got - want).abs().max() > tolerance * want.abs().max() for got, want in zip(results, expected, strict=True)
     ):
         return None
-    rounds = []
-    for _ in range(5):
-        start = time.perf_counter()
+
+    def work() -> None:
         for apply, row in zip(applies, rows, strict=True):
             apply(row)
-        rounds.append(time.perf_counter() - start)
-    return min(rounds)
+
+    return work
