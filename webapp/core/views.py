@@ -38,7 +38,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
         404,
         "not-found",
         "Drafthouse found no page here that you may see.",
-        "Check the address, or sign in to another team.",
+        "Check the address.",
     )
 
 
