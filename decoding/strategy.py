@@ -27,7 +27,7 @@ WORDS = 8  # tokens that a policy may read as words
 LONGEST = 20  # the longest draft that planner and what-if consider
 LOOKAHEAD = "how many tokens are drafted each round"
 CAP = "the most tokens drafted in one round"
-CLASSIFIER = Param("classifier", "text", "", "which classifier; none named takes the pair's own")
+CLASSIFIER = Param("classifier", "text", "", "a classifier's id; empty: the newest of the pair")
 
 
 # ---- the decisions

@@ -164,10 +164,19 @@ def _recognised(text: str) -> Callable[[str], Iterator[Placed]] | None:
     first = [line for line in lines(text[:PROBED]) if not line.isspace()][:2]
     if first and all(isinstance(_json_object(line.rstrip()), dict) for line in first):
         return _json_lines
+    if not looks_like_table(text):
+        return None
     delimiter = delimiter_of(text, ",")
-    probed = _probe(text, delimiter)
-    is_known = len(probed) > 1 and len(probed[0]) > 1 and form_of(dict.fromkeys(cell.strip() for cell in probed[0]))
-    return _separated(delimiter) if is_known and len({len(cells) for cells in probed}) == 1 else None
+    columns = dict.fromkeys(cell.strip() for cell in _probe(text, delimiter)[0])
+    return _separated(delimiter) if form_of(columns) else None
+
+
+def looks_like_table(text: str) -> bool:
+    """Whether the first rows have equally many columns, and more than one. Prose with commas may look so too."""
+    if text[:PROBED].lstrip().startswith(("{", "[")):
+        return False
+    widths = [len(cells) for cells in _probe(text, delimiter_of(text, ","))]
+    return len(widths) > 1 and widths[0] > 1 and len(set(widths)) == 1
 
 
 def _is_object(text: str) -> bool:

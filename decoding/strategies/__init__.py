@@ -22,7 +22,9 @@ PARTS = {"STRATEGY": "a Strategy(…)"}
 
 for folder in filter(None, os.environ.get("DRAFTHOUSE_STRATEGIES", "").split(os.pathsep)):
     if not Path(folder).is_dir():
-        raise BadStrategyModule(f"DRAFTHOUSE_STRATEGIES names {folder}, which is no folder. Mend it or leave it out.")
+        raise BadStrategyModule(
+            f"DRAFTHOUSE_STRATEGIES names {folder}, which is no folder. Correct it or leave it out."
+        )
     known = {module.name for module in iter_modules(__path__)}
     for module in iter_modules([folder]):
         if module.name in known:  # Python would import the first file and never see yours

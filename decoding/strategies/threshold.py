@@ -21,7 +21,7 @@ MISS_WEIGHT = 3  # false negatives against false positives: 75 % and 25 %
 
 
 class Unsure(Policy):
-    """Stop after a token that the draft itself held less likely than the threshold."""
+    """Stop after a token whose draft probability is below the threshold."""
 
     sees = "confidence"
 
@@ -84,7 +84,7 @@ def _exports(params: Settings) -> Iterator[Export]:
 STRATEGY = Strategy(
     slug="threshold",
     title="Threshold",
-    summary="Drafting stops after a token that the draft itself held less likely than the threshold.",
+    summary="Drafting stops after a token whose draft probability is below the threshold.",
     role="ranked",
     order=4,
     looks=Looks("◆", "M0.0,-9.0L7.8,4.5L-7.8,4.5Z", "#3b93c8", terminal=111),

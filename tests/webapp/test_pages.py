@@ -242,7 +242,7 @@ def test_a_model_says_what_it_is_in_words_and_units(world):
     )  # fmt: skip
     shown = world.page(world.bob).get(reverse("model", args=[model.pk])).content.decode()
     for name, words in {
-        "parameters": "1\u202f573\u202f824", "weights": "3.0 MiB", "context": "1\u202f024 tokens", "decoder": "our own",
+        "parameters": "1,573,824", "weights": "3.0 MiB", "context": "1,024 tokens", "decoder": "our own",
         "tokenizer gives text back": "yes", "number format": "bfloat16", "end tokens": "0, 2",
     }.items():  # fmt: skip
         assert f"<dt>{name}</dt><dd>{words}</dd>" in shown

@@ -40,7 +40,9 @@ def plan(*, spec: Spec) -> Plan:
     notes = [f"{model.name} is still being checked." for model in models if model.state == Readiness.CHECKING]
     notes += [finding["sentence"] for finding in spec.recipe.pair.findings if finding["level"] == "remark"]
     notes += misfits({choice.label: choice for choice in spec.choices}, spec.recipe.sampling)
-    if unmeasured and seconds:
+    if not seconds:
+        notes.append("Nothing was measured with this pair yet, so there is no estimate of the time.")
+    elif unmeasured:
         told = f"{', '.join(unmeasured)}: not measured with this pair yet"
         notes.append(f"{told}, so the time assumes the speed of the strategies that were.")
     return Plan(

@@ -62,16 +62,16 @@ class NewComparison(Input):
     concurrency = Several(
         child=serializers.IntegerField(min_value=1, max_value=MOST_USERS), max_length=services.MOST_LOADS,
         required=False, default=list, label="Users at once",
-        help_text="users who ask at once, such as 1, 4, 16; each strategy runs at each; 1 unless told",
+        help_text="such as 1, 4, 16; each strategy runs at each; empty: 1",
     )  # fmt: skip
     rate = Several(
         child=serializers.FloatField(min_value=RATES[0], max_value=RATES[1]), max_length=services.MOST_LOADS,
         required=False, default=list, label="Requests per second",
-        help_text="requests per second that arrive at random times, such as 2, 4",
+        help_text="such as 2, 4; requests arrive at random times",
     )  # fmt: skip
     slo = serializers.CharField(
         max_length=60, required=False, default="", allow_blank=True, label="Objective",
-        help_text="what each request is promised, such as ttft=500ms,tpot=50ms; goodput counts those that keep it",
+        help_text="limits for each request, such as ttft=500ms,tpot=50ms; goodput counts requests within them",
     )  # fmt: skip
     queue = MeasuringQueue(required=False, default=Queue.CPU)
     priority = Priority(required=False, default=USUAL_PRIORITY)

@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
-from webapp.config import readiness, status
+from webapp.config import api_page, readiness, status
 from webapp.core.pages import page
 
 
@@ -26,8 +26,8 @@ def home(request: Asked) -> HttpResponse:
 
 @page(Right.NONE)
 def api_docs(request: Asked) -> HttpResponse:
-    """Show the API, browsable. Everything it needs is served from here, so it works offline."""
-    return render(request, "config/api_docs.html")
+    """Show every operation of the API, from its schema."""
+    return render(request, "config/api_docs.html", {"groups": api_page.groups()})
 
 
 @page(Right.NONE)

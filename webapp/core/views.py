@@ -33,7 +33,13 @@ def of_problem(request: HttpRequest, problem: Problem) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return refused(request, 404, "not-found", "There is nothing here that you may see.", "Check the address.")
+    return refused(
+        request,
+        404,
+        "not-found",
+        "Drafthouse found no page here that you may see.",
+        "Check the address.",
+    )
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

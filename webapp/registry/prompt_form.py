@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import QueryDict
 
+from decoding.public import prompt_containers
 from webapp.accounts.asked import Asked
 from webapp.core.forms import Form
 from webapp.registry import columns, prompt_sets, serializers
@@ -43,6 +44,8 @@ class PromptSetForm(Form):
         plain = super()._plain(posted)
         if (column := posted.get(COLUMN, "")) and not plain.get("template"):
             plain["template"] = f"{{{column}}}"
+        if posted.get("preview") == "table":
+            plain["file_name"] = "prompts.csv"
         if not plain.get("template"):
             plain.pop("mapping", None)  # the columns of a known form say it themselves
         return plain
@@ -67,6 +70,13 @@ class PromptSetForm(Form):
         if self.table is None or self.posted.get("form"):
             return False
         return self.has_template or not self.table.is_known
+
+    @property
+    def may_be_table(self) -> bool:
+        """Whether lines that would become one prompt each look like the rows of a table."""
+        text = (self.data or {}).get("text", "")
+        columns = [column.name for column in self.table.columns] if self.table else []
+        return columns == ["text"] and prompt_containers.looks_like_table(text)
 
     @property
     def has_template(self) -> bool:

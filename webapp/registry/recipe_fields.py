@@ -66,7 +66,7 @@ class SamplingFields(Input):
 
     temperature = serializers.FloatField(
         min_value=0.0, max_value=10.0, required=False, default=0.0,
-        help_text="0: greedy, unless another is given; the terminal takes what suits the pair",
+        help_text="0: greedy",
     )  # fmt: skip
     top_k = serializers.IntegerField(min_value=0, max_value=1_000_000, required=False, default=0, help_text="0: all")
     top_p = serializers.FloatField(min_value=1e-6, max_value=1.0, required=False, default=1.0)

@@ -19,9 +19,11 @@ from webapp.uploads.models import Upload
 
 HUB_ID = RegexValidator(
     r"^[A-Za-z0-9](?!.*(\.\.|--))[A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}\Z",
-    "This is no id of the Hugging Face hub; it looks like owner/name, without any address before it.",
+    "This is not an id of the Hugging Face hub. An id is owner/name, without https:// and host.",
 )
-REVISION = RegexValidator(r"^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._/-]{0,99}\Z", "This is no branch, tag or commit.")
+REVISION = RegexValidator(
+    r"^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._/-]{0,99}\Z", "This is not the name of a branch, tag or commit."
+)
 PROMPT_FILE = r"\.(txt|md|jsonl|ndjson|json|csv|tsv)$"
 MOST_UPLOADS = 200  # offered in a form
 FORM_CHOICES = [("", "recognised by its columns")] + [(form.slug, form.title) for form in FORMS.values()]
@@ -98,8 +100,8 @@ class NewPair(Input):
         choices=METHODS,
         default="auto",
         label="If the tokenizers differ",
-        help_text="tli: the draft says only tokens that both have; slem: it says any text, which the target's "
-        "tokenizer cuts anew; auto: tli where both have enough",
+        help_text="tli: the draft proposes only tokens that both models have; slem: it proposes any text, which the "
+        "target's tokenizer splits again; auto: tli if both have enough tokens in common",
     )
 
 
@@ -121,11 +123,11 @@ class PromptFile(Input):
     upload = Uploaded(prompt_uploads, required=False)
     text = serializers.CharField(
         max_length=4_000_000, required=False, trim_whitespace=False, style={"as": "textarea"}, label="Prompts",
-        help_text="one a line, or JSON lines, CSV, TSV",
+        help_text="one prompt a line, or JSON lines, or a table with any delimiter",
     )  # fmt: skip
     file_name = serializers.RegexField(
         r"^[^/\\\x00]{1,200}\.(txt|md|jsonl|ndjson|json|csv|tsv)\Z", max_length=220, default="prompts.txt",
-        label="File name", help_text="its ending says how the text is read: .txt, .jsonl, .json, .csv, .tsv",
+        label="File name", help_text="the ending says how the text is read, unless the content shows something else",
         error_messages={"invalid": "The ending must be .txt, .md, .jsonl, .ndjson, .json, .csv or .tsv."},
     )  # fmt: skip
     form = serializers.ChoiceField(
@@ -133,7 +135,7 @@ class PromptFile(Input):
     )
     template = serializers.CharField(
         max_length=10_000, required=False, default="", allow_blank=True, trim_whitespace=False,
-        help_text="what the target continues, with {column} for a column; leave empty for the form's own",
+        help_text="the text that the target continues, with {column} for a column; empty: the form's own",
     )  # fmt: skip
     mapping = Mapping(required=False, help_text="which columns hold id, category, split, reference")
 

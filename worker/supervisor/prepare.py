@@ -22,8 +22,8 @@ from worker import leash
 
 UNTIL_DATABASE = 60.0  # s
 ROOT = Path(__file__).resolve().parents[2]
-# Another reader of the schema, parts of the one we have, and pages of the REST framework that we do not show.
-UNUSED = ["redoc", "swagger-ui-standalone-preset.js*", "*.js.map", "rest_framework"]
+# Maps of scripts, and pages of the REST framework that we do not show.
+UNUSED = ["*.js.map", "rest_framework"]
 
 
 def main(demo: bool, link: bool) -> None:

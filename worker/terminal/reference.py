@@ -17,6 +17,8 @@ COMMANDS = (
     "compare",
     "plan",
     "project",
+    "papers",
+    "export",
     "oracle",
     "train-disco",
     "docs",

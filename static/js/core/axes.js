@@ -75,6 +75,6 @@ export function written(value, kind) {
   if (value === null || value === undefined) return "–";
   if (kind === "share") return `${Math.round(100 * value)} %`;
   if (kind === "times") return `${value.toFixed(2)}×`;
-  if (Math.abs(value) >= 100) return value.toFixed(0).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+  if (Math.abs(value) >= 100) return value.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
   return value.toFixed(Number.isInteger(value) ? 0 : Math.abs(value) >= 10 ? 1 : 2);
 }

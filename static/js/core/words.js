@@ -25,5 +25,5 @@ export function span(seconds) {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
-/** A whole number with thin spaces between thousands, from five digits on. */
-export const grouped = (number) => (number < 1e4 ? String(number) : String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
+/** A whole number with commas between thousands. */
+export const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");

@@ -49,7 +49,7 @@ def test_a_dry_run_answers_the_plan_and_leaves_nothing(world, ready):
     assert answer.status_code == 200
     assert (plan["run_count"], plan["prompt_count"], plan["sample_count"]) == (2, 3, 6)
     assert plan["minutes"] is None and plan["disk_bytes"] > 0
-    assert any("time is a guess" in note for note in plan["notes"])
+    assert any("no estimate of the time" in note for note in plan["notes"])
     assert not Comparison.objects.exists() and Job.objects.count() == jobs
     assert Pair.objects.get().frozen is None
 
@@ -218,3 +218,16 @@ def test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_th
     assert any("measured on a machine; this runs on another machine" in line for line in report["warnings"])
     page = world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
     assert "estimates were off by 0.300 on average over 150 tokens of this run" in page.replace("&#x27;", "'")
+
+
+def test_a_plan_says_time_with_its_doubt_memory_and_who_begins(world, ready):
+    decoded = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1])
+    Job.objects.exclude(pk=decoded.job.pk).delete()
+    make.decode_all(decoded)
+    body = make.body(*ready, strategies=[{"strategy": "static"}, {"strategy": "heuristic"}])
+    plan = world.script("submit").post("/api/v1/comparisons/?dry_run=true", body).json()
+    assert plan["minutes_low"] <= plan["minutes"] <= plan["minutes_high"]
+    weights = [model.facts["weight_bytes"] for model in ready[0].by_role.values()]
+    assert plan["memory_bytes"] == sum(weights)
+    assert plan["start"].startswith("Worker ") or "No worker listens" in plan["start"]
+    assert any(note.startswith("heuristic:5: not measured with this pair yet") for note in plan["notes"])

@@ -80,3 +80,17 @@ def test_an_uploaded_file_is_shown_before_it_is_added(world):
     upload = make.upload(world.actor(world.bob), {"p.data.csv": table(";", "key", "Frage", "x").encode()})
     shown = world.page(world.bob).post("/datasets/new/", {"upload": str(upload.pk), "describe": "1"}).content.decode()
     assert "Which column is what?" in shown and not Dataset.objects.exists()
+
+
+def test_a_pasted_table_of_odd_columns_is_offered_to_be_read_as_one(world):
+    client, form = world.page(world.bob), {"name": "odd", "text": table(";", "key", "Frage", "topic")}
+    shown = client.post("/datasets/new/", {**form, "describe": "1"}).content.decode()
+    assert "3 prompts would be added" in shown and "These lines look like a table." in shown
+    shown = client.post("/datasets/new/", {**form, "preview": "table"}).content.decode()
+    assert "2 prompts would be added" in shown and picked(shown)["column"] == "Frage"
+    assert 'value="prompts.csv"' in shown and "look like a table" not in shown
+
+
+def test_json_of_one_column_is_no_table(world):
+    form = {"text": '{"text": "one, two"}\n{"text": "three, four"}\n', "describe": "1"}
+    assert "look like a table" not in world.page(world.bob).post("/datasets/new/", form).content.decode()

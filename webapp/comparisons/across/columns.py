@@ -37,7 +37,7 @@ class Column:
         if self.kind == "times":
             return f"{value:.2f}×"
         if self.kind == "count" or abs(value) >= 100:
-            return f"{value:,.0f}".replace(",", "\u202f")
+            return f"{value:,.0f}"
         digits = 0 if value == round(value) else 1 if abs(value) >= 10 else 2
         return f"{value:.{digits}f}"
 

@@ -150,8 +150,8 @@ def size(count: int | None) -> str:
 
 @register.filter
 def count(number: Any) -> str:
-    """Write a number with thin spaces between thousands."""
-    return "–" if not isinstance(number, int) else f"{number:,}".replace(",", "\u202f")
+    """Write a number with commas between thousands."""
+    return f"{number:,}" if isinstance(number, int) else "–"
 
 
 @register.filter

@@ -11,4 +11,4 @@ register = template.Library()
 def micros(seconds: float) -> str:
     """A cost: microseconds, or milliseconds where those are many."""
     value = float(seconds) * 1e6
-    return f"{value:,.0f}\u202fµs".replace(",", "\u202f") if value < 100_000 else f"{value / 1000:,.0f}\u202fms"
+    return f"{value:,.0f}\u202fµs" if value < 100_000 else f"{value / 1000:,.0f}\u202fms"
