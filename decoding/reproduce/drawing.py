@@ -61,14 +61,24 @@ def draw(evidence: Evidence, figures: Sequence[Figure], models: str) -> Iterator
         else:
             waiting.append(figure)
     made: set[str] = set()
-    for piece in pieces_of(waiting):
-        PIECES[piece](evidence)
+    for piece in ["", *pieces_of(waiting)]:  # first those that use nothing
+        if piece:
+            PIECES[piece](evidence)
         made.add(piece)
         for figure in [one for one in waiting if made.issuperset(one.uses)]:
             waiting.remove(figure)
-            found = filled(figure, models, figure.draw(evidence))
-            evidence.shelf.write(kept_as(figure.slug), found)
-            yield found
+            yield _drawn(figure, evidence, models)
+
+
+def _drawn(figure: Figure, evidence: Evidence, models: str) -> dict[str, Any]:
+    """Draw and keep a figure. A formula may have no value for a pair, as where nothing is ever hit: that costs this
+    figure, not the study."""
+    try:
+        found = filled(figure, models, figure.draw(evidence))
+    except (ArithmeticError, ValueError) as error:
+        return described(figure, models) | {"needs": f"other numbers: its formula has no value for these ({error})"}
+    evidence.shelf.write(kept_as(figure.slug), found)
+    return found
 
 
 def chosen(slugs: Sequence[str]) -> list[Figure]:

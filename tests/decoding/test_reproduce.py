@@ -19,9 +19,11 @@ from decoding.papers import FIGURES, base, figures_in
 from decoding.replay.records import Record
 from decoding.reproduce import bootstrap
 from decoding.reproduce.chances import held_back, outcomes_of
-from decoding.reproduce.figure import filled
+from decoding.reproduce.drawing import draw
+from decoding.reproduce.figure import Drawn, filled
 from decoding.reproduce.files import FILES
 from decoding.reproduce.outcomes import Outcomes, Tally, play, total
+from decoding.reproduce.shelf import InMemory
 from decoding.spec import Sampling, choose
 from tests.decoding.worlds import World
 
@@ -203,3 +205,17 @@ def test_svg_and_pdf_show_the_same_words_and_are_whole() -> None:
     assert pdf[start:].startswith(b"xref") and pdf.endswith(b"%%EOF\n")
     for number, line in enumerate(pdf[start:].split(b"\n")[3:10], 1):
         assert pdf[int(line[:10]) :].startswith(b"%d 0 obj" % number)
+
+
+def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
+    def fail(evidence: object) -> Drawn:
+        raise ZeroDivisionError("nothing is ever hit")
+
+    broken = dataclasses.replace(FIGURES["disco-4"], slug="broken", draw=fail, uses=())
+    fine = dataclasses.replace(FIGURES["disco-4"], slug="fine", draw=lambda evidence: Drawn([], "It is fine."), uses=())
+    shelf = InMemory()
+    evidence = SimpleNamespace(shelf=shelf, lacks=lambda needs: "")
+    figures = draw(evidence, [broken, fine], "MODELS")  # type: ignore[arg-type]
+    found = {figure["slug"]: figure for figure in figures}
+    assert "nothing is ever hit" in found["broken"]["needs"] and found["fine"]["why"] == "It is fine."
+    assert shelf.kept.keys() == {"figure fine"}

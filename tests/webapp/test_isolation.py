@@ -187,7 +187,7 @@ POST   studies-restore        409 409 403 404 401 403 409 409
 GET    studies-file           200 200 200 404 401 200 200 200
 GET    studies-document       200 200 200 404 401 200 200 200
 GET    studies-figures        200 200 200 404 401 200 200 200
-GET    studies-figure         404 404 404 404 401 404 404 404
+GET    studies-figure         409 409 409 404 401 409 409 409
 GET    strategies             200 200 200 200 401 200 200 200
 GET    comparisons-list       200 200 200 200 401 200 200 200
 POST   comparisons-list       400 400 403 400 401 403 400 400

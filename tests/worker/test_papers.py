@@ -62,7 +62,7 @@ def test_a_study_whose_engine_is_killed_goes_on_with_the_figures_that_were_finis
     make_worker().look()
     study.refresh_from_db()
     study.job.refresh_from_db()
-    assert study.job.state == "succeeded" and study.job.attempt == 2
+    assert (study.job.state, study.job.attempt) == ("succeeded", 2), study.job.reason
     finished = [name for name in kept if name.startswith("figure ")]
     assert finished and len(finished) < len(FIGURES)
     found = {f"figure {figure['slug']}": figure for figure in study.document["figures"]}

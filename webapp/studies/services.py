@@ -104,8 +104,11 @@ def figures_of(study: Study) -> list[dict[str, Any]]:
 
 def figure_file(study: Study, name: str) -> tuple[bytes, str]:
     """Make a figure's file and name its type, as in `ssd-3.pdf`."""
+    figures = figures_of(study)
+    if not figures:
+        raise Conflict("This study has no figures, or none that is finished yet.", code="no-figures")
     slug, _, ending = name.rpartition(".")
-    figure = next((found for found in figures_of(study) if found["slug"] == slug and not found["needs"]), None)
+    figure = next((found for found in figures if found["slug"] == slug and not found["needs"]), None)
     if figure is None or ending not in papers.FILES:
         raise NotFound(
             f"This study has no file {name[:100]!r}. Its files are called FIGURE.ENDING: a figure that is drawn, and "
