@@ -260,7 +260,7 @@ def test_where_no_pass_could_be_priced_it_says_what_to_run(world):
     decode(made)
     answer = ask(world.api(world.bob), made)
     assert (answer.status_code, answer.json()["code"]) == (409, "nothing-recorded")
-    assert "measured on static, heuristic, threshold or schedule" in answer.json()["detail"]
+    assert "measured on static, heuristic, threshold, schedule or vllm-adaptive" in answer.json()["detail"]
 
 
 def test_the_curve_of_a_threshold_follows_the_cap(world):
