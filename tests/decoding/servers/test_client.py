@@ -150,7 +150,9 @@ def test_after_a_failure_the_next_request_is_answered() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize("later", ["0", format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True)])
+@pytest.mark.parametrize(
+    "later", ["0", format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True)], ids=["seconds", "date"]
+)
 def test_a_busy_server_is_asked_again_when_it_says(status: int, later: str) -> None:
     busy = Reply([b"{}"], status, {"Retry-After": later})
     with asking(at_first(busy, busy)) as (ask, wire):
