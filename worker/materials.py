@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from decoding.chat.messages import Chat
 from decoding.prompts import prompt as prompts
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Queue
@@ -42,7 +43,10 @@ class NotHere(Exception):
 
 
 def prompt_of(row: Prompt) -> prompts.Prompt:
-    return prompts.Prompt(row.name, row.text, row.category, row.split, row.reference)
+    chat = Chat.from_dict(row.chat) if row.chat else None
+    return prompts.Prompt(
+        row.name, row.text, row.category, row.split, row.reference, chat=chat, at=row.at, max_tokens=row.max_tokens
+    )
 
 
 def place_of(hold: Hold, pair: Pair, classifiers: Iterable[Classifier] = ()) -> PairPlace:

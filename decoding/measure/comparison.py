@@ -22,9 +22,10 @@ from decoding.events import Event, EventSink, Prompted, Recorder, Silence, Start
 from decoding.load import ONE, Load
 from decoding.loop import never
 from decoding.measure.audit import audit
+from decoding.measure.reading import Reading
 from decoding.measure.summary import Audit, Sample, sample_from_events
 from decoding.pair import Pair
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Choice, Sampling
 from decoding.strategies import BASELINE
 
@@ -73,8 +74,11 @@ class Comparison:
     repeats: int = 1
     sink_for: SinkFor = no_sink
     cancelled: Callable[[], bool] = never
-    _tokens: dict[str, list[int]] = field(default_factory=dict)
-    _baselines: dict[tuple[str, int], Sample] = field(default_factory=dict)  # by prompt and repeat
+    left_out: list[tuple[Key, str]] = field(default_factory=list)  # later turns that could not be asked, and why
+    reading: Reading = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reading = Reading(self.pair, self.prompts, self.sampling)
 
     def warm_up(self, is_whole: bool | None = None) -> None:
         """Run each choice shortly: first passes pay for allocation and compilation. Nothing of it counts.
@@ -83,9 +87,10 @@ class Comparison:
         there (`is_whole`) the shortest and the longest prompt are continued to the end, twice."""
         if is_whole is None:
             is_whole = self.pair.target.device.type != "cpu"
-        sampling, prompts = self.sampling, self.prompts[:1]
+        sampling, first = self.sampling, first_turns(self.prompts)
+        prompts = first[:1]
         if is_whole:
-            by_length = sorted(self.prompts, key=lambda prompt: len(prompt.text))
+            by_length = sorted(first, key=lambda prompt: len(prompt.text))
             prompts = [by_length[0], by_length[-1]] * 2
         else:
             sampling = dataclasses.replace(sampling, max_new_tokens=min(WARM_UP_TOKENS, sampling.max_new_tokens))
@@ -104,14 +109,16 @@ class Comparison:
         for repeat in range(self.repeats):
             for load in self.loads:
                 choices = [choice for choice in self.choices if choice.load == load]
-                for number, block in enumerate(blocks(self.prompts, load)):
+                for number, block in enumerate(turns(self.prompts, load)):
                     turn = (number + repeat) % len(choices)
                     yield [Key(c, p, repeat) for c in (*choices[turn:], *choices[:turn]) for p in block]
 
     def run(self, done: Callable[[Sample], None] = lambda sample: None) -> Iterator[list[Sample]]:
         """Decode everything and yield the audited samples of one group at a time. `done` gets each sample at once."""
-        for group in self.schedule():
-            samples = []
+        for every in self.schedule():
+            refused = [(key, why) for key in every if (why := self.why_not(key))]
+            self.left_out += refused
+            samples, group = [], [key for key in every if not any(key is one for one, _ in refused)]
             for stint in stints(group):
                 if self.cancelled():
                     return
@@ -142,8 +149,7 @@ class Comparison:
             if request not in keys:
                 return Silence()
             key = keys[request]
-            is_first = key.choice.strategy == BASELINE and key.repeat == 0
-            sinks[request] = _Tee(self.sink_for(key), request.prompt if is_first else ())
+            sinks[request] = _Tee(self.sink_for(key), request.prompt if _is_first(key) else ())
             return sinks[request]
 
         load = dataclasses.replace(choice.load, seed=self.sampling.seed + stint[0].repeat)
@@ -179,6 +185,9 @@ class Comparison:
             repeat=key.repeat,
             tokens=decoded.tokens,
             text=self._ending(self.sampling).text(decoded.tokens),
+            turn=key.prompt.turn,
+            conversation=self.reading.conversation(key.prompt),
+            rendered=self.reading.text(key.prompt, key.repeat) if key.prompt.chat and _is_first(key) else "",
         )
 
     def remember(self, samples: Iterable[Sample]) -> None:
@@ -186,28 +195,26 @@ class Comparison:
         choices = {choice.label: choice for choice in self.choices}
         for sample in samples:
             if choices[sample.strategy].strategy == BASELINE:
-                self._baselines.setdefault((sample.prompt, sample.repeat), sample)
+                self.reading.answered(sample)
 
     def audited(self, samples: Sequence[Sample]) -> list[Sample]:
         """Compare each sample with autoregressive's of the same prompt and repeat, if that is known."""
         self.remember(samples)
-        found = [(sample, self._baselines.get((sample.prompt, sample.repeat))) for sample in samples]
+        found = [(sample, self.reading.baseline(sample.prompt, sample.repeat)) for sample in samples]
         return [dataclasses.replace(s, audit=self._audit(s, base)) if base else s for s, base in found]
 
-    def tokens(self, prompt: Prompt) -> list[int]:
+    def why_not(self, key: Key) -> str:
+        """Return why a later turn cannot be asked: an earlier one has no answer, or the conversation is too long."""
+        if key.prompt.follows:
+            try:
+                self.tokens(key.prompt, key.repeat)
+            except BadPrompt as refusal:
+                return str(refusal)
+        return ""
+
+    def tokens(self, prompt: Prompt, repeat: int = 0) -> list[int]:
         """Encode the prompt as both models read it. Refuse one that is empty or too long, and name it."""
-        if prompt.id not in self._tokens:
-            tokens = self.pair.tokenizer.encode(prompt.text)
-            room = self.pair.target.context
-            if not tokens:
-                raise BadPrompt(f"Prompt {prompt.id} is empty, so there is nothing to continue; remove it.")
-            if len(tokens) >= room:
-                raise BadPrompt(
-                    f"Prompt {prompt.id} has {len(tokens)} tokens and the target holds {room}, which leaves no room "
-                    "for an answer; shorten it, leave it out, or take a target with a longer context."
-                )
-            self._tokens[prompt.id] = tokens
-        return self._tokens[prompt.id]
+        return self.reading.tokens(prompt, repeat)
 
     def decode(self, key: Key, sink: EventSink, sampling: Sampling | None = None) -> Decoded:
         """Decode one sample. Its events go to the sink."""
@@ -220,7 +227,9 @@ class Comparison:
 
     def _request(self, key: Key, sampling: Sampling) -> Request:
         seed = self.seed(key.prompt, key.repeat)
-        return Request(key.choice, self.tokens(key.prompt), sampling, seed, self._ending(sampling))
+        if key.prompt.max_tokens and key.prompt.max_tokens < sampling.max_new_tokens:
+            sampling = dataclasses.replace(sampling, max_new_tokens=key.prompt.max_tokens)
+        return Request(key.choice, self.tokens(key.prompt, key.repeat), sampling, seed, self._ending(sampling))
 
     def _audit(self, sample: Sample, baseline: Sample) -> Audit:
         choice = next(choice for choice in self.choices if choice.label == sample.strategy)
@@ -231,7 +240,7 @@ class Comparison:
             return audit(
                 sample.tokens,
                 baseline.tokens,
-                self.tokens(prompt),
+                self.tokens(prompt, sample.repeat),
                 target=self.pair.target,
                 dtype=self.pair.dtype,
                 sampling=self.sampling,
@@ -245,6 +254,19 @@ class Comparison:
     def _ending(self, sampling: Sampling) -> Ending:
         ends = frozenset() if sampling.ignore_eos else self.pair.end_tokens
         return Ending(ends, sampling.stop, self.pair.tokenizer.decode)
+
+
+def _is_first(key: Key) -> bool:
+    """Whether the sample is the one that records its prompt."""
+    return key.choice.strategy == BASELINE and key.repeat == 0
+
+
+def turns(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
+    """Cut prompts into blocks. A later turn comes in a later block than the turn whose answer it follows."""
+    if load == ONE:
+        return blocks(prompts, load)
+    by_turn = ([prompt for prompt in prompts if prompt.turn == turn] for turn in sorted({p.turn for p in prompts}))
+    return [block for same in by_turn for block in blocks(same, load)]
 
 
 def blocks(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:

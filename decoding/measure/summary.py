@@ -65,6 +65,9 @@ class Sample:
     lost: str = ""  # why the target went on alone, where it did
     load: Load = ONE
     timing: latency.Timing = latency.UNKNOWN
+    turn: int = 1  # of its conversation
+    conversation: str = ""  # id of the first turn's prompt; empty for a first turn
+    rendered: str = ""  # a chat prompt as the target read it; kept by the baseline's first sample alone
 
     @property
     def tokens_per_s(self) -> float:
@@ -95,6 +98,9 @@ def sample_from_events(
     repeat: int,
     tokens: Sequence[int],
     text: str,
+    turn: int = 1,
+    conversation: str = "",
+    rendered: str = "",
 ) -> Sample:
     """Fold a trace into its sample."""
     started, finished = Started(0, 0), Finished("length", 0, 0)
@@ -142,6 +148,9 @@ def sample_from_events(
         lost=next((verdict.lost for verdict in verdicts if verdict.lost), ""),
         load=choice.load,
         timing=latency.timing(events),
+        turn=turn,
+        conversation=conversation,
+        rendered=rendered,
     )
 
 
@@ -187,13 +196,14 @@ def end_to_end_speed(sample: Sample) -> float:
 
 
 def ratios(samples: Iterable[Sample], baseline: Iterable[Sample], speed: Speed = decode_speed) -> Ratios:
-    """Each prompt's ratio to the baseline: the median over repeats."""
+    """Each prompt's ratio to the baseline: the median over repeats. The turns of a conversation are not independent, so
+    together they count as one prompt."""
     base = {(s.prompt, s.repeat): speed(s) for s in baseline}
     found: dict[str, list[float]] = {}
     for sample in samples:
         reference = base.get((sample.prompt, sample.repeat))
         if reference and speed(sample):
-            found.setdefault(sample.prompt, []).append(speed(sample) / reference)
+            found.setdefault(sample.conversation or sample.prompt, []).append(speed(sample) / reference)
     return {prompt: statistics.median(values) for prompt, values in found.items()}
 
 
@@ -299,8 +309,29 @@ def report(
         own, label, reference = by_label[choice.label], choice.label, base[choice.load]
         row = _row(choice, runners[label], own, gains[label], totals[label])
         length = None if label == reference else break_even_tokens(own, by_label.get(reference, []))
-        rows.append({**row, "break_even_tokens": length, **latency.figures(own, objective)})
+        speed = decode_speed if choice.load == ONE else end_to_end_speed
+        by_turn = _by_turn(own, by_label.get(reference, []), speed)
+        rows.append({**row, "by_turn": by_turn, "break_even_tokens": length, **latency.figures(own, objective)})
     return rows
+
+
+def _by_turn(samples: Sequence[Sample], baseline: Sequence[Sample], speed: Speed) -> list[dict[str, Any]]:
+    """Speed-up and acceptance of each turn, if conversations have several. Each interval holds for itself alone."""
+    found = []
+    for turn in sorted({sample.turn for sample in samples}):
+        own = [sample for sample in samples if sample.turn == turn]
+        gain = speedups([ratios(own, baseline, speed)])[0]
+        steps = sum(sample.num_spec_steps for sample in own)
+        accepted = sum(sample.num_accepted_draft_tokens for sample in own)
+        found.append(
+            {
+                "turn": turn,
+                "speedup": dataclasses.asdict(gain) if gain else None,
+                "mean_acceptance_length": 1 + accepted / steps if steps else 1.0,
+                "prompt_tokens": statistics.median(sample.prompt_tokens for sample in own),
+            }
+        )
+    return found if len(found) > 1 else []
 
 
 def baselines(choices: Sequence[Choice], baseline: str = BASELINE) -> dict[Load, str]:

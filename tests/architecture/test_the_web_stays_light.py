@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ["torch", "numpy", "transformers", "tokenizers", "safetensors", "arro3"]
+HEAVY = ["torch", "numpy", "transformers", "tokenizers", "safetensors", "arro3", "jinja2"]
 
 
 def loaded_after_importing(modules: list[str], data: Path) -> set[str]:

@@ -148,6 +148,15 @@ class Goodput(serializers.Serializer[Any]):
     tokens_per_s_device = serializers.FloatField()
 
 
+class TurnOut(serializers.Serializer[Any]):
+    """One turn of conversations."""
+
+    turn = serializers.IntegerField()
+    speedup = serializers.DictField(allow_null=True, help_text="its interval holds for this turn and strategy alone")
+    mean_acceptance_length = serializers.FloatField()
+    prompt_tokens = serializers.FloatField(help_text="median")
+
+
 class StrategyReport(serializers.Serializer[Any]):
     """The report of one strategy at one load. The names are vLLM's; /definitions of the report says what each means."""
 
@@ -200,6 +209,7 @@ class StrategyReport(serializers.Serializer[Any]):
         allow_null=True,
         help_text="from the speed-up over autoregressive that acceptance allows to the measured one; for one user only",
     )
+    by_turn = TurnOut(many=True, help_text="empty where every prompt has one turn")
     tokens_per_s_device = serializers.FloatField(required=False, help_text="of all requests together")
     tokens_per_s_user = serializers.FloatField(required=False, help_text="of one request from its arrival; median")
     ttft_ms = Percentiles(required=False, help_text="from arrival to the first token")

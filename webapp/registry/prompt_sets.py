@@ -106,6 +106,9 @@ def add_dataset(
                 category=prompt.category[:200],
                 split=prompt.split,
                 reference=prompt.reference,
+                chat=prompt.chat and prompt.chat.to_dict(),
+                at=prompt.at,
+                max_tokens=prompt.max_tokens,
             )
             for number, prompt in enumerate(found, 1)
         ),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from decoding.prompts.prompt import first_turns
 from decoding.spec import Sampling
 from webapp.studies.kinds import TRAINING
 from worker.messages import Cancelled, PairOrder, Report, Say, Step
@@ -68,7 +69,7 @@ def work(attempt: Attempt) -> None:
     with tempfile.TemporaryDirectory() as folder:
         order = Train(
             pair=attempt.place_of(training.pair),
-            prompts=attempt.insist(lambda: [prompt_of(row) for row in training.prompts]),
+            prompts=attempt.insist(lambda: first_turns(prompt_of(row) for row in training.prompts)),
             sampling=Sampling.from_dict(training.sampling),
             folder=Path(folder),
         )

@@ -16,7 +16,7 @@ from decoding.errors import BadStrategy, DrafthouseError
 from decoding.load import Load, loads
 from decoding.measure.latency import NO_OBJECTIVE, Objective, parse_objective
 from decoding.prompts.forms import FORMS
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.strategies import BASELINE
 from decoding.vocabularies.shared import METHODS
@@ -85,6 +85,7 @@ class Bench:
     dtype: str
     runner: str
     other_tokenizer: str
+    template: Path | None  # chat template in place of the target's own
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class Asked(Bench):
     repeats: int
     trace: Path | None
     json: Path | None
+    shows_prompts: bool
     remarks: tuple[str, ...]  # what was decided without being asked
 
     @property
@@ -107,7 +109,7 @@ def read_arguments(argv: Sequence[str]) -> Asked:
     given = _parser().parse_args(argv)
     strategies, remarks = _with_baseline(_choices(given))
     asked_loads = loads(given.concurrency, given.rate)
-    bench = read_bench(given, given.split)
+    bench = read_bench(given, given.split, has_turns=True)
     _require_draft_of(strategies, bench)
     return Asked(
         **vars(bench),
@@ -118,26 +120,36 @@ def read_arguments(argv: Sequence[str]) -> Asked:
         repeats=given.repeats,
         trace=given.trace,
         json=given.json,
+        shows_prompts=given.show_prompts,
         remarks=remarks,
     )
 
 
-def read_bench(given: argparse.Namespace, split: str | None, *, all_splits: bool = False, drafting: str = "") -> Bench:
+def read_bench(
+    given: argparse.Namespace,
+    split: str | None,
+    *,
+    all_splits: bool = False,
+    drafting: str = "",
+    has_turns: bool = False,
+) -> Bench:
     """Read the arguments of `parser_of`. A pair in the box names the split that it usually runs on. `drafting` names
-    what the command does if it needs a draft."""
+    what the command does if it needs a draft. Without `has_turns`, it takes the first turns of conversations."""
     material = _material(given)
     if drafting and material.draft is None:
         raise BadArguments(f"{alone.lacks_draft(drafting)} Give --draft DIR.")
     material = replace(material, split=None if all_splits else split or material.split)
+    prompts = read_prompt_file(material.prompts, material.split, given.limit, given.form)
     return Bench(
         material=material,
-        prompts=read_prompt_file(material.prompts, material.split, given.limit, given.form),
+        prompts=prompts if has_turns else first_turns(prompts),
         sampling=_sampling(given, material),
         threads=given.threads,
         device=given.device,
         dtype=given.dtype,
         runner=given.runner,
         other_tokenizer=given.other_tokenizer,
+        template=given.template,
     )
 
 
@@ -189,6 +201,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     what.add_argument("--repeats", type=count_of, default=1, metavar="N", help="run every prompt N times")
     output = parser.add_argument_group("what is kept")
+    output.add_argument("--show-prompts", action="store_true", help="print each prompt as the target reads it")
     output.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")
     output.add_argument("--trace", type=Path, metavar="FILE", help="write every round of every sample, as JSON lines")
     return parser
@@ -216,6 +229,7 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
     )
     models.add_argument("--prompts", type=Path, metavar="FILE", help="JSONL, JSON, CSV, TSV or text")
     models.add_argument("--form", choices=FORMS, help="what the prompt file's columns are, if not told by their names")
+    models.add_argument("--template", type=Path, metavar="FILE", help="chat template, if not the target's own")
     models.add_argument("--limit", type=count_of, metavar="N", help="only the first N prompts (of each split)")
     _add_sampling(parser.add_argument_group("how tokens are chosen"))
     machine = parser.add_argument_group("where it runs")

@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 from decoding.load import ONE
 from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
 from decoding.measure.summary import Sample
+from decoding.prompts.prompt import first_turns
 from worker import noise
 from worker.terminal.arguments import Asked
 from worker.terminal.document import document, write_document
@@ -41,7 +42,7 @@ def run(asked: Asked) -> bool:
             sink_for=trace.sink_for if trace else no_sink,
             cancelled=interrupt,
         )
-        encode_all(comparison)  # a prompt that cannot be decoded is told now, not after an hour
+        encode_all(comparison, asked.shows_prompts)  # a prompt that cannot be decoded is told now, not after an hour
         loaded.pair.begin(asked.choices)  # likewise, what this machine cannot run
         warnings = loaded.pair.misfits(asked.choices, asked.sampling)
         announce(asked, loaded, warnings)
@@ -51,11 +52,11 @@ def run(asked: Asked) -> bool:
         comparison.warm_up()
         before = noise.mark(os.getpid())
         with interrupt:
-            samples = decode_all(comparison, asked.sample_count, trace)
+            samples = decode_all(comparison, asked, trace)
         noisy = noise.between(before, noise.mark(os.getpid()))
         if not samples:
             raise KeyboardInterrupt  # before the first prompt was done: there is nothing to show
-        complete = len(samples) == asked.sample_count
+        complete = len(samples) + len(comparison.left_out) == asked.sample_count
         outcome = document(
             asked,
             samples,
@@ -68,17 +69,30 @@ def run(asked: Asked) -> bool:
         )
         if json_file:
             write_document(outcome, json_file)
-    if not complete:
-        say(f"Stopped after {len(samples)} of {asked.sample_count} samples; only whole prompts count.")
+    say_missing(comparison, len(samples), asked.sample_count)
     print(result(outcome, palette_for(sys.stdout, os.environ)))
     return complete
 
 
-def encode_all(comparison: Comparison) -> None:
+def encode_all(comparison: Comparison, shows: bool) -> None:
+    """Encode the prompts that are known before anything is decoded. `shows`: print them."""
     opening(True)
-    for prompt in comparison.prompts:
+    for prompt in first_turns(comparison.prompts):
         comparison.tokens(prompt)
+        if shows:
+            show_prompt(prompt.id, comparison.reading.text(prompt))
     opening(False)
+
+
+def show_prompt(name: str, text: str) -> None:
+    say(f"Prompt {name}:\n{text}\n")
+
+
+def say_missing(comparison: Comparison, found: int, due: int) -> None:
+    if left_out := comparison.left_out:
+        say(f"{len(left_out)} samples of later turns were left out. {left_out[0][1]}")
+    if found + len(left_out) < due:
+        say(f"Stopped after {found} of {due} samples; only whole prompts count.")
 
 
 def announce(asked: Asked, loaded: LoadedPair, warnings: Sequence[str]) -> None:
@@ -114,12 +128,18 @@ def size(parameters: int) -> str:
     return f"{parameters / 1e9:.1f}B" if parameters >= 1e9 else f"{parameters / 1e6:.1f}M"
 
 
-def decode_all(comparison: Comparison, due: int, trace: Trace | None) -> list[Sample]:
+def decode_all(comparison: Comparison, asked: Asked, trace: Trace | None) -> list[Sample]:
     """The samples of every prompt that all strategies have finished."""
-    progress = Progress(due, sys.stderr)
+    progress = Progress(asked.sample_count, sys.stderr)
     samples: list[Sample] = []
+
+    def done(sample: Sample) -> None:
+        progress.sample(sample.strategy, len(sample.tokens))
+        if asked.shows_prompts and sample.turn > 1 and sample.rendered:
+            show_prompt(sample.prompt, sample.rendered)
+
     with suppress(KeyboardInterrupt):
-        for group in comparison.run(lambda sample: progress.sample(sample.strategy, len(sample.tokens))):
+        for group in comparison.run(done):
             if any(sample.reason == "cancelled" for sample in group):
                 break
             samples += group
