@@ -25,6 +25,7 @@ class Request:
     sampling: Sampling
     seed: int
     ending: Ending
+    due_ns: int = 0  # when it arrives if the load is as recorded, since the load began
 
 
 SinkFor = Callable[[Request], EventSink]

@@ -19,7 +19,7 @@ from decoding.contestants.base import Request
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadPrompt, BrokenModel, OutOfMemory
 from decoding.events import Event, EventSink, Prompted, Recorder, Silence, Started
-from decoding.load import ONE, Load
+from decoding.load import ONE, Load, due_times
 from decoding.loop import never
 from decoding.measure.audit import audit
 from decoding.measure.reading import Reading
@@ -153,9 +153,9 @@ class Comparison:
             return sinks[request]
 
         load = dataclasses.replace(choice.load, seed=self.sampling.seed + stint[0].repeat)
-        requests = [self._request(key, self.sampling) for key in stint]
+        requests = self._timed([self._request(key, self.sampling) for key in stint], stint)
         keys |= zip(requests, stint, strict=True)
-        stream = requests if load == ONE else itertools.chain(self._before(stint), requests, self._after(stint))
+        stream = self._stream(requests, stint)
         answers = self.pair.contestant(choice).run(stream, sink_for, self.cancelled, load)
         with _memory_for(stint[0]), closing(answers):
             for request, answer in answers:
@@ -163,6 +163,22 @@ class Comparison:
                     yield key, answer if isinstance(answer, BrokenModel) else self._sample(key, answer, sinks[request])
                 if not keys:
                     return
+
+    def _stream(self, requests: Sequence[Request], stint: Sequence[Key]) -> Iterable[Request]:
+        """Return what arrives: a log as it is, and any other load between requests that keep the machine full."""
+        load = stint[0].choice.load
+        if load == ONE:
+            return requests
+        if load.recorded:
+            return sorted(requests, key=lambda request: request.due_ns)
+        return itertools.chain(self._before(stint), requests, self._after(stint))
+
+    def _timed(self, requests: Sequence[Request], stint: Sequence[Key]) -> list[Request]:
+        """Give each request of a log its time after the first of them."""
+        if not (load := stint[0].choice.load).recorded:
+            return list(requests)
+        due = due_times([key.prompt.at for key in stint], load, [prompt.at for prompt in self.prompts])
+        return [dataclasses.replace(request, due_ns=ns) for request, ns in zip(requests, due, strict=True)]
 
     def _before(self, stint: Sequence[Key]) -> Iterator[Request]:
         """Requests that fill the machine. Those of users end at different times, or all would ask in step for ever."""
@@ -257,7 +273,7 @@ class Comparison:
 
 
 def _is_first(key: Key) -> bool:
-    """Whether the sample is the one that records its prompt."""
+    """Whether the sample records its prompt."""
     return key.choice.strategy == BASELINE and key.repeat == 0
 
 

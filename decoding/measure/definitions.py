@@ -24,6 +24,7 @@ DEFINITIONS = {
     "prefill_ms": "median time that reading the prompt takes, target and draft together",
     "break_even_tokens": "the output length from which the strategy is faster end to end: what its prefill takes "
     "longer than the baseline's, divided by what it saves per token; median over prompts, null if it saves nothing",
+    "recorded": "whether requests arrived at the times of their log, which the rate stretches, or at random times",
     "by_turn": "of conversations, each turn's speed-up, whose interval holds for that turn and strategy alone; all "
     "other speed-ups count a conversation as one prompt, by the median over its turns",
     "num_spec_steps": "target passes that verified at least one drafted token",

@@ -84,7 +84,11 @@ class Sample:
         }  # asdict copies each token
         record["audit"] = self.audit and dataclasses.asdict(self.audit)
         record["timing"] = dataclasses.asdict(self.timing)
-        record["load"] = {"concurrency": self.load.concurrency, "rate": self.load.rate}
+        record["load"] = {
+            "concurrency": self.load.concurrency,
+            "rate": self.load.rate,
+            "recorded": self.load.recorded,
+        }
         record["tokens_per_s"] = self.tokens_per_s
         return record
 
@@ -254,6 +258,7 @@ def _row(
         "label": choice.label,
         "concurrency": None if choice.load.is_open else choice.load.concurrency,
         "rate": choice.load.rate or None,
+        "recorded": choice.load.recorded,
         "params": dict(choice.params),
         "role": choice.spec.role,
         "runner": runner,

@@ -24,6 +24,7 @@ from worker.terminal.catalogue import catalogue
 from worker.terminal.prompt_files import read_prompt_file
 
 ROOT = Path(__file__).resolve().parents[2]
+RECORDED = "recorded"  # in place of a rate: when requests arrived by their log
 STRATEGIES_UNLESS_NAMED = "autoregressive,static:4,heuristic,threshold:0.4"
 
 
@@ -108,8 +109,9 @@ class Asked(Bench):
 def read_arguments(argv: Sequence[str]) -> Asked:
     given = _parser().parse_args(argv)
     strategies, remarks = _with_baseline(_choices(given))
-    asked_loads = loads(given.concurrency, given.rate)
     bench = read_bench(given, given.split, has_turns=True)
+    rates, speeds = [rate for rate, _ in given.rate if rate], [speed for rate, speed in given.rate if not rate]
+    asked_loads = loads(given.concurrency, rates, speeds, [prompt.at for prompt in bench.prompts])
     _require_draft_of(strategies, bench)
     return Asked(
         **vars(bench),
@@ -190,7 +192,8 @@ def _parser() -> argparse.ArgumentParser:
         type=list_of(rate_of),
         default=[],
         metavar="LIST",
-        help="requests per second that arrive at random times, such as 2,4",
+        help="requests per second that arrive at random times, such as 2,4; recorded: at the times of the request log, "
+        "recorded:2 twice as fast",
     )
     what.add_argument(
         "--slo",
@@ -280,11 +283,14 @@ def count_of(text: str) -> int:
     return int(text)
 
 
-def rate_of(text: str) -> float:
-    rate = number(text)
-    if not rate > 0:
+def rate_of(text: str) -> tuple[float, float]:
+    """Read a rate, or 0 and the speed of recorded arrivals."""
+    name, _, speed = text.partition(":")
+    recorded = name == RECORDED
+    value = number((speed or "1") if recorded else text)
+    if not value > 0:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number above 0")
-    return rate
+    return (0.0, value) if recorded else (value, 0.0)
 
 
 def list_of(kind: Callable[[str], Value]) -> Callable[[str], list[Value]]:
