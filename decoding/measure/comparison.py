@@ -203,7 +203,7 @@ class Comparison:
             text=self._ending(self.sampling).text(decoded.tokens),
             turn=key.prompt.turn,
             conversation=self.reading.conversation(key.prompt),
-            rendered=self.reading.text(key.prompt, key.repeat) if key.prompt.chat and _is_first(key) else "",
+            **(self.reading.of_chat(key.prompt, key.repeat, decoded.tokens) if key.choice.strategy == BASELINE else {}),
         )
 
     def remember(self, samples: Iterable[Sample]) -> None:

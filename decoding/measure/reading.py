@@ -47,6 +47,14 @@ class Reading:
                 raise BadPrompt(f"Prompt {prompt.id}: {refusal}") from None
         return self._texts[at]
 
+    def of_chat(self, prompt: Prompt, repeat: int, tokens: Sequence[int]) -> dict[str, str]:
+        """Return what a sample of the baseline keeps of a chat: the prompt, once, and the answer up to its end."""
+        if prompt.chat is None:
+            return {}
+        answer = itertools.takewhile(lambda token: token not in self._pair.end_tokens, tokens)
+        rendered = self.text(prompt, repeat) if repeat == 0 else ""
+        return {"rendered": rendered, "answer": self._ending.text(list(answer))}
+
     def tokens(self, prompt: Prompt, repeat: int = 0) -> list[int]:
         """Encode the prompt. Refuse one that is empty or too long, and name it."""
         at = prompt.id, repeat if prompt.follows else 0
@@ -88,8 +96,6 @@ class Reading:
         return path
 
     def _answer(self, turn: Prompt, repeat: int) -> str:
-        """Return what autoregressive answered, up to the token that ended it."""
-        if (answer := self.baseline(turn.id, repeat)) is None:
+        if (found := self.baseline(turn.id, repeat)) is None:
             raise BadPrompt(f"It follows {BASELINE}'s answer to prompt {turn.id}, and there is none.")
-        tokens = itertools.takewhile(lambda token: token not in self._pair.end_tokens, answer.tokens)
-        return self._ending.text(list(tokens))
+        return found.answer

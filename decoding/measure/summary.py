@@ -68,6 +68,7 @@ class Sample:
     turn: int = 1  # of its conversation
     conversation: str = ""  # id of the first turn's prompt; empty for a first turn
     rendered: str = ""  # a chat prompt as the target read it; kept by the baseline's first sample alone
+    answer: str = ""  # to a chat prompt: the text without the token that ended it; kept by the baseline alone
 
     @property
     def tokens_per_s(self) -> float:
@@ -105,6 +106,7 @@ def sample_from_events(
     turn: int = 1,
     conversation: str = "",
     rendered: str = "",
+    answer: str = "",
 ) -> Sample:
     """Fold a trace into its sample."""
     started, finished = Started(0, 0), Finished("length", 0, 0)
@@ -155,6 +157,7 @@ def sample_from_events(
         turn=turn,
         conversation=conversation,
         rendered=rendered,
+        answer=answer,
     )
 
 

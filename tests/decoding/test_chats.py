@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from decoding.errors import BadCheckpoint, BadPrompt, BadPrompts
 from decoding.load import Load
 from decoding.measure.comparison import Comparison
 from decoding.measure.summary import Sample
+from decoding.measure.worst import lines, ranked_by_loss
 from decoding.models.checkpoints import Tokenizer as Encoder
 from decoding.prompts.prompt import Prompt, decode, read_prompts
 from decoding.spec import Choice, Sampling, parse_choices
@@ -325,6 +327,43 @@ def test_a_turn_that_no_longer_fits_is_left_out_with_the_turns_after_it(talk: Co
     assert {sample.prompt for sample in samples} == {"t", "t#2", "o", "u", "u#2"}
     [why] = {why for _, why in talk.left_out}
     assert why.startswith("Prompt t#3 has") and "leaves no room" in why
+
+
+def test_an_answer_ends_before_its_end_token(talk: Comparison) -> None:
+    talk.pair.end_tokens = frozenset({int(talk.pair.tokenizer.encode("k")[0])})
+    talk.choices, talk.sampling = list(parse_choices("autoregressive")), Sampling(max_new_tokens=40, temperature=1.5)
+    samples = [sample for group in talk.run() for sample in group]
+    ended = [sample for sample in samples if sample.reason == "eos"]
+    assert ended and all(sample.text == sample.answer + "k" for sample in ended)
+    [first, later] = [s for s in samples if s.prompt in ("u", "u#2")]
+    assert later.rendered == f"kfl{first.answer}kgl"
+
+
+def test_prompts_are_ranked_by_what_they_lose_and_read_again(talk: Comparison) -> None:
+    samples = [sample for group in talk.run() for sample in group]
+    base = [sample for sample in samples if sample.strategy == "autoregressive"]
+    slow = {"t#3": 4, "o": 2}  # how many times as long
+    own = [
+        dataclasses.replace(s, decode_ns=s.decode_ns * slow.get(s.prompt, 1), draft_ns=0, strategy="mine") for s in base
+    ]
+    losses = ranked_by_loss(own, base)
+    assert [(loss.prompt, loss.speedup) for loss in losses[:2]] == [("t#3", 0.25), ("o", 0.5)]
+    assert losses[0].lost_ms == pytest.approx(3e-6 * next(s.decode_ns for s in base if s.prompt == "t#3"))
+    written = list(lines(losses[:2], talk.prompts, base))
+    worst, _ = read_prompts("".join(written), "worst.jsonl")
+    assert (worst.id, worst.turn, worst.follows) == ("t#3", 1, "")
+    answered = {sample.prompt: sample.answer for sample in base}
+    assert said(worst) == [
+        ("user", "b"), ("assistant", answered["t"]), ("user", "c"), ("assistant", answered["t#2"]), ("user", "d"),
+    ]  # fmt: skip
+    assert json.loads(written[1])["answer"] == answered["o"]
+
+
+def test_the_worst_plain_prompts_are_read_again_as_they_were() -> None:
+    prompts = [Prompt("x", "ab", "letters", "test", "c")]
+    [group] = comparison(prompts=prompts, choices=list(parse_choices("autoregressive"))).run()
+    [line] = lines(ranked_by_loss(group, group), prompts, group)
+    assert read_prompts(line, "worst.jsonl") == prompts
 
 
 def test_a_logged_request_gets_no_more_tokens_than_it_asked_for() -> None:

@@ -15,6 +15,7 @@ from decoding import alone
 from decoding.errors import BadStrategy, DrafthouseError
 from decoding.load import Load, loads
 from decoding.measure.latency import NO_OBJECTIVE, Objective, parse_objective
+from decoding.measure.worst import USUAL
 from decoding.prompts.forms import FORMS
 from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Choice, Sampling, choose, parse_choices
@@ -98,6 +99,7 @@ class Asked(Bench):
     repeats: int
     trace: Path | None
     json: Path | None
+    worst: Path | None
     shows_prompts: bool
     remarks: tuple[str, ...]  # what was decided without being asked
 
@@ -122,6 +124,7 @@ def read_arguments(argv: Sequence[str]) -> Asked:
         repeats=given.repeats,
         trace=given.trace,
         json=given.json,
+        worst=given.worst,
         shows_prompts=given.show_prompts,
         remarks=remarks,
     )
@@ -205,6 +208,12 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--repeats", type=count_of, default=1, metavar="N", help="run every prompt N times")
     output = parser.add_argument_group("what is kept")
     output.add_argument("--show-prompts", action="store_true", help="print each prompt as the target reads it")
+    output.add_argument(
+        "--worst",
+        type=Path,
+        metavar="FILE",
+        help=f"write the {USUAL} prompts on which the fastest strategy gains least, as a prompt file to train on",
+    )
     output.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")
     output.add_argument("--trace", type=Path, metavar="FILE", help="write every round of every sample, as JSON lines")
     return parser

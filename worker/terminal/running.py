@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
+from typing import Any, TextIO
 
 from decoding.load import ONE
 from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
 from decoding.measure.summary import Sample
+from decoding.measure.worst import USUAL, lines, ranked_by_loss
 from decoding.prompts.prompt import first_turns
 from worker import noise
 from worker.terminal.arguments import Asked
@@ -27,6 +29,7 @@ from worker.terminal.trace import Trace
 def run(asked: Asked) -> bool:
     """Whether it came to its end. Where Ctrl-C ended it, what was done until then is shown and written all the same."""
     with ExitStack() as outputs:
+        worst_file = outputs.enter_context(whole_file(asked.worst)) if asked.worst else None
         json_file = outputs.enter_context(whole_file(asked.json)) if asked.json else None
         trace = Trace(outputs.enter_context(whole_file(asked.trace))) if asked.trace else None
         before = noise.mark(os.getpid())
@@ -67,8 +70,7 @@ def run(asked: Asked) -> bool:
             hardware=loaded.hardware(asked.choices),
             runners={choice.label: loaded.pair.runner_of(choice) for choice in asked.choices},
         )
-        if json_file:
-            write_document(outcome, json_file)
+        write_results(asked, outcome, samples, json_file, worst_file)
     say_missing(comparison, len(samples), asked.sample_count)
     print(result(outcome, palette_for(sys.stdout, os.environ)))
     return complete
@@ -86,6 +88,30 @@ def encode_all(comparison: Comparison, shows: bool) -> None:
 
 def show_prompt(name: str, text: str) -> None:
     say(f"Prompt {name}:\n{text}\n")
+
+
+def write_results(
+    asked: Asked,
+    outcome: Mapping[str, Any],
+    samples: Sequence[Sample],
+    json_file: TextIO | None,
+    worst_file: TextIO | None,
+) -> None:
+    if json_file:
+        write_document(outcome, json_file)
+    if worst_file:
+        write_worst(asked, outcome, samples, worst_file)
+
+
+def write_worst(asked: Asked, outcome: Mapping[str, Any], samples: Sequence[Sample], file: TextIO) -> None:
+    """Write the prompts on which the strategy loses most that the verdict names at the lightest load."""
+    [load, *_] = outcome["loads"]
+    ranked = [choice.label for choice in asked.choices if choice.label != load["baseline"]]
+    label = load["ranking"]["leader"] or (ranked or [load["baseline"]])[0]
+    by_label = {name: [s for s in samples if s.strategy == name] for name in (label, load["baseline"])}
+    base = by_label[load["baseline"]]
+    file.writelines(lines(ranked_by_loss(by_label[label], base)[:USUAL], asked.prompts, base))
+    say(f"{asked.worst} holds the prompts on which {label} gains least.")
 
 
 def say_missing(comparison: Comparison, found: int, due: int) -> None:
