@@ -5,10 +5,11 @@ something new, add its name here. An import contract refuses any other import, a
 """
 
 from decoding import alone, bounded_json
+from decoding.chat.messages import Chat
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadStrategy, meant
 from decoding.events import Event, Verified, from_dict
-from decoding.load import MOST_USERS, ONE, RATES, Load, loads
-from decoding.measure import summary
+from decoding.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
+from decoding.measure import summary, worst
 from decoding.measure.crossover import across_loads, load_of
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.intervals import fewest_rows, median_interval

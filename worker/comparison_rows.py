@@ -16,13 +16,13 @@ from webapp.core.problems import Conflict
 from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.registry.models import Prompt
+from webapp.registry.prompt_sets import prompt_of
 from webapp.studies.models import Classifier
 from worker import noise
 from worker.attempt import Attempt
 from worker.comparison_messages import Audited, Began, Broke, Decoded, Grown, ToCompare, Which
 from worker.database import Stopped, storable
 from worker.engine_process import EngineDied
-from worker.materials import prompt_of
 from worker.messages import Loaded, Report
 
 MOST_DEATHS = 3  # of the engine, with no sample finished in between

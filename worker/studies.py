@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Sampling
+from webapp.registry.prompt_sets import prompt_of
 from webapp.studies import services as studies
 from webapp.studies.models import Classifier, Study
 from worker.attempt import Attempt
 from worker.database import storable
-from worker.materials import prompt_of
 from worker.messages import Found, PairOrder, PairPlace, Step
 
 

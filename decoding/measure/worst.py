@@ -44,7 +44,9 @@ def lines(losses: Iterable[Loss], prompts: Iterable[Prompt], baseline: Iterable[
     """Yield each prompt as a line of JSON, the worst first. A later turn is written with the turns and answers before
     it, so that it stands alone."""
     by_id = {prompt.id: prompt for prompt in prompts}
-    answers = {sample.prompt: sample.answer or sample.text for sample in baseline if sample.repeat == 0}
+    answers: dict[str, str] = {}
+    for sample in sorted(baseline, key=lambda sample: sample.repeat):
+        answers.setdefault(sample.prompt, sample.answer or sample.text)
     for loss in losses:
         yield json.dumps(_row(loss, by_id, answers), ensure_ascii=False) + "\n"
 

@@ -21,7 +21,7 @@ from webapp.registry.models import Pair
 USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
 USUAL_ALONE = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
 PLAIN = ("name", "pair", "dataset", "split", "limit", "repeats", "queue", "priority")
-LOAD = ("concurrency", "rate", "slo")
+LOAD = ("concurrency", "rate", "recorded", "slo")
 NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?")
 
 
@@ -99,7 +99,7 @@ def _body(posted: QueryDict) -> dict[str, Any]:
     body: dict[str, Any] = {
         name: _typed(known[name], text) for name in (*PLAIN, "slo") if (text := posted.get(name, ""))
     }
-    for name in ("concurrency", "rate"):
+    for name in ("concurrency", "rate", "recorded"):
         if listed := _listed(posted.get(name, "")):
             body[name] = [_typed(known[name].child, text) for text in listed[: MOST_LOADS + 1]]
     body["strategies"] = [

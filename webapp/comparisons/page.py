@@ -125,13 +125,24 @@ def _data(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
         "repeats": comparison.repeats,
         "is_loaded": _is_loaded(report),
         "runs": _runs(comparison, report),
-        "prompts": [
-            {"number": prompt.number, "category": prompt.category, "text": prompt.text[-LONGEST_PROMPT:]}
-            for prompt in comparison.prompts
-        ],
+        "prompts": _prompts(comparison, rows),
         "rows": [frames.row(sample) for sample in rows],
         "frames": _first_traces(rows) if comparison.job.is_final else [],
     }
+
+
+def _prompts(comparison: Comparison, rows: Sequence[Sample]) -> list[dict[str, Any]]:
+    """Return the end of each prompt: of a chat, as the target read it once its first sample is finished."""
+    rendered = {sample.prompt.number: sample.numbers["rendered"] for sample in rows if sample.numbers.get("rendered")}
+    return [
+        {
+            "number": prompt.number,
+            "category": prompt.category,
+            "turn": prompt.turn if prompt.chat else None,
+            "text": rendered.get(prompt.number, prompt.text)[-LONGEST_PROMPT:],
+        }
+        for prompt in comparison.prompts
+    ]
 
 
 def _runs(comparison: Comparison, report: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -148,6 +159,7 @@ def _runs(comparison: Comparison, report: Mapping[str, Any]) -> list[dict[str, A
             "role": run.choice.spec.role,
             "concurrency": run.concurrency,
             "rate": run.rate,
+            "recorded": run.recorded,
             "load": str(run.load),
             "baseline": beside[run.load],  # number of the run that it is compared with
             "dash": dashes[run.label],

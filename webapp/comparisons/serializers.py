@@ -69,6 +69,11 @@ class NewComparison(Input):
         required=False, default=list, label="Requests per second",
         help_text="requests per second that arrive at random times, such as 2, 4",
     )  # fmt: skip
+    recorded = Several(
+        child=serializers.FloatField(min_value=1e-6, max_value=1e6), max_length=services.MOST_LOADS,
+        required=False, default=list, label="Speed of recorded arrivals",
+        help_text="of a request log, such as 1, 2: requests arrive as recorded, and twice as fast",
+    )  # fmt: skip
     slo = serializers.CharField(
         max_length=60, required=False, default="", allow_blank=True, label="Objective",
         help_text="what each request is promised, such as ttft=500ms,tpot=50ms; goodput counts those that keep it",
@@ -94,7 +99,7 @@ class Changes(NewComparison):
 class RunInside(Output):
     class Meta:
         model = Run
-        fields = ("id", "number", "strategy", "params", "label", "concurrency", "rate")
+        fields = ("id", "number", "strategy", "params", "label", "concurrency", "rate", "recorded")
 
 
 class Named(serializers.Serializer[Any]):
@@ -166,6 +171,7 @@ class StrategyReport(serializers.Serializer[Any]):
     settings = serializers.CharField(help_text="the name without the load")
     concurrency = serializers.IntegerField(allow_null=True, help_text="users of a closed loop")
     rate = serializers.FloatField(allow_null=True, help_text="requests per second of an open loop")
+    recorded = serializers.BooleanField(help_text="they arrive at the times of their log, not at random")
     is_baseline = serializers.BooleanField(help_text="speed-ups at this load are relative to this row")
     params = serializers.DictField()
     role = serializers.CharField()
@@ -235,6 +241,7 @@ class RankingOut(serializers.Serializer[Any]):
 class LoadOut(serializers.Serializer[Any]):
     concurrency = serializers.IntegerField(allow_null=True)
     rate = serializers.FloatField(allow_null=True)
+    recorded = serializers.BooleanField()
     baseline = serializers.CharField(help_text="label of the row that speed-ups at this load are relative to")
     verdict = serializers.CharField()
     ranking = RankingOut()

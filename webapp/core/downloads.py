@@ -10,9 +10,9 @@ from webapp.core.conditions import Conditions
 
 
 class Download(StreamingHttpResponse):
-    """CSV under a file name. It is cut off when one of the conditions breaks (`core.waiting`)."""
+    """Lines under a file name. It is cut off when one of the conditions breaks (`core.waiting`)."""
 
-    def __init__(self, lines: Iterator[str], name: str, conditions: Conditions) -> None:
-        super().__init__(lines, content_type="text/csv; charset=utf-8")
+    def __init__(self, lines: Iterator[str], name: str, conditions: Conditions, kind: str = "text/csv") -> None:
+        super().__init__(lines, content_type=f"{kind}; charset=utf-8")
         self["Content-Disposition"] = f'attachment; filename="{name}"'
         self.conditions = conditions

@@ -54,7 +54,7 @@ def text_of(prompt: Prompt, renderer: Renderer) -> str:
 def work(attempt: Attempt) -> None:
     from webapp.registry import lengths
     from webapp.registry.models import TokenLengths
-    from worker.materials import prompt_of
+    from webapp.registry.prompt_sets import prompt_of
 
     chosen = TokenLengths.objects.select_related("dataset", "pair__target__upload", "pair__draft__upload")
     wanted = attempt.insist(lambda: chosen.filter(job=attempt.job).first())

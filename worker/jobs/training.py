@@ -61,8 +61,8 @@ class Trained(Report):
 
 
 def work(attempt: Attempt) -> None:
+    from webapp.registry.prompt_sets import prompt_of
     from webapp.studies.models import Training
-    from worker.materials import prompt_of
 
     chosen = Training.objects.select_related("pair__target__upload", "pair__draft__upload", "dataset")
     training = attempt.insist(lambda: chosen.get(job=attempt.job))
