@@ -21,7 +21,7 @@ USUAL = 50
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a strategy makes of one prompt, by the median over repeats."""
+    """Loss of a strategy on one prompt: the median over repeats."""
 
     prompt: str
     speedup: float
