@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from decoding import bounded_json
+
 ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 BESIDE = ("name", "tool_call_id", "reasoning_content")  # texts that templates read beside role and content
 MOST_MESSAGES = 1_000
@@ -121,14 +123,10 @@ def _call(call: object) -> Message:
 
 def _unpacked(arguments: str) -> Any:
     try:
-        found = json.loads(arguments, parse_constant=_no_number)
-    except (ValueError, RecursionError):
+        found = bounded_json.parse(arguments)
+    except ValueError:
         return arguments
     return found if isinstance(found, dict) else arguments
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(name)
 
 
 def _tool(tool: object) -> Message:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
@@ -89,6 +91,11 @@ def test_speed_bench_has_the_turns_of_spec_bench() -> None:
     assert (later.id, later.follows, later.text) == ("x1#2", "x1", "Now in place.")
 
 
+CHATS = ("messages", "openai-log", "sharegpt", "spec-bench", "chat-as-text")
+NAMES = (
+    "messages", "tools", "role", "content", "type", "text", "tool_calls", "function", "name", "arguments", "turns",
+    "conversations", "from", "value", "body", "custom_id", "timestamp", "max_tokens", "reference", "prompt", "id",
+)  # fmt: skip
 USER = {"role": "user", "content": "a"}
 
 
@@ -145,6 +152,31 @@ def refusal_of_text(text: str) -> str:
     with pytest.raises(BadPrompts) as caught:
         read_prompts(text, "mine.jsonl")
     return str(caught.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES) | st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@given(row=st.dictionaries(st.sampled_from(NAMES), JSON, max_size=4), form=st.sampled_from([None, *CHATS]))
+def test_any_row_is_read_or_refused_in_a_sentence(row: dict[str, Any], form: str | None) -> None:
+    try:
+        found = read_prompts(json.dumps(row), "any.jsonl", form=form)
+    except BadPrompts:
+        return
+    assert all(json.loads(json.dumps(prompt.chat.to_dict(), allow_nan=False)) for prompt in found if prompt.chat)
+
+
+def test_arguments_that_no_database_holds_stay_text() -> None:
+    for arguments in ('{"a": 1e999}', '{"a": NaN}', "[" * 90_000, "{", "[1]"):
+        call = {"function": {"name": "f", "arguments": arguments}}
+        row = {"messages": [USER, {"role": "assistant", "tool_calls": [call]}, {"role": "tool", "content": "b"}]}
+        [prompt] = read_prompts(json.dumps(row), "mine.jsonl")
+        assert prompt.chat and prompt.chat.messages[1]["tool_calls"][0]["function"]["arguments"] == arguments
 
 
 # Rendering -----------------------------------------------------------------------------------------------------------

@@ -138,8 +138,8 @@ def _prompts(comparison: Comparison, rows: Sequence[Sample]) -> list[dict[str, A
         {
             "number": prompt.number,
             "category": prompt.category,
-            "turn": prompt.turn if prompt.chat else None,
             "text": rendered.get(prompt.number, prompt.text)[-LONGEST_PROMPT:],
+            **({"turn": prompt.turn} if prompt.chat else {}),
         }
         for prompt in comparison.prompts
     ]
