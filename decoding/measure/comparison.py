@@ -25,7 +25,7 @@ from decoding.measure.audit import audit
 from decoding.measure.reading import Reading
 from decoding.measure.summary import Audit, Sample, sample_from_events
 from decoding.pair import Pair
-from decoding.prompts.prompt import Prompt, first_turns
+from decoding.prompts.prompt import Prompt, first_turns, in_turn
 from decoding.spec import Choice, Sampling
 from decoding.strategies import BASELINE
 
@@ -280,7 +280,7 @@ def _is_first(key: Key) -> bool:
 def turns(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
     """Cut prompts into blocks. A later turn comes in a later block than the turn whose answer it follows."""
     if load == ONE:
-        return blocks(prompts, load)
+        return blocks(in_turn(prompts), load)
     by_turn = ([prompt for prompt in prompts if prompt.turn == turn] for turn in sorted({p.turn for p in prompts}))
     return [block for same in by_turn for block in blocks(same, load)]
 

@@ -55,6 +55,18 @@ class Prompt:
         return json.dumps(self.chat.to_dict(), sort_keys=True) if self.chat else self.text
 
 
+def in_turn(prompts: Sequence[Prompt]) -> list[Prompt]:
+    """Put the later turns of each conversation behind its first one."""
+    following = {prompt.follows: prompt for prompt in prompts if prompt.follows}
+    ordered: list[Prompt] = []
+    for first in first_turns(prompts):
+        turn: Prompt | None = first
+        while turn:
+            ordered.append(turn)
+            turn = following.pop(turn.id, None)
+    return [*ordered, *following.values()]
+
+
 def first_turns(prompts: Iterable[Prompt]) -> list[Prompt]:
     """Return the prompts that follow no answer."""
     return [prompt for prompt in prompts if not prompt.follows]

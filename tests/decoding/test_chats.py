@@ -325,6 +325,17 @@ def test_every_strategy_continues_the_baselines_answers(talk: Comparison) -> Non
     assert all(s.audit and s.audit.outcome == "identical" for of in found.values() for s in of.values())
 
 
+@pytest.mark.parametrize("load", [Load(), Load(2)], ids=str)
+def test_a_conversation_begins_with_its_first_turn_wherever_the_order_of_prompts_begins(
+    talk: Comparison, load: Load
+) -> None:
+    talk.prompts = [*talk.prompts[2:], *talk.prompts[:2]]
+    talk.choices = [choice.at(load) for choice in parse_choices("autoregressive,static:2")]
+    talk.__post_init__()
+    assert len([sample for group in talk.run() for sample in group]) == 12
+    assert not talk.left_out
+
+
 def test_turns_also_follow_the_baseline_where_dice_give_other_texts(talk: Comparison) -> None:
     talk.sampling = Sampling(max_new_tokens=5, temperature=1.0, dice="ratio")
     found = by_prompt([sample for group in talk.run() for sample in group])
