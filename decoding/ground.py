@@ -29,7 +29,7 @@ class Ground(Protocol):
     def tokenizer(self) -> Tokenizer | None: ...
     @property
     def renderer(self) -> Renderer | None:
-        """What makes the text of a chat, by the target's template."""
+        """Renderer of chats by the target's template; None if servers run alone."""
         ...
 
     @property

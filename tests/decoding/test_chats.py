@@ -382,6 +382,25 @@ def test_an_answer_ends_before_its_end_token(talk: Comparison) -> None:
     assert later.rendered == f"kfl{first.answer}kgl"
 
 
+def test_each_repeat_begins_elsewhere_and_asks_turns_in_order(talk: Comparison) -> None:
+    talk.repeats, talk.choices = 3, list(parse_choices("autoregressive"))
+    asked = [(key.repeat, key.prompt) for group in talk.schedule() for key in group]
+    firsts = [next(prompt.id for repeat, prompt in asked if repeat == wanted) for wanted in range(3)]
+    assert len(set(firsts)) > 1
+    for repeat in range(3):
+        order = [prompt.id for at, prompt in asked if at == repeat]
+        later = [prompt for at, prompt in asked if at == repeat and prompt.follows]
+        assert later and all(order.index(prompt.follows) + 1 == order.index(prompt.id) for prompt in later)
+    assert len([sample for group in talk.run() for sample in group]) == len(asked) and not talk.left_out
+
+
+def test_a_server_that_does_not_say_what_it_accepted_is_ranked_by_its_time(talk: Comparison) -> None:
+    [base, *_] = [[s for s in group if s.strategy == "autoregressive"] for group in talk.run()]
+    silent = [dataclasses.replace(sample, num_draft_tokens=None, num_accepted_draft_tokens=None) for sample in base]
+    [loss] = ranked_by_loss(silent, base)
+    assert (loss.speedup, loss.draft_acceptance_rate) == (1, None)
+
+
 def test_prompts_are_ranked_by_what_they_lose_and_read_again(talk: Comparison) -> None:
     samples = [sample for group in talk.run() for sample in group]
     base = [sample for sample in samples if sample.strategy == "autoregressive"]
