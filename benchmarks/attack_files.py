@@ -148,7 +148,7 @@ def attacks(folder: Path, only: str) -> Iterator[Attack]:
         spoil(model)
         letters = folder / "letters.txt"
         letters.write_text("a" * 600 + "b\n")
-        own = run_size((PAIR / "target", model), ["a" * 600], NEW_TOKENS)
+        own = run_size((PAIR / "target", model), [600], NEW_TOKENS)
         if name in TOKENIZERS:
             yield Attack(name, "check", python("-c", CHECK, model))
             yield Attack(name, "compare", compare(model, model, letters), own)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import torch
 
+    from decoding.chat.renderer import Renderer
     from decoding.contestants.base import Contestant
     from decoding.models.runner import ModelRunner
     from decoding.spec import Choice
@@ -26,6 +27,11 @@ class Ground(Protocol):
 
     @property
     def tokenizer(self) -> Tokenizer | None: ...
+    @property
+    def renderer(self) -> Renderer | None:
+        """Renderer of chats by the target's template; None if servers run alone."""
+        ...
+
     @property
     def end_tokens(self) -> frozenset[int]: ...
     @property

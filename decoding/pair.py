@@ -11,6 +11,7 @@ from typing import Protocol
 import torch
 
 from decoding import alone, contestants
+from decoding.chat.renderer import Renderer
 from decoding.choosing import Choosings
 from decoding.contestants.base import Contestant
 from decoding.contestants.servers.endpoint import Reach
@@ -51,6 +52,7 @@ class Pair:
     fingerprints: tuple[str, str] | None = None  # of target and draft: a classifier must have been trained for them
     draft_process: DraftProcess | None = None  # where the draft can run beside the target
     bridge: Bridge | None = None  # if the draft has another tokenizer; `draft` is then translated
+    renderer: Renderer | None = None  # of chat prompts, by the target's template
     again: Callable[[], Pair] | None = None  # loads the same pair in another process; must survive pickling
     servers: Reach = field(default_factory=Reach)  # servers that may be contestants
     lanes: dict[str, Lanes] = field(default_factory=dict)  # those opened so far, by placement
@@ -115,6 +117,8 @@ class Pair:
             one.close()
         if self.draft_process:
             self.draft_process.end()
+        if self.renderer:
+            self.renderer.close()
 
     def classifier(self, name: str) -> Classifier:
         """The named one, or the pair's own where none is named."""

@@ -5,14 +5,15 @@ something new, add its name here. An import contract refuses any other import, a
 """
 
 from decoding import alone, bounded_json
+from decoding.chat.messages import Chat
 from decoding.contestants.servers.dialects import dialects
 from decoding.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.contestants.servers.guard import allowed
 from decoding.disco.cards import DESIGNS, OURS, learning_sentence, rule_of
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant
 from decoding.events import Event, Verified, from_dict
-from decoding.load import MOST_USERS, ONE, RATES, Load, loads
-from decoding.measure import summary
+from decoding.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
+from decoding.measure import summary, worst
 from decoding.measure.crossover import across_loads, load_of
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.intervals import fewest_rows, median_interval
@@ -26,8 +27,9 @@ from decoding.params import LONGEST_TEXT, Param
 from decoding.projecting.card import BadCard, Card, card_in_the_box, published, read_card
 from decoding.prompts import containers as prompt_containers
 from decoding.prompts import prompt as prompts
-from decoding.prompts.forms import FORMS, BrokenRow, form_of
+from decoding.prompts.forms import FORMS, form_of
 from decoding.prompts.prompt import Prompt
+from decoding.prompts.rows import BrokenRow
 from decoding.replay.costs import Costs, costs_from, drafting_is_clear
 from decoding.reproduce import published as papers
 from decoding.spec import Choice, Sampling, choose, parse_choices

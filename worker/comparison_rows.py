@@ -16,13 +16,13 @@ from webapp.core.problems import Conflict
 from webapp.core.version import version
 from webapp.jobs import services as jobs
 from webapp.registry.models import Prompt
+from webapp.registry.prompt_sets import prompt_of
 from webapp.studies.models import Classifier
 from worker import noise
 from worker.attempt import Attempt
 from worker.comparison_messages import Audited, Began, Broke, Decoded, Grown, ToCompare, Which
 from worker.database import Stopped, storable
 from worker.engine_process import EngineDied
-from worker.materials import prompt_of
 from worker.messages import Loaded, Report
 
 MOST_DEATHS = 3  # of the engine, with no sample finished in between
@@ -143,8 +143,14 @@ class ComparisonRows:
         self.attempt.progress(len(self.samples), len(self.runs) * len(self.prompts) * self.comparison.repeats)
 
     def _numbers_outside(self, settled: set[tuple[str, int]]) -> list[Numbers]:
-        wanted = [row.pk for (_, name, repeat), row in self.samples.items() if (name, repeat) not in settled]
+        followed = {(follows, repeat) for follows in self._followed() for repeat in range(self.comparison.repeats)}
+        needed = {which for which in self.samples if which[1:] not in settled or which[1:] in followed}
+        wanted = [row.pk for which, row in self.samples.items() if which in needed]
         return [sample_of(row.numbers) for row in Sample.objects.filter(pk__in=wanted)]
+
+    def _followed(self) -> set[str]:
+        """Name the prompts whose answers later turns follow."""
+        return {prompt.follows for prompt in self.prompts.values()} - {""}
 
     @transaction.atomic
     def _begin(self, which: Which) -> Sample:

@@ -12,11 +12,10 @@ from uuid import UUID
 
 from django.conf import settings
 
-from decoding.prompts import prompt as prompts
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Queue
 from webapp.registry import checkpoints
-from webapp.registry.models import LanguageModel, Pair, Prompt, Readiness
+from webapp.registry.models import LanguageModel, Pair, Readiness
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload, UploadedFile
@@ -39,10 +38,6 @@ def ignore(done: int, due: int) -> None:
 
 class NotHere(Exception):
     """This machine does not have the model and cannot get it; the message says why."""
-
-
-def prompt_of(row: Prompt) -> prompts.Prompt:
-    return prompts.Prompt(row.name, row.text, row.category, row.split, row.reference)
 
 
 def place_of(hold: Hold, pair: Pair, classifiers: Iterable[Classifier] = ()) -> PairPlace:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from decoding.errors import DrafthouseError
 from decoding.models.folder import ModelFolder, inspect
+from decoding.prompts.prompt import Prompt
 from decoding.spec import Choice
 from decoding.ssd.memory import needed_by
 from worker import gauges
@@ -71,17 +72,27 @@ def _sees_gpus() -> bool:
     return Path("/dev/nvidiactl").exists() and os.environ.get("CUDA_VISIBLE_DEVICES") != ""
 
 
+def lengths_of(prompts: Iterable[Prompt], new_tokens: int) -> list[int]:
+    """Bound the tokens of each prompt: a token is a byte at least. A later turn also reads the turns and answers before
+    it."""
+    found: dict[str, int] = {}
+    for prompt in prompts:
+        before = found[prompt.follows] + new_tokens if prompt.follows in found else 0
+        found[prompt.id] = before + len(prompt.content.encode("utf-8", "replace"))
+    return list(found.values())
+
+
 def run_size(
     pair: Sequence[Path],
-    texts: Iterable[str],
+    lengths: Sequence[int],
     new_tokens: int,
     choices: Sequence[Choice] = (),
     *,
     is_recorded: bool = False,
 ) -> int:
-    """Bytes that a pair and its texts need at most. `is_recorded`: a study keeps what it saw of every token."""
-    texts = list(texts)
-    longest = max((len(text.encode("utf-8", "replace")) for text in texts), default=0)  # a token is a byte at least
+    """Bytes that a pair and its prompts need at most. `lengths` are those of the prompts, by `lengths_of`.
+    `is_recorded`: a study keeps what it saw of every token."""
+    longest = max(lengths, default=0)
     models = [model for folder in pair if (model := _read(folder))]
     size = sum(_size(model, longest + new_tokens) for model in models)
     vocab = min((model.vocab_size for model in models), default=0)
@@ -89,7 +100,7 @@ def run_size(
     beside = max((choice.load.most_at_once for choice in choices), default=1) - 1
     size += beside * sum(_text_size(model, longest + new_tokens) for model in models)
     size += beside * new_tokens * vocab * WIDTH  # the noise of shared dice
-    return size + scores + (len(texts) * new_tokens * RECORDED if is_recorded else 0)
+    return size + scores + (len(lengths) * new_tokens * RECORDED if is_recorded else 0)
 
 
 def _read(folder: Path) -> ModelFolder | None:

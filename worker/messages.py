@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from decoding.prompts.prompt import Prompt
 from decoding.spec import Choice, Sampling
-from worker.memory import run_size
+from worker.memory import lengths_of, run_size
 
 if TYPE_CHECKING:
     from worker.engine.residents import Residents  # loads torch
@@ -65,8 +65,9 @@ class PairOrder(Order):
         return self.memory_to_run(is_recorded=True)
 
     def memory_to_run(self, choices: Sequence[Choice] = (), *, is_recorded: bool = False) -> int:
-        texts = [prompt.text for prompt in self.prompts]
-        return run_size(self.pair.folders, texts, self.sampling.max_new_tokens, choices, is_recorded=is_recorded)
+        new_tokens = self.sampling.max_new_tokens
+        lengths = lengths_of(self.prompts, new_tokens)
+        return run_size(self.pair.folders, lengths, new_tokens, choices, is_recorded=is_recorded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import transformers
 
+from decoding.chat.renderer import Renderer
 from decoding.models.checkpoints import Loaded
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
@@ -31,10 +32,11 @@ def pair_of(
     method: str = "auto",
     dtype: str = "auto",
     runner: str = "auto",
+    template: Path | None = None,
 ) -> Pair:
     """`shared` are the tokens that both have, if the tokenizers differ; `method`, one of METHODS, is for these.
     `dtype` and `runner` are what the models were loaded with: SSD's draft process loads the draft alike. `again` loads
-    the pair in another process."""
+    the pair in another process. `template` is a chat template in place of the target's own."""
     bridge = _bridge(target, draft, shared, method)
     return Pair(
         target=target.runner,
@@ -48,6 +50,7 @@ def pair_of(
         classifier_at=classifier_at,
         fingerprints=(target.folder.fingerprint, draft.folder.fingerprint) if draft else None,
         draft_process=_process_of(draft, dtype, runner, target.folder.path if bridge else None),
+        renderer=Renderer(target.folder.path, template),
         again=again,
     )
 

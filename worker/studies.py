@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Sampling
+from webapp.registry.prompt_sets import prompt_of
 from webapp.studies import services as studies
 from webapp.studies.models import Classifier, Study
 from worker.attempt import Attempt
 from worker.database import storable
-from worker.materials import prompt_of
 from worker.messages import Found, PairOrder, PairPlace, Step
 
 
@@ -23,8 +23,9 @@ def study_of(attempt: Attempt) -> Study:
 def shared_fields(
     attempt: Attempt, study: Study, classifiers: Sequence[Classifier] = ()
 ) -> tuple[PairPlace, list[Prompt], Sampling]:
-    """Pair, prompts and sampling: the fields that both orders share."""
-    prompts = attempt.insist(lambda: [prompt_of(row) for row in study.prompts])
+    """Pair, prompts and sampling: the fields that both orders share. Of a conversation, a study takes the first turn:
+    nobody has answered it when its prompts are read."""
+    prompts = attempt.insist(lambda: first_turns(prompt_of(row) for row in study.prompts))
     return attempt.place_of(study.pair, classifiers), prompts, Sampling.from_dict(study.sampling)
 
 

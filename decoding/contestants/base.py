@@ -26,6 +26,7 @@ class Request:
     seed: int
     ending: Ending
     text: str = ""  # the prompt, for a contestant that takes no token ids
+    due_ns: int = 0  # when it arrives if the load is as recorded, since the load began
 
 
 SinkFor = Callable[[Request], EventSink]

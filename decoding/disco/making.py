@@ -240,7 +240,7 @@ def _elsewhere(study: Study, costs: Costs, classifier: Classifier, thresholds: d
 
 def _digest(prompts: Sequence[Prompt]) -> str:
     """Hash of the prompts' ids and texts."""
-    return hashlib.sha256(json.dumps([[prompt.id, prompt.text] for prompt in prompts]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([[prompt.id, prompt.content] for prompt in prompts]).encode()).hexdigest()
 
 
 def _recorded(on_progress: OnProgress, name: str, due: int, done: int) -> None:

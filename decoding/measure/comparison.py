@@ -20,12 +20,13 @@ from decoding.ending import Decoded, Ending
 from decoding.errors import BadPrompt, BrokenModel, OutOfMemory
 from decoding.events import Event, EventSink, Prompted, Recorder, Silence, Started
 from decoding.ground import Ground
-from decoding.load import ONE, Load
+from decoding.load import ONE, Load, due_times
 from decoding.loop import never
 from decoding.measure.audit import alike, audit, respelled, with_end
+from decoding.measure.reading import Reading
 from decoding.measure.summary import Audit, Sample, sample_from_events
 from decoding.pair import Pair
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import Prompt, first_turns, in_turn
 from decoding.spec import Choice, Sampling, choose
 from decoding.strategies import BASELINE
 
@@ -74,8 +75,11 @@ class Comparison:
     repeats: int = 1
     sink_for: SinkFor = no_sink
     cancelled: Callable[[], bool] = never
-    _tokens: dict[str, list[int]] = field(default_factory=dict)
-    _baselines: dict[tuple[str, int], Sample] = field(default_factory=dict)  # by prompt and repeat
+    left_out: list[tuple[Key, str]] = field(default_factory=list)  # later turns that could not be asked, and why
+    reading: Reading = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reading = Reading(self.pair, self.prompts, self.sampling)
 
     def warm_up(self, is_whole: bool | None = None) -> None:
         """Run each choice shortly: first passes pay for allocation and compilation. Nothing of it counts.
@@ -84,9 +88,10 @@ class Comparison:
         there (`is_whole`) the shortest and the longest prompt are continued to the end, twice."""
         if is_whole is None:
             is_whole = self.pair.target is not None and self.pair.target.device.type != "cpu"
-        sampling, prompts = self.sampling, self.prompts[:1]
+        sampling, first = self.sampling, first_turns(self.prompts)
+        prompts = first[:1]
         if is_whole:
-            by_length = sorted(self.prompts, key=lambda prompt: len(prompt.text))
+            by_length = sorted(first, key=lambda prompt: len(prompt.text))
             prompts = [by_length[0], by_length[-1]] * 2
         else:
             sampling = dataclasses.replace(sampling, max_new_tokens=min(WARM_UP_TOKENS, sampling.max_new_tokens))
@@ -114,14 +119,16 @@ class Comparison:
             prompts = [*self.prompts[first:], *self.prompts[:first]]
             for load in self.loads:
                 choices = [choice for choice in self.choices if choice.load == load]
-                for number, block in enumerate(blocks(prompts, load)):
+                for number, block in enumerate(turns(prompts, load)):
                     turn = (number + repeat) % len(choices)
                     yield [Key(c, p, repeat) for c in (*choices[turn:], *choices[:turn]) for p in block]
 
     def run(self, done: Callable[[Sample], None] = lambda sample: None) -> Iterator[list[Sample]]:
         """Decode everything and yield the audited samples of one group at a time. `done` gets each sample at once."""
-        for group in self.schedule():
-            samples = []
+        for every in self.schedule():
+            refused = [(key, why) for key in every if (why := self.why_not(key))]
+            self.left_out += refused
+            samples, group = [], [key for key in every if not any(key is one for one, _ in refused)]
             for stint in stints(group):
                 if self.cancelled():
                     return
@@ -152,14 +159,13 @@ class Comparison:
             if request not in keys:
                 return Silence()
             key = keys[request]
-            is_first = key.choice.strategy == BASELINE and key.repeat == 0
-            sinks[request] = _Tee(self.sink_for(key), request.prompt if is_first else ())
+            sinks[request] = _Tee(self.sink_for(key), request.prompt if _is_first(key) else ())
             return sinks[request]
 
         load = dataclasses.replace(choice.load, seed=self.sampling.seed + stint[0].repeat)
-        requests = [self._request(key, self.sampling) for key in stint]
+        requests = self._timed([self._request(key, self.sampling) for key in stint], stint)
         keys |= zip(requests, stint, strict=True)
-        stream = requests if load == ONE else itertools.chain(self._before(stint), requests, self._after(stint))
+        stream = self._stream(requests, stint)
         answers = self.pair.contestant(choice).run(stream, sink_for, self.cancelled, load)
         with _memory_for(stint[0]), closing(answers):
             for request, answer in answers:
@@ -167,6 +173,22 @@ class Comparison:
                     yield key, answer if isinstance(answer, BrokenModel) else self._sample(key, answer, sinks[request])
                 if not keys:
                     return
+
+    def _stream(self, requests: Sequence[Request], stint: Sequence[Key]) -> Iterable[Request]:
+        """Return what arrives: a log as it is, and any other load between requests that keep the machine full."""
+        load = stint[0].choice.load
+        if load == ONE:
+            return requests
+        if load.recorded:
+            return sorted(requests, key=lambda request: request.due_ns)
+        return itertools.chain(self._before(stint), requests, self._after(stint))
+
+    def _timed(self, requests: Sequence[Request], stint: Sequence[Key]) -> list[Request]:
+        """Give each request of a log its time after the first of them."""
+        if not (load := stint[0].choice.load).recorded:
+            return list(requests)
+        due = due_times([key.prompt.at for key in stint], load, [prompt.at for prompt in self.prompts])
+        return [dataclasses.replace(request, due_ns=ns) for request, ns in zip(requests, due, strict=True)]
 
     def _before(self, stint: Sequence[Key]) -> Iterator[Request]:
         """Requests that fill the machine. Those of users end at different times, or all would ask in step for ever."""
@@ -181,7 +203,7 @@ class Comparison:
         return (self._request(key, self.sampling) for key in itertools.cycle(stint))
 
     def _sample(self, key: Key, decoded: Decoded, tee: _Tee) -> Sample:
-        return sample_from_events(
+        sample = sample_from_events(
             tee.recorder.events,
             choice=key.choice,
             prompt=key.prompt.id,
@@ -190,6 +212,11 @@ class Comparison:
             tokens=decoded.tokens,
             text=self._ending(self.sampling).text(decoded.tokens) if decoded.text is None else decoded.text,
         )
+        rendered, answer = "", ""
+        if key.choice.strategy == BASELINE:
+            rendered, answer = self.reading.of_chat(key.prompt, key.repeat, decoded.tokens)
+        turn, conversation = key.prompt.turn, self.reading.conversation(key.prompt)
+        return dataclasses.replace(sample, turn=turn, conversation=conversation, rendered=rendered, answer=answer)
 
     def remember(self, samples: Iterable[Sample]) -> None:
         """Keep the texts that others are audited against, at the lightest load there is: those of autoregressive, or of
@@ -198,31 +225,27 @@ class Comparison:
         choices = {choice.label: choice for choice in self.choices}
         for sample in samples:
             if choices[sample.strategy].settings == model.settings:
-                self._baselines.setdefault((sample.prompt, sample.repeat), sample)
+                self.reading.answered(sample)
 
     def audited(self, samples: Sequence[Sample]) -> list[Sample]:
         """Compare each sample with autoregressive's of the same prompt and repeat, if that is known."""
         self.remember(samples)
-        found = [(sample, self._baselines.get((sample.prompt, sample.repeat))) for sample in samples]
+        found = [(sample, self.reading.baseline(sample.prompt, sample.repeat)) for sample in samples]
         return [dataclasses.replace(s, audit=self._audit(s, base)) if base else s for s, base in found]
 
-    def tokens(self, prompt: Prompt) -> list[int]:
+    def why_not(self, key: Key) -> str:
+        """Return why a later turn cannot be asked: an earlier one has no answer, or the conversation is too long."""
+        if key.prompt.follows:
+            try:
+                self.tokens(key.prompt, key.repeat)
+            except BadPrompt as refusal:
+                return str(refusal)
+        return ""
+
+    def tokens(self, prompt: Prompt, repeat: int = 0) -> list[int]:
         """Encode the prompt as both models read it; no tokens if no model is here. Refuse a prompt that is empty or too
         long, and name it."""
-        if self.pair.target is None or self.pair.tokenizer is None:
-            return []
-        if prompt.id not in self._tokens:
-            tokens = self.pair.tokenizer.encode(prompt.text)
-            room = self.pair.target.context
-            if not tokens:
-                raise BadPrompt(f"Prompt {prompt.id} is empty, so there is nothing to continue; remove it.")
-            if len(tokens) >= room:
-                raise BadPrompt(
-                    f"Prompt {prompt.id} has {len(tokens)} tokens and the target holds {room}, which leaves no room "
-                    "for an answer; shorten it, leave it out, or take a target with a longer context."
-                )
-            self._tokens[prompt.id] = tokens
-        return self._tokens[prompt.id]
+        return self.reading.tokens(prompt, repeat)
 
     def decode(self, key: Key, sink: EventSink, sampling: Sampling | None = None) -> Decoded:
         """Decode one sample. Its events go to the sink."""
@@ -235,7 +258,10 @@ class Comparison:
 
     def _request(self, key: Key, sampling: Sampling) -> Request:
         seed = self.seed(key.prompt, key.repeat)
-        return Request(key.choice, self.tokens(key.prompt), sampling, seed, self._ending(sampling), key.prompt.text)
+        if key.prompt.max_tokens and key.prompt.max_tokens < sampling.max_new_tokens:
+            sampling = dataclasses.replace(sampling, max_new_tokens=key.prompt.max_tokens)
+        tokens, text = self.tokens(key.prompt, key.repeat), self.reading.text(key.prompt, key.repeat)
+        return Request(key.choice, tokens, sampling, seed, self._ending(sampling), text)
 
     def _audit(self, sample: Sample, baseline: Sample) -> Audit:
         choice = next(choice for choice in self.choices if choice.label == sample.strategy)
@@ -249,7 +275,7 @@ class Comparison:
             return audit(
                 tokens,
                 baseline.tokens,
-                self.tokens(prompt),
+                self.tokens(prompt, sample.repeat),
                 target=self.pair.target,
                 dtype=self.pair.dtype,
                 sampling=self.sampling,
@@ -272,6 +298,19 @@ class Comparison:
         if sample.is_spelled:
             tokens = tuple(respelled(sample.text, baseline.tokens, tokenizer.decode, tokenizer.encode))
         return with_end(tokens, baseline.tokens, self.pair.end_tokens) if sample.reason == "eos" else tokens
+
+
+def _is_first(key: Key) -> bool:
+    """Whether the sample records its prompt."""
+    return key.choice.strategy == BASELINE and key.repeat == 0
+
+
+def turns(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:
+    """Cut prompts into blocks. A later turn comes in a later block than the turn whose answer it follows."""
+    if load == ONE:
+        return blocks(in_turn(prompts), load)
+    by_turn = ([prompt for prompt in prompts if prompt.turn == turn] for turn in sorted({p.turn for p in prompts}))
+    return [block for same in by_turn for block in blocks(same, load)]
 
 
 def blocks(prompts: Sequence[Prompt], load: Load) -> list[Sequence[Prompt]]:

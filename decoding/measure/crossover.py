@@ -14,7 +14,7 @@ from decoding.measure.verdict import doubt, verdict
 
 
 def load_of(row: Row) -> Load:
-    return Load(rate=row["rate"]) if row["rate"] else Load(row["concurrency"])
+    return Load(rate=row["rate"], recorded=row.get("recorded", False)) if row["rate"] else Load(row["concurrency"])
 
 
 def across_loads(
@@ -42,6 +42,7 @@ def across_loads(
             {
                 "concurrency": None if load.is_open else load.concurrency,
                 "rate": load.rate or None,
+                "recorded": load.recorded,
                 "baseline": baseline,
                 "verdict": verdict(named, names[baseline], is_over=is_over),
                 "doubt": doubt(order.sentence, is_noisy=is_noisy),
@@ -69,8 +70,9 @@ def _crossovers(rows: Sequence[Row], base: Mapping[Load, str]) -> Iterator[dict[
 
     Two loads bracket the crossover: `gain_until` is the last where the interval lies above 1, `loss_from` the first
     where it lies below. `at` interpolates between the medians; None if they do not cross."""
-    for kind in ("concurrency", "rate"):
-        own = [row for row in rows if row[kind] and row["speedup"] and row["label"] not in base.values()]
+    others = [row for row in rows if row["speedup"] and row["label"] not in base.values()]
+    for kind, recorded in (("concurrency", False), ("rate", False), ("rate", True)):
+        own = [row for row in others if row[kind] and load_of(row).recorded == recorded]
         for settings in dict.fromkeys(_settings(row) for row in own):
             its = [row for row in own if _settings(row) == settings]
             points = sorted((row[kind], row["speedup"]) for row in its)

@@ -22,6 +22,8 @@ class Sample(Protocol):
     @property
     def repeat(self) -> int: ...
     @property
+    def conversation(self) -> str: ...
+    @property
     def prefill_ns(self) -> int: ...
     @property
     def tokens_per_s(self) -> float: ...
@@ -50,13 +52,14 @@ def end_to_end_speed(sample: Sample) -> float:
 
 
 def ratios(samples: Iterable[Sample], baseline: Iterable[Sample], speed: Speed = decode_speed) -> Ratios:
-    """Each prompt's ratio to the baseline: the median over repeats."""
+    """Each prompt's ratio to the baseline: the median over repeats. The turns of a conversation are not independent, so
+    together they count as one prompt."""
     base = {(s.prompt, s.repeat): speed(s) for s in baseline}
     found: dict[str, list[float]] = {}
     for sample in samples:
         reference = base.get((sample.prompt, sample.repeat))
         if reference and speed(sample):
-            found.setdefault(sample.prompt, []).append(speed(sample) / reference)
+            found.setdefault(sample.conversation or sample.prompt, []).append(speed(sample) / reference)
     return {prompt: statistics.median(values) for prompt, values in found.items()}
 
 

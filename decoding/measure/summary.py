@@ -88,6 +88,11 @@ class Sample:
     def has_rounds(self) -> bool:
         return self.reported is None
 
+    turn: int = 1  # of its conversation
+    conversation: str = ""  # id of the first turn's prompt; empty for a first turn
+    rendered: str = ""  # a chat prompt as the target read it; kept by the baseline's first sample alone
+    answer: str = ""  # to a chat prompt: the text without the token that ended it; kept by the baseline alone
+
     @property
     def tokens_per_s(self) -> float:
         return self.timed_tokens * 1e9 / self.decode_ns if self.decode_ns else 0.0
@@ -104,7 +109,11 @@ class Sample:
         record["audit"] = self.audit and dataclasses.asdict(self.audit)
         record["timing"] = dataclasses.asdict(self.timing)
         record["reported"] = self.reported and dataclasses.asdict(self.reported)
-        record["load"] = {"concurrency": self.load.concurrency, "rate": self.load.rate}
+        record["load"] = {
+            "concurrency": self.load.concurrency,
+            "rate": self.load.rate,
+            "recorded": self.load.recorded,
+        }
         record["tokens_per_s"] = self.tokens_per_s
         return record
 
@@ -243,6 +252,7 @@ def _row(
         "label": choice.label,
         "concurrency": None if choice.load.is_open else choice.load.concurrency,
         "rate": choice.load.rate or None,
+        "recorded": choice.load.recorded,
         "params": dict(choice.params),
         "role": choice.spec.role,
         "runner": runner,
@@ -311,8 +321,30 @@ def report(
         own, label, reference = by_label[choice.label], choice.label, base[choice.load]
         row = _row(choice, runners[label], own, gains[label], totals[label])
         length = None if label == reference else break_even_tokens(own, by_label.get(reference, []))
-        rows.append({**row, "break_even_tokens": length, **latency.figures(own, objective)})
+        speed = decode_speed if choice.load == ONE else end_to_end_speed
+        by_turn = _by_turn(own, by_label.get(reference, []), speed)
+        rows.append({**row, "by_turn": by_turn, "break_even_tokens": length, **latency.figures(own, objective)})
     return rows
+
+
+def _by_turn(samples: Sequence[Sample], baseline: Sequence[Sample], speed: Speed) -> list[dict[str, Any]]:
+    """Speed-up and acceptance of each turn, if conversations have several. Each interval holds for itself alone."""
+    found = []
+    for turn in sorted({sample.turn for sample in samples}):
+        own = [sample for sample in samples if sample.turn == turn]
+        gain = speedups([ratios(own, baseline, speed)])[0]
+        steps, accepted = (
+            _sum(getattr(s, name) for s in own) for name in ("num_spec_steps", "num_accepted_draft_tokens")
+        )
+        found.append(
+            {
+                "turn": turn,
+                "speedup": dataclasses.asdict(gain) if gain else None,
+                "mean_acceptance_length": _acceptance_length(steps, accepted),
+                "prompt_tokens": statistics.median(sample.prompt_tokens for sample in own),
+            }
+        )
+    return found if len(found) > 1 else []
 
 
 def baselines(choices: Sequence[Choice], baseline: str = BASELINE) -> dict[Load, str]:

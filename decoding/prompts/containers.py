@@ -8,7 +8,8 @@ from pathlib import PurePath
 
 from decoding import bounded_json
 from decoding.errors import BadPrompts
-from decoding.prompts.forms import BrokenRow, Row, form_of
+from decoding.prompts.forms import form_of
+from decoding.prompts.rows import BrokenRow, Row
 
 LONGEST = 1_000_000  # characters of one prompt, some 250,000 tokens; a longer one means a wrong file
 MOST_LINES = 2_000_000

@@ -1,21 +1,18 @@
 """Forms of known data sets' rows, and the text that each row becomes for the target to continue.
 
-All are raw text: no chat template and no beginning-of-text token, as in the published experiments.
+Some are raw text: no chat template and no beginning-of-text token, as in the published experiments. Others are chats,
+and the target's chat template makes the text.
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from decoding.errors import BadPrompts
+from decoding.prompts import chats
+from decoding.prompts.rows import BrokenRow, Row, columns, first, optional, word, words
 
-Row = Mapping[str, Any]
 MOST_NAMED = 20  # columns in a sentence
-
-
-class BrokenRow(Exception):
-    """Reason why one row is no prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,53 +26,30 @@ class Form:
     origin: str  # source of the template
     text: Callable[[Row], str]
     reference: Callable[[Row], str]
-
-
-def _word(row: Row, *names: str) -> str:
-    """First of these columns that the row has, as text."""
-    for name in names:
-        value = row.get(name)
-        if isinstance(value, str):
-            return value
-        if value is not None:
-            raise BrokenRow(f"its {name!r} is not text")
-    raise BrokenRow(f"it has no {' or '.join(map(repr, names))}")
-
-
-def _words(row: Row, name: str) -> list[str]:
-    """Column that holds a list of texts, in any container."""
-    value = row.get(name)
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise BrokenRow(f"its {name!r} is not a list")
-    words = list(value)
-    if not words or not all(isinstance(word, str) for word in words):
-        raise BrokenRow(f"its {name!r} holds no text")
-    return words
-
-
-def optional(*names: str) -> Callable[[Row], str]:
-    return lambda row: next((str(row[name]) for name in names if row.get(name) is not None), "")
-
-
-def _first(name: str) -> Callable[[Row], str]:
-    return lambda row: _words(row, name)[0] if row.get(name) is not None and len(row[name]) else ""
+    turns: chats.Turns | None = None  # of a chat; if a row has none, `text` and `reference` read it
+    is_log: bool = False  # whether a row may say when it was sent, and how long an answer it asked for
 
 
 def _mbpp(row: Row) -> str:
-    return f'"""\n{_word(row, "text", "prompt")}\n{_words(row, "test_list")[0]}\n"""\n'
+    return f'"""\n{word(row, "text", "prompt")}\n{words(row, "test_list")[0]}\n"""\n'
 
 
 def _alpaca(row: Row) -> str:
     context = optional("input")(row)
-    return _word(row, "instruction") + (f"\n\n{context}" if context.strip() else "")
+    return word(row, "instruction") + (f"\n\n{context}" if context.strip() else "")
 
 
 def _cnn_dailymail(row: Row) -> str:
-    return f"Summarize:\n{_word(row, 'article').strip()}\nSummary:\n"
+    return f"Summarize:\n{word(row, 'article').strip()}\nSummary:\n"
 
 
-def _columns(*sets: str) -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(names.split()) for names in sets)
+def _contents(row: Row) -> str:
+    """Read a chat of any form as plain text."""
+    read = (form.turns for form in FORMS.values() if form.turns and any(names <= row.keys() for names in form.columns))
+    turns = next((turns(row) for turns in read), None)
+    if turns is None:
+        raise BrokenRow("it has no messages")
+    return turns[0].chat.text if turns else chats.completion(row)
 
 
 FORMS = {
@@ -84,16 +58,16 @@ FORMS = {
         Form(
             "humaneval",
             "HumanEval",
-            _columns("prompt canonical_solution entry_point"),
+            columns("prompt canonical_solution entry_point"),
             "{prompt}",
             "as published, and as in the SSD experiments",
-            lambda row: _word(row, "prompt"),
+            lambda row: word(row, "prompt"),
             optional("canonical_solution"),
         ),
         Form(
             "mbpp",
             "MBPP",
-            _columns("text code test_list", "prompt code test_list"),
+            columns("text code test_list", "prompt code test_list"),
             '"""\n{text}\n{first of test_list}\n"""\n',
             "the docstring form in which completion models such as StarCoder are usually evaluated; DISCO's is unknown",
             _mbpp,
@@ -102,7 +76,7 @@ FORMS = {
         Form(
             "cnn-dailymail",
             "CNN/DailyMail",
-            _columns("article highlights"),
+            columns("article highlights"),
             "Summarize:\n{article}\nSummary:\n",
             "the DISCO authors' later benchmark code (distributed speculative inference); DISCO's is unknown",
             _cnn_dailymail,
@@ -111,7 +85,7 @@ FORMS = {
         Form(
             "alpaca",
             "Alpaca",
-            _columns("instruction output"),
+            columns("instruction output"),
             "{instruction}\n\n{input}, or {instruction} alone where there is no input",
             "the SSD experiments' data script",
             _alpaca,
@@ -120,37 +94,79 @@ FORMS = {
         Form(
             "ultrafeedback",
             "UltraFeedback",
-            _columns("instruction completions", "prompt chosen rejected"),
+            columns("instruction completions", "prompt chosen rejected"),
             "{instruction}, in the binarized edition {prompt}",
             "the SSD experiments' data script",
-            lambda row: _word(row, "instruction", "prompt"),
+            lambda row: word(row, "instruction", "prompt"),
             lambda row: "",
         ),
         Form(
             "gsm8k",
             "GSM8K",
-            _columns("question answer"),
+            columns("question answer"),
             "{question}",
             "the SSD experiments' data script",
-            lambda row: _word(row, "question"),
+            lambda row: word(row, "question"),
             optional("answer"),
         ),
         Form(
             "spec-bench",
-            "Spec-Bench",
-            _columns("turns category"),
-            "{first of turns}",
-            "Spec-Bench's question.jsonl; a prompt is continued once, so later turns are left out",
-            lambda row: _words(row, "turns")[0],
-            _first("reference"),
+            "Spec-Bench, MT-Bench, SPEED-Bench",
+            columns("turns"),
+            "chat: each of {turns} follows the model's own answer to the one before",
+            "question.jsonl of Spec-Bench and MT-Bench, and the data card of SPEED-Bench",
+            lambda row: words(row, "turns")[0],
+            first("reference"),
+            chats.questions,
+        ),
+        Form(
+            "sharegpt",
+            "ShareGPT",
+            columns("conversations"),
+            "chat: the messages from human in {conversations}, each after the model's own answer",
+            "the data card of ShareGPT: conversations, with from and value",
+            _contents,
+            lambda row: "",
+            chats.sharegpt,
+        ),
+        Form(
+            "openai-log",
+            "OpenAI request log",
+            columns("body custom_id", "body timestamp", "body url"),
+            "chat: {body.messages} with {body.tools}; {body.prompt} as it is",
+            "OpenAI's API and its batch files: custom_id and body; timestamp is the log's own",
+            chats.completion,
+            lambda row: "",
+            chats.messages,
+            is_log=True,
+        ),
+        Form(
+            "messages",
+            "Chat messages",
+            columns("messages"),
+            "chat: {messages} with {tools}; a last message of the assistant is the reference",
+            "the body of a request to OpenAI's chat API",
+            _contents,
+            lambda row: "",
+            chats.messages,
+            is_log=True,
+        ),
+        Form(
+            "chat-as-text",
+            "Chat as plain text",
+            (),
+            "the contents of the first turn's messages, without roles and without a chat template",
+            "for a target without a chat template; chosen by name only",
+            _contents,
+            lambda row: "",
         ),
         Form(
             "plain",
             "Prompts",
-            _columns("text", "prompt"),
+            columns("text", "prompt"),
             "{text}, or {prompt}",
             "our own columns: text, and optionally id, category, split, reference",
-            lambda row: _word(row, "text", "prompt"),
+            lambda row: word(row, "text", "prompt"),
             optional("reference"),
         ),
     )

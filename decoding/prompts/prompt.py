@@ -1,24 +1,28 @@
 """Prompt files of the usual forms, read into prompts. The caller passes text; nothing here opens a file or connection.
 
-A file is a container (`prompt_containers`) of rows, and rows have a form (`prompt_forms`): our own columns, or those of
-a published data set, which the columns identify. A form's template makes the text that the target continues.
+A file is a container (`containers`) of rows, and rows have a form (`forms`): our own columns, or those of a published
+data set, which the columns identify. A form's template makes the text that the target continues. A chat's text is made
+later, by the target's chat template; each turn of a conversation is a prompt.
 """
 
+import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from decoding.chat.messages import BadChat, Chat
 from decoding.errors import BadPrompts
+from decoding.prompts import chats
 from decoding.prompts.containers import LONGEST, Placed
 from decoding.prompts.containers import rows as rows_of
-from decoding.prompts.forms import BrokenRow, Form, Row, named, optional, recognised
+from decoding.prompts.forms import Form, named, recognised
+from decoding.prompts.rows import BrokenRow, Row, optional
 
 SPLITS = {"": "", "train": "train", "test": "test"} | dict.fromkeys(("validation", "valid", "val", "dev"), "validation")
 LARGEST_PROMPT_FILE = 64 * 1024 * 1024  # bytes
 MOST_PROMPTS = 100_000
 LONGEST_ID = 200  # characters
-IDS = ("id", "task_id", "question_id", "prompt_id")
-
+IDS = ("id", "task_id", "question_id", "prompt_id", "custom_id")
 
 HALF_PAIR = re.compile("[\ud800-\udfff]")
 
@@ -28,10 +32,44 @@ class Prompt:
     """One text to continue. `reference` is the answer of the data set's authors, if there is one."""
 
     id: str
-    text: str
+    text: str  # of a chat, its messages' contents, for people
     category: str = ""
     split: str = ""
     reference: str = ""
+    chat: Chat | None = field(default=None, hash=False)
+    at: float | None = None  # when it was sent, by a log: seconds since 1970
+    max_tokens: int | None = None  # the longest answer that it asked for, by a log
+
+    @property
+    def turn(self) -> int:
+        return self.chat.turn if self.chat else 1
+
+    @property
+    def follows(self) -> str:
+        """Id of the prompt whose answer comes before this one."""
+        return self.chat.follows if self.chat else ""
+
+    @property
+    def content(self) -> str:
+        """All that the target is asked: two prompts of equal content are the same."""
+        return json.dumps(self.chat.to_dict(), sort_keys=True) if self.chat else self.text
+
+
+def in_turn(prompts: Sequence[Prompt]) -> list[Prompt]:
+    """Put the later turns of each conversation behind its first one."""
+    following = {prompt.follows: prompt for prompt in prompts if prompt.follows}
+    ordered: list[Prompt] = []
+    for first in first_turns(prompts):
+        turn: Prompt | None = first
+        while turn:
+            ordered.append(turn)
+            turn = following.pop(turn.id, None)
+    return [*ordered, *following.values()]
+
+
+def first_turns(prompts: Iterable[Prompt]) -> list[Prompt]:
+    """Return the prompts that follow no answer."""
+    return [prompt for prompt in prompts if not prompt.follows]
 
 
 def read_prompts(text: str, name: str, *, form: str | None = None) -> list[Prompt]:
@@ -72,15 +110,16 @@ def _prompts(rows: Iterable[Placed], name: str, form: str | None) -> list[Prompt
             if isinstance(row, BrokenRow):
                 raise row
             chosen = chosen or recognised(row, name)
-            prompt = _prompt(row, chosen, str(number))
-            if prompt.id in first_at:
-                raise BrokenRow(f"its id {prompt.id!r} is that of {first_at[prompt.id]} already")
-        except BrokenRow as error:
+            found = _read(row, chosen, str(number))
+            _require_new(found, first_at)
+        except (BrokenRow, BadChat) as error:
             first_broken = first_broken or (place, str(error))
             broken_count += 1
         else:
-            first_at[prompt.id] = place
-            prompts.append(prompt)
+            first_at |= dict.fromkeys((prompt.id for prompt in found), place)
+            prompts += found
+        if len(prompts) > MOST_PROMPTS:
+            raise BadPrompts(f"{name} has more than {MOST_PROMPTS:,} prompts and turns, the most. Split the file.")
     if first_broken:
         raise BadPrompts(_told(name, *first_broken, broken_count, len(prompts)))
     if not prompts:
@@ -101,30 +140,48 @@ def _told(name: str, place: str, reason: str, broken_count: int, good_count: int
     return f"{name}, {place} is broken{more}: {reason}. {good}. Fix or remove it and load the file again."
 
 
-def _prompt(row: Row, form: Form, number: str) -> Prompt:
-    text = form.text(row)
-    if not text.strip():
-        raise BrokenRow("its text is empty")
-    if len(text) > LONGEST:
-        raise BrokenRow(f"it has {len(text):,} characters, more than the {LONGEST:,} of the longest prompt")
+def _require_new(found: Iterable[Prompt], first_at: Mapping[str, str]) -> None:
+    for prompt in found:
+        if prompt.id in first_at:
+            raise BrokenRow(f"its id {prompt.id!r} is that of {first_at[prompt.id]} already")
+
+
+def _read(row: Row, form: Form, number: str) -> list[Prompt]:
+    """Read a row: one prompt, or one for each turn of its conversation."""
+    turns = form.turns(row) if form.turns else []
+    sent = chats.sent(row) if form.is_log else chats.Sent()
+    plain = _prompt(row, turns[0].chat.text if turns else form.text(row), number)
+    plain = replace(plain, at=sent.at, max_tokens=sent.max_tokens)
+    if not turns:
+        return [_checked(replace(plain, reference=form.reference(row)))]
+    return [_checked(prompt) for prompt in _conversation(plain, turns)]
+
+
+def _conversation(first: Prompt, turns: Sequence[chats.Turn]) -> Iterator[Prompt]:
+    """Yield a prompt for each turn. All but the first follow the answer to the one before."""
+    follows = ""
+    for number, turn in enumerate(turns, 1):
+        id = f"{first.id}#{number}" if number > 1 else first.id
+        chat = replace(turn.chat, turn=number, follows=follows)
+        yield replace(first, id=id, text=chat.text, reference=turn.reference, chat=chat)
+        follows = id
+
+
+def _prompt(row: Row, text: str, number: str) -> Prompt:
     split = optional("split")(row).lower()
     if split not in SPLITS:
         raise BrokenRow(f"its split is {split[:40]!r}, which can be train, validation, test or nothing")
-    prompt = Prompt(
-        id=optional(*IDS)(row) or number,
-        text=text,
-        category=optional("category")(row),
-        split=SPLITS[split],
-        reference=form.reference(row),
-    )
+    return Prompt(optional(*IDS)(row) or number, text, optional("category")(row), SPLITS[split])
+
+
+def _checked(prompt: Prompt) -> Prompt:
+    if not prompt.text.strip() and not prompt.chat:
+        raise BrokenRow("its text is empty")
+    if len(prompt.text) > LONGEST:
+        raise BrokenRow(f"it has {len(prompt.text):,} characters, more than the {LONGEST:,} of the longest prompt")
     if len(prompt.id) > LONGEST_ID:
         raise BrokenRow(f"its id has {len(prompt.id):,} characters, more than {LONGEST_ID}")
-    for column, word in (
-        ("id", prompt.id),
-        ("text", text),
-        ("category", prompt.category),
-        ("reference", prompt.reference),
-    ):
-        if HALF_PAIR.search(word):
+    for column in ("id", "text", "category", "reference"):
+        if HALF_PAIR.search(getattr(prompt, column)):
             raise BrokenRow(f"its {column} holds half a surrogate pair; write the whole character")
     return prompt

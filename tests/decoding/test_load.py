@@ -282,3 +282,51 @@ def test_a_request_that_cannot_begin_gives_its_place_back() -> None:
         with pytest.raises(BadStrategy):
             list(serve(Queue([request] * 2, Load(2)), places, 2, refuse, never))
     assert places.take(2) and places.take(2)
+
+
+def logged(*seconds: float) -> list[Prompt]:
+    return [Prompt(str(number), "ab", at=1e9 + at) for number, at in enumerate(seconds)]
+
+
+def test_a_log_has_a_rate_and_a_speed_multiplies_it() -> None:
+    arrivals = [prompt.at for prompt in logged(3, 1, 6)]
+    once, twice = loads((), (), (2, 1), arrivals)
+    assert (once.rate, twice.rate) == (0.4, 0.8)
+    assert (str(once), twice.suffix) == ("0.4 requests/s as recorded", " @0.8/s recorded")
+    assert once != Load(rate=0.4)
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "speed", "reason"),
+    [
+        ([], 1, "no recorded arrivals"),
+        ([None, 1.0], 1, "1 of 2 prompts have no timestamp"),
+        ([5.0, 5.0], 1, "one timestamp, so it has no rate"),
+        ([0.0, 1e6], 1, "Choose another speed"),
+        ([0.0, 1.0], float("nan"), "must lie above 0"),
+        ([0.0, 1.0], float("inf"), "must lie above 0"),
+    ],
+)
+def test_arrivals_that_cannot_be_replayed_are_refused_in_words(
+    arrivals: list[float | None], speed: float, reason: str
+) -> None:
+    with pytest.raises(BadLoad, match=reason):
+        loads((), (), (speed,), arrivals)
+
+
+def test_requests_of_a_log_arrive_at_its_times_and_in_their_order() -> None:
+    prompts = logged(0.2, 0, 0.05)
+    [load] = loads((), (), (10,), [prompt.at for prompt in prompts])
+    samples = decoded([choose("autoregressive").at(load)], SAMPLINGS["greedy"], prompts=prompts)
+    arrived = {sample.prompt: sample.timing.arrived_ns for sample in samples}
+    assert arrived == pytest.approx({"0": 20_000_000, "1": 0, "2": 5_000_000}, abs=1000)
+    assert sample_from_dict(samples[0].to_dict()).load == load
+
+
+def test_the_rest_of_a_log_is_replayed_from_its_own_first_request() -> None:
+    prompts = logged(0, 0.3, 0.4)
+    [load] = loads((), (), (5,), [prompt.at for prompt in prompts])
+    made = comparison(SAMPLINGS["greedy"], prompts=prompts, choices=[choose("autoregressive").at(load)])
+    [[_, *rest]] = made.schedule()
+    arrived = sorted(sample.timing.arrived_ns for _, sample in made.samples(rest))  # type: ignore[union-attr]
+    assert arrived == pytest.approx([0, 20_000_000], abs=1000)

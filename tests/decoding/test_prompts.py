@@ -86,10 +86,20 @@ def test_both_editions_of_ultrafeedback_are_the_bare_instruction():
     assert (binarized.id, binarized.text) == ("f0", "Explain tides.")
 
 
-def test_spec_bench_keeps_the_category_and_the_first_turn():
-    first, second = read("spec-bench.jsonl")
+def test_each_turn_of_spec_bench_is_a_prompt_that_follows_the_one_before():
+    first, later, other = read("spec-bench.jsonl")
     assert (first.id, first.category, first.text) == ("81", "writing", "Write a letter.")
-    assert (second.category, second.reference) == ("math_reasoning", "8")
+    assert (later.id, later.category, later.turn, later.follows) == ("81#2", "writing", 2, "81")
+    assert (other.category, other.reference, other.turn) == ("math_reasoning", "8", 1)
+
+
+def test_a_chat_can_be_read_as_plain_text():
+    text = (FILES / "spec-bench.jsonl").read_text()
+    prompts = read_prompts(text, "spec-bench.jsonl", form="chat-as-text")
+    assert [(prompt.id, prompt.text, prompt.chat) for prompt in prompts] == [
+        ("81", "Write a letter.", None),
+        ("401", "How many legs have two cats?", None),
+    ]
 
 
 def test_every_form_says_what_its_template_is_and_where_it_comes_from():

@@ -20,6 +20,12 @@ test("it is called by its place among the prompts, and by its repeat where there
   assert.equal(twice.nameOf("2.7"), "Prompt 2 of 2, repeat 2 of 2");
 });
 
+test("a later turn of a conversation says its number", () => {
+  const prompts = [{ number: 1, category: "qa", turn: 1, text: "a" }, { number: 2, category: "qa", turn: 2, text: "b" }];
+  const talk = new Heats({ prompts, repeats: 1, runs: RUNS });
+  assert.deepEqual(talk.all.map((heat) => talk.nameOf(heat)), ["Prompt 1 of 2 · qa", "Prompt 2 of 2 · turn 2 · qa"]);
+});
+
 test("what is looked at is read from an address as it was written there", () => {
   for (const heats of [once, twice]) {
     const looked = { heat: heats.all.at(-1), run: 2, whatIf: "static:5" };

@@ -204,6 +204,7 @@ GET    comparisons-spec-bench 200 200 200 404 401 200 200 200
 GET    comparisons-file       200 200 200 404 401 200 200 200
 GET    comparisons-report     200 200 200 404 401 200 200 200
 GET    comparisons-csv        200 200 200 404 401 200 200 200
+GET    comparisons-worst      200 200 200 404 401 200 200 200
 GET    comparisons-events     200 200 200 404 401 200 200 200
 GET    comparisons-what-if    409 409 409 404 401 409 409 409
 POST   tickets-list           201 201 201 201 401 201 201 201

@@ -79,9 +79,9 @@ def test_a_check_that_takes_too_long_is_refused_at_the_first_try(monkeypatch, en
 def test_a_pair_may_take_what_its_weights_and_its_longest_text_need(checkpoints, tmp_path):
     for name, content in checkpoints["target"].items():
         (tmp_path / name).write_bytes(content)
-    short, long = (run_size((tmp_path, tmp_path), ["w1 w2", text], 16) for text in ("w3", "w3 " * 30))
+    short, long = (run_size((tmp_path, tmp_path), [5, length], 16) for length in (2, 90))
     assert sum(map(len, checkpoints["target"].values())) < short < long < 64 * MIB
-    assert run_size((tmp_path / "nowhere",), ["w1"], 16) == 0
+    assert run_size((tmp_path / "nowhere",), [2], 16) == 0
 
 
 def test_memory_is_read_without_the_kernels_files_as_well(monkeypatch, tmp_path):
@@ -105,5 +105,5 @@ def test_a_program_of_the_users_own_is_left_out_of_the_limit():
 def test_texts_that_are_decoded_together_need_memory_for_each_cache(checkpoints, tmp_path):
     for name, content in checkpoints["target"].items():
         (tmp_path / name).write_bytes(content)
-    one, many = (run_size((tmp_path,), ["w1 w2"], 64, [choose("static").at(Load(users))]) for users in (1, 16))
+    one, many = (run_size((tmp_path,), [5], 64, [choose("static").at(Load(users))]) for users in (1, 16))
     assert many > one

@@ -16,8 +16,9 @@ from rest_framework.views import APIView
 
 from decoding.public import BASELINE as PLAIN_DECODING
 from decoding.public import STRATEGIES
+from decoding.public import worst as losing
 from webapp.accounts.standing import reading, who
-from webapp.comparisons import export, page, plans, report, rounds, serializers, services, trace
+from webapp.comparisons import export, page, plans, report, rounds, serializers, services, trace, worst
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.api import Nouns, once
 from webapp.core.cursor import AFTER, WAIT, Bound, number
@@ -29,6 +30,7 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import State
 
 EVENTS = Bound("limit", 1000, 1, 5000)
+LINES = Bound("limit", losing.USUAL, 1, losing.MOST)
 BASELINE = OpenApiParameter("baseline", str, description="label of the strategy to pin; autoregressive if not given")
 
 OF_STRATEGY = OpenApiParameter("strategy", str, description="label of the strategy; autoregressive if not given")
@@ -58,7 +60,7 @@ class Comparisons(Binned):
         "runs", "tags"
     )
     filterset_class = ComparisonFilter
-    query_names = ("dry_run", "baseline", "strategy")
+    query_names = ("dry_run", "baseline", "strategy", "limit")
 
     def get_serializer_class(self) -> Any:
         return serializers.ComparisonRow if self.action == "list" else serializers.ComparisonOut
@@ -141,6 +143,22 @@ class Comparisons(Binned):
         """Download the page of an ended comparison as one HTML file, with races and texts, that makes no request."""
         comparison, baseline = self._pinned()
         return page.whole(comparison, baseline, None)
+
+    @extend_schema(
+        responses={(200, "application/jsonl"): OpenApiTypes.STR},
+        parameters=[
+            OpenApiParameter("strategy", str, description="label; if not given, the strategy that the verdict names"),
+            OpenApiParameter("limit", {"type": "integer", "minimum": LINES.low, "maximum": LINES.high}),
+            BASELINE,
+        ],
+    )
+    def worst(self, request: Request, pk: UUID) -> StreamingHttpResponse:
+        """Download the prompts on which a strategy gains least, the worst first, as a prompt file (JSON lines)."""
+        comparison, baseline = self._pinned()
+        strategy = request.query_params.get("strategy", "")
+        lines = worst.as_lines(comparison, strategy, baseline, number(request, LINES))
+        name = f"comparison-{comparison.pk}-worst.jsonl"
+        return Download(lines, name, reading(request, comparison), JSON_LINES)
 
     def _pinned(self) -> tuple[Comparison, str]:
         comparison = self.get_object()

@@ -108,7 +108,7 @@ def _conditions(comparison: Comparison, device: str, load: Load) -> Conditions:
         sampling,
     ]  # fmt: skip
     if load != ONE:
-        question.append([load.concurrency, load.rate])
+        question.append([load.concurrency, load.rate, *(["recorded"] if load.recorded else [])])
     found, _ = Conditions.objects.get_or_create(
         team_id=comparison.team_id,
         digest=_digest([*question, device]),

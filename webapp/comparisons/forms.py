@@ -23,7 +23,7 @@ from webapp.studies.models import Classifier
 USUAL = [{"strategy": each.slug, "params": params} for each in STRATEGIES.values() for params in each.usual]
 USUAL_ALONE = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in alone.usual()]
 BASICS = ("pair", "dataset", "split", "limit", "name")
-LOAD = ("concurrency", "rate", "slo")
+LOAD = ("concurrency", "rate", "recorded", "slo")
 RUNNING = ("repeats", "queue", "priority")
 PLAIN = (*BASICS, *RUNNING)
 MOST_CLASSIFIERS = 200  # offered for one pair
@@ -158,7 +158,7 @@ def _body(posted: QueryDict) -> dict[str, Any]:
     """Build the body that a script would send."""
     known: Any = NewComparison().fields
     body = {name: typed(known[name], text) for name in (*PLAIN, "slo") if (text := posted.get(name, ""))}
-    for name in ("concurrency", "rate"):
+    for name in ("concurrency", "rate", "recorded"):
         if values := typed(known[name], posted.get(name, "")):
             body[name] = values[: MOST_LOADS + 1]
     body["strategies"] = [

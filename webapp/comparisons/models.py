@@ -66,17 +66,19 @@ class AtLoad(models.Model):
 
     concurrency = models.PositiveSmallIntegerField(null=True, default=1)
     rate = models.FloatField(null=True)  # requests per second
+    recorded = models.BooleanField(default=False)  # requests arrive as in their log, which the rate stretches
 
     class Meta:
         abstract = True
 
     @property
     def load(self) -> Load:
-        return Load(rate=self.rate) if self.rate else Load(self.concurrency or 1)
+        return Load(rate=self.rate, recorded=self.recorded) if self.rate else Load(self.concurrency or 1)
 
     @staticmethod
     def columns_of(load: Load) -> dict[str, Any]:
-        return {"concurrency": None if load.is_open else load.concurrency, "rate": load.rate or None}
+        users = None if load.is_open else load.concurrency
+        return {"concurrency": users, "rate": load.rate or None, "recorded": load.recorded}
 
 
 class RunQuerySet(models.QuerySet["Run"]):

@@ -31,7 +31,11 @@ DRAWN = (
     "new_tokens", "tokens_per_s", "numbers",
 )  # fmt: skip
 PARTS = {"verdict": "comparisons/_verdict.html", "what-if": "comparisons/_what_if.html"}  # an open page asks for these
-FILES = (("samples as CSV", "csv"), ("report as JSON", "report"))  # and their routes; relative to a baseline
+FILES = (  # and their routes; relative to a baseline
+    ("samples as CSV", "csv"),
+    ("report as JSON", "report"),
+    ("the worst prompts", "worst"),
+)
 TRACES = (("rounds as CSV", "rounds"), ("rounds as Parquet", "parquet"))
 SCRIPT = "js/pages/comparison.js"
 MOST_EVENTS_IN_FILE = 200_000
@@ -189,12 +193,23 @@ def _data(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
         "repeats": comparison.repeats,
         "is_loaded": _is_loaded(report),
         "runs": _runs(comparison, report),
-        "prompts": [
-            {"number": prompt.number, "category": prompt.category, "text": prompt.text[-LONGEST_PROMPT:]}
-            for prompt in comparison.prompts
-        ],
+        "prompts": _prompts(comparison, rows),
         "rows": [frames.row(sample) for sample in rows],
     }
+
+
+def _prompts(comparison: Comparison, rows: Sequence[Sample]) -> list[dict[str, Any]]:
+    """Return the end of each prompt: of a chat, as the target read it once its first sample is finished."""
+    rendered = {sample.prompt.number: sample.numbers["rendered"] for sample in rows if sample.numbers.get("rendered")}
+    return [
+        {
+            "number": prompt.number,
+            "category": prompt.category,
+            "text": rendered.get(prompt.number, prompt.text)[-LONGEST_PROMPT:],
+            **({"turn": prompt.turn} if prompt.chat else {}),
+        }
+        for prompt in comparison.prompts
+    ]
 
 
 def _runs(comparison: Comparison, report: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -211,6 +226,7 @@ def _runs(comparison: Comparison, report: Mapping[str, Any]) -> list[dict[str, A
             "role": run.choice.spec.role,
             "concurrency": run.concurrency,
             "rate": run.rate,
+            "recorded": run.recorded,
             "load": str(run.load),
             "baseline": beside[run.load],  # number of the run that it is compared with
             "dash": dashes[run.label],

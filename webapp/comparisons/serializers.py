@@ -69,6 +69,11 @@ class NewComparison(Input):
         required=False, default=list, label="Requests per second",
         help_text="such as 2, 4; requests arrive at random times",
     )  # fmt: skip
+    recorded = Several(
+        child=serializers.FloatField(min_value=1e-6, max_value=1e6), max_length=services.MOST_LOADS,
+        required=False, default=list, label="Speed of recorded arrivals",
+        help_text="of a request log, such as 1, 2: requests arrive as recorded, and twice as fast",
+    )  # fmt: skip
     slo = serializers.CharField(
         max_length=60, required=False, default="", allow_blank=True, label="Objective",
         help_text="limits for each request, such as ttft=500ms,tpot=50ms; goodput counts requests within them",
@@ -114,7 +119,7 @@ class Description(Input):
 class RunInside(Output):
     class Meta:
         model = Run
-        fields = ("id", "number", "strategy", "params", "label", "concurrency", "rate")
+        fields = ("id", "number", "strategy", "params", "label", "concurrency", "rate", "recorded")
 
 
 class Named(serializers.Serializer[Any]):
@@ -200,6 +205,15 @@ class Drift(serializers.Serializer[Any]):
     sentence = serializers.CharField()
 
 
+class TurnOut(serializers.Serializer[Any]):
+    """One turn of conversations."""
+
+    turn = serializers.IntegerField()
+    speedup = serializers.DictField(allow_null=True, help_text="its interval holds for this turn and strategy alone")
+    mean_acceptance_length = serializers.FloatField(allow_null=True, help_text="null if a server does not say")
+    prompt_tokens = serializers.FloatField(help_text="median")
+
+
 class StrategyReport(serializers.Serializer[Any]):
     """The report of one strategy at one load. The names are vLLM's; /definitions of the report says what each means."""
 
@@ -209,6 +223,7 @@ class StrategyReport(serializers.Serializer[Any]):
     settings = serializers.CharField(help_text="the name without the load")
     concurrency = serializers.IntegerField(allow_null=True, help_text="users of a closed loop")
     rate = serializers.FloatField(allow_null=True, help_text="requests per second of an open loop")
+    recorded = serializers.BooleanField(help_text="they arrive at the times of their log, not at random")
     is_baseline = serializers.BooleanField(help_text="speed-ups at this load are relative to this row")
     params = serializers.DictField()
     role = serializers.CharField()
@@ -253,6 +268,7 @@ class StrategyReport(serializers.Serializer[Any]):
         allow_null=True,
         help_text="from the speed-up over autoregressive that acceptance allows to the measured one; for one user only",
     )
+    by_turn = TurnOut(many=True, help_text="empty where every prompt has one turn")
     tokens_per_s_device = serializers.FloatField(required=False, help_text="of all requests together")
     tokens_per_s_user = serializers.FloatField(required=False, help_text="of one request from its arrival; median")
     ttft_ms = Percentiles(required=False, help_text="from arrival to the first token")
@@ -278,6 +294,7 @@ class RankingOut(serializers.Serializer[Any]):
 class LoadOut(serializers.Serializer[Any]):
     concurrency = serializers.IntegerField(allow_null=True)
     rate = serializers.FloatField(allow_null=True)
+    recorded = serializers.BooleanField()
     baseline = serializers.CharField(help_text="label of the row that speed-ups at this load are relative to")
     verdict = serializers.CharField()
     doubt = serializers.CharField(allow_blank=True)

@@ -22,6 +22,7 @@ from decoding.public import (
     alone,
     choose,
     loads,
+    mean_rate,
     parse_objective,
 )
 from webapp.accounts import audit
@@ -80,14 +81,15 @@ def specify(
     repeats: int = 1,
     concurrency: Sequence[int] = (),
     rate: Sequence[float] = (),
+    recorded: Sequence[float] = (),
     slo: str = "",
     queue: Queue = Queue.CPU,
     priority: int = USUAL_PRIORITY,
 ) -> Spec:
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
-    asked_loads = _loads(concurrency, rate)
+    asked_loads = _loads(concurrency, rate, recorded, recipe)
     named = _choices(strategies, pair, queue)
-    choices = _at_loads(named, asked_loads, "concurrency" if concurrency else "rate")
+    choices = _at_loads(named, asked_loads, "concurrency" if concurrency else "rate" if rate else "recorded")
     spec = Spec(recipe, choices, repeats, queue, priority, _objective(slo))
     if spec.sample_count > MOST_SAMPLES:
         at = f" at {len(asked_loads)} loads" if len(asked_loads) > 1 else ""
@@ -171,7 +173,8 @@ def asked_for(comparison: Comparison) -> dict[str, Any]:
         "split": comparison.split,
         "strategies": [{"strategy": r.strategy, "params": r.params} for r in runs if r.load == runs[0].load],
         "concurrency": list(dict.fromkeys(run.concurrency for run in runs if run.concurrency)),
-        "rate": list(dict.fromkeys(run.rate for run in runs if run.rate)),
+        "rate": list(dict.fromkeys(run.rate for run in runs if run.rate and not run.recorded)),
+        "recorded": _speeds(comparison, runs),
         "slo": str(Objective(**comparison.slo)),
         "sampling": comparison.sampling,
         "limit": comparison.limit,
@@ -203,13 +206,26 @@ def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair, queue: Queue) 
     return (*baselines, *(choice for choice in found if choice not in baselines))
 
 
-def _loads(concurrency: Sequence[int], rate: Sequence[float]) -> tuple[Load, ...]:
-    for field, users, rates in (("concurrency", concurrency, ()), ("rate", (), rate)):
+def _loads(
+    concurrency: Sequence[int], rate: Sequence[float], speeds: Sequence[float], recipe: Recipe
+) -> tuple[Load, ...]:
+    arrivals = list(recipe.prompts.values_list("at", flat=True)) if speeds else []
+    asked = {"concurrency": (concurrency, (), ()), "rate": ((), rate, ()), "recorded": ((), (), speeds)}
+    for field, parts in asked.items():
         try:
-            loads(users, rates)
+            loads(*parts, arrivals)
         except BadLoad as error:
             raise Invalid(str(error), field=field, code=error.code) from None
-    return loads(concurrency, rate)
+    return loads(concurrency, rate, speeds, arrivals)
+
+
+def _speeds(comparison: Comparison, runs: Sequence[Run]) -> list[float]:
+    """Return the speeds at which runs play a log."""
+    rates = dict.fromkeys(run.rate for run in runs if run.rate and run.recorded)
+    if not rates:
+        return []
+    own = mean_rate(list(comparison.prompts.values_list("at", flat=True)))
+    return [round(rate / own, 9) for rate in rates]
 
 
 def _objective(slo: str) -> Objective:

@@ -128,6 +128,11 @@ urlpatterns = [
     path(
         "comparisons/<uuid:pk>/samples.csv", comparisons.Comparisons.as_view({"get": "table"}), name="comparisons-csv"
     ),
+    path(
+        "comparisons/<uuid:pk>/worst.jsonl",
+        comparisons.Comparisons.as_view({"get": "worst"}),
+        name="comparisons-worst",
+    ),
     path("comparisons/<uuid:pk>/events/", live.News.as_view({"get": "events"}), name="comparisons-events"),
     path("comparisons/<uuid:pk>/shares/", sharing.Shares.as_view(CREATE, basename="shares"), name="comparisons-shares"),
     *noun("shares", sharing.Shares, many=LIST, one=READ | DELETE),

@@ -105,10 +105,30 @@ class Prompt(models.Model):
     category = models.CharField(max_length=200, blank=True)
     split = models.CharField(max_length=20, blank=True)
     reference = models.TextField(blank=True)
+    chat = models.JSONField(null=True)  # decoding.chat.messages.Chat; null: plain text
+    at = models.FloatField(null=True)  # seconds since 1970 when it was sent, by a log
+    max_tokens = models.PositiveIntegerField(null=True)  # of the answer, by a log
 
     class Meta:
         ordering = ["number"]
         constraints = [models.UniqueConstraint(fields=["dataset", "number"], name="one_prompt_per_number")]
+
+    @property
+    def turn(self) -> int:
+        return self.chat["turn"] if self.chat else 1
+
+    @property
+    def follows(self) -> str:
+        return self.chat["follows"] if self.chat else ""
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """Return the messages of its turn; of a plain text, none."""
+        return self.chat["messages"] if self.chat else []
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        return self.chat["tools"] if self.chat else []
 
 
 class TokenLengths(Noun):

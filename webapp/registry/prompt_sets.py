@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from decoding.public import BadPrompts, prompts
+from decoding.public import BadPrompts, Chat, prompts
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -111,6 +111,9 @@ def add_dataset(
                 category=prompt.category[:200],
                 split=prompt.split,
                 reference=prompt.reference,
+                chat=prompt.chat and prompt.chat.to_dict(),
+                at=prompt.at,
+                max_tokens=prompt.max_tokens,
             )
             for number, prompt in enumerate(found, 1)
         ),
@@ -118,6 +121,14 @@ def add_dataset(
     )
     audit.record(by, "added", dataset, prompt_count=len(found))
     return dataset
+
+
+def prompt_of(row: Prompt) -> prompts.Prompt:
+    """Return a stored prompt as decoding takes it."""
+    chat = Chat.from_dict(row.chat) if row.chat else None
+    return prompts.Prompt(
+        row.name, row.text, row.category, row.split, row.reference, chat=chat, at=row.at, max_tokens=row.max_tokens
+    )
 
 
 def _read(

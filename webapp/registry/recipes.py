@@ -24,6 +24,10 @@ class Recipe:
     sampling: Sampling
 
     @property
+    def prompts(self) -> QuerySet[Prompt]:
+        return chosen(self.dataset, self.split, self.limit)
+
+    @property
     def columns(self) -> dict[str, Any]:
         """Values of the columns with these names."""
         parts = {"pair": self.pair, "dataset": self.dataset, "split": self.split, "limit": self.limit}
@@ -39,9 +43,13 @@ class Prompted:
 
     @property
     def prompts(self) -> QuerySet[Prompt]:
-        chosen = self.dataset.prompts.filter(split=self.split) if self.split else self.dataset.prompts.all()
-        first: QuerySet[Prompt] = chosen.order_by("number")[: self.limit]
-        return first
+        return chosen(self.dataset, self.split, self.limit)
+
+
+def chosen(dataset: Dataset, split: str, limit: int) -> QuerySet[Prompt]:
+    """Return the first prompts of a set, or of one split of it."""
+    prompts = dataset.prompts.filter(split=split) if split else dataset.prompts.all()
+    return prompts.order_by("number")[:limit]
 
 
 def checked(

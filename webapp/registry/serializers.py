@@ -196,10 +196,17 @@ class DatasetOut(Output):
 
 class PromptOut(Output):
     id = serializers.CharField(source="name")
+    turn = serializers.IntegerField(help_text="of its conversation; 1 for a prompt without one")
+    follows = serializers.CharField(allow_blank=True, help_text="id of the prompt whose answer comes before this turn")
+    messages = serializers.ListField(child=serializers.DictField(), help_text="of its turn; none for a plain text")
+    tools = serializers.ListField(child=serializers.DictField())
 
     class Meta:
         model = Prompt
-        fields = ("number", "id", "text", "category", "split", "reference")
+        fields = (
+            "number", "id", "text", "category", "split", "reference", "turn", "follows", "messages", "tools", "at",
+            "max_tokens",
+        )  # fmt: skip
 
 
 class PairChoice(Input):

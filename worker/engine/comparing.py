@@ -39,11 +39,20 @@ def compare(order: ToCompare, residents: Residents, say: Say, cancelled: Cancell
             due = [key for key in group if (key.prompt.id, key.repeat) not in order.settled]
             samples = [before[which(key)] for key in due if which(key) in before]
             left = [key for key in due if which(key) not in before and which(key) not in order.given_up]
-            for stint in stints(left):
+            for stint in stints(askable(comparison, left, say)):
                 samples += decode(comparison, stint, tracing, say)
                 if cancelled():
                     return
             say(Audited([sample for sample in comparison.audited(samples) if sample.audit]))
+
+
+def askable(comparison: Comparison, keys: Iterable[Key], say: Say) -> Iterator[Key]:
+    """Yield the samples that can be decoded. A later turn that cannot be asked is reported."""
+    for key in keys:
+        if reason := comparison.why_not(key):
+            say(Broke(which(key), reason))
+        else:
+            yield key
 
 
 def decode(comparison: Comparison, stint: Sequence[Key], tracing: Tracing, say: Say) -> Iterator[Sample]:

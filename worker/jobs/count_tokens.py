@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from decoding.chat.renderer import Renderer
 from decoding.models.folder import inspect
+from decoding.prompts.prompt import Prompt
 from webapp.registry.kinds import COUNT_TOKENS
 from worker.messages import Cancelled, Order, Report, Say
 
@@ -25,14 +28,16 @@ AT_ONCE = 200
 class CountTokens(Order):
     target: Path
     draft: Path | None
-    texts: Sequence[str]
+    prompts: Sequence[Prompt]
 
     opens_within_s = 300.0  # for AT_ONCE prompts
 
     def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
         tokenizer = _tokenizer(self.target)
         contexts = (inspect(self.target).context, inspect(self.draft).context if self.draft else None)
-        say(Counted(tuple(len(tokenizer.encode(text)) for text in self.texts), contexts))
+        with closing(Renderer(self.target)) as renderer:
+            texts = [text_of(prompt, renderer) for prompt in self.prompts]
+        say(Counted(tuple(len(tokenizer.encode(text)) for text in texts), contexts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +46,29 @@ class Counted(Report):
     contexts: tuple[int | None, int | None]  # what target and draft can hold, where they say so
 
 
+def text_of(prompt: Prompt, renderer: Renderer) -> str:
+    """Return the prompt as the target reads it; of a later turn, without the turns and answers before it."""
+    return renderer.render(prompt.chat.messages, prompt.chat.tools) if prompt.chat else prompt.text
+
+
 def work(attempt: Attempt) -> None:
     from webapp.registry import lengths
     from webapp.registry.models import TokenLengths
+    from webapp.registry.prompt_sets import prompt_of
 
     chosen = TokenLengths.objects.select_related("dataset", "pair__target__upload", "pair__draft__upload")
     wanted = attempt.insist(lambda: chosen.filter(job=attempt.job).first())
     if wanted is None:
         return  # the set is gone
     place = attempt.place_of(wanted.pair)
-    texts = attempt.insist(lambda: list(wanted.dataset.prompts.order_by("number").values_list("text", flat=True)))
+    prompts = attempt.insist(lambda: [prompt_of(row) for row in wanted.dataset.prompts.order_by("number")])
     found: list[int] = []
-    for start in range(0, len(texts), AT_ONCE):
-        for report in attempt.reports(CountTokens(place.target, place.draft, texts[start : start + AT_ONCE])):
+    for start in range(0, len(prompts), AT_ONCE):
+        for report in attempt.reports(CountTokens(place.target, place.draft, prompts[start : start + AT_ONCE])):
             if isinstance(report, Counted):
                 found += report.lengths
                 contexts = report.contexts
-        attempt.progress(len(found), len(texts))
+        attempt.progress(len(found), len(prompts))
     attempt.insist(lambda: lengths.counted(job=attempt.job, lengths=found, contexts=contexts))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from decoding.disco.cards import OURS
+from decoding.prompts.prompt import first_turns
 from decoding.spec import Sampling
 from webapp.studies.kinds import TRAINING
 from worker.messages import Cancelled, PairOrder, Report, Say, Step
@@ -68,15 +69,15 @@ class Trained(Report):
 
 
 def work(attempt: Attempt) -> None:
+    from webapp.registry.prompt_sets import prompt_of
     from webapp.studies.models import Training
-    from worker.materials import prompt_of
 
     chosen = Training.objects.select_related("pair__target__upload", "pair__draft__upload", "dataset", "start__upload")
     training = attempt.insist(lambda: chosen.get(job=attempt.job))
     with tempfile.TemporaryDirectory() as folder:
         order = Train(
             pair=attempt.place_of(training.pair, [training.start] if training.start else []),
-            prompts=attempt.insist(lambda: [prompt_of(row) for row in training.prompts]),
+            prompts=attempt.insist(lambda: first_turns(prompt_of(row) for row in training.prompts)),
             sampling=Sampling.from_dict(training.sampling),
             folder=Path(folder),
             design=training.design,

@@ -15,8 +15,9 @@ from decoding import alone
 from decoding.errors import BadStrategy, DrafthouseError
 from decoding.load import Load, loads
 from decoding.measure.latency import NO_OBJECTIVE, Objective, parse_objective
+from decoding.measure.worst import USUAL
 from decoding.prompts.forms import FORMS
-from decoding.prompts.prompt import Prompt
+from decoding.prompts.prompt import Prompt, first_turns
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.strategies import BASELINE
 from decoding.vocabularies.shared import METHODS
@@ -25,6 +26,7 @@ from worker.terminal.prompt_files import read_prompt_file
 from worker.terminal.servers import SERVER_HELP, START_HELP, AskedServer, asked_servers
 
 ROOT = Path(__file__).resolve().parents[2]
+RECORDED = "recorded"  # in place of a rate: when requests arrived by their log
 STRATEGIES_UNLESS_NAMED = "autoregressive,static:4,heuristic,threshold:0.4"
 
 
@@ -86,6 +88,7 @@ class Bench:
     dtype: str
     runner: str
     other_tokenizer: str
+    template: Path | None  # chat template in place of the target's own
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ class Asked(Bench):
     repeats: int
     trace: Path | None
     json: Path | None
+    worst: Path | None
+    shows_prompts: bool
     remarks: tuple[str, ...]  # what was decided without being asked
     servers: tuple[AskedServer, ...] = ()
     is_alone: bool = False  # servers run alone: no model is loaded here
@@ -111,8 +116,9 @@ def read_arguments(argv: Sequence[str]) -> Asked:
     servers = asked_servers(given.server, given.start)
     strategies, remarks = _served(given, servers) if given.servers_only else _with_baseline(_choices(given, servers))
     usual = strategies[0].label if given.servers_only else BASELINE
-    asked_loads = loads(given.concurrency, given.rate)
-    bench = read_bench(given, given.split)
+    bench = read_bench(given, given.split, has_turns=True)
+    rates, speeds = [rate for rate, _ in given.rate if rate], [speed for rate, speed in given.rate if not rate]
+    asked_loads = loads(given.concurrency, rates, speeds, [prompt.at for prompt in bench.prompts])
     _require_draft_of(strategies, bench)
     return Asked(
         **vars(bench),
@@ -123,28 +129,39 @@ def read_arguments(argv: Sequence[str]) -> Asked:
         repeats=given.repeats,
         trace=given.trace,
         json=given.json,
+        worst=given.worst,
+        shows_prompts=given.show_prompts,
         remarks=remarks,
         servers=servers,
         is_alone=given.servers_only,
     )
 
 
-def read_bench(given: argparse.Namespace, split: str | None, *, all_splits: bool = False, drafting: str = "") -> Bench:
+def read_bench(
+    given: argparse.Namespace,
+    split: str | None,
+    *,
+    all_splits: bool = False,
+    drafting: str = "",
+    has_turns: bool = False,
+) -> Bench:
     """Read the arguments of `parser_of`. A pair in the box names the split that it usually runs on. `drafting` names
-    what the command does if it needs a draft."""
+    what the command does if it needs a draft. Without `has_turns`, it takes the first turns of conversations."""
     material = _material(given)
     if drafting and material.draft is None:
         raise BadArguments(f"{alone.lacks_draft(drafting)} Give --draft DIR.")
     material = replace(material, split=None if all_splits else split or material.split)
+    prompts = read_prompt_file(material.prompts, material.split, given.limit, given.form)
     return Bench(
         material=material,
-        prompts=read_prompt_file(material.prompts, material.split, given.limit, given.form),
+        prompts=prompts if has_turns else first_turns(prompts),
         sampling=_sampling(given, material),
         threads=given.threads,
         device=given.device,
         dtype=given.dtype,
         runner=given.runner,
         other_tokenizer=given.other_tokenizer,
+        template=given.template,
     )
 
 
@@ -191,7 +208,8 @@ def _parser() -> argparse.ArgumentParser:
         type=list_of(rate_of),
         default=[],
         metavar="LIST",
-        help="requests per second that arrive at random times, such as 2,4",
+        help="requests per second that arrive at random times, such as 2,4; recorded: at the times of the request log, "
+        "recorded:2 twice as fast",
     )
     what.add_argument(
         "--slo",
@@ -202,6 +220,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     what.add_argument("--repeats", type=count_of, default=1, metavar="N", help="run every prompt N times")
     output = parser.add_argument_group("what is kept")
+    output.add_argument("--show-prompts", action="store_true", help="print each prompt as the target reads it")
+    output.add_argument(
+        "--worst",
+        type=Path,
+        metavar="FILE",
+        help=f"write the {USUAL} prompts on which the fastest strategy gains least, as a prompt file to train on",
+    )
     output.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")
     output.add_argument("--trace", type=Path, metavar="FILE", help="write every round of every sample, as JSON lines")
     return parser
@@ -229,6 +254,7 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
     )
     models.add_argument("--prompts", type=Path, metavar="FILE", help="JSONL, JSON, CSV, TSV or text")
     models.add_argument("--form", choices=FORMS, help="what the prompt file's columns are, if not told by their names")
+    models.add_argument("--template", type=Path, metavar="FILE", help="chat template, if not the target's own")
     models.add_argument("--limit", type=count_of, metavar="N", help="only the first N prompts (of each split)")
     _add_sampling(parser.add_argument_group("how tokens are chosen"))
     machine = parser.add_argument_group("where it runs")
@@ -279,11 +305,14 @@ def count_of(text: str) -> int:
     return int(text)
 
 
-def rate_of(text: str) -> float:
-    rate = number(text)
-    if not rate > 0:
+def rate_of(text: str) -> tuple[float, float]:
+    """Read a rate, or 0 and the speed of recorded arrivals."""
+    name, _, speed = text.partition(":")
+    recorded = name == RECORDED
+    value = number((speed or "1") if recorded else text)
+    if not value > 0:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number above 0")
-    return rate
+    return (0.0, value) if recorded else (value, 0.0)
 
 
 def list_of(kind: Callable[[str], Value]) -> Callable[[str], list[Value]]:
@@ -350,8 +379,10 @@ def _served(given: argparse.Namespace, servers: Sequence[AskedServer]) -> tuple[
     """Choices of a comparison of servers alone."""
     if not servers:
         raise BadArguments("--servers-only needs servers: give --server ADDRESS,dialect=NAME or --start COMMAND.")
-    if given.strategies is not None or given.target is not None or given.draft is not None:
-        raise BadArguments("--servers-only loads no model here; leave out --strategies, --target and --draft.")
+    if any(named is not None for named in (given.strategies, given.target, given.draft, given.template)):
+        raise BadArguments(
+            "--servers-only loads no model here; leave out --strategies, --target, --draft and --template."
+        )
     if given.pair is None and given.prompts is None:
         raise BadArguments("Servers alone need prompts: give --prompts FILE, or --pair starter for those of that pair.")
     remark = "No model runs here, so nobody audits the answers: texts are only compared with the first server's."

@@ -81,5 +81,5 @@ def fingerprint(prompts: Iterable[Prompt]) -> str:
     """Tells whether two comparisons had the same prompts."""
     digest = hashlib.sha256()
     for prompt in prompts:
-        digest.update(prompt.text.encode() + b"\0")
+        digest.update(prompt.content.encode() + b"\0")
     return digest.hexdigest()

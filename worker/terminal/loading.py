@@ -16,7 +16,7 @@ from decoding.models.devices import device_called, set_threads, usual_threads
 from decoding.models.fit import check_pair
 from decoding.pair import Pair
 from decoding.spec import Choice
-from worker.memory import run_size
+from worker.memory import lengths_of, run_size
 from worker.pairs import ReadyPair, describe_machine, pair_of
 from worker.terminal.arguments import Asked, Bench
 from worker.terminal.guarded import allow
@@ -93,16 +93,18 @@ def load_pair(asked: Bench) -> LoadedPair:
         method=asked.other_tokenizer,
         dtype=asked.dtype,
         runner=asked.runner,
+        template=asked.template,
     )
     remarks = tuple(finding.sentence for finding in report.findings if finding.level == "remark")
     return LoadedPair(pair, target, draft, asked.material.name, remarks)
 
 
 def _need(asked: Bench) -> int:
-    pair, texts = asked.material.folders, [prompt.text for prompt in asked.prompts]
+    new_tokens = asked.sampling.max_new_tokens
     choices = asked.choices if isinstance(asked, Asked) else ()
     is_recorded = not isinstance(asked, Asked)
-    return run_size(pair, texts, asked.sampling.max_new_tokens, choices, is_recorded=is_recorded)
+    lengths = lengths_of(asked.prompts, new_tokens)
+    return run_size(asked.material.folders, lengths, new_tokens, choices, is_recorded=is_recorded)
 
 
 def _pair_again(asked: Bench) -> Pair:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from typing import Any, TextIO
 
 from decoding.contestants.servers import SERVER
 from decoding.contestants.servers.alone import ServersAlone
@@ -14,6 +15,8 @@ from decoding.contestants.servers.dialects import dialect_called
 from decoding.load import ONE
 from decoding.measure.comparison import WARM_UP_TOKENS, Comparison, no_sink
 from decoding.measure.summary import Sample
+from decoding.measure.worst import USUAL, lines, ranked_by_loss
+from decoding.prompts.prompt import first_turns
 from worker import noise
 from worker.started_server import started
 from worker.supervisor.port import process_at
@@ -35,6 +38,7 @@ LOCAL = ("127.0.0.1", "::1", "localhost")
 def run(asked: Asked) -> bool:
     """Whether it came to its end. Where Ctrl-C ended it, what was done until then is shown and written all the same."""
     with ExitStack() as outputs:
+        worst_file = outputs.enter_context(whole_file(asked.worst)) if asked.worst else None
         json_file = outputs.enter_context(whole_file(asked.json)) if asked.json else None
         trace = Trace(outputs.enter_context(whole_file(asked.trace))) if asked.trace else None
         interrupt = Interrupt()
@@ -52,7 +56,7 @@ def run(asked: Asked) -> bool:
             sink_for=trace.sink_for if trace else no_sink,
             cancelled=interrupt,
         )
-        encode_all(comparison)  # a prompt that cannot be decoded is told now, not after an hour
+        encode_all(comparison, asked.shows_prompts)  # a prompt that cannot be decoded is told now, not after an hour
         loaded.pair.begin(asked.choices)  # likewise, what this machine cannot run
         warnings = loaded.pair.misfits(asked.choices, asked.sampling)
         announce(asked, loaded, warnings)
@@ -61,8 +65,8 @@ def run(asked: Asked) -> bool:
         say(f"Warming up: the first {WARM_UP_TOKENS} tokens of each strategy do not count.\n")
         comparison.warm_up()
         with interrupt:
-            samples, noisy = decode_all(comparison, asked.sample_count, trace, beside)
-        complete = len(samples) == asked.sample_count
+            samples, noisy = decode_all(comparison, asked, trace, beside)
+        complete = len(samples) + len(comparison.left_out) == asked.sample_count
         outcome = document(
             asked,
             samples,
@@ -74,10 +78,8 @@ def run(asked: Asked) -> bool:
             hardware=loaded.hardware(asked.choices),
             runners={choice.label: loaded.pair.runner_of(choice) for choice in asked.choices},
         )
-        if json_file:
-            write_document(outcome, json_file)
-    if not complete:
-        say(f"Stopped after {len(samples)} of {asked.sample_count} samples; only whole prompts count.")
+        write_results(asked, outcome, samples, json_file, worst_file)
+    say_missing(comparison, len(samples), asked.sample_count)
     print(result(outcome, palette_for(sys.stdout, os.environ)))
     return complete
 
@@ -110,11 +112,49 @@ def load(asked: Asked, servers: Sequence[AskedServer]) -> LoadedPair | LoadedSer
     return loaded
 
 
-def encode_all(comparison: Comparison) -> None:
+def encode_all(comparison: Comparison, shows: bool) -> None:
+    """Encode the prompts that are known before anything is decoded. `shows`: print them."""
     opening(True)
-    for prompt in comparison.prompts:
+    for prompt in first_turns(comparison.prompts):
         comparison.tokens(prompt)
+        if shows:
+            show_prompt(prompt.id, comparison.reading.text(prompt))
     opening(False)
+
+
+def show_prompt(name: str, text: str) -> None:
+    say(f"Prompt {name}:\n{text}\n")
+
+
+def write_results(
+    asked: Asked,
+    outcome: Mapping[str, Any],
+    samples: Sequence[Sample],
+    json_file: TextIO | None,
+    worst_file: TextIO | None,
+) -> None:
+    if json_file:
+        write_document(outcome, json_file)
+    if worst_file:
+        write_worst(asked, outcome, samples, worst_file)
+
+
+def write_worst(asked: Asked, outcome: Mapping[str, Any], samples: Sequence[Sample], file: TextIO) -> None:
+    """Write the prompts on which the strategy loses most that the verdict names at the lightest load."""
+    [load, *_] = outcome["loads"]
+    ranked = [choice.label for choice in asked.choices if choice.label != load["baseline"]]
+    label = load["ranking"]["leader"] or (ranked or [load["baseline"]])[0]
+    by_label = {name: [s for s in samples if s.strategy == name] for name in (label, load["baseline"])}
+    base = by_label[load["baseline"]]
+    file.writelines(lines(ranked_by_loss(by_label[label], base)[:USUAL], asked.prompts, base))
+    say(f"{asked.worst} holds the prompts on which {label} gains least.")
+
+
+def say_missing(comparison: Comparison, found: int, due: int) -> None:
+    if left_out := comparison.left_out:
+        say(f"{len(left_out)} samples of later turns were left out. {left_out[0][1]}")
+    if found + len(left_out) < due:
+        say(f"Stopped after {found} of {due} samples; only whole prompts count.")
 
 
 def announce(asked: Asked, loaded: LoadedPair | LoadedServers, warnings: Sequence[str]) -> None:
@@ -144,14 +184,20 @@ def crowded(others: str, threads: int) -> str:
 
 
 def decode_all(
-    comparison: Comparison, due: int, trace: Trace | None, beside: Sequence[int]
+    comparison: Comparison, asked: Asked, trace: Trace | None, beside: Sequence[int]
 ) -> tuple[list[Sample], str]:
     """The samples of every prompt that all strategies have finished, and what disturbed them."""
-    progress = Progress(due, sys.stderr)
+    progress = Progress(asked.sample_count, sys.stderr)
     before = noise.mark(os.getpid(), beside)
     samples: list[Sample] = []
+
+    def done(sample: Sample) -> None:
+        progress.sample(sample.strategy, sample.count)
+        if asked.shows_prompts and sample.turn > 1 and sample.rendered:
+            show_prompt(sample.prompt, sample.rendered)
+
     with suppress(KeyboardInterrupt):
-        for group in comparison.run(lambda sample: progress.sample(sample.strategy, sample.count)):
+        for group in comparison.run(done):
             if any(sample.reason == "cancelled" for sample in group):
                 break
             samples += group

@@ -37,6 +37,7 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
     else:
         lines += [*_table(strategies, HEADINGS, _cells, document["loads"], palette), ""]
         lines += [palette.dim(note) for note in notes(strategies, baseline)]
+    lines += [palette.dim(note) for note in turn_notes(strategies)]
     if noise := document.get("noise"):
         lines += ["", f"Noisy: {noise}"]
     return "\n".join(lines)
@@ -68,12 +69,23 @@ def is_loaded(strategies: Sequence[Mapping[str, Any]]) -> bool:
 def load_notes(document: Mapping[str, Any]) -> list[str]:
     promise = ", ".join(f"{name.removesuffix('_ms')} {value:g} ms" for name, value in document["objective"].items())
     return [
-        "@8: 8 users, each asks again when answered · @2/s: 2 requests a second, at random times",
+        "@8: 8 users, each asks again when answered · @2/s: 2 requests a second, at random times or as recorded",
         f"speed-up: of a request's tokens per second, waiting and prompt included; paired with {document['baseline']} "
         "at the same load; the 95 % intervals of one load hold all at once",
         "first token: from arrival, p50 / p95 · per token: after the first, p50 / p95 · gap: between deliveries, p99",
         f"goodput: requests within {promise}" if promise else "goodput: --slo counts requests that keep a promise",
     ]
+
+
+def turn_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Speed-ups of each turn, where conversations have several."""
+    found = []
+    for row in strategies:
+        gains = [(turn["turn"], turn["speedup"]) for turn in row.get("by_turn", []) if turn["speedup"]]
+        if gains and row["role"] != "baseline":
+            turns = ", ".join(f"turn {number} {gain['median']:.2f}" for number, gain in gains)
+            found.append(f"{row['label']} by turn: {turns}; above, a conversation counts as one prompt")
+    return found
 
 
 def _load_cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ class ServersAlone:
     servers: Reach
     target: None = None
     tokenizer: None = None
+    renderer: None = None
     end_tokens: frozenset[int] = field(default_factory=frozenset)
     vocab: int = 0
     dtype: torch.dtype = torch.float32

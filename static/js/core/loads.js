@@ -3,8 +3,8 @@
 export const AXES = { concurrency: "users at once", rate: "requests per second" };
 
 /** The load of a row, as the sentences of the report write it. */
-export function loadName({ concurrency, rate }) {
-  if (rate) return `${rate} requests/s`;
+export function loadName({ concurrency, rate, recorded }) {
+  if (rate) return `${rate} requests/s${recorded ? " as recorded" : ""}`;
   return concurrency === 1 ? "1 at a time" : `${concurrency} at once`;
 }
 

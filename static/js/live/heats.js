@@ -22,7 +22,8 @@ export class Heats {
     const [repeat, number] = heat.split(".").map(Number);
     const which = `Prompt ${[...this.prompts.keys()].indexOf(number) + 1} of ${this.prompts.size}`;
     const place = this.repeats > 1 ? `${which}, repeat ${repeat} of ${this.repeats}` : which;
-    return [place, this.promptOf(heat)?.category].filter(Boolean).join(" · ");
+    const { turn, category } = this.promptOf(heat) ?? {};
+    return [place, turn > 1 && `turn ${turn}`, category].filter(Boolean).join(" · ");
   }
 
   /** What somebody looked at, from the part of an address after `#`; undefined where it names nothing that there is. */

@@ -150,13 +150,20 @@ const TEXT_EVERY_MS = 200; // nothing else leaves so much to be swept up
 const ANOTHER_TEXT_EVERY_MS = 1000; // nobody reads texts that come faster, and each is made from nothing
 const text = new Whenever(TEXT_EVERY_MS, $(".reading")), anotherText = new Whenever(ANOTHER_TEXT_EVERY_MS);
 let drawnText = "", chosenText = "";
+/** The end of the prompt before the text; of a chat, all that the page has of it below. */
+function showPrompt({ text = "", turn = null } = {}) {
+  reading.clear(text);
+  $("#asked").hidden = !(turn && text);
+  $("#asked pre").textContent = text;
+}
+
 function drawText(found, whole) {
   const shown = readable(view.run, found), { heat } = view, isReplay = moment.isReplay;
   const which = `${heat} ${shown}`, chosen = `${view.run} ${view.isFollowing || heat}`;
   const isNews = chosen === chosenText && !isOver(); // it came, nobody asked to see it
   chosenText = chosen;
   const write = () => {
-    if (which !== drawnText) reading.clear(heats.promptOf(heat)?.text ?? "");
+    if (which !== drawnText) showPrompt(heats.promptOf(heat));
     drawnText = which;
     reading.draw(shown, found, whole, isReplay);
   };

@@ -69,7 +69,7 @@ def differences(found: Sequence[Group]) -> list[str]:
         "pair": {group.conditions.pair_id for group in found},
         "prompts": {(g.conditions.dataset_id, g.conditions.split, g.conditions.limit) for g in found},
         "sampling": {repr(sorted(group.conditions.sampling.items())) for group in found},
-        "load": {(group.conditions.concurrency, group.conditions.rate) for group in found},
+        "load": {group.conditions.load for group in found},
         "device or number format": {group.conditions.device for group in found},
     }
     return [name for name, values in alike.items() if len(values) > 1] or ["definitions"]

@@ -60,7 +60,7 @@ def runs(actor: Any) -> RunQuerySet:
     rows = Run.objects.visible_to(actor).filter(comparison__binned=None)
     rows = rows.select_related("comparison__pair", "comparison__dataset", "comparison__job", "figures__conditions")
     return rows.only(
-        "number", "strategy", "params", "label", "concurrency", "rate", "figures", "comparison__name",
+        "number", "strategy", "params", "label", "concurrency", "rate", "recorded", "figures", "comparison__name",
         "comparison__created", "comparison__sampling", "comparison__pair__name", "comparison__dataset__name",
         "comparison__job__state", "figures__conditions__device",
         *(f"figures__{field.name}" for field in Figures._meta.concrete_fields),
@@ -70,7 +70,7 @@ def runs(actor: Any) -> RunQuerySet:
 def points(rows: RunQuerySet) -> RunQuerySet:
     """Return the same runs with only the columns that a chart draws."""
     return rows.select_related(None).select_related("comparison", "figures").only(
-        "number", "strategy", "params", "label", "concurrency", "rate", "comparison__name",
+        "number", "strategy", "params", "label", "concurrency", "rate", "recorded", "comparison__name",
         *(f"figures__{field.name}" for field in Figures._meta.concrete_fields),
     )  # fmt: skip
 

@@ -39,7 +39,7 @@ class RunOut(Output):
         model = Run
         fields = (
             "id", "comparison", "comparison_name", "number", "strategy", "params", "label", "concurrency", "rate",
-            "pair", "dataset", "state", "launched", "figures",
+            "recorded", "pair", "dataset", "state", "launched", "figures",
         )  # fmt: skip
 
 
@@ -49,7 +49,19 @@ class ConditionsOut(Output):
 
     class Meta:
         model = Conditions
-        fields = ("id", "created", "pair", "dataset", "split", "limit", "sampling", "concurrency", "rate", "device")
+        fields = (
+            "id",
+            "created",
+            "pair",
+            "dataset",
+            "split",
+            "limit",
+            "sampling",
+            "concurrency",
+            "rate",
+            "recorded",
+            "device",
+        )
 
 
 class GroupOut(serializers.Serializer[Any]):

@@ -1,0 +1,105 @@
+"""Reading: each prompt of a comparison as the target reads it. A later turn follows the baseline's earlier answers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from decoding.chat.messages import Message
+from decoding.ending import Ending
+from decoding.errors import BadPrompt
+from decoding.ground import Ground
+from decoding.measure.summary import Sample
+from decoding.prompts.prompt import Prompt
+from decoding.spec import Sampling
+from decoding.strategies import BASELINE
+
+
+class Reading:
+    def __init__(self, pair: Ground, prompts: Sequence[Prompt], sampling: Sampling) -> None:
+        self._pair = pair
+        self._prompts = {prompt.id: prompt for prompt in prompts}
+        self._ending = Ending(frozenset(), sampling.stop, pair.tokenizer.decode if pair.tokenizer else None)
+        self._baselines: dict[tuple[str, int], Sample] = {}  # by prompt and repeat
+        self._texts: dict[tuple[str, int], str] = {}
+        self._tokens: dict[tuple[str, int], list[int]] = {}
+
+    def answered(self, sample: Sample) -> None:
+        """Keep a sample of the baseline: the first of its prompt and repeat is the one that counts."""
+        self._baselines.setdefault((sample.prompt, sample.repeat), sample)
+
+    def baseline(self, prompt: str, repeat: int) -> Sample | None:
+        return self._baselines.get((prompt, repeat))
+
+    def conversation(self, prompt: Prompt) -> str:
+        """Return the id of a later turn's first turn; for a first turn, nothing."""
+        return self._path(prompt)[0].id if prompt.follows else ""
+
+    def text(self, prompt: Prompt, repeat: int = 0) -> str:
+        """Return the prompt as text. The target's template makes that of a chat, after the answers to earlier turns."""
+        if prompt.chat is None:
+            return prompt.text
+        at = prompt.id, repeat if prompt.follows else 0
+        if at not in self._texts:
+            try:
+                self._texts[at] = self._rendered(prompt, repeat)
+            except BadPrompt as refusal:
+                raise BadPrompt(f"Prompt {prompt.id}: {refusal}") from None
+        return self._texts[at]
+
+    def of_chat(self, prompt: Prompt, repeat: int, tokens: Sequence[int]) -> tuple[str, str]:
+        """Return what a sample of the baseline keeps of a chat: the prompt, once, and the answer up to its end."""
+        if prompt.chat is None:
+            return "", ""
+        answer = itertools.takewhile(lambda token: token not in self._pair.end_tokens, tokens)
+        rendered = self.text(prompt, repeat) if repeat == 0 else ""
+        return rendered, self._ending.text(list(answer))
+
+    def tokens(self, prompt: Prompt, repeat: int = 0) -> list[int]:
+        """Encode the prompt; no tokens if no model is here. Refuse one that is empty or too long, and name it."""
+        text, at = self.text(prompt, repeat), (prompt.id, repeat if prompt.follows else 0)
+        if self._pair.target is None or self._pair.tokenizer is None:
+            return []
+        if at not in self._tokens:
+            tokens = self._pair.tokenizer.encode(text)
+            room = self._pair.target.context
+            if not tokens:
+                raise BadPrompt(f"Prompt {prompt.id} is empty, so there is nothing to continue; remove it.")
+            if len(tokens) >= room:
+                raise BadPrompt(
+                    f"Prompt {prompt.id} has {len(tokens)} tokens and the target holds {room}, which leaves no room "
+                    "for an answer; shorten it, leave it out, or take a target with a longer context."
+                )
+            self._tokens[at] = tokens
+        return self._tokens[at]
+
+    def _rendered(self, prompt: Prompt, repeat: int) -> str:
+        if self._pair.renderer is None or prompt.chat is None:
+            raise BadPrompt(
+                "No chat template is here, since no target is. Read the prompts with the form chat-as-text."
+            )
+        return self._pair.renderer.render(self._messages(prompt, repeat), prompt.chat.tools)
+
+    def _messages(self, prompt: Prompt, repeat: int) -> list[Message]:
+        """Return the conversation up to this turn. Every strategy continues the baseline's answers, so that all read
+        the same prompt."""
+        messages: list[Message] = []
+        for turn in self._path(prompt):
+            messages += turn.chat.messages if turn.chat else ()
+            if turn is not prompt:
+                messages.append({"role": "assistant", "content": self._answer(turn, repeat)})
+        return messages
+
+    def _path(self, prompt: Prompt) -> list[Prompt]:
+        """Return the turns of a conversation up to this one."""
+        path = [prompt]
+        while follows := path[0].follows:
+            if follows not in self._prompts:
+                raise BadPrompt(f"It follows the answer to prompt {follows}, which takes no part.")
+            path.insert(0, self._prompts[follows])
+        return path
+
+    def _answer(self, turn: Prompt, repeat: int) -> str:
+        if (found := self.baseline(turn.id, repeat)) is None:
+            raise BadPrompt(f"It follows {BASELINE}'s answer to prompt {turn.id}, and there is none.")
+        return found.answer

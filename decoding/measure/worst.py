@@ -1,0 +1,98 @@
+"""Worst: prompts ranked by what a strategy loses on them, and those prompts as a file that our readers take.
+
+Such a file is data to train a draft or a classifier on. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from decoding.load import ONE
+from decoding.measure.speedups import decode_speed, end_to_end_speed
+from decoding.measure.summary import Sample
+from decoding.prompts.prompt import Prompt
+
+MOST = 10_000  # prompts in one file
+USUAL = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Loss of a strategy on one prompt: the median over repeats."""
+
+    prompt: str
+    speedup: float
+    lost_ms: float  # longer than the baseline took; negative if it was faster
+    draft_acceptance_rate: float | None
+
+
+def ranked_by_loss(samples: Iterable[Sample], baseline: Iterable[Sample]) -> list[Loss]:
+    """Rank the prompts of a strategy's samples, the lowest speed-up first."""
+    base = {(sample.prompt, sample.repeat): sample for sample in baseline}
+    found: dict[str, list[tuple[Sample, Sample]]] = {}
+    for sample in samples:
+        beside = base.get((sample.prompt, sample.repeat))
+        if beside and _speed(beside) and _speed(sample):
+            found.setdefault(sample.prompt, []).append((sample, beside))
+    return sorted((_loss(prompt, pairs) for prompt, pairs in found.items()), key=lambda loss: loss.speedup)
+
+
+def lines(losses: Iterable[Loss], prompts: Iterable[Prompt], baseline: Iterable[Sample]) -> Iterator[str]:
+    """Yield each prompt as a line of JSON, the worst first. A later turn is written with the turns and answers before
+    it, so that it stands alone."""
+    by_id = {prompt.id: prompt for prompt in prompts}
+    answers: dict[str, str] = {}
+    for sample in sorted(baseline, key=lambda sample: sample.repeat):
+        answers.setdefault(sample.prompt, sample.answer or sample.text)
+    for loss in losses:
+        yield json.dumps(_row(loss, by_id, answers), ensure_ascii=False) + "\n"
+
+
+def _row(loss: Loss, by_id: Mapping[str, Prompt], answers: Mapping[str, str]) -> dict[str, Any]:
+    prompt = by_id[loss.prompt]
+    kept = {"category": prompt.category, "split": prompt.split, "reference": prompt.reference}
+    return {
+        "id": prompt.id,
+        **(_chat(prompt, by_id, answers) if prompt.chat else {"text": prompt.text}),
+        **{name: value for name, value in kept.items() if value},
+        "answer": answers.get(prompt.id, ""),
+        "speedup": round(loss.speedup, 4),
+        "lost_ms": round(loss.lost_ms, 3),
+        "draft_acceptance_rate": loss.draft_acceptance_rate,
+    }
+
+
+def _chat(prompt: Prompt, by_id: Mapping[str, Prompt], answers: Mapping[str, str]) -> dict[str, Any]:
+    path, messages = [prompt], list[Mapping[str, Any]]()
+    while path[0].follows:
+        path.insert(0, by_id[path[0].follows])
+    for turn in path:
+        messages += turn.chat.messages if turn.chat else ()
+        if turn is not prompt:
+            messages.append({"role": "assistant", "content": answers.get(turn.id, "")})
+    sent = {"tools": list(prompt.chat.tools) if prompt.chat else [], "max_tokens": prompt.max_tokens}
+    return {"messages": messages, **{name: value for name, value in sent.items() if value}}
+
+
+def _loss(prompt: str, pairs: Sequence[tuple[Sample, Sample]]) -> Loss:
+    drafted = sum(sample.num_draft_tokens or 0 for sample, _ in pairs)
+    return Loss(
+        prompt,
+        statistics.median(_speed(sample) / _speed(beside) for sample, beside in pairs),
+        statistics.median(_spent_ns(sample) - _spent_ns(beside) for sample, beside in pairs) / 1e6,
+        sum(sample.num_accepted_draft_tokens or 0 for sample, _ in pairs) / drafted if drafted else None,
+    )
+
+
+def _speed(sample: Sample) -> float:
+    """Tokens per second that speed-ups compare: of decoding for one user, of the whole request under load."""
+    return decode_speed(sample) if sample.load == ONE else end_to_end_speed(sample)
+
+
+def _spent_ns(sample: Sample) -> int:
+    alone = sample.load == ONE
+    return sample.decode_ns if alone else sample.timing.queued_ns + sample.prefill_ns + sample.decode_ns

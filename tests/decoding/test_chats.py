@@ -1,0 +1,436 @@
+"""Chat prompts: files of several forms are read, the target's template makes the text, and turns follow answers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from decoding.chat.renderer import Renderer
+from decoding.chat.template import template_of
+from decoding.errors import BadCheckpoint, BadPrompt, BadPrompts
+from decoding.load import Load
+from decoding.measure.comparison import Comparison
+from decoding.measure.summary import Sample
+from decoding.measure.worst import lines, ranked_by_loss
+from decoding.models.checkpoints import Tokenizer as Encoder
+from decoding.prompts.prompt import Prompt, decode, read_prompts
+from decoding.spec import Choice, Sampling, parse_choices
+from tests.decoding.test_comparison import comparison, pair
+
+FILES = Path(__file__).parent / "prompt_files"
+PLAIN = "{% for m in messages %}{{ m.role[0] }}{{ m.content }}{% endfor %}{{ 'a' if add_generation_prompt }}"
+WITH_MARKS = """{{ bos_token }}
+{%- if tools %}<|tools|>{{ tools | tojson(indent=2) }}{% endif %}
+{%- for message in messages %}
+    {%- if loop.first and message.role == 'system' %}<|system|>{{ message.content | trim }}
+    {%- elif message.tool_calls %}
+        {%- for call in message.tool_calls %}<|call|>{{ call.function.name }}({{ call.function.arguments | tojson }})
+        {%- endfor %}
+    {%- elif message.role == 'assistant' %}<|assistant|>{% generation %}{{ message.content }}{% endgeneration %}</s>
+    {%- else %}<|{{ message.role }}|>{{ message['content'] }}
+    {%- endif %}
+    {%- if loop.index > 50 %}{% break %}{% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"""
+
+
+def read(name: str) -> list[Prompt]:
+    return read_prompts(decode((FILES / name).read_bytes(), name), name)
+
+
+def refusal(row: Any, name: str = "mine.jsonl", form: str | None = None) -> str:
+    with pytest.raises(BadPrompts) as caught:
+        read_prompts(json.dumps(row), name, form=form)
+    return str(caught.value)
+
+
+def said(prompt: Prompt) -> list[tuple[str, str]]:
+    assert prompt.chat
+    return [(message["role"], message["content"]) for message in prompt.chat.messages]
+
+
+# Reading -------------------------------------------------------------------------------------------------------------
+
+
+def test_messages_are_read_with_their_tools_and_a_last_answer_is_the_reference() -> None:
+    brief, calling = read("chat.jsonl")
+    assert said(brief) == [("system", "Be brief."), ("user", "Why is\nthe sky blue?")]
+    assert (brief.category, brief.reference, brief.turn, brief.follows) == ("help", "Scattering.", 1, "")
+    assert calling.chat and calling.chat.messages[1]["tool_calls"][0]["function"]["arguments"] == {"city": "Bern"}
+    assert calling.chat.tools[0]["function"]["name"] == "weather"
+    assert said(calling)[-1] == ("tool", "rain")
+
+
+def test_a_request_log_tells_the_time_and_the_length_of_each_request() -> None:
+    chat, completion = read("log.jsonl")
+    assert (chat.id, said(chat), chat.max_tokens) == ("r1", [("user", "Hello")], 40)
+    assert (completion.id, completion.text, completion.chat, completion.max_tokens) == ("r2", "def f(", None, None)
+    assert chat.at is not None and completion.at is not None and completion.at - chat.at == 1.5
+
+
+def test_each_human_message_of_sharegpt_is_a_turn_and_its_answer_the_reference() -> None:
+    first, later = read("sharegpt.json")
+    assert (first.id, said(first), first.reference) == ("s", [("user", "Hi")], "Hello.")
+    assert (later.id, said(later), later.follows, later.reference) == ("s#2", [("user", "Bye")], "s", "")
+
+
+def test_speed_bench_has_the_turns_of_spec_bench() -> None:
+    first, later = read("speed-bench.jsonl")
+    assert (first.id, first.category, first.text) == ("x1", "coding", "Sort a list.")
+    assert (later.id, later.follows, later.text) == ("x1#2", "x1", "Now in place.")
+
+
+CHATS = ("messages", "openai-log", "sharegpt", "spec-bench", "chat-as-text")
+NAMES = (
+    "messages", "tools", "role", "content", "type", "text", "tool_calls", "function", "name", "arguments", "turns",
+    "conversations", "from", "value", "body", "custom_id", "timestamp", "max_tokens", "reference", "prompt", "id",
+)  # fmt: skip
+USER = {"role": "user", "content": "a"}
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"messages": "a"}, "its 'messages' is not a list"),
+        ({"messages": []}, "its messages ask for nothing"),
+        ({"messages": [{"role": "assistant", "content": "a"}]}, "its messages ask for nothing"),
+        ({"messages": ["a"]}, "one of its messages is no JSON object"),
+        ({"messages": [{"role": "bot", "content": "a"}]}, "a message has the role 'bot'"),
+        ({"messages": [{"role": ["user"], "content": "a"}]}, "a message has the role"),
+        ({"messages": [{"role": "user", "content": 3}]}, "the content of a message is no text"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
+            "a part of the type 'image_url'; Drafthouse runs text alone, no images and no audio",
+        ),
+        ({"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "no images and no audio"),
+        ({"messages": [USER] * 1001}, "has 1,001 entries; 1,000 are the most"),
+        ({"messages": [{"role": "user", "content": "\0"}]}, "hold a NUL character or half a surrogate pair"),
+        ({"messages": [{"role": "user", "content": "\ud800"}]}, "hold a NUL character or half a surrogate pair"),
+        ({"messages": [USER], "tools": [{"\ud800": 1}]}, "hold a NUL character or half a surrogate pair"),
+        ({"messages": [USER], "tools": "a"}, "its 'tools' is not a list"),
+        ({"messages": [USER], "tools": [3]}, "one of its tools is no JSON object"),
+        ({"messages": [{**USER, "tool_calls": [{}]}]}, "a tool call names no function"),
+        ({"messages": [USER], "max_tokens": 0}, "its max_tokens is '0'"),
+        ({"messages": [USER], "max_tokens": True}, "its max_tokens is 'True'"),
+        ({"messages": [USER], "timestamp": "yesterday"}, "its timestamp is 'yesterday'"),
+        ({"messages": [USER], "timestamp": -1}, "its timestamp is '-1'"),
+        ({"messages": [USER], "timestamp": 10**30}, "its timestamp is '1000"),
+        ({"messages": [{"role": "user", "content": "a" * 1_000_001}]}, "more than the 1,000,000"),
+        ({"custom_id": "a", "body": "a"}, "its 'body' is no JSON object"),
+        ({"custom_id": "a", "body": {"input": "a"}}, "it has neither 'messages' nor a text as 'prompt'"),
+        ({"conversations": "a"}, "its 'conversations' is not a list of messages"),
+        ({"conversations": [{"from": "gpt", "value": "a"}]}, "it has 0 turns"),
+        ({"conversations": [{"from": "martian", "value": "a"}]}, "a message is from 'martian'"),
+        ({"turns": [" "]}, "its messages are empty"),
+        ({"turns": ["a"] * 257}, "it has 257 turns"),
+    ],
+)
+def test_each_fault_of_a_chat_has_its_sentence(row: Any, reason: str) -> None:
+    assert reason in refusal(row)
+
+
+def test_a_chat_that_is_nested_without_end_is_refused() -> None:
+    deep: Any = {}
+    for _ in range(40):
+        deep = {"a": [deep]}
+    assert "nested deeper than 16 levels" in refusal({"messages": [USER], "tools": [deep]})
+    assert "not JSON" in refusal_of_text('{"messages": ' + "[" * 90_000)
+
+
+def refusal_of_text(text: str) -> str:
+    with pytest.raises(BadPrompts) as caught:
+        read_prompts(text, "mine.jsonl")
+    return str(caught.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES) | st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@given(row=st.dictionaries(st.sampled_from(NAMES), JSON, max_size=4), form=st.sampled_from([None, *CHATS]))
+def test_any_row_is_read_or_refused_in_a_sentence(row: dict[str, Any], form: str | None) -> None:
+    try:
+        found = read_prompts(json.dumps(row), "any.jsonl", form=form)
+    except BadPrompts:
+        return
+    assert all(json.loads(json.dumps(prompt.chat.to_dict(), allow_nan=False)) for prompt in found if prompt.chat)
+
+
+def test_arguments_that_no_database_holds_stay_text() -> None:
+    for arguments in ('{"a": 1e999}', '{"a": NaN}', "[" * 90_000, "{", "[1]"):
+        call = {"function": {"name": "f", "arguments": arguments}}
+        row = {"messages": [USER, {"role": "assistant", "tool_calls": [call]}, {"role": "tool", "content": "b"}]}
+        [prompt] = read_prompts(json.dumps(row), "mine.jsonl")
+        assert prompt.chat and prompt.chat.messages[1]["tool_calls"][0]["function"]["arguments"] == arguments
+
+
+# Rendering -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A folder with a tokenizer that has a begin and an end token, and no template yet."""
+    words = Tokenizer(WordLevel({"<s>": 0, "</s>": 1, "hello": 2, "<|user|>": 3, "<|assistant|>": 4}, unk_token="</s>"))
+    words.pre_tokenizer = WhitespaceSplit()
+    made = PreTrainedTokenizerFast(
+        tokenizer_object=words, bos_token="<s>", eos_token="</s>", extra_special_tokens=["<|user|>", "<|assistant|>"]
+    )
+    made.save_pretrained(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def renderer(model: Path) -> Iterator[Renderer]:
+    made = Renderer(model)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("name", ["chat.jsonl", "log.jsonl", "sharegpt.json"])
+def test_a_chat_becomes_the_text_that_transformers_makes_of_it(model: Path, renderer: Renderer, name: str) -> None:
+    (model / "chat_template.jinja").write_text(WITH_MARKS)
+    theirs = AutoTokenizer.from_pretrained(model)
+    for prompt in filter(lambda prompt: prompt.chat, read(name)):
+        chat = prompt.chat
+        assert chat
+        expected = theirs.apply_chat_template(
+            list(chat.messages), list(chat.tools) or None, add_generation_prompt=True, tokenize=False
+        )
+        assert renderer.render(chat.messages, chat.tools) == expected
+
+
+def test_the_begin_token_of_a_template_is_there_once(model: Path, renderer: Renderer) -> None:
+    (model / "chat_template.jinja").write_text(WITH_MARKS)
+    text = renderer.render([{"role": "user", "content": "hello"}])
+    assert Encoder(AutoTokenizer.from_pretrained(model)).encode(text) == [0, 3, 2, 4]
+
+
+def test_a_template_is_found_wherever_models_keep_it(model: Path) -> None:
+    config = model / "tokenizer_config.json"
+    known = json.loads(config.read_text())
+    assert template_of(model) is None
+    config.write_text(json.dumps({**known, "chat_template": "in the config"}))
+    assert (found := template_of(model)) and found.text == "in the config"
+    assert found.special["bos_token"] == "<s>"
+    two = [{"name": "default", "template": "usual"}, {"name": "tool_use", "template": "with tools"}]
+    config.write_text(json.dumps({**known, "chat_template": two}))
+    assert [template_of(model, has_tools=has).text for has in (False, True)] == ["usual", "with tools"]  # type: ignore[union-attr]
+    (model / "chat_template.jinja").write_text("of its own")
+    assert (found := template_of(model)) and found.text == "of its own"
+    (model / "named.jinja").write_text("named")
+    assert (found := template_of(model, file=model / "named.jinja")) and found.text == "named"
+
+
+def test_a_template_that_is_no_text_is_refused(model: Path) -> None:
+    (model / "tokenizer_config.json").write_text('{"chat_template": 3}')
+    with pytest.raises(BadCheckpoint, match="is no text"):
+        template_of(model)
+    with pytest.raises(BadCheckpoint, match="cannot be read"):
+        template_of(model, file=model / "nowhere.jinja")
+
+
+def test_a_target_without_a_template_is_refused_with_the_cure(renderer: Renderer) -> None:
+    with pytest.raises(BadPrompt, match=r"has no chat template.* the form chat-as-text.*--template FILE"):
+        renderer.render([USER])
+
+
+@pytest.mark.parametrize(
+    ("template", "reason"),
+    [
+        ("{{ raise_exception('Roles must alternate.') }}", "refuses its messages: Roles must alternate"),
+        ("{{ ''.__class__.__mro__ }}", "access to attribute '__class__'"),
+        ("{{ messages.append(1) }}", "access to attribute 'append'"),
+        ("{% include '/etc/passwd' %}", "no loader"),
+        ("{% if %}", "Expected an expression"),
+        ("{{ missing() }}", "'missing' is undefined"),
+        ("{{ 'a' * 10 ** 10 }}", "more memory than a template may take"),
+        ("{% for i in range(90000) %}{{ 'a' * 90 }}{% endfor %}", "more than 1,000,000 characters"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "calls itself without end"),
+    ],
+)
+def test_a_hostile_template_is_refused_in_a_sentence(
+    model: Path, renderer: Renderer, template: str, reason: str
+) -> None:
+    (model / "chat_template.jinja").write_text(template)
+    with pytest.raises(BadPrompt, match=reason):
+        renderer.render([USER])
+
+
+def test_a_template_without_end_is_ended_and_not_run_again(model: Path) -> None:
+    loops = "{% for i in range(90000) %}{% for j in range(90000) %}{% endfor %}{% endfor %}"
+    (model / "chat_template.jinja").write_text(loops)
+    renderer = Renderer(model, seconds=0.2)
+    for _ in range(2):
+        with pytest.raises(BadPrompt, match=r"took more than 0\.2 s of CPU time"):
+            renderer.render([USER])
+    renderer.close()
+
+
+def test_every_day_gives_the_same_prompt(model: Path, renderer: Renderer) -> None:
+    (model / "chat_template.jinja").write_text("{{ strftime_now('%d %B %Y') }}")
+    assert renderer.render([USER]) == "26 July 2024"
+
+
+# Turns ---------------------------------------------------------------------------------------------------------------
+
+TALK = '{"id": "t", "turns": ["b", "c", "d"]}\n{"id": "o", "turns": ["ee"]}\n{"id": "u", "turns": ["f", "g"]}'
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Iterator[Comparison]:
+    """Conversations on a world of the letters a to l: `user` and `assistant` begin with `u`, so the template has none
+    of them."""
+    (tmp_path / "chat_template.jinja").write_text(
+        "{% for m in messages %}{{ 'k' if m.role == 'user' else 'l' }}{{ m.content }}{% endfor %}l"
+    )
+    made = pair()
+    made.renderer = Renderer(tmp_path)
+    yield comparison(Sampling(max_new_tokens=5), pair=made, prompts=read_prompts(TALK, "talk.jsonl"))
+    made.close()
+
+
+def by_prompt(samples: list[Sample]) -> dict[str, dict[str, Sample]]:
+    found: dict[str, dict[str, Sample]] = {}
+    for sample in samples:
+        found.setdefault(sample.prompt, {})[sample.strategy] = sample
+    return found
+
+
+def test_every_strategy_continues_the_baselines_answers(talk: Comparison) -> None:
+    talk.warm_up()
+    found = by_prompt([sample for group in talk.run() for sample in group])
+    assert list(found) == ["t", "t#2", "t#3", "o", "u", "u#2"]
+    answers = {name: found[name]["autoregressive"] for name in found}
+    assert answers["t"].rendered == "kbl"
+    assert answers["t#3"].rendered == f"kbl{answers['t'].text}kcl{answers['t#2'].text}kdl"
+    assert {sample.prompt_tokens for sample in found["t#3"].values()} == {len(answers["t#3"].rendered)}
+    assert [(answers[name].turn, answers[name].conversation) for name in ("t", "t#2", "t#3")] == [
+        (1, ""), (2, "t"), (3, "t"),
+    ]  # fmt: skip
+    assert all(s.audit and s.audit.outcome == "identical" for of in found.values() for s in of.values())
+
+
+@pytest.mark.parametrize("load", [Load(), Load(2)], ids=str)
+def test_a_conversation_begins_with_its_first_turn_wherever_the_order_of_prompts_begins(
+    talk: Comparison, load: Load
+) -> None:
+    talk.prompts = [*talk.prompts[2:], *talk.prompts[:2]]
+    talk.choices = [choice.at(load) for choice in parse_choices("autoregressive,static:2")]
+    talk.__post_init__()
+    assert len([sample for group in talk.run() for sample in group]) == 12
+    assert not talk.left_out
+
+
+def test_turns_also_follow_the_baseline_where_dice_give_other_texts(talk: Comparison) -> None:
+    talk.sampling = Sampling(max_new_tokens=5, temperature=1.0, dice="ratio")
+    found = by_prompt([sample for group in talk.run() for sample in group])
+    assert len({sample.text for sample in found["t"].values()}) > 1
+    assert len({sample.prompt_tokens for sample in found["t#2"].values()}) == 1
+
+
+@pytest.mark.parametrize("load", [Load(2), Load(rate=400)], ids=str)
+def test_under_load_a_turn_comes_after_the_one_whose_answer_it_follows(talk: Comparison, load: Load) -> None:
+    alone = {s.prompt: s.tokens for group in talk.run() for s in group if s.strategy == "autoregressive"}
+    talk.choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3")]
+    talk.__post_init__()
+    samples = [sample for group in talk.run() for sample in group]
+    assert len(samples) == 12
+    assert all(sample.tokens == alone[sample.prompt] for sample in samples)
+
+
+def test_each_repeat_follows_its_own_answers(talk: Comparison) -> None:
+    talk.sampling, talk.repeats = Sampling(max_new_tokens=5, temperature=1.0), 2
+    talk.choices = list(parse_choices("autoregressive"))
+    samples = [sample for group in talk.run() for sample in group]
+    first, second = (s for s in samples if s.prompt == "t")
+    assert first.text != second.text
+    keys = [key for group in talk.schedule() for key in group if key.prompt.id == "t#2"]
+    for key, answer in zip(keys, (first, second), strict=True):
+        assert talk.reading.text(key.prompt, key.repeat) == f"kbl{answer.text}kcl"
+
+
+def test_a_turn_that_no_longer_fits_is_left_out_with_the_turns_after_it(talk: Comparison) -> None:
+    talk.pair.target.context = 12  # type: ignore[misc]
+    samples = [sample for group in talk.run() for sample in group]
+    assert {sample.prompt for sample in samples} == {"t", "t#2", "o", "u", "u#2"}
+    [why] = {why for _, why in talk.left_out}
+    assert why.startswith("Prompt t#3 has") and "leaves no room" in why
+
+
+def test_an_answer_ends_before_its_end_token(talk: Comparison) -> None:
+    talk.pair.end_tokens = frozenset({int(talk.pair.tokenizer.encode("k")[0])})
+    talk.choices, talk.sampling = list(parse_choices("autoregressive")), Sampling(max_new_tokens=40, temperature=1.5)
+    samples = [sample for group in talk.run() for sample in group]
+    ended = [sample for sample in samples if sample.reason == "eos"]
+    assert ended and all(sample.text == sample.answer + "k" for sample in ended)
+    [first, later] = [s for s in samples if s.prompt in ("u", "u#2")]
+    assert later.rendered == f"kfl{first.answer}kgl"
+
+
+def test_each_repeat_begins_elsewhere_and_asks_turns_in_order(talk: Comparison) -> None:
+    talk.repeats, talk.choices = 3, list(parse_choices("autoregressive"))
+    asked = [(key.repeat, key.prompt) for group in talk.schedule() for key in group]
+    firsts = [next(prompt.id for repeat, prompt in asked if repeat == wanted) for wanted in range(3)]
+    assert len(set(firsts)) > 1
+    for repeat in range(3):
+        order = [prompt.id for at, prompt in asked if at == repeat]
+        later = [prompt for at, prompt in asked if at == repeat and prompt.follows]
+        assert later and all(order.index(prompt.follows) + 1 == order.index(prompt.id) for prompt in later)
+    assert len([sample for group in talk.run() for sample in group]) == len(asked) and not talk.left_out
+
+
+def test_a_server_that_does_not_say_what_it_accepted_is_ranked_by_its_time(talk: Comparison) -> None:
+    [base, *_] = [[s for s in group if s.strategy == "autoregressive"] for group in talk.run()]
+    silent = [dataclasses.replace(sample, num_draft_tokens=None, num_accepted_draft_tokens=None) for sample in base]
+    [loss] = ranked_by_loss(silent, base)
+    assert (loss.speedup, loss.draft_acceptance_rate) == (1, None)
+
+
+def test_prompts_are_ranked_by_what_they_lose_and_read_again(talk: Comparison) -> None:
+    samples = [sample for group in talk.run() for sample in group]
+    base = [sample for sample in samples if sample.strategy == "autoregressive"]
+    slow = {"t#3": 4, "o": 2}  # how many times as long
+    own = [
+        dataclasses.replace(s, decode_ns=s.decode_ns * slow.get(s.prompt, 1), draft_ns=0, strategy="mine") for s in base
+    ]
+    losses = ranked_by_loss(own, base)
+    assert [(loss.prompt, loss.speedup) for loss in losses[:2]] == [("t#3", 0.25), ("o", 0.5)]
+    assert losses[0].lost_ms == pytest.approx(3e-6 * next(s.decode_ns for s in base if s.prompt == "t#3"))
+    written = list(lines(losses[:2], talk.prompts, base))
+    worst, _ = read_prompts("".join(written), "worst.jsonl")
+    assert (worst.id, worst.turn, worst.follows) == ("t#3", 1, "")
+    answered = {sample.prompt: sample.answer for sample in base}
+    assert said(worst) == [
+        ("user", "b"), ("assistant", answered["t"]), ("user", "c"), ("assistant", answered["t#2"]), ("user", "d"),
+    ]  # fmt: skip
+    assert json.loads(written[1])["answer"] == answered["o"]
+
+
+def test_the_worst_plain_prompts_are_read_again_as_they_were() -> None:
+    prompts = [Prompt("x", "ab", "letters", "test", "c")]
+    [group] = comparison(prompts=prompts, choices=list(parse_choices("autoregressive"))).run()
+    [line] = lines(ranked_by_loss(group, group), prompts, group)
+    assert read_prompts(line, "worst.jsonl") == prompts
+
+
+def test_a_logged_request_gets_no_more_tokens_than_it_asked_for() -> None:
+    prompts = [Prompt("short", "ab", max_tokens=3), Prompt("long", "ab", max_tokens=90)]
+    choices: list[Choice] = list(parse_choices("autoregressive,static:3"))
+    samples = [s for group in comparison(prompts=prompts, choices=choices).run() for s in group]
+    assert [len(sample.tokens) for sample in samples] == [3, 3, 12, 12]
+    assert {sample.audit.outcome for sample in samples if sample.audit} == {"identical"}

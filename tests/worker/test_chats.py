@@ -1,0 +1,111 @@
+"""Chats on a worker: the engine renders them by the target's template, and turns follow answers even after a crash."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.worker.conftest import model
+from webapp.accounts.actor import Actor
+from webapp.comparisons import services as comparisons
+from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.report import report
+from webapp.registry import lengths, prompt_sets
+from webapp.registry.models import Dataset, Pair
+
+pytestmark = pytest.mark.slow
+TEMPLATE = b"{% for m in messages %}{{ 'w1 ' if m.role == 'user' else 'w2 ' }}{{ m.content }} {% endfor %}w2"
+
+
+@pytest.fixture
+def talks(team: Actor) -> Dataset:
+    rows = [{"id": f"t{n}", "turns": [f"w{n + 3} w{n + 4}", "w5"]} for n in range(4)]
+    text = "\n".join(map(json.dumps, rows))
+    return prompt_sets.add_pasted_dataset(name="talks", file_name="talks.jsonl", text=text, by=team)
+
+
+@pytest.fixture
+def chatting(team: Actor, checkpoints: dict[str, dict[str, bytes]]) -> Pair:
+    """A pair whose target has a chat template."""
+    target = model(team, {**checkpoints["target"], "chat_template.jinja": TEMPLATE}, "target")
+    return Pair.objects.create(team=team.home, name="chat", target=target, draft=model(team, checkpoints["draft"], "d"))
+
+
+def launched(team: Actor, pair: Pair, talks: Dataset, **changes: Any) -> Comparison:
+    asked = {"strategies": [{"strategy": "static"}], "sampling": {"max_new_tokens": 8, "ignore_eos": True}, **changes}
+    return comparisons.launch(name="talks", spec=comparisons.specify(pair=pair, dataset=talks, **asked), by=team)
+
+
+def as_read(team: Actor, comparison: Comparison) -> dict[str, str]:
+    """Prompts as the target read them."""
+    samples = Sample.objects.filter(run__comparison=comparison, run__strategy="autoregressive").finished()
+    return {sample.numbers["prompt"]: sample.numbers["rendered"] for sample in samples}
+
+
+def answers(comparison: Comparison) -> dict[str, str]:
+    samples = Sample.objects.filter(run__comparison=comparison, run__strategy="autoregressive").finished()
+    return {sample.numbers["prompt"]: sample.numbers["text"] for sample in samples}
+
+
+def check_turns(team: Actor, comparison: Comparison) -> None:
+    comparison.job.refresh_from_db()
+    assert comparison.job.state == "succeeded", comparison.job.reason
+    read, answered = as_read(team, comparison), answers(comparison)
+    assert len(read) == 8
+    assert read["t1"] == "w1 w4 w5 w2"
+    for number in range(4):
+        assert read[f"t{number}#2"] == read[f"t{number}"] + f" {answered[f't{number}']} w1 w5 w2"
+
+
+def test_a_worker_renders_chats_and_reports_by_turn(
+    team: Actor, chatting: Pair, talks: Dataset, make_worker: Callable[..., Any]
+) -> None:
+    comparison = launched(team, chatting, talks)
+    make_worker().look()
+    check_turns(team, comparison)
+    row = report(comparison)["strategies"][1]
+    assert [(turn["turn"], turn["speedup"]["prompts"]) for turn in row["by_turn"]] == [(1, 4), (2, 4)]
+    assert row["speedup"]["prompts"] == 4 and row["audit"]["identical"] == 8
+
+
+def test_after_a_crash_later_turns_follow_the_answers_given_before_it(
+    team: Actor, chatting: Pair, talks: Dataset, make_worker: Callable[..., Any], engine: Any
+) -> None:
+    comparison = launched(team, chatting, talks)
+    engine.after(10, lambda: os.kill(engine.pid, signal.SIGKILL))
+    make_worker().look()
+    check_turns(team, comparison)
+
+
+def test_after_a_crash_under_load_later_turns_follow_the_answers_given_before_it(
+    team: Actor, chatting: Pair, talks: Dataset, make_worker: Callable[..., Any], engine: Any
+) -> None:
+    comparison = launched(team, chatting, talks, concurrency=[2])
+    engine.after(10, lambda: os.kill(engine.pid, signal.SIGKILL))
+    make_worker().look()
+    check_turns(team, comparison)
+
+
+def test_a_target_without_a_template_is_refused_with_the_cure(
+    team: Actor, pair: Pair, talks: Dataset, make_worker: Callable[..., Any]
+) -> None:
+    comparison = launched(team, pair, talks)
+    make_worker().look()
+    comparison.job.refresh_from_db()
+    assert comparison.job.state == "failed"
+    assert "has no chat template" in comparison.job.reason and "chat-as-text" in comparison.job.reason
+
+
+def test_tokens_are_counted_with_the_template(
+    team: Actor, chatting: Pair, talks: Dataset, make_worker: Callable[..., Any]
+) -> None:
+    counted = lengths.count(dataset=talks, pair=chatting, by=team)
+    make_worker(queue="light").look()
+    counted.refresh_from_db()
+    assert counted.job.state == "succeeded", counted.job.reason
+    assert (counted.document["shortest"], counted.document["longest"]) == (3, 4)
