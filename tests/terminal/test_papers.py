@@ -58,12 +58,14 @@ def test_a_rerun_takes_finished_figures_and_texts_from_the_folder(
     assert "recording at temperature 0:" in told.err and "recording: " not in told.err
 
 
-def test_evidence_of_other_prompts_is_not_mixed_in(
+def test_evidence_of_other_prompts_or_another_chat_template_is_not_mixed_in(
     command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (tmp_path / "chat.jinja").write_text("{{ messages[0].content }}")
     assert command(*SMALL, "--figures", "disco-4", "--out", tmp_path) == 0
-    assert command(*SMALL[:-1], "3", "--figures", "disco-4", "--out", tmp_path) == 2
-    assert "holds evidence of another pair, of other prompts" in capsys.readouterr().err
+    for other in ((*SMALL[:-1], "3"), (*SMALL, "--template", tmp_path / "chat.jinja")):
+        assert command(*other, "--figures", "disco-4", "--out", tmp_path) == 2
+        assert "holds evidence of another pair, of other prompts" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -96,9 +96,9 @@ class Folder:
 
 def _recipe(bench: Bench) -> str:
     """Hash of everything that decides the numbers, apart from the machine."""
-    prompts = [[prompt.id, prompt.text] for prompt in bench.prompts]
-    folders = [str(folder.resolve()) for folder in bench.material.folders]
-    parts = [folders, prompts, bench.sampling.to_dict(), bench.device, bench.dtype, bench.runner, bench.threads]
+    prompts = [[prompt.id, prompt.content] for prompt in bench.prompts]
+    paths = [str(path.resolve()) for path in (*bench.material.folders, bench.template) if path]
+    parts = [paths, prompts, bench.sampling.to_dict(), bench.device, bench.dtype, bench.runner, bench.threads]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
