@@ -67,7 +67,7 @@ def copied(request, run, address, tmp_path):  # noqa: F811
 
 
 def code(page: str, language: str) -> list[str]:
-    return re.findall(rf'<pre data-code="{language}">(.*?)</pre>', page, re.DOTALL)
+    return re.findall(rf'<pre data-code="{language}"[^>]*>(.*?)</pre>', page, re.DOTALL)
 
 
 def test_what_a_form_offers_for_copying_does_what_the_form_does(world, copied, address):  # noqa: F811

@@ -75,7 +75,7 @@ class Studies(Binned):
     @extend_schema(responses=serializers.FigureOut(many=True))
     def figures(self, request: Request, pk: UUID) -> Response:
         """Figures of the papers with all points, also of a study that still draws others."""
-        return Response(services.figures_of(self.get_object()))
+        return self.get_paginated_response(self.paginate_queryset(services.figures_of(self.get_object())))
 
     @extend_schema(
         responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},

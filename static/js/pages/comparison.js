@@ -151,7 +151,7 @@ const ANOTHER_TEXT_EVERY_MS = 1000; // nobody reads texts that come faster, and 
 const text = new Whenever(TEXT_EVERY_MS, $(".reading")), anotherText = new Whenever(ANOTHER_TEXT_EVERY_MS);
 let drawnText = "", chosenText = "";
 /** The end of the prompt before the text; of a chat, all that the page has of it below. */
-function showPrompt({ text = "", turn = null } = {}) {
+function drawPrompt({ text = "", turn = null } = {}) {
   reading.clear(text);
   $("#asked").hidden = !(turn && text);
   $("#asked pre").textContent = text;
@@ -163,7 +163,7 @@ function drawText(found, whole) {
   const isNews = chosen === chosenText && !isOver(); // it came, nobody asked to see it
   chosenText = chosen;
   const write = () => {
-    if (which !== drawnText) showPrompt(heats.promptOf(heat));
+    if (which !== drawnText) drawPrompt(heats.promptOf(heat));
     drawnText = which;
     reading.draw(shown, found, whole, isReplay);
   };

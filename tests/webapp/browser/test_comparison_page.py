@@ -176,7 +176,7 @@ def test_a_peer_that_takes_far_longer_runs_out_of_the_picture_so_that_the_others
 def test_until_the_first_round_comes_the_page_says_what_its_worker_does(open_page, worker):
     worker.claim()
     page = open_page(path_of(worker))
-    expect(page.locator("#reason")).to_contain_text("it loads the models")
+    expect(page.locator("#reason")).to_contain_text("loads the models")
     worker.begin().write(4)
     expect(page.locator("#reason")).to_have_text("")
 

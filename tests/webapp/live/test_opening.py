@@ -27,7 +27,7 @@ def test_every_module_of_the_page_is_named_in_its_head(world, comparison):
     reached = {
         posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
         for path in named | pages_own
-        for name in re.findall(r'from "(\.[^"]+)"', (folder / path).read_text())
+        for name in re.findall(r'(?:from|import) "(\.[^"]+)"', (folder / path).read_text())
     }
     charts = {name for place in ("text", "comparison-top", "comparison") for name in charts_at(place)}
     assert charts and reached | charts == named

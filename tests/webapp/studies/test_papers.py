@@ -23,7 +23,7 @@ def study(by):
 
 
 def test_rest_gives_every_point_of_every_figure(world, study):
-    found = world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/").json()
+    found = world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/").json()["results"]
     assert [figure["slug"] for figure in found] == list(FIGURES)
     misses = next(figure for figure in found if figure["slug"] == "ssd-3")
     published = misses["series"][0]
@@ -70,7 +70,7 @@ def test_finished_figures_are_shown_while_others_are_drawn(world, by):
     services.keep(job=job, name="costs", data={"draft": 1.0})
     study.refresh_from_db()
     assert set(study.parts) == {"figure ssd-3", "costs"}
-    [shown] = world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/").json()
+    [shown] = world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/").json()["results"]
     assert shown["slug"] == "ssd-3"
     page = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
     assert '<section id="ssd-3"' in page and '<section id="ssd-5"' not in page
@@ -88,7 +88,7 @@ def test_a_worker_whose_lease_is_gone_keeps_nothing(by):
 
 def test_a_study_of_another_kind_has_no_figures(world, by):
     study = make.study(by)
-    assert world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/").json() == []
+    assert world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/").json()["results"] == []
     assert "figures" not in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
 
 
