@@ -75,7 +75,8 @@ class Studies(Binned):
     @extend_schema(responses=serializers.FigureOut(many=True))
     def figures(self, request: Request, pk: UUID) -> Response:
         """Figures of the papers with all points, also of a study that still draws others."""
-        return self.get_paginated_response(self.paginate_queryset(services.figures_of(self.get_object())))
+        figures = services.figures_of(self.get_object())
+        return Response({"count": len(figures), "next": None, "previous": None, "results": figures})
 
     @extend_schema(
         responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},

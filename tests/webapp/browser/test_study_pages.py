@@ -171,7 +171,7 @@ def test_the_pages_fit_a_phone_and_are_accessible(open_page, ready, hands, schem
     for address in addresses:
         page.goto(re.sub(r"(?<=\d)/.*", address, page.url))
         expect(page.locator("h1")).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360, address
+        page.wait_for_function("document.documentElement.scrollWidth <= 360")  # its charts may still be drawn
         page.evaluate(AXE.read_text())
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
