@@ -61,8 +61,12 @@ def test_a_published_set_as_parquet_becomes_prompts(team, unpack):
     assert (upload.state, upload.job.state) == ("complete", "succeeded")
     dataset = prompt_sets.add_dataset(name="bench", upload=upload, by=team)
     assert dataset.file_name == "bench.parquet.jsonl"
-    assert [prompt.text for prompt in dataset.prompts.all()] == ["Write a poem.", "What is a monad?"]
-    assert dataset.categories == {"writing": 1, "coding": 1}
+    assert [prompt.text for prompt in dataset.prompts.all()] == [
+        "Write a poem.",
+        "Now a shorter one.",
+        "What is a monad?",
+    ]
+    assert dataset.categories == {"writing": 2, "coding": 1}
 
 
 def test_every_kind_of_cell_becomes_what_json_can_hold(unpack):
