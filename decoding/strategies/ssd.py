@@ -70,9 +70,10 @@ STRATEGY = Strategy(
             "backup",
             "choice",
             "auto",
-            "what drafts after a miss: the draft model, what followed the same words before, or random tokens; "
-            "auto: the model or the n-gram, by what each brought in time so far",
-            choices=("auto", "neural", "ngram", "random"),
+            "what drafts after a miss: the draft model, what followed the same words before, or random tokens; auto: "
+            "the model or the n-gram, by what each brought in time so far; by-batch: the model for few texts at once, "
+            "the n-gram from the critical batch size of Theorem 17 on",
+            choices=("auto", "by-batch", "neural", "ngram", "random"),
         ),
         Param(
             "constant",

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import Rows, chain_rows
-from decoding.models.fast.runner import PASS, FastRunner
+from decoding.models.fast.kv import Rows
+from decoding.models.fast.runner import PASS, FastBranches, FastRunner
 from decoding.models.fast.shape import Shape
 from decoding.models.fast.slab import MOST_ROWS, Slab, SlabCache
 from decoding.models.fast.slab import Feed as SlabFeed
@@ -41,14 +41,11 @@ def _packed(feeds: Sequence[Feed]) -> Iterator[list[Feed]]:
 
 
 def _pass(decoder: Decoder, feeds: Sequence[Feed]) -> list[Tensor]:
-    runners: list[FastRunner] = [runner for runner, _, _ in feeds]  # type: ignore[misc]  # all are of this model
-    ids = [runner.take(tokens, need) for runner, (_, tokens, need) in zip(runners, feeds, strict=True)]
+    readers: list[FastRunner | FastBranches] = [reader for reader, _, _ in feeds]  # type: ignore[misc]  # of this model
+    ids = [reader.take(tokens, need) for reader, (_, tokens, need) in zip(readers, feeds, strict=True)]
     counts = [len(own) for own in ids]
     needs = [need for _, _, need in feeds]
-    parts = [
-        chain_rows(runner.cache, decoder.shape, runner.advance(count), count)
-        for runner, count in zip(runners, counts, strict=True)
-    ]
+    parts = [reader.rows(count) for reader, count in zip(readers, counts, strict=True)]
     rows = JointRows(parts, decoder.shape)
     return list(torch.split_with_sizes(decoder(torch.cat(ids), rows, _needed(counts, needs)), needs))
 
@@ -99,11 +96,16 @@ def _needed(counts: Sequence[int], needs: Sequence[int]) -> int | Tensor:
     return torch.tensor(rows)
 
 
+def _positions(part: Rows) -> Tensor:
+    found = part.positions
+    return torch.arange(found.start, found.stop) if isinstance(found, slice) else found
+
+
 class JointRows:
     """The rows of several texts. It is the `Memory` of their pass."""
 
     def __init__(self, parts: Sequence[Rows], shape: Shape) -> None:
-        self.positions = torch.cat([torch.arange(part.start, part.start + part.count) for part in parts])
+        self.positions = torch.cat([_positions(part) for part in parts])
         self._parts = parts
         self._shape = shape
         self._counts = [part.count for part in parts]

@@ -19,8 +19,8 @@ from decoding.models.bounds import (
 )
 from decoding.models.devices import Facts, sent_to
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import BranchMask, Cache, TreeMask
-from decoding.models.fast.passes import Passes
+from decoding.models.fast.kv import BranchMask, Cache, Rows, TreeMask, chain_rows
+from decoding.models.fast.passes import Masks, Passes
 from decoding.models.runner import Feed, ModelRunner
 
 DEEPEST = 32  # tokens of a branch for which a static cache makes room at once
@@ -98,6 +98,10 @@ class FastRunner:
         self._length += count
         return start
 
+    def rows(self, count: int) -> Rows:
+        """Rows of the taken tokens, for a pass that other texts share."""
+        return chain_rows(self.cache, self.decoder.shape, self.advance(count), count)
+
     def rewind(self, length: int) -> None:
         check_rewind(self._length, length)
         self._close()
@@ -162,20 +166,36 @@ class FastBranches:
         self._mask = BranchMask(self._length, self._lengths, shape.group, runner.device)
         self._fed: list[Tensor] = []  # per step: ids [B]
 
+    @property
+    def model(self) -> Model:
+        return self._runner.model
+
     @torch.inference_mode()
-    def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
-        runner, count, depth = self._runner, len(self._lengths), len(self._fed)
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
+        return self._runner.passes.tree(self.take(tokens, len(tokens)), *self._step())
+
+    def take(self, tokens: Sequence[int] | Tensor, need: int) -> Tensor:
+        """Check the tokens, and return their ids on the device. A pass must follow."""
+        runner, depth = self._runner, len(self._fed)
         check_branches(self.is_open, [length + depth for length in self._lengths], len(tokens), runner.context)
         if not isinstance(tokens, Tensor):
             check_ids(tokens, runner.vocab_size)
         ids = torch.as_tensor(tokens, device=runner.device)
+        self._fed.append(ids.clone())
+        return ids
+
+    def rows(self, count: int) -> Rows:
+        """Rows of the taken tokens, for a pass that other texts share."""
+        start, positions, masks = self._step()
+        return Rows(self._runner.cache, self._runner.decoder.shape, start, count, positions, masks)
+
+    def _step(self) -> tuple[int, Tensor, Masks]:
+        """Make room for the taken tokens. Return their first slot, their positions and their masks."""
+        runner, count, depth = self._runner, len(self._lengths), len(self._fed) - 1
         start = self._length + depth * count
         runner.cache.reserve(start + count, used=start)
         runner.decoder.reach(max(self._lengths) + depth + 1)
-        masks = self._mask.step(self._windows)
-        logits = runner.passes.tree(ids, start, self._positions + depth, masks)
-        self._fed.append(ids.clone())
-        return logits
+        return start, self._positions + depth, self._mask.step(self._windows)
 
     @torch.inference_mode()
     def adopt(self, row: int) -> None:

@@ -167,7 +167,7 @@ class _Text:
 
     def _after_a_miss(self, room: int) -> tuple[SimulatedDraft, int]:
         source: Source = "miss" if self.preparing else "fresh"
-        backup = self.policy.pace.backup(room)
+        backup = self.policy.backup(room)
         tokens = self.policy.backup_tokens(backup, room) if self.preparing else ()
         if tokens:
             accepted = self.track.accepted(self.at, tokens)
@@ -190,7 +190,7 @@ class _Text:
         took_s = self.prices.drafting(tokens)
         self.now_s += took_s
         if tokens:
-            self.policy.pace.note_drafting(tokens, ns(took_s))
+            self.policy.note_drafting(tokens, ns(took_s))
 
     # The preparation ----------------------------------------------------------------------------------------------
 
