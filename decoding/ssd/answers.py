@@ -1,5 +1,5 @@
-"""What answered the verdicts of a run, a hit or one of the backups, and from which batch size on a backup without the
-model is better by Theorem 17. Standard library only."""
+"""Answers to the verdicts of a run: hits, and the backups after misses. From them Theorem 17 says from which batch size
+on a backup without the model is better. Standard library only."""
 
 from __future__ import annotations
 
@@ -96,12 +96,13 @@ class Answers:
         if self.rounds[MODEL] < ENOUGH or not self.verifying_ns:
             return None
         rounds, verifying = self.rounds.total(), self.verifying_ns / self.rounds.total()
+        waiting = self.preparing_ns / rounds / verifying  # after a miss too
         return Speculation(
             hit_rate=self.rounds[HIT] / rounds,
             tokens_on_hit=self._tokens_after(HIT),
             tokens_on_miss=self._tokens_after(backup),
-            preparing=1 + self.preparing_ns / rounds / verifying,
-            backup=self.drafting_ns / self.rounds[MODEL] / verifying if backup == MODEL else 0.0,
+            preparing=1 + waiting,
+            backup=waiting + (self.drafting_ns / self.rounds[MODEL] / verifying if backup == MODEL else 0.0),
         )
 
     @property

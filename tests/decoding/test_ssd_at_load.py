@@ -22,13 +22,23 @@ from decoding.models.runner import Feed
 from decoding.models.table import TableModel, TableRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
+from decoding.replay.costs import Costs
+from decoding.replay.joint_costs import JointCosts
 from decoding.sequence import Sequence
 from decoding.spec import Choice, Sampling, parse_choices
+from decoding.ssd.accounting import count, rates
 from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Backups, BranchRows, Trial
+from decoding.ssd.settings import Settings
+from decoding.ssd.simulation.playing import IN_TURN, Plan
+from decoding.ssd.simulation.prices import Prices
+from decoding.ssd.simulation.simulator import simulate
+from decoding.ssd.simulation.together import simulate_together
+from decoding.ssd.simulation.track import Track
 from tests.decoding.test_comparison import LETTERS, Letters, comparison
 from tests.decoding.test_load import PROMPTS, SAMPLINGS, decoded, texts
 from tests.decoding.test_ssd_core import SSD
+from tests.decoding.test_ssd_simulator import tracked
 from tests.decoding.test_strategies import VOCAB, chi_square, law_of_three
 from tests.decoding.worlds import World, some_classifier, state_of, tables
 
@@ -269,3 +279,52 @@ def test_after_a_cancelled_batch_the_next_one_has_all_rows() -> None:
     list(made.run(told.append))
     again = decoded([ssd().at(Load(4))], SAMPLINGS["greedy"], pair=made.pair, prompts=prompts)
     assert len(again) == len(prompts)
+
+
+# Simulation -----------------------------------------------------------------------------------------------------------
+
+COSTS = JointCosts(
+    verify={n: [(rows, 10.0 + rows) for rows in (n, 8 * n)] for n in (1, 8)},
+    draft=[(1, 1.0), (64, 1.0)],
+    rest=[(1, 0.0), (8, 0.0)],
+)
+
+
+def recorded_texts(count: int) -> list[Track]:
+    return [tracked(World.of_tables(14, 7, noise=0.5), Sampling(max_new_tokens=40), number) for number in range(count)]
+
+
+def plan(branches: int) -> Plan:
+    return Plan(Settings(4, branches, backup="neural"))
+
+
+def test_for_one_user_the_simulation_hits_and_takes_as_long_as_that_of_texts_alone() -> None:
+    tracks = recorded_texts(4)
+    found = simulate_together(tracks, plan(10), COSTS, 1, 1.0)
+    passes = Costs((0.0, *(10.0 + rows for rows in range(1, 9))), 1.0, 0.0, 0.0, 0.0)
+    alone = simulate(tracks, plan(10), Prices("made up", passes, (0.0, 1.0), opening=1.0), IN_TURN)
+    assert found.hit_rate == pytest.approx(alone.rates["hit_rate"])
+    assert found.tokens_per_s == pytest.approx(alone.tokens_per_s, rel=1e-6)
+
+
+def test_where_rows_suffice_texts_that_are_simulated_together_hit_as_they_do_alone_and_fewer_rows_hit_less() -> None:
+    tracks = recorded_texts(6)
+    alone, plenty, few = (
+        simulate_together(tracks, plan(branches), COSTS, users, 1.0) for branches, users in ((10, 1), (10, 3), (10, 6))
+    )
+    assert alone.hit_rate > plenty.hit_rate > few.hit_rate > 0
+
+
+def test_a_simulated_batch_hits_as_often_as_a_live_one() -> None:
+    world = World.of_tables(14, 7, noise=0.5)
+    tracks = [tracked(world, Sampling(max_new_tokens=40), number) for number in range(4)]
+    made = [
+        World(world.target.model.new_runner(), world.draft.model.new_runner()).sequence(
+            ssd("ssd:4,branches=10,backup=neural"), [3, 1], Sampling(max_new_tokens=40), number, None, Recorder()
+        )
+        for number in range(4)
+    ]
+    with torch.inference_mode():
+        decode_all(made)
+    live = rates([counted for sequence in made if (counted := count(events(sequence)))])["hit_rate"]
+    assert simulate_together(tracks, plan(10), COSTS, 4, 1.0).hit_rate == pytest.approx(live, abs=0.1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Mapping
+from typing import TypeVar
 
 from decoding.crowd import Crowd
 from decoding.events import Backup
@@ -15,6 +16,7 @@ from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.pace import Pace, RecentMean
 from decoding.ssd.settings import WantedBackup
 
+Name = TypeVar("Name", bound=Hashable)  # of a text
 POOLED = 256  # values that a mean over all texts of a batch remembers
 STINT = 8  # rounds in which one backup answers all misses, before the other is tried
 STINTS = 4  # with which a trial begins: two of each backup
@@ -42,7 +44,7 @@ class BranchRows:
         return self._granted.pop(text)
 
 
-def shared_out(asked: Mapping[Hashable, Chosen], rows: int) -> dict[Hashable, Chosen]:
+def shared_out(asked: Mapping[Name, Chosen], rows: int) -> dict[Name, Chosen]:
     """Give the rows to the outcomes that are likeliest to come, whichever text they belong to.
 
     Every row of a pass costs the same, and a hit saves its text as many passes as its branch took, so the likeliest
@@ -50,7 +52,7 @@ def shared_out(asked: Mapping[Hashable, Chosen], rows: int) -> dict[Hashable, Ch
     if sum(len(chosen.outcomes) for chosen in asked.values()) <= rows:
         return dict(asked)
     every = [(-value, text, number) for text, chosen in asked.items() for number, value in enumerate(chosen.values)]
-    kept: dict[Hashable, list[int]] = {text: [] for text in asked}
+    kept: dict[Name, list[int]] = {text: [] for text in asked}
     for _, text, number in sorted(every, key=lambda one: one[0])[:rows]:
         kept[text].append(number)
     return {text: chosen.only(sorted(kept[text])) for text, chosen in asked.items()}
@@ -114,7 +116,7 @@ class Trial:
 
 
 class _Tried:
-    """What a batch did under one backup: means of its rounds."""
+    """Means of a batch's rounds under one backup."""
 
     def __init__(self) -> None:
         self.tokens, self.ns = RecentMean(TRIED), RecentMean(TRIED)
