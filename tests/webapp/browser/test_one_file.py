@@ -116,6 +116,8 @@ def test_a_study_is_read_from_a_file(ended, world, opened, kind):
     page = opened(downloaded(ended, world, f"/api/v1/studies/{study.pk}/file/"))
     expect(page.locator("h1.verdict")).not_to_be_empty()
     expect(page.locator(".chart :is(.line, .bar)").first).to_be_attached()
+    page.locator(".term").first.click()
+    expect(page.locator(".meaning:popover-open")).not_to_be_empty()
     assert page.locator("a:not([href^='#']), form").count() == 0
 
 
