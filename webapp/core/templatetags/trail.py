@@ -76,8 +76,7 @@ def trail(context: Context) -> SafeString | str:
 
 
 def _levels(context: Context, page: str) -> Iterator[tuple[str, str]]:
-    """Yield address and name of a page and of each level above it. Without the entry, such as on the page that says that
-    there is none, the list is the last level."""
+    """Yield address and name of a page and of each level above it. If there is no such entry, begin with the list."""
     thing = None
     while place := PLACES.get(page):
         thing = thing or context.get(place.of)

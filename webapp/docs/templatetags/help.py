@@ -52,7 +52,7 @@ def term_of_column(context: Context, column: Any) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def terms_of_charts(context: Context) -> SafeString:
-    """Hand the words that the page's charts explain, and nothing above them does, to their headings (core/charts.js)."""
+    """Hand to the headings of charts (core/charts.js) the words that they explain and nothing above them does."""
     known = of_whole_page(context, "explained")
     words = {name: library.terms()[library.anchor_of(word)] for name, word in words_of(drawn(context)).items()}
     found = {name: word for name, word in words.items() if word.sentence not in known}
