@@ -74,6 +74,11 @@ class Drafted:
     backup: Backup = ""
     rows: int = 0  # drafted tokens that are verified, if they are a tree: `tokens` is then one path of it
 
+    @property
+    def verified(self) -> int:
+        """How many drafted tokens the target judges."""
+        return self.rows or len(self.tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class Anticipated:
