@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Protocol
 
 import torch
@@ -38,7 +39,7 @@ class Grown:
         return len(self.tokens) - 1
 
 
-Lists = dict[int, list[tuple[float, int]]]  # parent -> (log of the draft's probability, token), best first
+Lists = dict[int, list[tuple[float, int]]]  # parent -> (worth, token), best first
 
 
 class Growth(Protocol):
@@ -48,6 +49,10 @@ class Growth(Protocol):
 
     def begin(self, room: int) -> int:
         """Start a tree that may be `room` tokens deep. Return how deep it will be."""
+        ...
+
+    def worths(self, preferences: Tensor, best: Tensor) -> Tensor:
+        """Return what it compares candidates by. `best` are the best of each row's preferences."""
         ...
 
     def level(self, grown: Grown, lists: Lists) -> list[int]:
@@ -68,6 +73,9 @@ class Likeliest:
     def begin(self, room: int) -> int:
         self._worths = {START: 0.0}  # log of the draft's probability of each path
         return min(self._depth, room)
+
+    def worths(self, preferences: Tensor, best: Tensor) -> Tensor:
+        return best - torch.logsumexp(preferences.double(), -1, keepdim=True)
 
     def level(self, grown: Grown, lists: Lists) -> list[int]:
         found = [
@@ -93,6 +101,9 @@ class Shaped:
     def begin(self, room: int) -> int:
         self._shape: TreeShape = self._policy.shape().within(room)
         return self._shape.depth
+
+    def worths(self, preferences: Tensor, best: Tensor) -> Tensor:
+        return best
 
     def level(self, grown: Grown, lists: Lists) -> list[int]:
         children, first = self._shape.children, len(grown.tokens)
@@ -158,13 +169,14 @@ class TreeDrafter(Drafter):
         """List what may follow these, and add the next level. Return its tokens that are to have followers."""
         grown, dice = self._grown, self.dice
         aheads = [grown.path(parent) for parent in parents]
-        chances = torch.log_softmax(dice.preferences(dice.scores(logits, aheads), aheads).double(), -1)
-        best = chances.topk(min(self.growth.most, chances.shape[-1]), -1)
-        if not bool(torch.isfinite(best.values[:, 0]).all()):
+        preferences = dice.preferences(dice.scores(logits, aheads), aheads)
+        best = preferences.topk(min(self.growth.most, preferences.shape[-1]), -1)
+        worths = self.growth.worths(preferences, best.values).tolist()
+        if not all(isfinite(row[0]) for row in worths):
             raise broken()
         lists = {
             parent: [*zip(row, tokens, strict=True)]
-            for parent, row, tokens in zip(parents, best.values.tolist(), best.indices.tolist(), strict=True)
+            for parent, row, tokens in zip(parents, worths, best.indices.tolist(), strict=True)
         }
         grown.listed |= {parent: [token for _, token in listed] for parent, listed in lists.items()}
         return self.growth.level(grown, lists)

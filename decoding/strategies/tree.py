@@ -11,8 +11,8 @@ from decoding.tree_shapes import MOST_TOKENS, FixedShape, RankCounts, ShapeByWor
 
 BY_WORTH = "auto"
 LIKELIEST = re.compile(r"([0-9]{1,2})x([0-9]{1,2})")
-ROWS = (2, 4, 6, 8, 12, 16, 24, 32, 48, MOST_TOKENS)  # that a planner tries
-DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
+ROWS = (2, 4, 8, 16, 32, MOST_TOKENS)  # that a planner tries
+DEPTHS = (2, 3, 4, 6, 9, 13)
 
 
 def depth_and_width(shape: str) -> tuple[int, int] | None:
