@@ -29,7 +29,7 @@ Source = Literal[
     "hit",  # prepared
     "miss",  # prepared for others
 ]
-Backup = Literal["", "neural", "ngram", "random"]  # drafter after a miss; "" after a hit
+Backup = Literal["", "neural", "ngram", "random", "copy"]  # drafter after a miss; "" after a hit
 Outcome = Literal["bonus", "correction"]
 FinishReason = Literal["eos", "stop", "length", "context", "cancelled"]
 

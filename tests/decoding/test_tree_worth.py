@@ -1,4 +1,4 @@
-"""Where trees pay: on recorded texts, at any price of a row."""
+"""Prices of a row up to which trees pay, on recorded texts."""
 
 from __future__ import annotations
 
