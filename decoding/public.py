@@ -35,7 +35,7 @@ from decoding.reproduce import published as papers
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, STRATEGIES
-from decoding.strategy import Slider, Strategy
+from decoding.strategy import LLAMA_CPP, Slider, Strategy
 from decoding.vocabularies.shared import METHODS
 from decoding.what_if.ahead import Played, Stood, ahead_of, stood, surer
 from decoding.what_if.places import Places

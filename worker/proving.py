@@ -200,6 +200,10 @@ def reasons(promise: Promise, ours: Mapping[str, Any], theirs: Mapping[str, Any]
         f"{ours['round_price']:.2f} here: the draft's passes, and one pass of several rows. {_effect(prices)}",
         f"Without speculation, a token takes {plain_there:.2f} ms there and {plain_here:.2f} ms here.",
     ]
+    if theirs["audit"]["not_compared"]:
+        found.append(
+            f"{LLAMA_CPP} draws texts of its own, so part of this is chance. Temperature 0 gives the same texts."
+        )
     if (plain_here > plain_there) == (here > there) and abs(here / there - 1) > ALIKE:
         slower = "Our engine" if plain_here > plain_there else LLAMA_CPP
         found.append(

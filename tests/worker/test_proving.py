@@ -49,6 +49,7 @@ def side(speedup: float, length: float, tokens_per_s: float) -> dict[str, Any]:
         "mean_acceptance_length": length,
         "round_price": length / speedup,
         "plain_tokens_per_s": tokens_per_s,
+        "audit": {"not_compared": 0},
     }
 
 
