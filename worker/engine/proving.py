@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from worker.cache import Cache
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.steps import Steps
-from worker.messages import Cancelled, Found, Say
+from worker.messages import Cancelled, Found, PairOrder, Say
 from worker.proving import Promise, prove, samples_of
-
-if TYPE_CHECKING:
-    from worker.jobs.proof import Prove
 
 PROVING = "proving"
 
 
-def proof(order: Prove, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+def proof(
+    order: PairOrder, promise: Promise, cache: Cache, residents: Residents, say: Say, cancelled: Cancelled
+) -> None:
     pair, loaded = load_pair(order.pair, residents)
     say(loaded)
     due = samples_of(len(order.prompts))
@@ -29,8 +27,8 @@ def proof(order: Prove, residents: Residents, say: Say, cancelled: Cancelled) ->
                 pair,
                 order.prompts,
                 order.sampling,
-                Promise(order.choice, order.speedup),
-                Cache(order.gguf, order.gguf_bytes),
+                promise,
+                cache,
                 on_progress=lambda done: steps(PROVING, done, due),
                 cancelled=cancelled,
             )

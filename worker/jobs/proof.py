@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from decoding.spec import Choice, choose
 from webapp.studies.kinds import PROOF
+from worker.cache import Cache
 from worker.messages import Cancelled, PairOrder, Say
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ class Prove(PairOrder):
 
     def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
         from worker.engine.proving import proof
+        from worker.proving import Promise
 
-        proof(self, residents, say, cancelled)
+        promise, cache = Promise(self.choice, self.speedup), Cache(self.gguf, self.gguf_bytes)
+        proof(self, promise, cache, residents, say, cancelled)
 
 
 def work(attempt: Attempt) -> None:
