@@ -21,6 +21,7 @@ from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_
 from decoding.measure.misfit import misfit
 from decoding.measure.ranking import order, ranked
 from decoding.measure.summary import so_few
+from decoding.models import files as model_files
 from decoding.models.config_bounds import check_against_tensors, check_numbers
 from decoding.models.fit import check_pair
 from decoding.params import LONGEST_TEXT, Param
