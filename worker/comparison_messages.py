@@ -9,6 +9,7 @@ from decoding.events import Event
 from decoding.measure.summary import Sample
 from decoding.spec import Choice
 from worker.messages import PairOrder, Report
+from worker.servers import NO_SERVERS, ServersAsked
 
 # Which sample: strategy's label, prompt's id, repeat.
 Which = tuple[str, str, int]
@@ -23,6 +24,7 @@ class ToCompare(PairOrder):
     settled: frozenset[tuple[str, int]]  # prompt's id and repeat: nothing is left to do for these
     finished: Sequence[Sample]  # of the prompts that are not settled: decoded before, by this attempt or another
     given_up: frozenset[Which]  # these broke, and are not tried again
+    servers: ServersAsked = NO_SERVERS  # those that the choices name
 
     def memory(self) -> int:
         return self.memory_to_run(self.choices)

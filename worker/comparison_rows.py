@@ -24,6 +24,7 @@ from worker.comparison_messages import Audited, Began, Broke, Decoded, Grown, To
 from worker.database import Stopped, storable
 from worker.engine_process import EngineDied
 from worker.messages import Loaded, Report
+from worker.servers import servers_asked
 
 MOST_DEATHS = 3  # of the engine, with no sample finished in between
 
@@ -37,7 +38,8 @@ class ComparisonRows:
             "pair__target__upload", "pair__draft__upload", "pair__target", "pair__draft"
         )
         self.comparison = chosen.get(job=self.job)
-        self.runs: dict[str, Run] = {run.label: run for run in self.comparison.runs.all()}
+        runs = self.comparison.runs.select_related("endpoint__target")
+        self.runs: dict[str, Run] = {run.label: run for run in runs}
         self.prompts: dict[str, Prompt] = {prompt.name: prompt for prompt in self.comparison.prompts}
         self.samples: dict[Which, Sample] = {}
         self.broken: dict[Which, str] = {}
@@ -70,6 +72,7 @@ class ComparisonRows:
             settled=frozenset(settled),
             finished=self._numbers_outside(settled),
             given_up=frozenset(self.broken),
+            servers=servers_asked({run.endpoint for run in self.runs.values() if run.endpoint}),
         )
 
     def note(self, report: Report) -> None:

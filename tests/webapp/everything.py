@@ -16,19 +16,20 @@ from webapp.comparisons.models import Comparison, SavedView
 from webapp.entries import services as entries
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Pause
-from webapp.registry.models import Dataset, LanguageModel, Pair
+from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair
 from webapp.sharing import services as sharing
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload
 
-COPIED: tuple[Any, ...] = (LanguageModel, Pair, Dataset, Classifier, Upload, AuditEntry, SavedView)
+COPIED: tuple[Any, ...] = (LanguageModel, Pair, Dataset, Endpoint, Classifier, Upload, AuditEntry, SavedView)
 
 
 def one_of_everything(world: Any) -> dict[str, Any]:
     """Make one of everything, all of alice's team, keyed by the name of its route."""
     by = world.actor(world.alice)
-    comparison = make.comparison(by)
+    comparison = make.served(by)
+    endpoint = comparison.runs.exclude(endpoint=None).get().endpoint
     Job.objects.exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
     figures.sum_up_ended(seconds=60)
@@ -70,6 +71,11 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "datasets": comparison.dataset,
         "dataset": comparison.dataset,
         "count-tokens": comparison.dataset,
+        "endpoints": endpoint,
+        "endpoint": endpoint,
+        "check-endpoint": endpoint,
+        "set-key": endpoint,
+        "drop-key": endpoint,
         "classifiers": classifier,
         "classifier": classifier,
         "training": training,

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import QueryDict
 
-from decoding.public import STRATEGIES, Param, Strategy, alone
+from decoding.public import STRATEGIES, Param, Strategy, alone, dialects
 from webapp.accounts.asked import Asked
-from webapp.comparisons import plans, services
+from webapp.comparisons import plans, services, serving
 from webapp.comparisons.plans import Plan
 from webapp.comparisons.serializers import NewComparison, SamplingInput
 from webapp.comparisons.services import MOST_LOADS
 from webapp.core.forms import Field, Form, listed, typed
-from webapp.registry.models import Pair
+from webapp.registry.models import Endpoint, Pair
 from webapp.registry.recipe_fields import ids
 from webapp.studies.models import Classifier
 
@@ -27,6 +27,8 @@ LOAD = ("concurrency", "rate", "recorded", "slo")
 RUNNING = ("repeats", "queue", "priority")
 PLAIN = (*BASICS, *RUNNING)
 MOST_CLASSIFIERS = 200  # offered for one pair
+MOST_SERVERS = 200
+WAYS = ("as-started", "on", "off")  # what a server's request asks of speculation
 ASIDE = ("bound", "peer")  # roles that a first comparison does without
 
 
@@ -54,6 +56,21 @@ class StrategyBox:
     first: ParamBox | None  # the one that may hold several values
     rest: list[ParamBox]
     is_unfolded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ServerBox:
+    endpoint: Endpoint
+    ways: tuple[str, ...]  # as started, and with speculation on or off if a request can switch it
+    chosen: Sequence[str]
+
+    @property
+    def is_chosen(self) -> bool:
+        return bool(self.chosen)
+
+
+def _ways(endpoint: Endpoint) -> tuple[str, ...]:
+    return WAYS if dialects()[endpoint.dialect].switches else WAYS[:1]
 
 
 class ComparisonForm:
@@ -123,8 +140,19 @@ class ComparisonForm:
         return [
             self._box(spec, [entry for entry in asked if entry["strategy"] == spec.slug])
             for spec in STRATEGIES.values()
-            if spec.role != "server"  # needs an address, which no form asks for yet
+            if spec.role != "server"  # `servers` has a box for each endpoint
         ]
+
+    @property
+    def servers(self) -> list[ServerBox]:
+        """Return a box for each endpoint of the team, and the ways in which each can run."""
+        asked: dict[str, list[str]] = {}
+        for entry in self.body.get("strategies") or []:
+            if serving.is_server(entry["strategy"]):
+                params = entry.get("params", {})
+                asked.setdefault(str(params.get("name", "")), []).append(str(params.get("speculation", WAYS[0])))
+        rows = Endpoint.objects.visible_to(self.actor).kept().order_by("name")[:MOST_SERVERS]
+        return [ServerBox(row, _ways(row), asked.get(row.name, [])) for row in rows]
 
     def _box(self, spec: Strategy, asked: list[dict[str, Any]]) -> StrategyBox:
         boxes = [self._param(spec, index, asked) for index in range(len(spec.params))]
@@ -163,6 +191,12 @@ def _body(posted: QueryDict) -> dict[str, Any]:
             body[name] = values[: MOST_LOADS + 1]
     body["strategies"] = [
         entry for slug in posted.getlist("use") if slug in STRATEGIES for entry in _entries(slug, posted)
+    ]
+    body["strategies"] += [
+        {"strategy": slug, "params": {"name": name, **({"speculation": way} if way != WAYS[0] else {})}}
+        for slug in STRATEGIES
+        if serving.is_server(slug)
+        for name, _, way in (each.partition(" ") for each in posted.getlist("server")[: MOST_SERVERS + 1])
     ]
     fields = {name: field for name, field in SamplingInput().fields.items() if name != "stop"}
     body["sampling"] = {name: typed(field, text) for name, field in fields.items() if (text := posted.get(name, ""))}

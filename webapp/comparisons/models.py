@@ -14,7 +14,7 @@ from webapp.comparisons.packing import unpack
 from webapp.core.models import Noun
 from webapp.entries.models import Entry
 from webapp.jobs.models import Job
-from webapp.registry.models import Dataset, Pair, Prompt
+from webapp.registry.models import Dataset, Endpoint, Pair, Prompt
 from webapp.registry.recipes import Prompted
 
 
@@ -94,6 +94,9 @@ class Run(AtLoad, Noun):
     strategy = models.CharField(max_length=40)
     params = models.JSONField(default=dict)
     label = models.CharField(max_length=200)
+    endpoint = models.ForeignKey(
+        Endpoint, null=True, on_delete=models.PROTECT, related_name="runs"
+    )  # the server that decodes; null: our engine
 
     objects = RunQuerySet.as_manager()
 
@@ -161,7 +164,7 @@ class Figures(models.Model):
     speedup = models.FloatField(null=True)
     speedup_low = models.FloatField(null=True)
     speedup_high = models.FloatField(null=True)
-    mean_acceptance_length = models.FloatField()
+    mean_acceptance_length = models.FloatField(null=True)  # null: a server does not say
     draft_acceptance_rate = models.FloatField(null=True)
     draft_share = models.FloatField(null=True)
     verify_share = models.FloatField(null=True)

@@ -100,10 +100,12 @@ def _add_names(rows: Rows, choices: Sequence[Choice]) -> None:
 
 
 def _add_losses(rows: Rows, choices: Sequence[Choice]) -> None:
-    """Add where the time went. Texts that share their passes have no time of their own, so this is for one user."""
+    """Add where the time went. Texts that share their passes have no time of their own, so this is for one user; and a
+    server does not say how long its phases take."""
     alone = [row for row, choice in zip(rows, choices, strict=True) if choice.load == ONE]
     for row, choice in zip(rows, choices, strict=True):
-        row["losses"] = losses(row, alone) if choice.load == ONE else None
+        is_told = choice.load == ONE and choice.spec.role != "server"
+        row["losses"] = losses(row, alone) if is_told else None
 
 
 def _is_noisy(rows: Rows, choices: Sequence[Choice], base: Mapping[Load, str]) -> bool:
@@ -145,7 +147,8 @@ def _pin(strategies: Rows, baseline: str) -> None:
 
 def _state_hardware(strategies: Rows, baseline: str, stated: Mapping[str, str]) -> None:
     """Add the hardware of each strategy, and the speed-up per device if strategies had unlike numbers of devices."""
-    counts = {label: devices_in(words) for label, words in stated.items()}
+    ours = {row["label"] for row in strategies if row["role"] != "server"}
+    counts = {label: devices_in(words) for label, words in stated.items() if label in ours}
     alone = counts.get(baseline)
     for row in strategies:
         row["hardware"] = stated.get(row["label"], "")

@@ -205,12 +205,15 @@ class Drift(serializers.Serializer[Any]):
     sentence = serializers.CharField()
 
 
+UNTOLD = "null if a server does not say"
+
+
 class TurnOut(serializers.Serializer[Any]):
     """One turn of conversations."""
 
     turn = serializers.IntegerField()
     speedup = serializers.DictField(allow_null=True, help_text="its interval holds for this turn and strategy alone")
-    mean_acceptance_length = serializers.FloatField(allow_null=True, help_text="null if a server does not say")
+    mean_acceptance_length = serializers.FloatField(allow_null=True, help_text=UNTOLD)
     prompt_tokens = serializers.FloatField(help_text="median")
 
 
@@ -242,13 +245,13 @@ class StrategyReport(serializers.Serializer[Any]):
     break_even_tokens = serializers.FloatField(
         allow_null=True, help_text="the output length from which it is faster end to end; null if it saves nothing"
     )
-    mean_acceptance_length = serializers.FloatField()
+    mean_acceptance_length = serializers.FloatField(allow_null=True, help_text=UNTOLD)
     draft_acceptance_rate = serializers.FloatField(allow_null=True)
-    num_spec_steps = serializers.IntegerField()
-    num_draft_tokens = serializers.IntegerField()
-    num_accepted_draft_tokens = serializers.IntegerField()
-    num_target_passes = serializers.IntegerField()
-    num_draft_passes = serializers.IntegerField()
+    num_spec_steps = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
+    num_draft_tokens = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
+    num_accepted_draft_tokens = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
+    num_target_passes = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
+    num_draft_passes = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
     acceptance_histogram = serializers.ListField(child=serializers.IntegerField())
     acceptance_by_position = serializers.ListField(child=serializers.FloatField())
     drift = Drift(allow_null=True, help_text="of a classifier's estimates from what was accepted")

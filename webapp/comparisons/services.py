@@ -28,14 +28,14 @@ from decoding.public import (
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.comparisons import room, trace
+from webapp.comparisons import room, serving, trace
 from webapp.comparisons.kinds import COMPARISON
 from webapp.comparisons.models import Comparison, Run, Sample, Tag
 from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
 from webapp.registry import recipes
-from webapp.registry.models import Dataset, Pair, Prompt
+from webapp.registry.models import Dataset, Endpoint, Pair, Prompt
 from webapp.registry.recipes import Recipe
 from webapp.studies.models import Classifier
 
@@ -55,6 +55,10 @@ class Spec:
     queue: Queue
     priority: int
     objective: Objective
+    endpoints: Mapping[str, Endpoint]  # servers that take part, by name
+
+    def endpoint_of(self, choice: Choice) -> Endpoint | None:
+        return self.endpoints[str(choice.params["name"])] if choice.spec.role == "server" else None
 
     @property
     def sample_count(self) -> int:
@@ -88,9 +92,10 @@ def specify(
 ) -> Spec:
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     asked_loads = _loads(concurrency, rate, recorded, recipe)
+    endpoints = serving.named_in(strategies, dataset, recipe.sampling)
     named = _choices(strategies, pair, queue)
     choices = _at_loads(named, asked_loads, "concurrency" if concurrency else "rate" if rate else "recorded")
-    spec = Spec(recipe, choices, repeats, queue, priority, _objective(slo))
+    spec = Spec(recipe, choices, repeats, queue, priority, _objective(slo), endpoints)
     if spec.sample_count > MOST_SAMPLES:
         at = f" at {len(asked_loads)} loads" if len(asked_loads) > 1 else ""
         raise Invalid(
@@ -132,12 +137,13 @@ def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None =
             strategy=choice.strategy,
             params=dict(choice.params),
             label=choice.label,
+            endpoint=spec.endpoint_of(choice),
             **Run.columns_of(choice.load),
         )
         for number, choice in enumerate(spec.choices, 1)
     )
     used = Classifier.objects.filter(pk__in=[c.params["classifier"] for c in spec.choices if "classifier" in c.params])
-    recipes.freeze(spec.recipe.pair, spec.recipe.dataset, *used)
+    recipes.freeze(spec.recipe.pair, spec.recipe.dataset, *used, *spec.endpoints.values())
     audit.record(by, "launched", comparison, sample_count=spec.sample_count)
     return comparison
 

@@ -100,9 +100,9 @@ PARENTS = {  # page → the list that it belongs to
     "new-pair": "pairs", "pair": "pairs", "new-model": "models", "model": "models", "new-dataset": "datasets",
     "dataset": "datasets", "new-classifier": "classifiers", "train-classifier": "classifiers",
     "classifier": "classifiers", "training": "classifiers", "new-study": "studies", "study": "studies", "job": "jobs",
-    "save-view": "runs", "audit": "team",
+    "save-view": "runs", "endpoint": "endpoints", "new-endpoint": "endpoints", "audit": "team",
 }  # fmt: skip
-TITLES = {"datasets": "Prompts"}
+TITLES = {"datasets": "Prompts", "endpoints": "Servers"}
 
 
 @register.simple_tag(takes_context=True)
