@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.db import transaction
 from django.db.models import Q
 
@@ -64,7 +66,7 @@ class ComparisonRows:
         if len(settled) == len(groups):
             return None
         return self._order(
-            pair=self.attempt.place_of(self.comparison.pair, self._classifiers()),
+            pair=self.attempt.place_of(pair, self._classifiers()) if (pair := self.comparison.pair) else None,
             prompts=[prompt_of(row) for row in self.prompts.values()],
             choices=[run.choice for run in self.runs.values()],
             sampling=Sampling.from_dict(self.comparison.sampling),
@@ -80,8 +82,7 @@ class ComparisonRows:
             case Loaded():
                 hardware = {"drafthouse": version(), **report.hardware}
                 self.attempt.insist(lambda: comparisons.begin(job=self.job, hardware=hardware))
-                threads = f"{hardware['threads']} thread{'' if hardware['threads'] == 1 else 's'}"
-                self.device = f"{hardware['device_name']}, {threads}, {hardware['dtype']}"
+                self.device = _device(hardware)
             case Began():
                 self._at[report.which], self._has_begun = noise.mark(self.attempt.engine.pid), True
                 self.samples[report.which] = self.attempt.insist(lambda: self._begin(report.which))
@@ -205,6 +206,12 @@ class ComparisonRows:
 
     def _tell(self, sentence: str) -> None:
         self.attempt.insist(lambda: jobs.note(job=self.job, sentence=sentence))
+
+
+def _device(hardware: Mapping[str, object]) -> str:
+    """Describe what runs the models; servers alone run them elsewhere."""
+    name, threads = str(hardware["device_name"]), hardware.get("threads")
+    return f"{name}, {threads} thread{'' if threads == 1 else 's'}, {hardware['dtype']}" if threads else name
 
 
 def _called(which: Which) -> str:

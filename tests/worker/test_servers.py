@@ -11,7 +11,10 @@ import pytest
 from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.weights import greedy_steps, streamed_words
 from tests.decoding.servers.wire import Asked, Reply, Script, Wire, serving
+from tests.worker.conftest import prompts
 from webapp.accounts.actor import Actor
+from webapp.comparisons import services as comparisons
+from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import report
 from webapp.jobs.models import JobEvent
@@ -104,3 +107,25 @@ def test_an_address_that_the_operator_does_not_allow_is_never_connected_to(team,
     theirs.refresh_from_db()
     assert theirs.state == "refused" and "the operator does not allow" in theirs.reason
     assert not wire.asked
+
+
+def test_servers_run_alone_without_a_model_here(team, make_worker, honest):
+    dataset = prompts(team, ["w1 w2 w3", "w2 w3 w4"])
+    with serving(honest("openai")) as one, serving(honest("llamacpp")) as two:
+        register(team, one.address, dialect="openai")
+        register(team, two.address, name="others")
+        others = {"strategy": "server", "params": {"name": "others"}}
+        asked = {"strategies": [THEIRS, others], "sampling": {"max_new_tokens": 12}}
+        spec = comparisons.specify(dataset=dataset, **asked)
+        comparison = comparisons.launch(name="alone", spec=spec, by=team)
+        make_worker().look()
+    comparison.job.refresh_from_db()
+    assert comparison.job.state == "succeeded", comparison.job.reason
+    shown = report(comparison)
+    assert (shown["baseline"], shown["strategies"][0]["is_baseline"]) == ("server:theirs", True)
+    assert [row["audit"]["identical"] for row in shown["strategies"]] == [2, 2]
+    samples = Sample.objects.select_related("run")
+    assert {(sample.new_tokens, sample.device) for sample in samples} == {(12, "the servers' own machines")}
+    for sample in samples:
+        delivered = [event for event in trace.read(sample=sample, after=0, limit=100).events if "count" in event]
+        assert "".join(event["text"] for event in delivered) == sample.numbers["text"]

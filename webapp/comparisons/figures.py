@@ -103,7 +103,7 @@ def _conditions(comparison: Comparison, device: str, load: Load) -> Conditions:
     if not sampling["temperature"]:  # greedy draws nothing
         for unused in ("seed", "dice", "top_k", "top_p"):
             sampling.pop(unused, None)
-    question = [
+    question: list[Any] = [
         DEFINITIONS_VERSION, comparison.pair_id, comparison.dataset_id, comparison.split, comparison.limit,
         sampling,
     ]  # fmt: skip

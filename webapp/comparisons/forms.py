@@ -94,11 +94,17 @@ class ComparisonForm:
 
     def plan(self) -> tuple[Plan | None, str]:
         """Return the plan of what the form holds, or a sentence that says why there is none."""
-        if not (self.body.get("pair") and self.body.get("dataset")):
-            return None, "Choose a pair and prompts to see the plan."
+        if not (self.body.get("dataset") and (self.body.get("pair") or self.is_of_servers)):
+            return None, "Choose a pair and prompts to see the plan, or prompts and servers alone."
         trial = Form(NewComparison, data=self.body, actor=self.actor)
         plan = trial.submit(lambda name="", **asked: plans.plan(spec=services.specify(**asked)))
         return plan, trial.refusal
+
+    @property
+    def is_of_servers(self) -> bool:
+        """Whether no strategy of ours is chosen."""
+        asked = self.body.get("strategies") or []
+        return bool(asked) and all(serving.is_server(entry["strategy"]) for entry in asked)
 
     @property
     def basics(self) -> Iterator[Field]:

@@ -17,9 +17,13 @@ from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Endpoint, Pair, Prompt
 from webapp.registry.recipes import Prompted
 
+SERVERS_ALONE = "servers alone"  # in place of a pair
+
 
 class Comparison(Prompted, Entry):
-    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="comparisons")
+    pair = models.ForeignKey(
+        Pair, null=True, on_delete=models.PROTECT, related_name="comparisons"
+    )  # null: servers run alone
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="comparisons")
     split = models.CharField(max_length=20, blank=True)
     sampling = models.JSONField()
@@ -127,7 +131,7 @@ class Conditions(AtLoad, Noun):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
     digest = models.CharField(max_length=64)
     question = models.CharField(max_length=64)  # the digest without the device, for the history of a pair
-    pair = models.ForeignKey(Pair, on_delete=models.CASCADE, related_name="+")
+    pair = models.ForeignKey(Pair, null=True, on_delete=models.CASCADE, related_name="+")  # null: servers run alone
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="+")
     split = models.CharField(max_length=20, blank=True)
     limit = models.PositiveIntegerField()

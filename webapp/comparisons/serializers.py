@@ -52,7 +52,7 @@ class SamplingInput(SamplingFields):
 
 class NewComparison(Input):
     name = Name(max_length=200, required=False)
-    pair = PairField()
+    pair = PairField(required=False, allow_null=True, default=None, help_text="none: servers run alone")
     dataset = PromptsField()
     split = SplitField()
     strategies = Strategy(many=True, allow_empty=False, max_length=services.MOST_STRATEGIES)  # type: ignore[call-arg]
@@ -132,11 +132,12 @@ class Tags(serializers.SlugRelatedField[Any]):
         super().__init__(slug_field="name", read_only=True, **options)
 
 
+ALONE = "null: servers run alone"
 SAID = "of its report, once it has ended and is summed up"
 
 
 class ComparisonRow(Output):
-    pair = Named()
+    pair = Named(allow_null=True, help_text=ALONE)
     dataset = Named()
     job = JobRow()
     tags = Tags(many=True)
@@ -152,7 +153,7 @@ class ComparisonRow(Output):
 
 
 class ComparisonOut(Output):
-    pair = Named()
+    pair = Named(allow_null=True, help_text=ALONE)
     dataset = Named()
     job = JobOut()
     runs = RunInside(many=True)

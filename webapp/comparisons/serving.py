@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from decoding.public import STRATEGIES, Sampling, dialects, meant
+from django.db.models import QuerySet
+
+from decoding.public import STRATEGIES, Choice, Sampling, dialects, meant
 from webapp.core.problems import Invalid
-from webapp.registry.models import Dataset, Endpoint
+from webapp.registry.models import Dataset, Endpoint, Prompt
 
 
 def named_in(strategies: Sequence[Mapping[str, Any]], dataset: Dataset, sampling: Sampling) -> dict[str, Endpoint]:
@@ -30,6 +32,28 @@ def named_in(strategies: Sequence[Mapping[str, Any]], dataset: Dataset, sampling
         _require_can(there[name], sampling, str(params.get("speculation", "")), index)
         found[name] = there[name]
     return found
+
+
+def require_server(choice: Choice, index: int) -> None:
+    """Refuse a strategy of ours where no pair is chosen."""
+    if choice.spec.role != "server":
+        raise Invalid(
+            f"{choice.label} needs a pair, and none is chosen.",
+            field="pair",
+            hint="Choose a pair, or compare servers alone.",
+            code="no-pair",
+        )
+
+
+def require_plain(prompts: QuerySet[Prompt]) -> None:
+    """Refuse chats where no target is here whose template would render them."""
+    if any(chat for chat in prompts.values_list("chat", flat=True)):
+        raise Invalid(
+            "These prompts are chats, and no target is here whose template renders them.",
+            field="dataset",
+            hint="Choose a pair, or a prompt set of plain texts.",
+            code="no-template",
+        )
 
 
 def is_server(slug: str) -> bool:

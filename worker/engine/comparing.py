@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 
+from decoding.contestants.servers.alone import ServersAlone
 from decoding.errors import BrokenModel, DrafthouseError
 from decoding.measure.comparison import Comparison, Key, stints
 from decoding.measure.summary import Sample
@@ -15,15 +16,16 @@ from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Which
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.tracing import Tracing, which
-from worker.messages import Cancelled, Say
+from worker.messages import Cancelled, Loaded, Say
 
 LAST_LINES = 6
+ELSEWHERE = "the servers' own machines"
 
 
 def compare(order: ToCompare, residents: Residents, say: Say, cancelled: Cancelled) -> None:
-    pair, loaded = load_pair(order.pair, residents, order.choices, order.servers.reach())
+    pair, loaded = ground(order, residents)
     say(loaded)
-    with closing(pair), Tracing(say, pair.tokenizer.decode) as tracing:
+    with closing(pair), Tracing(say, pair.tokenizer.decode if pair.tokenizer else in_no_words) as tracing:
         pair.begin([choice for choice in order.choices if choice.spec.role != "server"])
         comparison = Comparison(
             pair,
@@ -50,7 +52,22 @@ def compare(order: ToCompare, residents: Residents, say: Say, cancelled: Cancell
             say(Audited([sample for sample in comparison.audited(samples) if sample.audit]))
 
 
-def meets(pair: Pair, choice: Choice, order: ToCompare, say: Say) -> bool:
+def ground(order: ToCompare, residents: Residents) -> tuple[Pair | ServersAlone, Loaded]:
+    """Load the pair, or none if servers run alone."""
+    if order.pair:
+        return load_pair(order.pair, residents, order.choices, order.servers.reach())
+    alone = ServersAlone(order.servers.reach())
+    hardware = {choice.label: alone.hardware_of(choice) for choice in order.choices}
+    runners = {choice.label: alone.runner_of(choice) for choice in order.choices}
+    return alone, Loaded({"device_name": ELSEWHERE, "by_strategy": hardware}, runners)
+
+
+def in_no_words(tokens: Sequence[int]) -> str:
+    """Decode without a tokenizer: servers send text beside their tokens then."""
+    return ""
+
+
+def meets(pair: Pair | ServersAlone, choice: Choice, order: ToCompare, say: Say) -> bool:
     """Whether the choice can run. A server that cannot be met costs its own samples, not those of the others."""
     if choice.spec.role != "server":
         return True

@@ -67,9 +67,9 @@ const STEPS = {
 
   prompted: () => {}, // for replays
 
-  // A server sends tokens and tells no rounds. Some send text alone: its first token then stands for all of it.
+  // A server sends tokens and tells no rounds. Text without ids, or without a tokenizer for them, stands in its first token.
   delivered: (state, event) => {
-    const ids = event.tokens.length || !event.count ? event.tokens : [event.text, ...Array(event.count - 1).fill("")];
+    const ids = !event.text || !event.count ? event.tokens : [event.text, ...Array(event.count - 1).fill("")];
     const number = state.deliveries.length + 1, start = state.tokens.length;
     state.tokens.push(...ids.map((id) => ({ id, round: number, fate: "own" })));
     state.deliveries.push({ ...NOTHING_DRAFTED, number, start, accepted: ids.length - 1, token: ids.at(-1) ?? "", outcome: "delivered",

@@ -26,9 +26,7 @@ def ready(world):
 @pytest.fixture
 def decoded(world) -> Comparison:
     comparison = make.served(world.actor(world.bob))
-    Job.objects.exclude(pk=comparison.job.pk).delete()
-    make.decode_all(comparison)
-    figures.sum_up_ended(seconds=60)
+    make_done(comparison)
     comparison.refresh_from_db()
     return comparison
 
@@ -66,6 +64,40 @@ def test_what_a_server_cannot_do_is_refused_before_the_launch(world, ready, stra
 def test_another_teams_server_is_unknown(world, ready):
     make.endpoint(world.actor(world.charlie))
     assert "no server 'theirs'" in post(world, make.body(*ready, strategies=[SERVER])).json()["detail"]
+
+
+def test_servers_alone_need_no_pair_and_their_first_is_the_baseline(world, ready):
+    by = world.actor(world.bob)
+    for name in ("theirs", "others"):
+        make.endpoint(by, name)
+    others = {"strategy": "server", "params": {"name": "others"}}
+    body = {"dataset": str(ready[1].pk), "strategies": [SERVER, others]}
+    answer = post(world, body)
+    assert (answer.status_code, answer.json()["pair"], answer.json()["name"]) == (202, None, "Servers on prompts")
+    comparison = Comparison.objects.get()
+    make_done(comparison)
+    page = world.page(world.bob)
+    for at in (f"/comparisons/{comparison.pk}/", "/comparisons/", "/runs/", f"/comparisons/new/?clone={comparison.pk}"):
+        shown = page.get(at)
+        assert shown.status_code == 200 and b">None<" not in shown.content, at
+    report = world.script("read").get(f"/api/v1/comparisons/{comparison.pk}/report/").json()
+    assert report["baseline"] == "server:theirs"
+    assert world.script("read").get(f"/api/v1/comparisons/{comparison.pk}/what-if/").status_code == 409
+    assert world.script("read").get("/api/v1/runs/").json()["results"][0]["pair"] is None
+    assert page.get(f"/comparisons/difference/?of={comparison.pk}&of={comparison.pk}").status_code < 500
+
+
+def make_done(comparison: Comparison) -> None:
+    Job.objects.exclude(pk=comparison.job.pk).delete()
+    make.decode_all(comparison)
+    figures.sum_up_ended(seconds=60)
+
+
+@pytest.mark.parametrize("strategies", [[{"strategy": "static"}], [SERVER, {"strategy": "autoregressive"}]])
+def test_a_strategy_of_ours_without_a_pair_is_refused(world, ready, strategies):
+    make.endpoint(world.actor(world.bob))
+    answer = post(world, {"dataset": str(ready[1].pk), "strategies": strategies})
+    assert (answer.status_code, answer.json()["code"], answer.json()["field"]) == (400, "no-pair", "pair")
 
 
 def test_the_form_offers_the_teams_servers_and_launches_with_them(world, ready):
