@@ -50,8 +50,9 @@ def names() -> frozenset[str]:
     return frozenset(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.md"))
 
 
+@cache
 def read(name: str, address: Address) -> Rendered:
-    """Render a page that is there."""
+    """Render a page that is there, once: everybody may ask for it."""
     source = (FOLDER / f"{name}.md").read_text()
     return render(source, lambda link: _resolved(name, link, address))
 
@@ -88,6 +89,7 @@ def _normal(path: PurePosixPath) -> str | None:
     return "/".join(parts)
 
 
+@cache
 def index(address: Address) -> list[dict[str, str]]:
     """One entry for each section of each listed page: what a search looks through."""
     found = []

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.webapp import make
 from tests.webapp.browser.conftest import STRATEGIES
 from webapp.sharing import services as sharing
-from webapp.studies.kinds import ORACLE, PLAN
+from webapp.studies.kinds import ORACLE, PAPERS, PLAN, PROJECTION
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -109,13 +109,21 @@ def test_the_file_of_a_share_without_texts_holds_no_word_of_them(ended, world, o
     expect(page.locator("#race .tokens").first).to_be_attached()
 
 
-@pytest.mark.parametrize("kind", [ORACLE, PLAN])
-def test_a_study_is_read_from_a_file(ended, world, opened, kind):
+@pytest.mark.parametrize(
+    ("kind", "options", "drawn"),
+    [
+        (ORACLE, {}, ".chart .bar"),
+        (PLAN, {}, ".chart .line"),
+        (PROJECTION, {"card": "llama-70b-1b-h100"}, "#best-map .map-field"),
+        (PAPERS, {}, "#figure-ssd-3 .dot-mark"),
+    ],
+)
+def test_a_study_is_read_from_a_file(ended, world, opened, kind, options, drawn):
     by, of = world.actor(world.bob), ended.comparison
-    study = ended.does(make.study, by, kind, pair=of.pair, dataset=of.dataset)
+    study = ended.does(make.study, by, kind, pair=of.pair, dataset=of.dataset, **options)
     page = opened(downloaded(ended, world, f"/api/v1/studies/{study.pk}/file/"))
     expect(page.locator("h1.verdict")).not_to_be_empty()
-    expect(page.locator(".chart :is(.line, .bar)").first).to_be_attached()
+    expect(page.locator(drawn).first).to_be_attached()
     assert page.locator("a:not([href^='#']), form").count() == 0
 
 
