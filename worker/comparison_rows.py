@@ -26,7 +26,7 @@ from worker.comparison_messages import Audited, Began, Broke, Decoded, Grown, To
 from worker.database import Stopped, storable
 from worker.engine_process import EngineDied
 from worker.messages import Loaded, Report
-from worker.servers import servers_asked
+from worker.servers import local_pids, servers_asked
 
 MOST_DEATHS = 3  # of the engine, with no sample finished in between
 
@@ -42,6 +42,7 @@ class ComparisonRows:
         self.comparison = chosen.get(job=self.job)
         runs = self.comparison.runs.select_related("endpoint__target")
         self.runs: dict[str, Run] = {run.label: run for run in runs}
+        self._beside = local_pids(run.endpoint.spec for run in runs if run.endpoint)
         self.prompts: dict[str, Prompt] = {prompt.name: prompt for prompt in self.comparison.prompts}
         self.samples: dict[Which, Sample] = {}
         self.broken: dict[Which, str] = {}
@@ -84,7 +85,7 @@ class ComparisonRows:
                 self.attempt.insist(lambda: comparisons.begin(job=self.job, hardware=hardware))
                 self.device = _device(hardware)
             case Began():
-                self._at[report.which], self._has_begun = noise.mark(self.attempt.engine.pid), True
+                self._at[report.which], self._has_begun = noise.mark(self.attempt.engine.pid, self._beside), True
                 self.samples[report.which] = self.attempt.insist(lambda: self._begin(report.which))
             case Grown():
                 self.attempt.insist(lambda: self._append(report))
@@ -184,7 +185,7 @@ class ComparisonRows:
                 sample=sample,
                 last_seq=decoded.last_seq,
                 numbers=storable(numbers.to_dict()),
-                noise=noise.between(self._at.get(which), noise.mark(self.attempt.engine.pid)),
+                noise=noise.between(self._at.get(which), noise.mark(self.attempt.engine.pid, self._beside)),
             )
         except Conflict as refusal:
             if refusal.code != "sample-is-over":  # else an earlier try was taken, and we were not told

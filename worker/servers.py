@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 from decoding.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.contestants.servers.guard import NOWHERE, Allowed
 from webapp.core import logs
+from worker.supervisor.port import process_at
 
 if TYPE_CHECKING:
     from webapp.registry.models import Endpoint
+
+
+LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,13 @@ class ServersAsked:
 
 
 NO_SERVERS = ServersAsked()
+
+
+def local_pids(endpoints: Iterable[EndpointSpec]) -> list[int]:
+    """Find the processes of the servers that run on this machine. Their work is no noise."""
+    places = (endpoint.place for endpoint in endpoints)
+    found = [process_at(place.port) for place in places if place.host in LOCAL]
+    return [pid for pid in found if pid is not None]
 
 
 def servers_asked(endpoints: Iterable[Endpoint]) -> ServersAsked:

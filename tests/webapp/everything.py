@@ -135,11 +135,15 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
     for entry in (binned, study, made := make.model(by, name="new")):
         entries.bin(entry=entry, by=by)
     make.upload(by, {"a.txt": b"one"})  # nothing is made of it
+    checked = make.endpoint(by, "checked", key="sk-another")
+    jobs.cancel(job=checked.job, by=by)
+    Endpoint.objects.filter(pk=checked.pk).update(state="ready", checked=checked.created)
     Pause.objects.create(queue="gpu", by=world.alice, reason="")
     User.objects.filter(pk=world.victor.pk).update(is_active=False)
     return [
         *(reverse("comparison", args=[each.pk]) for each in (waiting, running, cancelled, binned, alone)),
         reverse("pair", args=[alone.pair.pk]),
+        reverse("endpoint", args=[checked.pk]),
         f"{reverse('new-comparison')}?pair={alone.pair.pk}",
         *(reverse("job", args=[each.job.pk]) for each in (waiting, running, cancelled)),
         reverse("study", args=[study.pk]),

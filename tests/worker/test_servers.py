@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from decoding.contestants.servers.endpoint import EndpointSpec
 from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.weights import greedy_steps, streamed_words
 from tests.decoding.servers.wire import Asked, Reply, Script, Wire, serving
@@ -20,6 +22,7 @@ from webapp.comparisons.report import report
 from webapp.jobs.models import JobEvent
 from webapp.registry.endpoints import services as endpoints
 from webapp.registry.models import Endpoint
+from worker.servers import local_pids
 
 pytestmark = pytest.mark.slow
 KEY = "sk-the-key-of-theirs"
@@ -129,3 +132,9 @@ def test_servers_run_alone_without_a_model_here(team, make_worker, honest):
     for sample in samples:
         delivered = [event for event in trace.read(sample=sample, after=0, limit=100).events if "count" in event]
         assert "".join(event["text"] for event in delivered) == sample.numbers["text"]
+
+
+def test_a_server_on_this_machine_is_known_by_its_process_so_that_its_work_is_no_noise(wire):
+    here = EndpointSpec("here", wire.address, "llamacpp")
+    elsewhere = EndpointSpec("elsewhere", "http://192.0.2.1:80", "llamacpp")
+    assert local_pids([here, elsewhere]) == [os.getpid()]

@@ -81,6 +81,7 @@ class ComparisonForm:
         self.alone = [str(pk) for pk in pairs.values_list("pk", flat=True)]  # pairs without a draft, for the script
         self.body = _body(self.posted) if self.posted is not None else dict(initial)
         data = self.body if self.posted is not None else None
+        initial = self._with_the_only_pair(initial)
         self.main = Form(NewComparison, request, data=data, initial=initial, actor=request.actor)
         self.sampling = Form(SamplingInput, initial=self.body.get("sampling") or {})
         if self.posted is None:
@@ -91,6 +92,14 @@ class ComparisonForm:
 
     def submit(self, act: Any) -> Any:
         return self.main.submit(act)
+
+    def _with_the_only_pair(self, initial: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Choose the pair if there is only one, unless servers alone are named."""
+        named = initial.get("strategies", [])
+        if "pair" in initial or (named and all(serving.is_server(one["strategy"]) for one in named)):
+            return initial
+        pairs = Pair.objects.visible_to(self.actor).kept().values_list("pk", flat=True)[:2]
+        return {**initial, "pair": pairs[0]} if len(pairs) == 1 else initial
 
     def plan(self) -> tuple[Plan | None, str]:
         """Return the plan of what the form holds, or a sentence that says why there is none."""

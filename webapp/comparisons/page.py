@@ -128,6 +128,7 @@ def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]
         "report": report,
         "rows": rows,
         "usual": usual,
+        "has_servers": any(row["role"] == "server" for row in rows),
         "baseline": baseline,
         "baselines": _rows_at(load_of(report["loads"][0]), report["strategies"]),
         "pinned": "" if report["baseline"] == usual else f"?{urlencode({'baseline': report['baseline']})}",

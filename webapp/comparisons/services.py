@@ -321,7 +321,7 @@ def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[s
     written = Sample.objects.filter(pk=sample.pk, finished=None).update(
         finished=timezone.now(),
         last_seq=last_seq,
-        new_tokens=len(numbers["tokens"]) or numbers["delivered"],  # without a tokenizer here, a server counts
+        new_tokens=len(numbers["tokens"]) or numbers.get("delivered", 0),  # without a tokenizer here, a server counts
         tokens_per_s=numbers["tokens_per_s"],
         numbers=dict(numbers),
         noise=noise,

@@ -1,4 +1,4 @@
-"""What a server answers that runs the same weights as a folder here."""
+"""Answers of a server that runs the same weights as a folder here."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class NewEndpoint(Input):
         help_text="letters, digits, dots, dashes; results call it server:NAME",
         error_messages={"invalid": "Take letters, digits, dots, dashes and underscores, at most 64."},
     )
-    url = serializers.CharField(max_length=300, label="Address", help_text="such as http://10.0.0.5:8000")
+    url = serializers.CharField(max_length=300, label="Address", help_text="with http or https, host and port")
     dialect = serializers.ChoiceField(choices=DIALECTS, help_text="the program that answers there")
     model = serializers.CharField(
         max_length=200, required=False, default="", allow_blank=True, label="Name of the model",
