@@ -132,6 +132,7 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
     make.begin_a_heat(running)
     study = make.study(by, pair=things["pair"], dataset=things["dataset"])
     alone = make.comparison(by, pair=make.target_alone(by), strategies=[{"strategy": "autoregressive"}])
+    served = make.comparison(by, pair=None, strategies=[{"strategy": "server", "params": {"name": "theirs"}}])
     for entry in (binned, study, made := make.model(by, name="new")):
         entries.bin(entry=entry, by=by)
     make.upload(by, {"a.txt": b"one"})  # nothing is made of it
@@ -141,7 +142,7 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
     Pause.objects.create(queue="gpu", by=world.alice, reason="")
     User.objects.filter(pk=world.victor.pk).update(is_active=False)
     return [
-        *(reverse("comparison", args=[each.pk]) for each in (waiting, running, cancelled, binned, alone)),
+        *(reverse("comparison", args=[each.pk]) for each in (waiting, running, cancelled, binned, alone, served)),
         reverse("pair", args=[alone.pair.pk]),
         reverse("endpoint", args=[checked.pk]),
         f"{reverse('new-comparison')}?pair={alone.pair.pk}",

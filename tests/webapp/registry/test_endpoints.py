@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from decoding.contestants.servers.guard import NOWHERE, allowed
@@ -118,3 +120,13 @@ def test_a_server_is_checked_again_when_its_last_check_is_over(world):
     jobs.cancel(job=Job.objects.get(), by=by)
     assert world.script("submit").post(at).status_code == 202
     assert Job.objects.count() == 2
+
+
+def test_the_page_of_a_server_leads_to_a_form_that_has_chosen_it(world):
+    by = world.actor(world.bob)
+    theirs, pair = make.endpoint(by), make.pair(by)
+    page = world.page(world.bob)
+    link = re.search(r'href="(/comparisons/new/[^"]*)"', page.get(f"/endpoints/{theirs.pk}/").content.decode())
+    form = page.get(link[1]).content.decode()
+    assert re.search(r'value="theirs as-started"\s+checked', form)
+    assert re.search(rf'value="{pair.pk}" selected', form)
