@@ -15,7 +15,7 @@ from decoding.ssd.theory import Speculation, critical_batch
 HIT, MODEL = "hit", "neural"
 ENOUGH = 3  # rounds before a mean counts for anything
 TOTALS = ("verifying_ns", "preparing_ns", "drafting_ns")
-_NAMES = {"neural": "the draft model", "ngram": "the n-gram", "random": "random tokens"}
+_NAMES = {"neural": "the draft model", "ngram": "the n-gram", "copy": "the copy", "random": "random tokens"}
 
 
 class Round(Protocol):
@@ -107,7 +107,7 @@ class Answers:
 
     @property
     def critical_batch(self) -> float | None:
-        """Theorem 17's batch size, from which the n-gram is the better backup; where the n-gram was not tried, random
+        """Theorem 17's batch size, from which a backup without a model is better: the one that was tried, or random
         tokens. None if it is not known, or the model is better at every size."""
         neural, fast = self.speculation(MODEL), self.speculation(self._free)
         if neural is None or fast is None:
@@ -142,8 +142,9 @@ class Answers:
 
     @property
     def _free(self) -> str:
-        """A backup that takes no time: random tokens, unless the n-gram was tried."""
-        return "ngram" if self.rounds["ngram"] >= ENOUGH else "random"
+        """The backup without a model that was used most; random tokens if none was."""
+        used = {name: count for name, count in self.rounds.items() if name not in (HIT, MODEL) and count >= ENOUGH}
+        return max(used, key=lambda name: used[name], default="random")
 
     def _tokens_after(self, answer: str) -> float:
         return self.tokens[answer] / self.rounds[answer] if self.rounds[answer] else 1.0

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import Rows
-from decoding.models.fast.runner import PASS, FastBranches, FastRunner
+from decoding.models.fast.kv import Rows, chain_rows
+from decoding.models.fast.runner import PASS, FastBranches, FastRunner, FastTree
 from decoding.models.fast.shape import Shape
 from decoding.models.fast.slab import MOST_ROWS, Slab, SlabCache
 from decoding.models.fast.slab import Feed as SlabFeed
-from decoding.models.runner import Feed, Reader
+from decoding.models.runner import Feed, Reader, TreePass
 
 
 @torch.inference_mode()
@@ -41,13 +41,24 @@ def _packed(feeds: Sequence[Feed]) -> Iterator[list[Feed]]:
 
 
 def _pass(decoder: Decoder, feeds: Sequence[Feed]) -> list[Tensor]:
-    readers: list[FastRunner | FastBranches] = [reader for reader, _, _ in feeds]  # type: ignore[misc]  # of this model
-    ids = [reader.take(tokens, need) for reader, (_, tokens, need) in zip(readers, feeds, strict=True)]
-    counts = [len(own) for own in ids]
+    ids, parts = zip(*[_part(decoder.shape, feed) for feed in feeds], strict=True)
     needs = [need for _, _, need in feeds]
-    parts = [reader.rows(count) for reader, count in zip(readers, counts, strict=True)]
     rows = JointRows(parts, decoder.shape)
-    return list(torch.split_with_sizes(decoder(torch.cat(ids), rows, _needed(counts, needs)), needs))
+    needed = _needed([part.count for part in parts], needs)
+    return list(torch.split_with_sizes(decoder(torch.cat(ids), rows, needed), needs))
+
+
+def _part(shape: Shape, feed: Feed) -> tuple[Tensor, Rows]:
+    """Return the ids and rows of one text, which goes on with a chain, a tree or branches. All are of this model."""
+    reader, tokens, need = feed
+    if isinstance(reader, TreePass):
+        tree: FastTree = reader.tree  # type: ignore[assignment]
+        return tree.take(list(tokens), reader.parents)
+    if isinstance(reader, FastBranches):
+        return reader.take(tokens)
+    runner: FastRunner = reader  # type: ignore[assignment]
+    ids = runner.take(tokens, need)
+    return ids, chain_rows(runner.cache, shape, runner.advance(len(ids)), len(ids))
 
 
 @torch.inference_mode()
@@ -97,8 +108,8 @@ def _needed(counts: Sequence[int], needs: Sequence[int]) -> int | Tensor:
 
 
 def _positions(part: Rows) -> Tensor:
-    found = part.positions
-    return torch.arange(found.start, found.stop) if isinstance(found, slice) else found
+    where = part.positions
+    return where if isinstance(where, Tensor) else torch.arange(where.start, where.stop)
 
 
 class JointRows:

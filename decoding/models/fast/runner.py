@@ -19,7 +19,7 @@ from decoding.models.bounds import (
 )
 from decoding.models.devices import Facts, sent_to
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import BranchMask, Cache, Rows, TreeMask, chain_rows
+from decoding.models.fast.kv import BranchMask, Cache, Rows, TreeMask
 from decoding.models.fast.passes import Masks, Passes
 from decoding.models.runner import Feed, ModelRunner
 
@@ -98,10 +98,6 @@ class FastRunner:
         self._length += count
         return start
 
-    def rows(self, count: int) -> Rows:
-        """Rows of the taken tokens, for a pass that other texts share."""
-        return chain_rows(self.cache, self.decoder.shape, self.advance(count), count)
-
     def rewind(self, length: int) -> None:
         check_rewind(self._length, length)
         self._close()
@@ -172,30 +168,13 @@ class FastBranches:
 
     @torch.inference_mode()
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
-        return self._runner.passes.tree(self.take(tokens, len(tokens)), *self._step())
+        return self._runner.passes.tree(*self._take(tokens))
 
-    def take(self, tokens: Sequence[int] | Tensor, need: int) -> Tensor:
-        """Check the tokens, and return their ids on the device. A pass must follow."""
-        runner, depth = self._runner, len(self._fed)
-        check_branches(self.is_open, [length + depth for length in self._lengths], len(tokens), runner.context)
-        if not isinstance(tokens, Tensor):
-            check_ids(tokens, runner.vocab_size)
-        ids = torch.as_tensor(tokens, device=runner.device)
-        self._fed.append(ids.clone())
-        return ids
-
-    def rows(self, count: int) -> Rows:
-        """Rows of the taken tokens, for a pass that other texts share."""
-        start, positions, masks = self._step()
-        return Rows(self._runner.cache, self._runner.decoder.shape, start, count, positions, masks)
-
-    def _step(self) -> tuple[int, Tensor, Masks]:
-        """Make room for the taken tokens. Return their first slot, their positions and their masks."""
-        runner, count, depth = self._runner, len(self._lengths), len(self._fed) - 1
-        start = self._length + depth * count
-        runner.cache.reserve(start + count, used=start)
-        runner.decoder.reach(max(self._lengths) + depth + 1)
-        return start, self._positions + depth, self._mask.step(self._windows)
+    def take(self, tokens: Sequence[int] | Tensor) -> tuple[Tensor, Rows]:
+        """Check and note the tokens, and return their ids and rows. A pass that other texts share must follow."""
+        ids, start, where, masks = self._take(tokens)
+        runner = self._runner
+        return ids, Rows(runner.cache, runner.decoder.shape, start, len(ids), where, masks)
 
     @torch.inference_mode()
     def adopt(self, row: int) -> None:
@@ -205,12 +184,26 @@ class FastBranches:
         slots = torch.arange(len(chain), device=self._runner.device) * count + self._length + row
         self._runner.adopt(self._lengths[row], chain, slots)
 
+    def _take(self, tokens: Sequence[int] | Tensor) -> tuple[Tensor, int, Tensor, Masks]:
+        """Return ids, where they start in the cache, their positions in the text, and what they see."""
+        runner, count, depth = self._runner, len(self._lengths), len(self._fed)
+        check_branches(self.is_open, [length + depth for length in self._lengths], len(tokens), runner.context)
+        if not isinstance(tokens, Tensor):
+            check_ids(tokens, runner.vocab_size)
+        ids = torch.as_tensor(tokens, device=runner.device)
+        start = self._length + depth * count
+        runner.cache.reserve(start + count, used=start)
+        runner.decoder.reach(max(self._lengths) + depth + 1)
+        self._fed.append(ids.clone())
+        return ids, start, self._positions + depth, self._mask.step(self._windows)
+
 
 class FastTree:
     """A tree takes the slots behind the text, in the order in which its tokens come."""
 
     def __init__(self, runner: FastRunner) -> None:
         self.is_open = True
+        self.model = runner.model
         self._runner = runner
         self._length = runner.length
         self._mask = TreeMask(self._length, runner.decoder.shape, runner.device)
@@ -218,6 +211,23 @@ class FastTree:
 
     @torch.inference_mode()
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
+        ids, start, where, masks = self._take(tokens, parents)
+        return self._runner.passes.tree(ids, start, where, masks)
+
+    def take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, Rows]:
+        """Check and note the tokens, and return their ids and rows. A pass that other texts share must follow."""
+        ids, start, where, masks = self._take(tokens, parents)
+        runner = self._runner
+        return ids, Rows(runner.cache, runner.decoder.shape, start, len(ids), where, masks)
+
+    @torch.inference_mode()
+    def adopt(self, path: Sequence[int]) -> None:
+        check_open(self.is_open)
+        slots = torch.tensor([self._length + row for row in path], device=self._runner.device, dtype=torch.long)
+        self._runner.adopt(self._length, [self._tokens[row] for row in path], slots)
+
+    def _take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, int, Tensor, Masks]:
+        """Return ids, where they start in the cache, their positions in the text, and what they see."""
         runner, count = self._runner, len(tokens)
         start = self._length + self._mask.rows
         positions = self._mask.grow(parents)
@@ -226,12 +236,5 @@ class FastTree:
         runner.cache.reserve(start + count, used=start)
         runner.decoder.reach(max(positions) + 1)
         ids, where = (torch.tensor(list(values), device=runner.device) for values in (tokens, positions))
-        logits = runner.passes.tree(ids, start, where, self._mask.last(count))
         self._tokens += tokens
-        return logits
-
-    @torch.inference_mode()
-    def adopt(self, path: Sequence[int]) -> None:
-        check_open(self.is_open)
-        slots = torch.tensor([self._length + row for row in path], device=self._runner.device, dtype=torch.long)
-        self._runner.adopt(self._length, [self._tokens[row] for row in path], slots)
+        return ids, start, where, self._mask.last(count)

@@ -40,7 +40,7 @@ def simulate_together(tracks: Sequence[Track], plan: Plan, costs: JointCosts, us
     the time of one joint pass over all branches.
 
     The backup must not depend on times: a trial would need a clock that all texts share."""
-    assert plan.settings.backup in ("neural", "ngram", "random")
+    assert plan.settings.backup not in ("auto", "by-batch")
     prices, found = _prices(costs, users, pass_s), Together(users)
     queue = deque([*tracks, *(tracks[number % len(tracks)] for number in range(users))])
     running = [Text(queue.popleft(), plan, prices, IN_TURN) for _ in range(users)]

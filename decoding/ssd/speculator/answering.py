@@ -65,8 +65,8 @@ def after_a_hit(state: SpeculatorState, tree: Tree, row: int, room: int) -> Step
 
 
 def after_a_miss(state: SpeculatorState, room: int) -> Steps[CurrentDraft]:
-    backup = state.policy.backup(room)
-    tokens = [*state.policy.backup_tokens(backup, room)]
+    backup, found = state.policy.after_a_miss(room)
+    tokens = [*found]
     if not tokens:
         return (yield from alone(state, room, "miss", "neural"))
     chain = Chain(tokens)
