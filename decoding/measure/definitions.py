@@ -48,6 +48,8 @@ DEFINITIONS = {
     "hit_rate_by_source": "the same by where the judged draft came from: fresh, hit, or the backup after a miss",
     "predicted_hit_rate": "what the draft's side expected of hit_rate when it chose its branches",
     "hidden_share": "of the time that the draft model worked, the part that lay within a verification",
+    "why": "from the tokens per second of a bound to the measured ones, cause by cause; the bound is an oracle with "
+    "free drafts that verifies only where the draft is refused, at the price of one row, measured on autoregressive",
     "lost": "samples whose draft was lost on the way, so that the target went on alone, by the reason",
     "audit": "against autoregressive's tokens: identical; tie (the first difference lies within rounding); divergent; "
     "not_compared (draws of another kind, where only the distribution is the same)",
