@@ -31,9 +31,10 @@ ACCEPTED = "a"  # the draft proposed it
 UNKNOWN = "."  # something else than the draft proposed it
 REFUSED = "r"  # the draft proposed another token
 STOPPED = "s"  # nothing was proposed
+EMPTY = "n"  # nothing could be proposed: the text held nothing more to copy
 REPLACED = "m"  # the draft's backup drafted before it
 UNTIMED = "u"  # the round belongs to the prompt's time
-ENDS = (REFUSED, STOPPED, REPLACED)
+ENDS = (REFUSED, STOPPED, EMPTY, REPLACED)
 NO_DRAFT_MODEL = ("ngram", "random")  # backups
 PAIR = "pair"  # the drafter of all strategies that use the pair's draft, one token after another
 
@@ -87,13 +88,16 @@ def _past_refusal(each: accounting.Round) -> int:
     return max(0, len(each.draft.tokens) - each.verdict.accepted - 1) if each.draft else 0
 
 
-def _letters(each: accounting.Round, is_timed: bool) -> str:
+def _letters(each: accounting.Round, is_timed: bool, copies: bool) -> str:
     draft, accepted = each.draft, each.verdict.accepted
     if not is_timed:
         return UNKNOWN * accepted + UNTIMED
     if draft and draft.backup in NO_DRAFT_MODEL:
         return UNKNOWN * accepted + REPLACED
-    return ACCEPTED * accepted + (REFUSED if draft and accepted < len(draft.tokens) else STOPPED)
+    if draft and accepted < len(draft.tokens):
+        return ACCEPTED * accepted + REFUSED
+    is_empty = copies and (draft is None or draft.stop == "match")
+    return ACCEPTED * accepted + (EMPTY if is_empty else STOPPED)
 
 
 def _ns(seconds: float) -> int:
@@ -103,15 +107,16 @@ def _ns(seconds: float) -> int:
 # One sample -----------------------------------------------------------------------------------------------------------
 
 
-def spent_in(events: Sequence[Event], drafter: str) -> Spent:
-    """Fold a trace. `drafter` names who proposes, where it is not the pair's draft, one token after another."""
+def spent_in(events: Sequence[Event], drafter: str, copies: bool) -> Spent:
+    """Fold a trace. `drafter` names who proposes, where it is not the pair's draft, one token after another. `copies`:
+    it can only copy."""
     rounds, since = list(accounting.rounds(events)), _prefill_ns(events)
     timed = [each for each in rounds if each.verdict.start_ns >= since]
     taken = [_drafting(each) for each in timed]
     drafts = [each.draft for each in rounds if each.draft]
     is_usual = all(draft.source != "copied" and not draft.rows for draft in drafts)
     return Spent(
-        places="".join(_letters(each, each.verdict.start_ns >= since) for each in rounds),
+        places="".join(_letters(each, each.verdict.start_ns >= since, copies) for each in rounds),
         drafter=PAIR if is_usual else drafter,
         drafted=sum(each.draft is not None for each in timed),
         **{cause: sum(one[cause] for one in taken) for cause in OF_DRAFTS},
@@ -144,7 +149,7 @@ class Texts:
 
     def _end(self, letter: str, others: Sequence[str]) -> str:
         cause = "misses" if letter == REPLACED else "early"
-        if letter == REFUSED:
+        if letter in (REFUSED, EMPTY):
             return BOUND
         if ACCEPTED in others:
             return cause

@@ -181,7 +181,7 @@ def sample_from_events(
         timing=latency.timing(events),
         delivered=sum(d.count for d in deliveries),
         is_spelled=bool(deliveries) and not any(d.tokens for d in deliveries),
-        spent=None if reported else spent_in(events, drafter=choice.strategy),
+        spent=None if reported else spent_in(events, choice.strategy, copies=not choice.spec.needs_draft),
     )
     return _by_server(sample, reported) if reported else sample
 

@@ -36,7 +36,7 @@ class Trace:
         began, asked = self.now, self.now + drafting + other
         if drafted:
             tokens = tuple(range(drafted))
-            draft = (self.round, self.text, drafted, tokens, (0.5,) * drafted, (), "limit")
+            draft = (self.round, self.text, drafted, tokens, (0.5,) * drafted, (), more.get("stop", "limit"))
             passes = 0 if more.get("source") == "hit" else drafted
             self.events.append(Drafted(*draft, more.get("source", "fresh"), passes, began, began + drafting,
                                        more.get("backup", "")))  # fmt: skip
@@ -113,6 +113,13 @@ def test_copied_drafts_say_nothing_about_the_pairs_draft():
     lookup = choose("lookup", {})
     told = found(alone(), static().sample(STATIC), copied.sample(lookup), choices=(ALONE, STATIC, lookup))
     assert told["static:2"]["unknown"] == 2
+
+
+def test_where_nothing_could_be_copied_the_bound_verifies_too():
+    lookup = choose("lookup", {})
+    copied = Trace().play(3, 3, drafting=1, source="copied", stop="match").play(0, 0).play(2, 2, source="copied")
+    told = found(alone(), copied.sample(lookup), choices=(ALONE, lookup))[lookup.label]
+    assert told["bound"] == pytest.approx(8e9 / (3 * ROW)) and told["unknown"] == 0
 
 
 def test_what_ssd_missed_and_waited_for_is_apart_from_the_price_of_drafting():
