@@ -35,7 +35,7 @@ EMPTY = "n"  # nothing could be proposed: the text held nothing more to copy
 REPLACED = "m"  # the draft's backup drafted before it
 UNTIMED = "u"  # the round belongs to the prompt's time
 ENDS = (REFUSED, STOPPED, EMPTY, REPLACED)
-NO_DRAFT_MODEL = ("ngram", "random")  # backups
+BY_DRAFT_MODEL = ("", "neural")  # backups
 PAIR = "pair"  # the drafter of all strategies that use the pair's draft, one token after another
 
 
@@ -92,7 +92,7 @@ def _letters(each: accounting.Round, is_timed: bool, copies: bool) -> str:
     draft, accepted = each.draft, each.verdict.accepted
     if not is_timed:
         return UNKNOWN * accepted + UNTIMED
-    if draft and draft.backup in NO_DRAFT_MODEL:
+    if draft and draft.backup not in BY_DRAFT_MODEL:
         return UNKNOWN * accepted + REPLACED
     if draft and accepted < len(draft.tokens):
         return ACCEPTED * accepted + REFUSED
