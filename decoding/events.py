@@ -121,7 +121,7 @@ class Delivered:
     kind: ClassVar[str] = "delivered"
     tokens: tuple[int, ...]  # empty if the server sends text alone
     count: int  # of tokens; without ids, the server's own count, else that of the local tokenizer
-    text: str  # empty if `tokens` has the ids
+    text: str  # empty if `tokens` has the ids and a tokenizer is here
     end_ns: int
 
 

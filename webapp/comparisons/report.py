@@ -21,7 +21,7 @@ from decoding.public import (
     summary,
 )
 from webapp.comparisons.misfits import misfits
-from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.kept import kept
 from webapp.core.problems import Invalid
 
@@ -34,11 +34,12 @@ _CLASSIFIER = re.compile(r",classifier=[^, ]+")
 Rows = list[dict[str, Any]]
 
 
-def report(comparison: Comparison, baseline: str = BASELINE) -> dict[str, Any]:
+def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     """Make the report from the finished samples, each time anew, so that it is never out of date. Everything is
-    relative to the strategy `baseline` at the same load, except `why`, which is relative to decoding without
-    speculation."""
+    relative to the strategy `baseline`, or to the usual one, at the same load, except `why`, which is relative to
+    decoding without speculation."""
     runs = list(comparison.runs.all())
+    baseline = baseline or usual_baseline(runs)
     choices = [run.choice for run in runs]
     finished = Sample.objects.filter(run__in=runs).finished().order_by("run__number", "prompt__number", "repeat")
     # Read once: while the comparison runs, a sample may finish before a second reading.
@@ -114,14 +115,21 @@ def names_of(labels: Iterable[str]) -> dict[str, str]:
 
 
 def pinned(comparison: Comparison, asked: str) -> str:
-    """Return the baseline that an address names, without its load; autoregressive if it names none."""
+    """Return the baseline that an address names, without its load; the usual one if it names none."""
     settings = {name: run.choice.settings for run in comparison.runs.all() for name in (run.label, run.choice.settings)}
     if asked and asked not in settings:
         raise Invalid(
             f"No strategy of this comparison is called {asked[:80]!r}, so nothing can be relative to it.",
             field="baseline", hint=f"It can be {', '.join(dict.fromkeys(settings.values()))}.",
         )  # fmt: skip
-    return settings[asked] if asked else BASELINE
+    return settings[asked] if asked else usual_baseline(comparison.runs.all())
+
+
+def usual_baseline(runs: Iterable[Run]) -> str:
+    """Return the strategy that results are relative to unless another is asked for: autoregressive, or of servers alone
+    the first."""
+    settings = [run.choice.settings for run in runs]
+    return BASELINE if BASELINE in settings else settings[0]
 
 
 def _pin(strategies: Rows, baseline: str) -> None:
@@ -135,7 +143,8 @@ def _pin(strategies: Rows, baseline: str) -> None:
 
 def _state_hardware(strategies: Rows, baseline: str, stated: Mapping[str, str]) -> None:
     """Add the hardware of each strategy, and the speed-up per device if strategies had unlike numbers of devices."""
-    counts = {label: devices_in(words) for label, words in stated.items()}
+    ours = {row["label"] for row in strategies if row["role"] != "server"}
+    counts = {label: devices_in(words) for label, words in stated.items() if label in ours}
     alone = counts.get(baseline)
     for row in strategies:
         row["hardware"] = stated.get(row["label"], "")
@@ -152,7 +161,7 @@ def devices_in(words: str) -> int:
     return 2 if "for the draft" in words else 1
 
 
-def so_far(comparison: Comparison, baseline: str = BASELINE) -> dict[str, Any]:
+def so_far(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     """Return a report for watchers, made once for all of them when every strategy has finished one more prompt. A
     report reads every sample, so a long comparison makes one only when 2 or 3 % more are finished: otherwise, after
     thousands of samples, nothing but reports would be made."""

@@ -42,6 +42,9 @@ PLACES = {
     "datasets": Place("Prompts", TEAM),
     "new-dataset": Place("New", "datasets"),
     "dataset": Place("", "datasets", "entry"),
+    "endpoints": Place("Servers", TEAM),
+    "new-endpoint": Place("New", "endpoints"),
+    "endpoint": Place("", "endpoints", "entry"),
     "classifiers": Place("Classifiers", TEAM),
     "new-classifier": Place("Add", "classifiers"),
     "train-classifier": Place("Train", "classifiers"),
@@ -78,7 +81,7 @@ def trail(context: Context) -> SafeString | str:
 
 def _levels(context: Context, page: str) -> Iterator[tuple[str, str]]:
     """Yield address and name of a page and of each level above it. If there is no such entry, begin with the list."""
-    thing = None
+    thing: Any = None
     while place := PLACES.get(page):
         thing = thing or context.get(place.of)
         if not place.of or thing:
