@@ -7,8 +7,9 @@ something new, add its name here. An import contract refuses any other import, a
 from decoding import alone, bounded_json
 from decoding.chat.messages import Chat
 from decoding.contestants.servers.dialects import dialects
-from decoding.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.contestants.servers.guard import allowed
+from decoding.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach
+from decoding.contestants.servers.endpoint import NAME as SERVER_NAME
+from decoding.contestants.servers.guard import Allowed, allowed
 from decoding.disco.cards import DESIGNS, OURS, learning_sentence, rule_of
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant
 from decoding.events import Event, Verified, from_dict

@@ -71,6 +71,7 @@ def content(found: Study, actor: Actor) -> dict[str, Any]:
         "job": found.job,
         "figures": services.figures_of(found),
         "endings": services.ENDINGS,
+        "entry": SCRIPTS.get(found.kind, "js/pages/charts.js"),
         **read,
     }
 
@@ -79,8 +80,10 @@ def whole(found: Study, actor: Actor) -> HttpResponse:
     """Answer the page of a study as one file."""
     if not found.document:
         raise Conflict("This study has found nothing that could be shown.", hint="Download it when it has succeeded.")
-    name, entry = f"{found.kind}-{found.pk}", "js/pages/charts.js"
-    return one_file(f"studies/{found.kind}.html", content(found, actor), entry=entry, places=(found.kind,), name=name)
+    inside = content(found, actor)
+    places = ("figure",) if found.kind == PAPERS.slug else (found.kind,)
+    name = f"{found.kind}-{found.pk}"
+    return one_file(f"studies/{found.kind}.html", inside, entry=inside["entry"], places=places, name=name)
 
 
 def _oracle(actor: Actor, found: Study) -> dict[str, Any]:
@@ -115,6 +118,9 @@ def _projection(actor: Actor, found: Study) -> dict[str, Any]:
 def _papers(actor: Actor, found: Study) -> dict[str, Any]:
     return {"methods": services.methods_of(found)}
 
+
+# the script of a study's page, where it is not the one that draws the charts of one place
+SCRIPTS = {PAPERS.slug: "js/pages/papers.js"}
 
 # content of a study's page, by its kind
 READ = {

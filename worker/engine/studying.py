@@ -22,6 +22,7 @@ from decoding.replay.oracle import analyse
 from decoding.replay.plan_document import document_of
 from decoding.replay.planning import Prediction, Study
 from decoding.replay.planning_ahead import Simulating, planned_ahead, predict_ahead, samples_ahead
+from decoding.replay.tree_worth import tree_worth
 from decoding.spec import Choice
 from decoding.strategies.disco import RULES
 from worker import noise
@@ -94,7 +95,9 @@ def _planned(order: PairOrder, pair: Pair, say: Say, cancelled: Cancelled) -> di
         return {}
     noisy = noise.between(before, noise.mark(os.getpid()))
     judged = _judged(recorded, costs, classifiers)
-    return {**document_of(best, rows, predictions, costs), "noise": noisy, "classifiers": judged}
+    trees = tree_worth(recorded, costs).to_dict()
+    found = document_of(best, rows, predictions, costs)
+    return {**found, "trees": trees, "noise": noisy, "classifiers": judged}
 
 
 def _steps_of_plan(order: PairOrder, chosen: str | None, say: Say) -> Steps:

@@ -76,13 +76,14 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
         return
     from decoding.replay.confirming import best_of_each
     from decoding.replay.plan_document import document_of
+    from decoding.replay.tree_worth import tree_worth
 
     predictions, costs = predicted(bench, ready, study)
-    best = best_of_each(predictions)
+    best, trees = best_of_each(predictions), tree_worth(study, costs)
     rows = confirmed(bench, ready, best)
-    found = document_of(best, rows, predictions, costs)
+    found = {**document_of(best, rows, predictions, costs), "trees": trees.to_dict()}
     print(table(best, rows))
-    print()
+    print(f"\n{trees.sentence}\n")
     print(elsewhere(found))
     noisy = noise.between(before, noise.mark(os.getpid()))
     if noisy:
