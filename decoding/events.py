@@ -29,7 +29,7 @@ Source = Literal[
     "hit",  # prepared
     "miss",  # prepared for others
 ]
-Backup = Literal["", "neural", "ngram", "random"]  # drafter after a miss; "" after a hit
+Backup = Literal["", "neural", "ngram", "random", "copy"]  # drafter after a miss; "" after a hit
 Outcome = Literal["bonus", "correction"]
 FinishReason = Literal["eos", "stop", "length", "context", "cancelled"]
 
@@ -73,6 +73,11 @@ class Drafted:
     end_ns: int
     backup: Backup = ""
     rows: int = 0  # drafted tokens that are verified, if they are a tree: `tokens` is then one path of it
+
+    @property
+    def verified(self) -> int:
+        """How many drafted tokens the target judges."""
+        return self.rows or len(self.tokens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from django.urls import reverse
+from django.test import Client
+from django.urls import NoReverseMatch, get_resolver, reverse
 
 from tests.webapp import make
 from webapp.accounts import services as accounts
@@ -22,6 +23,7 @@ from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload
 
+NO_PAGES = ("healthz", "readyz", "sign-out", "schema")
 COPIED: tuple[Any, ...] = (LanguageModel, Pair, Dataset, Endpoint, Classifier, Upload, AuditEntry, SavedView)
 
 
@@ -155,3 +157,27 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
         reverse("model", args=[make.model(by, name="newer").pk]),
         reverse("model", args=[made.pk]),
     ]
+
+
+def pages(world: Any) -> dict[str, str]:
+    """By name: whatever answers a GET with a page, to an owner who operates the installation too."""
+    things = one_of_everything(world)
+    things["pair-history"] = things["pair"]
+    User.objects.filter(pk=world.bob.pk).update(is_operator=True)
+    world.bob.memberships.update(role=Role.OWNER)
+    client, found = Client(), {}
+    client.force_login(world.bob)
+    for name in sorted({name for name in get_resolver().reverse_dict if isinstance(name, str)} - {*NO_PAGES}):
+        for arguments in ([], [things[name].pk] if name in things else []):
+            try:
+                address = reverse(name, args=arguments)
+            except NoReverseMatch:
+                continue
+            answer = client.get(address)
+            if (
+                answer.status_code == 200
+                and answer["Content-Type"].startswith("text/html")
+                and "/api/v1/" not in address
+            ):
+                found[name] = address
+    return found

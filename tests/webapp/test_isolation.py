@@ -191,6 +191,7 @@ GET    classifiers-detail     200 200 200 404 401 200 200 200
 PATCH  classifiers-detail     400 400 403 404 401 403 400 400
 DELETE classifiers-detail     204 204 403 404 401 403 204 204
 POST   classifiers-restore    409 409 403 404 401 403 409 409
+GET    classifiers-page       200 200 200 404 401 200 200 200
 GET    classifiers-file       200 200 200 404 401 200 200 200
 GET    studies-list           200 200 200 200 401 200 200 200
 POST   studies-list           400 400 403 400 401 403 400 400

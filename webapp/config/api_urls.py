@@ -90,6 +90,7 @@ urlpatterns = [
     ),
     path("classifiers/train/", classifiers.Classifiers.as_view({"post": "train"}), name="classifiers-train"),
     *noun("classifiers", classifiers.Classifiers, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
+    path("classifiers/<uuid:pk>/page/", classifiers.Classifiers.as_view({"get": "page"}), name="classifiers-page"),
     path(
         "classifiers/<uuid:pk>/files/<str:name>/",
         classifiers.Classifiers.as_view({"get": "file"}, basename="classifiers"),

@@ -105,7 +105,11 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "builtins": ["webapp.core.templatetags.ui", "webapp.docs.templatetags.help"],
+            "builtins": [
+                "webapp.core.templatetags.trail",
+                "webapp.core.templatetags.ui",
+                "webapp.docs.templatetags.help",
+            ],
         },
     }
 ]

@@ -21,6 +21,7 @@ from decoding.replay.costs import Costs
 from decoding.replay.oracle import analyse
 from decoding.replay.planning import Prediction, Study
 from decoding.replay.planning_ahead import Simulating, planned_ahead, predict_ahead, samples_ahead
+from decoding.replay.tree_worth import tree_worth
 from decoding.spec import Choice
 from decoding.strategies.disco import RULES
 from worker import noise
@@ -94,7 +95,8 @@ def _planned(order: PairOrder, pair: Pair, say: Say, cancelled: Cancelled) -> di
         return {}
     noisy = noise.between(before, noise.mark(os.getpid()))
     judged = _judged(recorded, costs, classifiers)
-    return {**_document(best, rows, predictions, costs), "noise": noisy, "classifiers": judged}
+    trees = tree_worth(recorded, costs).to_dict()
+    return {**_document(best, rows, predictions, costs), "trees": trees, "noise": noisy, "classifiers": judged}
 
 
 def _steps_of_plan(order: PairOrder, chosen: str | None, say: Say) -> Steps:

@@ -51,9 +51,9 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int]) -> None:
 
         print(plan_at_load(bench, ready, study, users))
         return
-    predictions = predicted(bench, ready, study)
+    predictions, trees = predicted(bench, ready, study)
     print(confirmed(bench, ready, predictions))
-    print()
+    print(f"\n{trees}\n")
     print(elsewhere(predictions))
     if noisy := noise.between(before, noise.mark(os.getpid())):
         print(f"\nNoisy: {noisy} Repeat it on a quiet machine before you rely on these figures.")
@@ -72,13 +72,14 @@ def recorded(bench: Bench, ready: LoadedPair) -> Study:
     return found
 
 
-def predicted(bench: Bench, ready: LoadedPair, recorded: Study) -> list[Prediction]:
-    """The best setting of each strategy, fastest first."""
+def predicted(bench: Bench, ready: LoadedPair, recorded: Study) -> tuple[list[Prediction], str]:
+    """The best setting of each strategy, fastest first, and where trees pay."""
     from decoding.disco.making import Step
     from decoding.replay.confirming import best_of_each
     from decoding.replay.planning import predict
     from decoding.replay.planning_ahead import Simulating, planned_ahead, predict_ahead, samples_ahead
     from decoding.replay.probing import probe
+    from decoding.replay.tree_worth import tree_worth
     from worker.terminal.studying import Steps
 
     pair, prompts, sampling = ready.pair, bench.prompts, bench.sampling
@@ -98,7 +99,7 @@ def predicted(bench: Bench, ready: LoadedPair, recorded: Study) -> list[Predicti
     classifier = None if name is None else pair.classifier(name)
     predictions = [*predict(recorded, costs, classifier), *predict_ahead(simulating)]
     steps.close()
-    return best_of_each(predictions)
+    return best_of_each(predictions), tree_worth(recorded, costs).sentence
 
 
 def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]) -> str:

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from tests.webapp import make
 from tests.webapp.browser.conftest import STRATEGIES
 from webapp.sharing import services as sharing
+from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE, PAPERS, PLAN, PROJECTION
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -124,6 +125,23 @@ def test_a_study_is_read_from_a_file(ended, world, opened, kind, options, drawn)
     page = opened(downloaded(ended, world, f"/api/v1/studies/{study.pk}/file/"))
     expect(page.locator("h1.verdict")).not_to_be_empty()
     expect(page.locator(drawn).first).to_be_attached()
+    page.locator(".term").first.click()
+    expect(page.locator(".meaning:popover-open")).not_to_be_empty()
+    assert page.locator("a:not([href^='#']), form").count() == 0
+
+
+def test_a_classifier_is_read_from_a_file_and_its_threshold_moves(ended, world, opened):
+    by, of = world.actor(world.bob), ended.comparison
+    upload = ended.does(make.upload, by, make.card())
+    classifier = ended.does(classifying.add_classifier, name="c", pair=of.pair, upload=upload, by=by)
+    page = opened(downloaded(ended, world, f"/api/v1/classifiers/{classifier.pk}/page/"))
+    expect(page.locator("h1.verdict")).not_to_be_empty()
+    expect(page.locator("#sweep .line").first).to_be_attached()
+    before = page.locator("#told").inner_text()
+    page.locator("#threshold-at").focus()
+    page.keyboard.press("Home")
+    expect(page.locator("#told")).not_to_have_text(before)
+    expect(page.locator(".charts .chart :is(.line, .bar)").first).to_be_attached()
     assert page.locator("a:not([href^='#']), form").count() == 0
 
 

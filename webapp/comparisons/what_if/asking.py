@@ -84,7 +84,8 @@ def knobs(ran: Collection[str]) -> list[dict[str, Any]]:
     def knob(strategy: Strategy, slider: Slider) -> dict[str, Any]:
         bounds = {name: f"{getattr(slider, name):g}" for name in ("low", "high", "step")}
         value = strategy.read({})[slider.param]
-        return {"param": slider.param, "options": slider.options, **bounds, "value": value}
+        help = next(param.help for param in strategy.params if param.name == slider.param)
+        return {"param": slider.param, "help": help, "options": slider.options, **bounds, "value": value}
 
     return [
         {
