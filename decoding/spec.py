@@ -49,6 +49,10 @@ class Choice:
         assert self.spec.proposer, f"{self.strategy} has no proposer"
         return self.spec.proposer(**self.settled)
 
+    def setting_in(self, engine: str) -> str:
+        """Return this setting in another engine's words; nothing if that engine cannot do it."""
+        return next((export.setting for export in self.spec.exports(self.settled) if export.engine == engine), "")
+
     @property
     def shapes_trees(self) -> bool:
         """Whether it drafts trees of which a recorded text tells how far each would have been accepted."""

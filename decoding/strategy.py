@@ -119,6 +119,9 @@ class Slider:
 # ---- the strategy
 
 
+LLAMA_CPP = "llama.cpp"  # the name of that engine in exports
+
+
 @dataclass(frozen=True, slots=True)
 class Export:
     """A setting in another engine's words."""
@@ -158,6 +161,12 @@ def assistant(tokens: int, threshold: float) -> str:
         f"assistant_model.generation_config.update(num_assistant_tokens={tokens}, "
         f"num_assistant_tokens_schedule='constant', assistant_confidence_threshold={threshold:g})"
     )
+
+
+def llama_draft(tokens: int, threshold: float) -> str:
+    """Options of llama-server. Without `--spec-type` it loads the draft and never uses it."""
+    stops = f" --spec-draft-p-min {threshold:g}" if threshold else ""
+    return f"-md DRAFT --spec-type draft-simple --spec-draft-n-max {tokens}{stops}"
 
 
 def _no_settings() -> Iterable[Settings]:

@@ -20,6 +20,7 @@ from webapp.jobs.models import Job, Pause
 from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair
 from webapp.sharing import services as sharing
 from webapp.studies.classifiers import services as classifying
+from webapp.studies.kinds import PLAN
 from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload
 
@@ -85,6 +86,7 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "study": study,
         "bin-study": study,
         "restore-study": study,
+        "prove-study": study,
         "comparisons": comparison,
         "comparison": comparison,
         "describe-comparison": comparison,
@@ -133,6 +135,7 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
     jobs.cancel(job=cancelled.job, by=by)
     make.begin_a_heat(running)
     study = make.study(by, pair=things["pair"], dataset=things["dataset"])
+    plan = make.study(by, PLAN, pair=things["pair"], dataset=things["dataset"])
     alone = make.comparison(by, pair=make.target_alone(by), strategies=[{"strategy": "autoregressive"}])
     served = make.comparison(by, pair=None, strategies=[{"strategy": "server", "params": {"name": "theirs"}}])
     for entry in (binned, study, made := make.model(by, name="new")):
@@ -149,7 +152,7 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
         reverse("endpoint", args=[checked.pk]),
         f"{reverse('new-comparison')}?pair={alone.pair.pk}",
         *(reverse("job", args=[each.job.pk]) for each in (waiting, running, cancelled)),
-        reverse("study", args=[study.pk]),
+        *(reverse("study", args=[each.pk]) for each in (study, plan)),
         f"{reverse('models')}?bin=1",
         reverse("jobs"),
         reverse("uploads"),

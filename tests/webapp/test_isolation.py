@@ -92,6 +92,7 @@ POST   new-study              422 422 403 422 302 302 302 302
 GET    study                  200 200 200 404 302 302 302 302
 POST   bin-study              302 302 403 404 302 302 302 302
 POST   restore-study          409 409 403 404 302 302 302 302
+POST   prove-study            409 409 403 404 302 302 302 302
 GET    train-classifier       200 200 403 200 302 302 302 302
 POST   train-classifier       422 422 403 422 302 302 302 302
 GET    classifier             200 200 200 404 302 302 302 302
@@ -200,6 +201,7 @@ DELETE studies-detail         204 204 403 404 401 403 204 204
 POST   studies-cancel         409 409 403 404 401 403 409 409
 POST   studies-retry          409 409 403 404 401 403 409 409
 POST   studies-restore        409 409 403 404 401 403 409 409
+POST   studies-prove          409 409 403 404 401 403 409 409
 GET    studies-file           200 200 200 404 401 200 200 200
 GET    studies-document       200 200 200 404 401 200 200 200
 GET    studies-figures        200 200 200 404 401 200 200 200

@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from django import template
 from django.contrib.staticfiles import finders
@@ -46,7 +47,8 @@ def drawn(context: template.Context) -> dict[str, str]:
 
 def of_whole_page(context: template.Context, what: str) -> dict[str, str]:
     """Return what tags note about a page while it is rendered, the same for all templates that it includes."""
-    notes: dict[str, str] = context.render_context.dicts[0].setdefault(what, {})
+    page: Any = context.render_context.dicts[0]
+    notes: dict[str, str] = page.setdefault(what, {})
     return notes
 
 
