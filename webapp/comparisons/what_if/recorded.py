@@ -18,7 +18,7 @@ from decoding.public import (
     Stood,
     Verified,
     ahead_of,
-    branch_cost,
+    cost_in_tree,
     costs_from,
     drafting_is_clear,
     from_dict,
@@ -110,5 +110,5 @@ def _costs(priced: Sequence[Sequence[Event]], has_drafts: bool, trees: Sequence[
     if not any(sum(isinstance(event, Verified) for event in events) > 1 for events in priced):
         return None
     costs = costs_from(priced)
-    costs = replace(costs, branch=branch_cost(trees, costs))
+    costs = replace(costs, in_tree=cost_in_tree(trees, costs))
     return costs if costs.draft > 0 or not has_drafts else None
