@@ -50,8 +50,8 @@ class Draft:
         return [self.tokens[number] for number in numbers]
 
     def ranks(self, verdict: Verdict) -> tuple[int, ...]:
-        """Where each accepted token of a tree stood among the alternatives there, then how many alternatives the place
-        had at which the target left the tree. Empty for a chain."""
+        """Return where each accepted token of a tree stood among the alternatives there, then how many alternatives
+        the place had at which the target left the tree. Empty for a chain."""
         if not self.parents:
             return ()
         alternatives = [self._after(place) for place in (-1, *verdict.path)]

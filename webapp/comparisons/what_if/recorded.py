@@ -79,7 +79,7 @@ def _read(comparison: Comparison) -> Recorded | None:
             played.append((strategy, [from_dict(event) for event in events]))
         if strategy in AHEAD:
             where[prompt] = surer(where.get(prompt, {}), stood(played[-1][1]))
-    priced, ahead, trees = ([run for slug, run in played if slug in kind] for kind in (PRICED, AHEAD, TREES))
+    priced, ahead, trees = ([run for slug, run in played if slug in wanted] for wanted in (PRICED, AHEAD, TREES))
     drafted = {prompt: places for prompt, places in prompts.items() if places.is_drafted}
     costs = _costs(priced, bool(drafted), trees)
     seen = drafted or {prompt: places for prompt, places in prompts.items() if places.prompt_tokens}
