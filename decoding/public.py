@@ -14,7 +14,7 @@ from decoding.disco.cards import DESIGNS, OURS, learning_sentence, rule_of
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant
 from decoding.events import Event, Verified, from_dict
 from decoding.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
-from decoding.measure import summary, worst
+from decoding.measure import spent, summary, worst
 from decoding.measure.crossover import across_loads, load_of
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.intervals import fewest_rows, median_interval
@@ -32,7 +32,7 @@ from decoding.prompts import prompt as prompts
 from decoding.prompts.forms import FORMS, form_of
 from decoding.prompts.prompt import Prompt
 from decoding.prompts.rows import BrokenRow
-from decoding.replay.costs import Costs, costs_from, drafting_is_clear
+from decoding.replay.costs import Costs, cost_in_tree, costs_from, drafting_is_clear
 from decoding.reproduce import published as papers
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd import memory

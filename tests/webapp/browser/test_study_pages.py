@@ -15,9 +15,10 @@ from tests.webapp import make
 from tests.webapp.browser.conftest import AXE
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
+from webapp.studies import services
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import PAPERS, PLAN, PROJECTION
-from webapp.studies.models import Classifier
+from webapp.studies.models import Classifier, Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -139,6 +140,18 @@ def test_every_picture_has_its_table(open_page, ready, hands):
     assert sorted(drawn) == ["initial", "lookahead", "threshold"]
 
 
+def test_the_shape_of_the_best_tree_has_a_dot_for_each_place(open_page, ready, hands):
+    by, pair, dataset = ready
+    plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
+    shape = [{"parent": parent, "rank": rank, "accepted": 0.5} for parent, rank in ((-1, 0), (-1, 1), (0, 0))]
+    trees = {"best": "tree:auto", "sentence": "A tree pays.", "shape": shape}
+    hands(Study.objects.filter(pk=plan.pk).update, document={**plan.document, "trees": trees})
+    page = open_page(f"/studies/{plan.pk}/")
+    expect(page.locator("#tree-shape circle.s-tree")).to_have_count(len(shape))
+    page.click("[data-twin='tree-shape'] summary")
+    expect(rows(page, "tree-shape")).to_have_count(len(shape))
+
+
 def test_the_map_of_a_projection_has_a_field_for_each_price_and_acceptance(open_page, ready, hands):
     by, pair, dataset = ready
     projection = hands(make.study, by, PROJECTION, pair=pair, dataset=dataset, card="llama-70b-1b-h100")
@@ -185,6 +198,24 @@ def test_the_pages_fit_a_phone_and_are_accessible(open_page, ready, hands, schem
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
         assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in grave] == [], address
+
+
+def test_a_plan_is_proved_with_one_click_and_both_pages_show_what_came_of_it(open_page, ready, hands):
+    by, pair, dataset = ready
+    plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
+    page = open_page(f"/studies/{plan.pk}/", viewport={"width": 360, "height": 720})
+    page.click("text=Prove on llama.cpp")
+    expect(page.locator("h1")).to_have_text(f"Proof: {plan.name}")
+    found = make.STUDIES["proof"]
+    hands(lambda: services.finish(job=jobs.claim(worker="w1", queues=["cpu"]), document=found))
+    expect(page.locator("h1")).to_have_text(found["verdict"])
+    for address in (page.url, re.sub(r"[^/]+/$", f"{plan.pk}/", page.url)):
+        page.goto(address)
+        expect(page.locator(".reasons li")).to_have_text(found["reasons"])
+        assert fits(page), address
+        page.evaluate(AXE.read_text())
+        seen = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        assert [each["id"] for each in seen if each["impact"] in ("serious", "critical")] == [], address
 
 
 def test_each_figure_of_the_papers_is_drawn_with_its_points_and_its_table(open_page, ready, hands):
