@@ -128,7 +128,7 @@ def _counted(dataset: Dataset, pair: str) -> TokenLengths | None:
 def new_model(request: Asked) -> HttpResponse:
     form = Form(serializers.NewModel, request, actor=request.actor)
     if made := form.submit(lambda **asked: api.add_model(asked, request.actor)):
-        messages.success(request, f"{made.name} is registered. A worker checks it.")
+        messages.success(request, f"{made.name} is added. A worker checks its files.")
         return redirect("model", made.pk)
     return form_page(request, "registry/new_model.html", form)
 

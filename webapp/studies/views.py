@@ -78,7 +78,7 @@ def content(found: Study, actor: Actor) -> dict[str, Any]:
 def whole(found: Study, actor: Actor) -> HttpResponse:
     """Answer the page of a study as one file."""
     if not found.document:
-        raise Conflict("This study has found nothing that could be shown.", hint="Download it when it has succeeded.")
+        raise Conflict("This study has no result yet.", hint="Download it when it has succeeded.")
     inside = content(found, actor)
     places = ("figure",) if found.kind == PAPERS.slug else (found.kind,)
     name = f"{found.kind}-{found.pk}"

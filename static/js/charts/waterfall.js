@@ -23,7 +23,7 @@ export function sentence({ speculative }) {
 export const table = ({ speculative: { losses } }) => made(["step", "speed-up after it"],
   [["tokens per pass", times(losses.ideal)], ...losses.steps.map((step) => [step.name, times(step.to)])]);
 
-export const legend = () => ["Of all prompts taken together, so it differs a little from the table's median over prompts."];
+export const legend = () => ["Computed over all prompts together, so it differs a little from the table's median over prompts."];
 
 const VALUE = 48; // room for a number behind a bar
 

@@ -35,7 +35,7 @@ def test_who_is_deactivated_is_out_at_once_on_every_way(world, operator):
     token = services.create_token(name="t", scope=Scope.READ, days=1, by=world.actor(world.bob))[1]
     link = services.issue_sign_in_link(user=world.bob)
     shown = operator.post(f"/users/{world.bob.pk}/deactivate/", follow=True).content.decode()
-    assert "bob cannot come in any more." in shown and "Let in again" in shown
+    assert "bob cannot come in any more." in shown and "Reactivate" in shown
     assert bob.get("/comparisons/").status_code == 302
     script = world.api(None)
     script.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")

@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from django import template
 from django.contrib.staticfiles import finders
@@ -46,8 +47,9 @@ def drawn(context: template.Context) -> dict[str, str]:
 
 def of_whole_page(context: template.Context, what: str) -> dict[str, str]:
     """Return what tags note about a page while it is rendered, the same for all templates that it includes."""
-    notes: dict[str, str] = context.render_context.dicts[0].setdefault(what, {})
-    return notes
+    notes: Any = context.render_context.dicts[0]
+    found: dict[str, str] = notes.setdefault(what, {})
+    return found
 
 
 def charts_at(place: str) -> list[str]:

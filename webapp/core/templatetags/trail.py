@@ -77,7 +77,7 @@ def trail(context: Context) -> SafeString | str:
 
 def _levels(context: Context, page: str) -> Iterator[tuple[str, str]]:
     """Yield address and name of a page and of each level above it. If there is no such entry, begin with the list."""
-    thing = None
+    thing: Any = None
     while place := PLACES.get(page):
         thing = thing or context.get(place.of)
         if not place.of or thing:
