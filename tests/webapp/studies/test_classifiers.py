@@ -50,7 +50,7 @@ def test_a_card_is_read_when_it_comes_and_shown(world, ready):
 
 def test_without_a_card_the_page_says_so(world, ready):
     made = added(world, ready[0], {"c.safetensors": make.safetensors({"w": [2]})})
-    assert "There is no card beside its weights" in shown(world, f"/classifiers/{made.pk}/")
+    assert "It has no card, so nobody knows how good it is." in shown(world, f"/classifiers/{made.pk}/")
 
 
 @pytest.mark.parametrize("card", [b"{", b"[]", b'"x"', b"\xff", b'{"a":"\\u0000"}', b"[" * 5000])
