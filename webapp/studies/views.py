@@ -20,11 +20,12 @@ from webapp.entries import services as entries
 from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import State
 from webapp.studies import reading, serializers, services
-from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION
+from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION, PROOF
 from webapp.studies.models import Classifier, Study
 from webapp.studies.work import work_of
 
 MOST_OTHER_SETS = 7
+MOST_PROOFS = 3
 
 
 @page(Right.READ)
@@ -97,7 +98,14 @@ def _plan(actor: Actor, found: Study) -> dict[str, Any]:
         "settings": [reading.setting(row) for row in found.found("settings")],
         "comparison": reading.comparison_of(found),
         "judged": _judged(found),
+        "provable": services.provable(found),
+        "proofs": [reading.proof(each) for each in services.proofs_of(found, actor)[:MOST_PROOFS]],
     }
+
+
+def _proof(actor: Actor, found: Study) -> dict[str, Any]:
+    plans = Study.objects.visible_to(actor).filter(pk=found.job.arguments["plan"])
+    return {**reading.proof(found), "plan": plans.only("pk", "name").first()}
 
 
 def _projection(actor: Actor, found: Study) -> dict[str, Any]:
@@ -115,7 +123,13 @@ def _papers(actor: Actor, found: Study) -> dict[str, Any]:
 SCRIPTS = {PAPERS.slug: "js/pages/papers.js"}
 
 # content of a study's page, by its kind
-READ = {ORACLE.slug: _oracle, PLAN.slug: _plan, PROJECTION.slug: _projection, PAPERS.slug: _papers}
+READ = {
+    ORACLE.slug: _oracle,
+    PLAN.slug: _plan,
+    PROJECTION.slug: _projection,
+    PAPERS.slug: _papers,
+    PROOF.slug: _proof,
+}
 
 
 @page(Right.SUBMIT, ("POST",))
@@ -128,6 +142,12 @@ def bin_study(request: Asked, id: UUID) -> HttpResponse:
 def restore_study(request: Asked, id: UUID) -> HttpResponse:
     entries.restore(entry=one(Study.objects.visible_to(request.actor), id), by=request.actor)
     return redirect("study", id)
+
+
+@page(Right.SUBMIT, ("POST",))
+def prove_study(request: Asked, id: UUID) -> HttpResponse:
+    plan = one(Study.objects.visible_to(request.actor).select_related("pair", "dataset", "job"), id)
+    return redirect("study", services.prove(plan=plan, by=request.actor).pk)
 
 
 def _judged(plan: Study) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ const STOPS = {
   early: "outcome arrived", match: "nothing more to copy",
 };
 
-const BACKUPS = { neural: "draft model", ngram: "n-gram before", random: "dice" };
+const BACKUPS = { neural: "draft model", ngram: "n-gram before", copy: "copy", random: "dice" };
 
 export function facts(round) {
   const drafted = round.drafted.length ? [

@@ -14,13 +14,16 @@ from webapp.docs import library
 from webapp.docs.templatetags.help import words_of
 
 ROOT = Path(__file__).parents[3]
-CHOICES = re.compile(r"<dialog.*?</dialog>|<fieldset class=\"pick-columns\".*?</fieldset>", re.DOTALL)
+CHOICES = re.compile(
+    r"<dialog.*?</dialog>|<fieldset class=\"pick-columns\".*?</fieldset>|(?<=<legend>Servers</legend>).*?</fieldset>",
+    re.DOTALL,
+)
 LABELS = ("th", "label", "dt", "legend")
 PLAIN = """
-Name; Title; Kind; State; Size; File; Files; From; By; Why; Who; What; When; Did; Done; Since; Sent; Made; Added;
+Name; Title; Kind; Address; Key; New key; Servers; State; Size; File; Files; From; By; Why; Who; What; When; Did; Done; Since; Sent; Made; Added;
 Joined; Launched; Submitted; Expires; Teams; Role; Type; Meaning; Body; Query; Columns; Ranges; Actions; Choose;
 Shows; Notes; Upload; Revision; No.; Category; Prompt; Prompts; Samples; Strategy; Run; Comparison; Versions;
-Parameters; Vocabulary; Weights; Architecture; Running; Waiting; Workers; Paused; Pair; Python; Django; added;
+Parameters; Vocabulary; Weights; Architecture; Running; Waiting; Workers; Paused; Pair; Python; Django; added; deadline; model;
 architecture; broker; celery; channels; chunk; comparisons; context; cpu; database; debug; disk;
 djangorestframework; download; family; format; hosts; https; id; job; kind; launched; layers; machine; memory;
 parameters; redis; samples; source; storage; submitted; time; tokens; uvicorn; vocabulary; weights; width; worker;

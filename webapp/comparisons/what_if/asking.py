@@ -105,6 +105,8 @@ def refusal(comparison: Comparison) -> Conflict | None:
             "With ratio dice every strategy writes a text of its own, so what one of them drafted says nothing about "
             "another.", code="not-replayable", hint="Compare with shared dice, or greedily.",
         )  # fmt: skip
+    if comparison.pair is None:
+        return _nothing_recorded()
     if comparison.pair.is_alone:
         return Conflict(
             f"{alone.lacks_draft('What-if')} It replays what a draft model proposed.",

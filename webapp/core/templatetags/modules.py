@@ -47,9 +47,9 @@ def drawn(context: template.Context) -> dict[str, str]:
 
 def of_whole_page(context: template.Context, what: str) -> dict[str, str]:
     """Return what tags note about a page while it is rendered, the same for all templates that it includes."""
-    notes: Any = context.render_context.dicts[0]
-    found: dict[str, str] = notes.setdefault(what, {})
-    return found
+    page: Any = context.render_context.dicts[0]
+    notes: dict[str, str] = page.setdefault(what, {})
+    return notes
 
 
 def charts_at(place: str) -> list[str]:
