@@ -70,9 +70,9 @@ STRATEGY = Strategy(
             "backup",
             "choice",
             "auto",
-            "what drafts after a miss: the draft model (neural), an n-gram of the text (ngram), a copy of what followed "
-            "the longest repeated context (copy: the model where no copy is sure; copy-or-random: random tokens there), "
-            "or random tokens; auto: the model or the n-gram, whichever saved more time so far",
+            "what drafts after a miss: the draft model (neural), an n-gram of the text (ngram), a copy of what "
+            "followed the longest repeated context (copy: the model where no copy is sure; copy-or-random: random "
+            "tokens there), or random tokens; auto: the model or the n-gram, whichever saved more time so far",
             choices=("auto", "neural", "ngram", "random", "copy", "copy-or-random"),
         ),
         Param(
