@@ -72,8 +72,9 @@ STRATEGY = Strategy(
             "auto",
             "what drafts after a miss: the draft model (neural), an n-gram of the text (ngram), a copy of what "
             "followed the longest repeated context (copy: the model where no copy is sure; copy-or-random: random "
-            "tokens there), or random tokens; auto: the model or the n-gram, whichever saved more time so far",
-            choices=("auto", "neural", "ngram", "random", "copy", "copy-or-random"),
+            "tokens there), or random tokens; auto: the model or the n-gram, whichever saved more time so far; "
+            "by-batch: the model for few texts at once, the n-gram from the critical batch size of Theorem 17 on",
+            choices=("auto", "by-batch", "neural", "ngram", "random", "copy", "copy-or-random"),
         ),
         Param(
             "constant",
