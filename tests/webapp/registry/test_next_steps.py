@@ -1,4 +1,4 @@
-"""Links from what was just added to the next step towards a comparison."""
+"""Links from what was added to the next step towards a comparison."""
 
 from __future__ import annotations
 
