@@ -51,7 +51,7 @@ Answer = Callable[[Sequence[int], Any], object]  # from the text, as a list and 
 def proposers(length: int) -> Iterator[tuple[str, Answer]]:
     for slug, strategy in STRATEGIES.items():
         if strategy.proposer:
-            yield slug, _answer(choose(slug).proposer())
+            yield slug, _answer(choose(slug).proposer({}))
     yield "transformers", _scan(length)
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from decoding.errors import BadSampling, BadStrategy, meant
 from decoding.load import ONE, Load
+from decoding.mixing import Mix
 from decoding.params import Value
 from decoding.proposing import Proposer
 from decoding.strategies import STRATEGIES
@@ -43,10 +44,16 @@ class Choice:
         assert self.spec.policy, f"{self.strategy} has no policy"
         return self.spec.policy(**self.settled)
 
-    def proposer(self) -> Proposer:
-        """Make a new proposer, for one text."""
+    def proposer(self, memory: dict[str, Any]) -> Proposer:
+        """Make a new proposer, for one text. All texts of a run share the memory."""
         assert self.spec.proposer, f"{self.strategy} has no proposer"
-        return self.spec.proposer(**self.settled)
+        return self.spec.proposer(**({"memory": memory} if self.spec.remembers else {}), **self.settled)
+
+    def mix(self, memory: dict[str, Any], now: Callable[[], int]) -> Mix:
+        """Make what one text needs to mix its sources. `now` is a clock in ns."""
+        assert self.spec.mixes, f"{self.strategy} has one source"
+        made: Mix = self.spec.mixes(memory, now, **self.settled)
+        return made
 
     @property
     def settled(self) -> dict[str, Value]:

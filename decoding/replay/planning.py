@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
+from typing import Any
 
 from torch import Tensor
 
@@ -21,7 +22,8 @@ from decoding.loop import never
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay.costs import Costs
-from decoding.replay.records import Counts, Record, Seen, WholeProposal, replay
+from decoding.replay.mixed import Text, replay_mixed
+from decoding.replay.records import Counts, Proposed, Record, Seen, WholeProposal, replay
 from decoding.spec import Choice, Sampling, choose
 from decoding.stopping import Words, no_words
 from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle
@@ -58,9 +60,19 @@ class Study:
     def copied(self) -> dict[str, list[Record]]:
         """Records of every proposer, with default settings, by its label."""
         choices = [choose(slug) for slug, strategy in STRATEGIES.items() if strategy.proposer]
-        return {
-            choice.label: [each.proposed(choice.proposer()).record() for each in self.recordings] for choice in choices
-        }
+        return {choice.label: [each.record() for each in self.proposed(choice)] for choice in choices}
+
+    def proposed(self, choice: Choice) -> Iterator[Proposed]:
+        """Show the texts to a proposer, one after the other, as it may remember earlier ones."""
+        memory: dict[str, Any] = {}
+        for recording in self.recordings:
+            yield recording.proposed(choice.proposer(memory))
+
+    @property
+    def texts(self) -> Iterator[Text]:
+        """Texts for strategies that mix sources."""
+        for i, recording in enumerate(self.recordings):
+            yield Text(recording.proposed, self.records[i], self.seen(i, self.confidences[i]))
 
     @cached_property
     def confidences(self) -> Rows:
@@ -95,9 +107,13 @@ class Study:
             case _:
                 return ()
 
-    def play(self, choice: Choice, estimates: Rows = ()) -> Counts:
+    def play(self, choice: Choice, estimates: Rows = (), costs: Costs | None = None) -> Counts:
+        """Count the passes of a choice. One that mixes sources needs costs: its decisions depend on times."""
         if choice.spec.proposer:
-            return replay([recording.proposed(choice.proposer()) for recording in self.recordings], WholeProposal)
+            return replay(self.proposed(choice), WholeProposal)
+        if choice.spec.mixes:
+            assert costs, f"{choice.label} decides by times"
+            return replay_mixed(self.texts, partial(choice.mix, {}), costs)
         return self.count(choice.policy, estimates)
 
     def seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
@@ -150,12 +166,12 @@ ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
 
 
 def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:
-    """Predict the speed of every setting that `grid` lists, for every strategy with a policy or a proposer."""
+    """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
     baseline = study.play(ALONE)
     estimates = study.estimates(classifier) if classifier else ()
 
     def predicted(choice: Choice) -> Prediction:
-        counts, sees = study.play(choice, estimates), choice.spec.sees or "nothing"
+        counts, sees = study.play(choice, estimates, costs), choice.spec.sees or "nothing"
         speed = costs.tokens_per_s(counts, sees)
         return Prediction(choice, speed, costs.speedup(counts, baseline, sees))
 

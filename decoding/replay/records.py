@@ -104,6 +104,7 @@ class Counts:
     catch_ups: int = 0  # first draft passes with two rows: the draft had not seen the last accepted token
     copied: int = 0  # drafted tokens that took no pass of the draft model
     copied_rounds: int = 0  # rounds whose whole draft was copied
+    late_rows: int = 0  # further rows of first draft passes: tokens that another source had added
     parts: list[Counts] = field(default_factory=list, compare=False, repr=False)  # the counts of each record
 
     @property
@@ -126,6 +127,7 @@ class Counts:
         self.catch_ups += part.catch_ups
         self.copied += part.copied
         self.copied_rounds += part.copied_rounds
+        self.late_rows += part.late_rows
         self.parts.append(part)
 
 

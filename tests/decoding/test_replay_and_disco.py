@@ -48,7 +48,7 @@ def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -
             [3, 1],
             decoded.tokens,
             draft=made.draft,
-            dice=dice_for(sampling, 14, seed),
+            dice=dice_for(sampling, made.vocab, seed),
             end_tokens=made.end_tokens,
             max_new_tokens=sampling.max_new_tokens,
             tail_depth=depth,
