@@ -45,7 +45,7 @@ class Mixing(Policy):
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """What one text needs to mix its sources."""
+    """Parts that one text needs to mix its sources."""
 
     proposer: Proposer
     policy: Mixing
