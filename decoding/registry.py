@@ -9,6 +9,7 @@ from typing import Any
 from decoding.choosing import Choosings
 from decoding.dice import Dice, dice_for
 from decoding.disco.classifier import Classifier
+from decoding.disco.copies import Judge
 from decoding.disco.stops import estimating
 from decoding.drafters.base import Drafter
 from decoding.drafters.best_source import BestSourceDrafter
@@ -31,7 +32,7 @@ from decoding.ssd.transport.drafter import InTurnTransport, SsdDrafter, Transpor
 from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
 from decoding.stopping import Driven, Foreseeing, Reading, ReadingPeaks, Words, no_words
-from decoding.strategy import Policy
+from decoding.strategy import CLASSIFIER, Policy
 from decoding.timing import Clock
 from decoding.vocabularies.bridge import Bridge
 
@@ -140,4 +141,7 @@ def build(choice: Choice, parts: Parts) -> Drafter:
         return drafter
     if spec.mixes:
         return parts.mixing(choice.mix(parts.memory, parts.clock.now))
-    return parts.copying(choice.proposer(parts.memory)) if spec.proposer else parts.drafter(choice.policy())
+    if spec.proposer:
+        judge = Judge(parts.classifier(params[CLASSIFIER.name])) if spec.needs_classifier else None
+        return parts.copying(choice.proposer(parts.memory, judge))
+    return parts.drafter(choice.policy())

@@ -68,7 +68,9 @@ class Material:
     def _can_play(self, strategy: Strategy, fixes_the_text: bool) -> bool:
         if self.classifier is None and (strategy.needs_classifier or strategy.sees == "estimate"):
             return False
-        plays_alone = strategy.can_replay and not strategy.mixes  # a card has no clock for the decisions of a mix
+        # A card has no clock for the decisions of a mix, and a text no classifier for copies.
+        is_judged = strategy.proposer and strategy.needs_classifier
+        plays_alone = strategy.can_replay and not strategy.mixes and not is_judged
         return plays_alone or (strategy.prepares_ahead and fixes_the_text)
 
     def speed(self, choice: Choice, card: Card, batch: int) -> float:

@@ -15,18 +15,20 @@ from torch import Tensor
 
 from decoding.disco import features, rules
 from decoding.disco.classifier import Classifier
+from decoding.disco.copies import Judge
 from decoding.disco.recording import Recording
 from decoding.disco.scribes import Scribes, copies_for
 from decoding.disco.texts import Texts
 from decoding.loop import never
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
+from decoding.proposing import Judges
 from decoding.replay.costs import Costs
 from decoding.replay.mixed import Text, replay_mixed
 from decoding.replay.records import Counts, Proposed, Record, Seen, WholeProposal, replay
 from decoding.spec import Choice, Sampling, choose
 from decoding.stopping import Words, no_words
-from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle
+from decoding.strategies import BASELINE, STRATEGIES, disco_suffix, heuristic, oracle
 from decoding.strategies import static as static_strategy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
 from decoding.strategy import LONGEST, WORDS, Policy, Sight
@@ -59,14 +61,15 @@ class Study:
     @cached_property
     def copied(self) -> dict[str, list[Record]]:
         """Records of every proposer, with default settings, by its label."""
-        choices = [choose(slug) for slug, strategy in STRATEGIES.items() if strategy.proposer]
+        choices = [choose(slug) for slug, strategy in STRATEGIES.items()]
+        choices = [each for each in choices if each.spec.proposer and not each.spec.needs_classifier]
         return {choice.label: [each.record() for each in self.proposed(choice)] for choice in choices}
 
-    def proposed(self, choice: Choice) -> Iterator[Proposed]:
+    def proposed(self, choice: Choice, judge: Judges | None = None) -> Iterator[Proposed]:
         """Show the texts to a proposer, one after the other, as it may remember earlier ones."""
         memory: dict[str, Any] = {}
         for recording in self.recordings:
-            yield recording.proposed(choice.proposer(memory))
+            yield recording.proposed(choice.proposer(memory, judge))
 
     @property
     def texts(self) -> Iterator[Text]:
@@ -107,10 +110,13 @@ class Study:
             case _:
                 return ()
 
-    def play(self, choice: Choice, estimates: Rows = (), costs: Costs | None = None) -> Counts:
-        """Count the passes of a choice. One that mixes sources needs costs: its decisions depend on times."""
+    def play(
+        self, choice: Choice, estimates: Rows = (), costs: Costs | None = None, judge: Judges | None = None
+    ) -> Counts:
+        """Count the passes of a choice. One that mixes sources needs costs: its decisions depend on times. `judge` is a
+        classifier's, for copies."""
         if choice.spec.proposer:
-            return replay(self.proposed(choice), WholeProposal)
+            return replay(self.proposed(choice, judge), WholeProposal)
         if choice.spec.mixes:
             assert costs, f"{choice.label} decides by times"
             return replay_mixed(self.texts, partial(choice.mix, {}), costs)
@@ -169,18 +175,20 @@ def predict(study: Study, costs: Costs, classifier: Classifier | None = None) ->
     """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
     baseline = study.play(ALONE)
     estimates = study.estimates(classifier) if classifier else ()
+    judge = Judge(classifier) if classifier and classifier.knows_copies else None
 
     def predicted(choice: Choice) -> Prediction:
-        counts, sees = study.play(choice, estimates, costs), choice.spec.sees or "nothing"
+        counts, sees = study.play(choice, estimates, costs, judge), choice.spec.sees or "nothing"
         speed = costs.tokens_per_s(counts, sees)
         return Prediction(choice, speed, costs.speedup(counts, baseline, sees))
 
-    return [predicted(choice) for choice in _settings(has_classifier=classifier is not None)]
+    return [predicted(choice) for choice in _settings(classifier is not None, judge is not None)]
 
 
-def _settings(has_classifier: bool) -> Iterator[Choice]:
+def _settings(has_classifier: bool, judges_copies: bool = False) -> Iterator[Choice]:
     for strategy in STRATEGIES.values():
         needs = strategy.prices_rounds or (strategy.sees == "estimate" and not has_classifier)
+        needs = needs or bool(strategy.proposer and strategy.needs_classifier and not judges_copies)
         if strategy.can_replay and not needs:
             yield from (choose(strategy.slug, params) for params in strategy.grid())
 
@@ -235,6 +243,14 @@ def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> 
         ),
         key=lambda prediction: prediction.tokens_per_s,
     )
+
+
+def best_for_copies(study: Study, costs: Costs, classifier: Classifier) -> float:
+    """Threshold of `disco-suffix` that replay finds fastest."""
+    judge = Judge(classifier)
+    choices = [choose(disco_suffix.STRATEGY.slug, params) for params in disco_suffix.STRATEGY.grid()]
+    speeds = {float(c.params["threshold"]): costs.tokens_per_s(study.play(c, judge=judge)) for c in choices}
+    return max(speeds, key=lambda threshold: speeds[threshold])
 
 
 def price_of_a_token(study: Study, costs: Costs, classifier: Classifier) -> float:
