@@ -19,6 +19,7 @@ from decoding.params import Value
 from decoding.proposing import Judges, Proposer
 from decoding.strategies import STRATEGIES
 from decoding.strategy import Policy, Strategy
+from decoding.tree_shapes import RankCounts, TreePolicy
 
 ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
@@ -57,6 +58,26 @@ class Choice:
         assert self.spec.mixes, f"{self.strategy} has one source"
         made: Mix = self.spec.mixes(memory, now, **self.settled)
         return made
+
+    def setting_in(self, engine: str) -> str:
+        """Return this setting in another engine's words; nothing if that engine cannot do it."""
+        return next((export.setting for export in self.spec.exports(self.settled) if export.engine == engine), "")
+
+    @property
+    def shapes_trees(self) -> bool:
+        """Whether it drafts trees of which a recorded text tells how far each would have been accepted."""
+        return self.spec.tree is not None and self.spec.tree(RankCounts(), **self.settled) is not None
+
+    def tree_policies(self) -> Callable[[], TreePolicy]:
+        """Return what makes the policy of one text's trees. The texts of a run learn together."""
+        counts, shaped = RankCounts(), self.spec.tree
+
+        def policy() -> TreePolicy:
+            made = shaped(counts, **self.settled) if shaped else None
+            assert made, f"the draft's own probabilities shape the trees of {self.label}"
+            return made
+
+        return policy
 
     @property
     def settled(self) -> dict[str, Value]:

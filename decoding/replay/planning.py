@@ -25,13 +25,14 @@ from decoding.prompts.prompt import Prompt
 from decoding.proposing import Judges
 from decoding.replay.costs import Costs
 from decoding.replay.mixed import Text, replay_mixed
-from decoding.replay.records import Counts, Proposed, Record, Seen, WholeProposal, replay
+from decoding.replay.records import Counts, Proposed, Record, Seen, WholeProposal, replay, replay_trees
 from decoding.spec import Choice, Sampling, choose
 from decoding.stopping import Words, no_words
 from decoding.strategies import BASELINE, STRATEGIES, disco_suffix, heuristic, oracle
 from decoding.strategies import static as static_strategy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
 from decoding.strategy import LONGEST, WORDS, Policy, Sight
+from decoding.tree_shapes import Ranked
 
 CAP = LONGEST  # longest draft that is considered
 Rows = Sequence[Sequence[Sequence[float]]]  # indexed by recording, position where the round starts, token of the round
@@ -110,11 +111,17 @@ class Study:
             case _:
                 return ()
 
+    @cached_property
+    def ranked(self) -> list[Ranked]:
+        return [recording.ranked for recording in self.recordings]
+
     def play(
         self, choice: Choice, estimates: Rows = (), costs: Costs | None = None, judge: Judges | None = None
     ) -> Counts:
         """Count the passes of a choice. One that mixes sources needs costs: its decisions depend on times. `judge` is a
         classifier's, for copies."""
+        if choice.spec.tree:
+            return replay_trees(self.ranked, choice.tree_policies())
         if choice.spec.proposer:
             return replay(self.proposed(choice, judge), WholeProposal)
         if choice.spec.mixes:

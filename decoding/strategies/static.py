@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from decoding.params import Param
 from decoding.strategy import (
+    LLAMA_CPP,
     LONGEST,
     LOOKAHEAD,
     Export,
@@ -12,6 +13,7 @@ from decoding.strategy import (
     Slider,
     Strategy,
     assistant,
+    llama_draft,
 )
 
 
@@ -31,6 +33,7 @@ def _exports(params: Settings) -> Iterator[Export]:
         f"--speculative-num-steps {lookahead} --speculative-eagle-topk 1 "
         f"--speculative-num-draft-tokens {lookahead + 1}",
     )
+    yield Export(LLAMA_CPP, llama_draft(lookahead, 0))
 
 
 STRATEGY = Strategy(

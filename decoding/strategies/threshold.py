@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from decoding.params import Param
 from decoding.strategy import (
     CAP,
+    LLAMA_CPP,
     LONGEST,
     Export,
     Judged,
@@ -15,6 +16,7 @@ from decoding.strategy import (
     Slider,
     Strategy,
     assistant,
+    llama_draft,
 )
 
 MISS_WEIGHT = 3  # false negatives against false positives: 75 % and 25 %
@@ -79,6 +81,7 @@ def _grid() -> Iterator[Settings]:
 def _exports(params: Settings) -> Iterator[Export]:
     if not params["adaptive"]:
         yield Export("transformers", assistant(int(params["cap"]), float(params["threshold"])))
+        yield Export(LLAMA_CPP, llama_draft(int(params["cap"]), float(params["threshold"])))
 
 
 STRATEGY = Strategy(
