@@ -21,21 +21,6 @@ HOPELESS = 0.05  # a copy is not looked at further when it survives so rarely
 FORGET = 1.0 - 1.0 / RECENT
 
 
-class Share:
-    """Share of recent tokens that were accepted."""
-
-    def __init__(self, prior: float) -> None:
-        self._judged, self._accepted = PRIOR, PRIOR * prior
-
-    @property
-    def value(self) -> float:
-        return self._accepted / self._judged
-
-    def add(self, is_accepted: bool) -> None:
-        self._judged = self._judged * FORGET + 1.0
-        self._accepted = self._accepted * FORGET + is_accepted
-
-
 class Mean:
     """Mean of recent values, with a prior."""
 
@@ -57,7 +42,7 @@ class Calibration:
 
     def __init__(self) -> None:
         middles = (LOWEST + (bin + 0.5) * WIDTH for bin in range(BINS))
-        self._shares = [Share(1.0 / (1.0 + exp(-middle))) for middle in middles]
+        self._shares = [Mean(1.0 / (1.0 + exp(-middle))) for middle in middles]
 
     def calibrated(self, raw: float) -> float:
         return self._of(raw).value
@@ -65,7 +50,7 @@ class Calibration:
     def learn(self, raw: float, is_accepted: bool) -> None:
         self._of(raw).add(is_accepted)
 
-    def _of(self, raw: float) -> Share:
+    def _of(self, raw: float) -> Mean:
         odds = raw / max(1.0 - raw, 1e-9)
         bin = int((log(odds) - LOWEST) / WIDTH) if odds > LEAST_ODDS else 0
         return self._shares[min(BINS - 1, bin)]
@@ -117,7 +102,7 @@ class Knowledge:
     def __init__(self) -> None:
         self.copies = Calibration()
         self.confidences = Calibration()  # by the draft model's own probability
-        self.follows = Share(USUAL)  # acceptance of a token of the model after an accepted one
+        self.follows = Mean(USUAL)  # acceptance of a token of the model after an accepted one
         self.drafted, self.accepted = Mean(2.5), Mean(1.6)  # tokens of a draft by the model
         self.first_pass = RowCosts()  # of the model in one round, by the tokens that it reads
         self.later_pass = RecentMean(RECENT)

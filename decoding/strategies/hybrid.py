@@ -28,8 +28,8 @@ class BestSource(Mixing):
         self._seen: list[float] = []  # the model's confidence in each of its tokens
         self._survival = 1.0
         self._since = 0  # when the model began its pass
-        self._late = 1
-        self._rows = 1
+        self._late = 1  # committed tokens that the model has not read
+        self._rows = 1  # tokens that its first pass of this round reads
 
     def takes(self, estimates: Sequence[float]) -> int:
         know, self._raw = self.knowledge, estimates
