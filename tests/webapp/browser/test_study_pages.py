@@ -18,7 +18,7 @@ from webapp.jobs.models import Job
 from webapp.studies import services
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import PAPERS, PLAN, PROJECTION
-from webapp.studies.models import Classifier
+from webapp.studies.models import Classifier, Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -138,6 +138,18 @@ def test_every_picture_has_its_table(open_page, ready, hands):
     pictures = page.locator("#predicted svg")
     drawn = pictures.evaluate_all("all => all.map((each) => each.dataset.param)")
     assert sorted(drawn) == ["initial", "lookahead", "threshold"]
+
+
+def test_the_shape_of_the_best_tree_has_a_dot_for_each_place(open_page, ready, hands):
+    by, pair, dataset = ready
+    plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
+    shape = [{"parent": parent, "rank": rank, "accepted": 0.5} for parent, rank in ((-1, 0), (-1, 1), (0, 0))]
+    trees = {"best": "tree:auto", "sentence": "A tree pays.", "shape": shape}
+    hands(Study.objects.filter(pk=plan.pk).update, document={**plan.document, "trees": trees})
+    page = open_page(f"/studies/{plan.pk}/")
+    expect(page.locator("#tree-shape circle.s-tree")).to_have_count(len(shape))
+    page.click("[data-twin='tree-shape'] summary")
+    expect(rows(page, "tree-shape")).to_have_count(len(shape))
 
 
 def test_the_map_of_a_projection_has_a_field_for_each_price_and_acceptance(open_page, ready, hands):

@@ -48,8 +48,8 @@ def timed(events, drafting=usual):
             case Started():
                 yield dataclasses.replace(event, prefill_ns=now)
             case Drafted():
-                drafted = len(event.tokens)
-                now += round(1000 * drafting(drafted))
+                drafted = event.verified
+                now += round(1000 * drafting(event.passes if event.rows else drafted))
                 yield dataclasses.replace(event, start_ns=begun, end_ns=now)
             case Verified():
                 now += round(1000 * COSTS.verify(drafted + 1))
@@ -275,7 +275,11 @@ def test_the_curve_of_a_threshold_follows_the_cap(world):
 @pytest.mark.parametrize(
     ("query", "status", "says"),
     [
-        ("strategy=disco", 400, "cannot be replayed; static, heuristic, threshold, ssd, lookup, suffix can"),
+        (
+            "strategy=disco",
+            400,
+            "cannot be replayed; static, heuristic, threshold, ssd, lookup, suffix, suffix-memory, tree can",
+        ),
         ("strategy=static&lookahead=0", 400, "outside 1 to 64"),
         ("strategy=static&lookahead=x", 400, "not a whole number"),
         ("strategy=static&threshold=0.5", 400, "has no parameter 'threshold'"),
@@ -286,6 +290,17 @@ def test_a_question_that_makes_no_sense_is_refused_in_words(world, query, status
     made = comparison(world, "static:2")
     answer = ask(world.api(world.bob), made, query)
     assert (answer.status_code, says in json.dumps(answer.json())) == (status, True), answer.json()
+
+
+def test_trees_of_other_shapes_can_be_asked_and_those_that_ran_check_the_answer(world):
+    made = comparison(world, "static:2,tree:3/22,tree:2x2", prompts=6)
+    decode(made)
+    found = ask(world.api(world.bob), made, "strategy=tree&rows=6&depth=3").json()
+    assert found["label"] == "tree:auto,rows=6,depth=3" and found["possible"]["high"] >= found["speedup"]["median"] > 1
+    simulated = {row["label"]: row["simulated"] for row in found["measured"]}
+    assert simulated["tree:2x2"] is None, "the draft's own probabilities shaped it"
+    [measured] = [row["speedup"]["median"] for row in found["measured"] if row["label"] == "tree:3/22"]
+    assert simulated["tree:3/22"] == pytest.approx(measured, rel=0.1)
 
 
 def test_before_there_is_anything_to_replay_it_says_so(world):
@@ -349,7 +364,7 @@ def test_a_copying_setting_that_did_not_run_does_what_the_replay_says_once_it_ru
     decode(made)
     found = recorded_of(made)
     assert [[*places.prompt_tokens] for places in found.prompts] == [[1, 2, 3]] * 4
-    for label in ("lookup:4", "lookup:7,ngram=1", "suffix:0.05"):
+    for label in ("lookup:4", "lookup:7,ngram=1", "suffix:0.05", "suffix-memory:0.05"):
         [choice] = parse_choices(label)
         both = simulate(found, choice)
         for prompt, refused, accepted in zip(made.prompts, both.refused, both.accepted, strict=True):

@@ -186,10 +186,15 @@ def _play(found: Recorded, choice: Choice) -> Simulation | Played:
 
 def _unknown(found: Recorded, choice: Choice) -> Conflict | None:
     """Return why these traces cannot tell what the choice would draft; None if they can."""
-    if choice.spec.proposer and not found.knows_prompts:
+    if (choice.spec.proposer or choice.spec.mixes) and not found.knows_prompts:
         return Conflict(
             f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
             "copies.", code="nothing-recorded", hint="Clone this comparison.",
+        )  # fmt: skip
+    if choice.spec.tree and not choice.shapes_trees:
+        return Conflict(
+            f"The draft's own probabilities shape the trees of {choice.label}, and these traces do not hold them.",
+            code="not-replayable", hint="Ask for a shape that follows ranks: auto, or one such as 3/21/1.",
         )  # fmt: skip
     return _nothing_priced() if choice.spec.needs_draft and not found.knows_the_draft else None
 
@@ -211,7 +216,8 @@ def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool
 
 def _checked(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
     choice = Choice(row["strategy"], row["params"])
-    can_say = choice.strategy in STEPS and _is_ahead(choice.strategy) == is_ahead and not _unknown(found, choice)
+    is_known = choice.strategy in STEPS or bool(choice.spec.mixes)
+    can_say = is_known and _is_ahead(choice.strategy) == is_ahead and not _unknown(found, choice)
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
     return {**shown, "simulated": _play(found, choice).median if can_say else None}
 
