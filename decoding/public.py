@@ -14,7 +14,7 @@ from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSamp
 from decoding.events import Event, Verified, from_dict
 from decoding.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
 from decoding.measure import summary, worst
-from decoding.measure.crossover import across_loads, load_of
+from decoding.measure.crossover import across_loads, load_of, paying
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.intervals import fewest_rows, median_interval
 from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_objective

@@ -47,9 +47,9 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int]) -> None:
     study = recorded(bench, ready)
     before = noise.mark(os.getpid())
     if users:
-        from worker.terminal.plan_at_load import plan_at_load
+        from worker.terminal.plan_at_load import told_at_load
 
-        print(plan_at_load(bench, ready, study, users))
+        print(told_at_load(bench, ready, study, users))
         return
     predictions = predicted(bench, ready, study)
     print(confirmed(bench, ready, predictions))
