@@ -11,7 +11,7 @@ from decoding.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.contestants.servers.guard import allowed
 from decoding.disco.cards import DESIGNS, OURS, learning_sentence, rule_of
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant
-from decoding.events import Event, Verified, from_dict
+from decoding.events import Event, Started, Verified, from_dict
 from decoding.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
 from decoding.measure import summary, worst
 from decoding.measure.crossover import across_loads, load_of, paying
@@ -38,6 +38,9 @@ from decoding.strategies import BASELINE, STRATEGIES
 from decoding.strategy import Slider, Strategy
 from decoding.vocabularies.shared import METHODS
 from decoding.what_if.ahead import Played, Stood, ahead_of, stood, surer
+from decoding.what_if.at_load import AtLoad, simulate_at_load
+from decoding.what_if.joint_prices import MOST_USERS as MOST_USERS_ASKED
+from decoding.what_if.joint_prices import Shared, reading_cost, shared
 from decoding.what_if.places import Places
 from decoding.what_if.recorded import Recorded
 from decoding.what_if.simulation import Simulation, oracle, simulate

@@ -16,9 +16,13 @@ from django.core.cache import cache
 
 from decoding.public import (
     BASELINE,
+    MOST_USERS_ASKED,
+    ONE,
     STRATEGIES,
+    AtLoad,
     BadStrategy,
     Choice,
+    Load,
     Played,
     Recorded,
     Sampling,
@@ -27,9 +31,11 @@ from decoding.public import (
     Strategy,
     alone,
     choose,
+    load_of,
     median_interval,
     oracle,
     simulate,
+    simulate_at_load,
 )
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import so_far
@@ -48,23 +54,29 @@ ASKABLE = [strategy for strategy in STRATEGIES.values() if strategy.sliders]
 STEPS: dict[str, tuple[str, Sequence[float]]] = {  # strategy → parameter and values of its curve
     strategy.slug: (strategy.sliders[0].param, strategy.sliders[0].values) for strategy in ASKABLE
 }
-QUERY = ("strategy", *dict.fromkeys(slider.param for strategy in ASKABLE for slider in strategy.sliders))
+QUERY = ("strategy", "users", *dict.fromkeys(slider.param for strategy in ASKABLE for slider in strategy.sliders))
 USUAL = next(strategy.slug for strategy in ASKABLE if strategy.usual)  # asked if a query names no strategy
 
 
 def asked(comparison: Comparison, query: Mapping[str, str]) -> dict[str, Any]:
     """Answer the question in an address."""
-    params = {name: value for name, value in query.items() if name in QUERY and name != "strategy"}
-    return what_if(comparison, query.get("strategy", USUAL), params)
+    params = {name: value for name, value in query.items() if name in QUERY and name not in ("strategy", "users")}
+    return what_if(comparison, query.get("strategy", USUAL), params, _users(query.get("users", "1")))
 
 
-def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object]) -> dict[str, Any]:
-    choice = _choice(strategy, params)
+def _users(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 3 and 1 <= int(text) <= MOST_USERS_ASKED):
+        raise Invalid(f"users is {text[:40]!r}; it must be a number from 1 to {MOST_USERS_ASKED}.", field="users")
+    return int(text)
+
+
+def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object], users: int = 1) -> dict[str, Any]:
+    choice = _choice(strategy, params).at(Load(users))
     if refused := refusal(comparison):
         raise refused
-    key = f"what-if:{version(comparison)}:{_is_ahead(strategy)}"
+    key = f"what-if:{version(comparison)}:{_is_ahead(strategy)}:{users}"
     # Sliders return to earlier values, and a curve covers all of them: each is played once.
-    answer: Any = cache.get_or_set(f"{key}:{choice.label}", lambda: _answer(comparison, choice, key), KEPT_SECONDS)
+    answer: Any = cache.get_or_set(f"{key}:{choice.settings}", lambda: _answer(comparison, choice, key), KEPT_SECONDS)
     curve = _curve(comparison, answer.pop("point"), choice, f"{key}:curve:{strategy}")
     scaled = [_scaled(point, answer["correction"]) for point in curve["points"]]
     return {**answer, "curve": {**curve, "points": scaled}}
@@ -168,11 +180,17 @@ def _is_ahead(strategy: str) -> bool:
     return STRATEGIES[strategy].prepares_ahead
 
 
-def _play(found: Recorded, choice: Choice) -> Simulation | Played:
+def _play(found: Recorded, choice: Choice) -> Simulation | AtLoad | Played:
     if not choice.spec.prepares_ahead:
         if refused := _unknown(found, choice):
             raise refused
-        return simulate(found, choice)
+        users = choice.load.concurrency
+        return simulate(found, choice) if users == 1 else simulate_at_load(found, choice, users)
+    if choice.load != ONE:
+        raise Conflict(
+            f"{choice.strategy} is simulated for one user at a time: its draft works beside the target.",
+            code="not-replayable", hint="Set users at once to 1.",
+        )  # fmt: skip
     if found.ahead is None:
         asked = ", ".join(slider.param for slider in choice.spec.sliders)
         raise Conflict(
@@ -192,8 +210,8 @@ def _unknown(found: Recorded, choice: Choice) -> Conflict | None:
     return _nothing_priced() if choice.spec.needs_draft and not found.knows_the_draft else None
 
 
-def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool) -> dict[str, Any]:
-    """Return the measured results, the replay's results for them, and the overall ratio of the two."""
+def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, load: Load = ONE) -> dict[str, Any]:
+    """Return the measured results at this load, the replay's results for them, and the overall ratio of the two."""
     measured = [_checked(found, row, is_ahead) for row in rows if row["role"] != "baseline" and row["speedup"]]
     off = [row["speedup"]["median"] / row["simulated"] for row in measured if row["simulated"]]
     correction = statistics.median(off) if off else 1.0
@@ -203,27 +221,28 @@ def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool
         "measured": measured,
         "correction": correction,
         "error": max(abs(correction / one - 1) for one in off) if len(off) > 1 else None,
-        "bound": None if is_ahead or not found.knows_the_draft else oracle(found).median * correction,
+        "bound": None if is_ahead or load != ONE or not found.knows_the_draft else oracle(found).median * correction,
     }
 
 
 def _checked(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
-    choice = Choice(row["strategy"], row["params"])
+    choice = Choice(row["strategy"], row["params"]).at(load_of(row))
     can_say = choice.strategy in STEPS and _is_ahead(choice.strategy) == is_ahead and not _unknown(found, choice)
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
     return {**shown, "simulated": _play(found, choice).median if can_say else None}
 
 
 def _curve(comparison: Comparison, asked: dict[str, float], choice: Choice, key: str) -> dict[str, Any]:
-    """Return the points of the curve, all at once if they are cheap. If the strategy prepares ahead, each costs as much
-    as the answer: then only points asked for before come, and the page asks for the others one by one."""
+    """Return the points of the curve, all at once if they are cheap. If the strategy prepares ahead or several users
+    ask, each costs as much as the answer: then only points asked for before come, and the page asks for the others one
+    by one."""
     param, steps = STEPS[choice.strategy]
     key += "".join(f":{value}" for name, value in choice.params.items() if name != param)
     points: dict[float, dict[str, float]] = cache.get(key) or {}
     if asked["value"] in steps:
         points[float(asked["value"])] = asked
     missing = [value for value in steps if value not in points]
-    if missing and not choice.spec.prepares_ahead:
+    if missing and not choice.spec.prepares_ahead and choice.load == ONE:
         found = _recorded(comparison)
         points |= {value: _point(value, _play(found, _with(choice, param, value))) for value in missing}
         missing = []
@@ -232,10 +251,10 @@ def _curve(comparison: Comparison, asked: dict[str, float], choice: Choice, key:
 
 
 def _with(choice: Choice, param: str, value: float) -> Choice:
-    return Choice(choice.strategy, {**choice.params, param: value})
+    return Choice(choice.strategy, {**choice.params, param: value}).at(choice.load)
 
 
-def _point(value: Any, at: Simulation | Played) -> dict[str, float]:
+def _point(value: Any, at: Simulation | AtLoad | Played) -> dict[str, float]:
     low, high = at.possible
     return {"value": value, "median": at.median, "low": low, "high": high, "unmeasured": at.unmeasured}
 
@@ -243,8 +262,9 @@ def _point(value: Any, at: Simulation | Played) -> dict[str, float]:
 def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
     """Return the whole answer but the curve."""
     found, is_ahead = _recorded(comparison), _is_ahead(choice.strategy)
-    rows = lambda: [row for row in so_far(comparison)["strategies"] if row["concurrency"] == 1]  # noqa: E731
-    standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), is_ahead), KEPT_SECONDS)
+    load = choice.load
+    rows = lambda: [row for row in so_far(comparison)["strategies"] if load_of(row) == load]  # noqa: E731
+    standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), is_ahead, load), KEPT_SECONDS)
     asked = _play(found, choice)
     correction, middle = standing["correction"], asked.middle
     low, high = median_interval(middle)
@@ -253,6 +273,7 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
         "simulated": True,
         "strategy": choice.strategy,
         "params": dict(choice.params),
+        "users": choice.load.concurrency,
         "label": choice.label,
         "speedup": {
             "median": asked.median * correction,
@@ -277,7 +298,28 @@ def _scaled(point: Mapping[str, float], correction: float) -> dict[str, float]:
     return {**point, **{name: point[name] * correction for name in ("median", "low", "high")}}
 
 
-def _notes(found: Recorded, asked: Simulation | Played, standing: Mapping[str, Any]) -> Iterator[str]:
+def _prices(found: Recorded, asked: AtLoad) -> Iterator[str]:
+    """Say which prices of joint passes were measured here, and which are extended."""
+    users = asked.users
+    measured = _counted([1, *sorted(found.at)])
+    if users in found.at:
+        yield f"Passes of {users} texts are priced as measured here."
+    elif users < max(found.at, default=1):
+        yield f"Passes of {users} texts are priced between those measured here, of {measured} texts."
+    else:
+        yield (
+            f"Nothing here ran with {users} users. Prices are measured for {measured} "
+            f"{'texts' if found.at else 'text'} in a pass; beyond that, a row is taken to cost what it costs there."
+        )
+    yield "Each request counts with its waiting and its prompt, over autoregressive with as many users."
+
+
+def _counted(numbers: Sequence[int]) -> str:
+    *first, last = map(str, numbers)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _notes(found: Recorded, asked: Simulation | AtLoad | Played, standing: Mapping[str, Any]) -> Iterator[str]:
     correction = standing["correction"]
     low, high = asked.possible
     if high > low * 1.005:
@@ -291,7 +333,9 @@ def _notes(found: Recorded, asked: Simulation | Played, standing: Mapping[str, A
             "all drafting shared out over all drafted tokens, so trust no small difference between lookaheads. Repeat "
             "it on a quiet machine, or on more prompts."
         )
-    if asked.unmeasured > 0:
+    if isinstance(asked, AtLoad):
+        yield from _prices(found, asked)
+    elif asked.unmeasured > 0:
         yield (
             f"{asked.unmeasured:.0%} of its verifications have more than {found.widest} rows, the most that was "
             "measured; their price is extended along the last measured ones."
