@@ -54,6 +54,36 @@ def ended(hire):
     return worker
 
 
+def test_requests_under_load_are_replayed_and_any_text_is_read_at_that_moment(open_page, ended):
+    page = open_page(path_of(ended) + "#strategy=static:4+@4&prompt=1")
+    mode(page, "finished")
+    expect(page.locator("#text-of")).to_have_text("as static:4 @4 wrote it")
+    expect(page.locator("#strip .round")).not_to_have_count(0)
+    whole = page.locator("#strip .round").count()
+    bars = page.locator("[data-lane='4'] .track .over").get_attribute("d")
+    answered = lane(page, 4, "begun").inner_text()
+    page.focus("#scrub")
+    page.keyboard.press("Home")
+    expect(page.locator("#clock")).to_have_text("0 ms")
+    expect(page.locator("#strip .round")).to_have_count(0)
+    expect(lane(page, 4, "speed")).to_have_text("")
+    assert page.locator("[data-lane='4'] .track .over").get_attribute("d") == ""
+    page.click("#play")
+    expect(page.locator("#play")).to_have_text("Replay")  # it ends by itself
+    expect(page.locator("#strip .round")).to_have_count(whole)
+    expect(lane(page, 4, "begun")).to_have_text(answered)
+    expect(page.locator("[data-lane='4'] .track .over")).to_have_attribute("d", bars)
+    page.focus("#scrub")
+    page.keyboard.press("Home")
+    for _ in range(5):
+        page.keyboard.press("PageUp")
+    moment = page.input_value("#scrub")
+    assert 0 < int(moment) < int(page.locator("#scrub").get_attribute("max") or 0)
+    page.locator("[data-lane='3'] .track").click(position={"x": 5, "y": 3})
+    expect(page.locator("#text-of")).to_have_text("as autoregressive @4 wrote it")
+    expect(page.locator("#scrub")).to_have_value(moment)  # the replay stays where it was
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_results_by_load_fit_a_phone_are_accessible_and_have_their_tables(open_page, ended, scheme):
     page = open_page(path_of(ended), viewport={"width": 360, "height": 800}, color_scheme=scheme)
