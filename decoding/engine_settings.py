@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from decoding.strategy import Export, assistant
+from decoding.strategy import LLAMA_CPP, Export, assistant, llama_draft
 
 
 def transformers(tokens: int, threshold: float = 0, note: str = "") -> Export:
@@ -28,8 +28,5 @@ def sglang(lookahead: int, note: str = "") -> Export:
 
 
 def llama_cpp(lookahead: int, threshold: float = 0, users: int = 1, note: str = "") -> Export:
-    """Without `--spec-type`, llama-server loads the draft and never uses it."""
-    options = ["--model-draft DRAFT.gguf --spec-type draft-simple", f"--spec-draft-n-max {lookahead}"]
-    options += [f"--spec-draft-p-min {threshold:g}"] if threshold else []
-    options += [f"--parallel {users}"] if users > 1 else []
-    return Export("llama.cpp", " ".join(options), note)
+    slots = f" --parallel {users}" if users > 1 else ""
+    return Export(LLAMA_CPP, llama_draft(lookahead, threshold) + slots, note)

@@ -29,7 +29,7 @@ Source = Literal[
     "hit",  # prepared
     "miss",  # prepared for others
 ]
-Backup = Literal["", "neural", "ngram", "random"]  # drafter after a miss; "" after a hit
+Backup = Literal["", "neural", "ngram", "random", "copy"]  # drafter after a miss; "" after a hit
 Outcome = Literal["bonus", "correction"]
 FinishReason = Literal["eos", "stop", "length", "context", "cancelled"]
 
@@ -74,6 +74,11 @@ class Drafted:
     backup: Backup = ""
     rows: int = 0  # drafted tokens that are verified, if they are a tree: `tokens` is then one path of it
 
+    @property
+    def verified(self) -> int:
+        """How many drafted tokens the target judges."""
+        return self.rows or len(self.tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class Anticipated:
@@ -116,7 +121,7 @@ class Delivered:
     kind: ClassVar[str] = "delivered"
     tokens: tuple[int, ...]  # empty if the server sends text alone
     count: int  # of tokens; without ids, the server's own count, else that of the local tokenizer
-    text: str  # empty if `tokens` has the ids
+    text: str  # empty if `tokens` has the ids and a tokenizer is here
     end_ns: int
 
 

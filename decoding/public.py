@@ -7,8 +7,9 @@ something new, add its name here. An import contract refuses any other import, a
 from decoding import alone, bounded_json
 from decoding.chat.messages import Chat
 from decoding.contestants.servers.dialects import dialects
-from decoding.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.contestants.servers.guard import allowed
+from decoding.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach
+from decoding.contestants.servers.endpoint import NAME as SERVER_NAME
+from decoding.contestants.servers.guard import Allowed, allowed
 from decoding.disco.cards import DESIGNS, OURS, learning_sentence, rule_of
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant
 from decoding.events import Event, Started, Verified, from_dict
@@ -21,6 +22,7 @@ from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_
 from decoding.measure.misfit import misfit
 from decoding.measure.ranking import order, ranked
 from decoding.measure.summary import so_few
+from decoding.models import files as model_files
 from decoding.models.config_bounds import check_against_tensors, check_numbers
 from decoding.models.fit import check_pair
 from decoding.params import LONGEST_TEXT, Param
@@ -35,7 +37,7 @@ from decoding.reproduce import published as papers
 from decoding.spec import Choice, Sampling, choose, parse_choices
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, STRATEGIES
-from decoding.strategy import Slider, Strategy
+from decoding.strategy import LLAMA_CPP, Slider, Strategy
 from decoding.vocabularies.shared import METHODS
 from decoding.what_if.ahead import Played, Stood, ahead_of, stood, surer
 from decoding.what_if.at_load import AtLoad, simulate_at_load

@@ -16,7 +16,7 @@ from decoding.drafters.model import ModelDrafter
 from decoding.drafters.none import NoDraft
 from decoding.drafters.retokenised import RetokenisedDrafter
 from decoding.drafters.rule import StopRule
-from decoding.drafters.tree import TreeDrafter
+from decoding.drafters.tree import Growth, Likeliest, Shaped, TreeDrafter
 from decoding.errors import BadStrategy
 from decoding.models.runner import ModelRunner
 from decoding.proposing import Proposer
@@ -30,6 +30,7 @@ from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
 from decoding.stopping import Driven, Foreseeing, Reading, ReadingPeaks, Words, no_words
 from decoding.strategy import Policy
 from decoding.timing import Clock
+from decoding.tree_shapes import TreePolicy
 from decoding.vocabularies.bridge import Bridge
 
 
@@ -70,9 +71,16 @@ class Parts:
 
     def tree(self, depth: int, width: int) -> Drafter:
         """Return a drafter whose draft model keeps the `width` likeliest paths at each of `depth` tokens."""
+        return self._growing(Likeliest(depth, width, self.end_tokens))
+
+    def shaped(self, policy: TreePolicy) -> Drafter:
+        """Return a drafter whose draft model fills the shapes that a policy chooses."""
+        return self._growing(Shaped(policy))
+
+    def _growing(self, growth: Growth) -> Drafter:
         if self.bridge:
             self.bridge.require_scores("A tree")
-        return TreeDrafter(self._draft, depth, width, self.dice, self.end_tokens)
+        return TreeDrafter(self._draft, growth, self.dice)
 
     def _retokenised(self, rule: StopRule, bridge: Bridge) -> Drafter:
         """Return a drafter for a draft that has its own tokens here."""

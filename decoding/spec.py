@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from decoding.params import Value
 from decoding.proposing import Proposer
 from decoding.strategies import STRATEGIES
 from decoding.strategy import Policy, Strategy
+from decoding.tree_shapes import RankCounts, TreePolicy
 
 ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
@@ -47,6 +48,26 @@ class Choice:
         """Make a new proposer, for one text."""
         assert self.spec.proposer, f"{self.strategy} has no proposer"
         return self.spec.proposer(**self.settled)
+
+    def setting_in(self, engine: str) -> str:
+        """Return this setting in another engine's words; nothing if that engine cannot do it."""
+        return next((export.setting for export in self.spec.exports(self.settled) if export.engine == engine), "")
+
+    @property
+    def shapes_trees(self) -> bool:
+        """Whether it drafts trees of which a recorded text tells how far each would have been accepted."""
+        return self.spec.tree is not None and self.spec.tree(RankCounts(), **self.settled) is not None
+
+    def tree_policies(self) -> Callable[[], TreePolicy]:
+        """Return what makes the policy of one text's trees. The texts of a run learn together."""
+        counts, shaped = RankCounts(), self.spec.tree
+
+        def policy() -> TreePolicy:
+            made = shaped(counts, **self.settled) if shaped else None
+            assert made, f"the draft's own probabilities shape the trees of {self.label}"
+            return made
+
+        return policy
 
     @property
     def settled(self) -> dict[str, Value]:

@@ -14,6 +14,7 @@ from decoding.errors import BadStrategy, meant
 from decoding.params import Param, Value
 from decoding.proposing import Proposer
 from decoding.ssd.settings import Settings as SpeculatorSettings
+from decoding.tree_shapes import TreePolicy
 
 Role = Literal[
     "baseline",  # every strategy is compared with it
@@ -118,6 +119,9 @@ class Slider:
 # ---- the strategy
 
 
+LLAMA_CPP = "llama.cpp"  # the name of that engine in exports
+
+
 @dataclass(frozen=True, slots=True)
 class Export:
     """A setting in another engine's words."""
@@ -138,11 +142,13 @@ class Parts(Protocol):
     def copying(self, proposer: Proposer) -> Any: ...
     def drafter(self, policy: Policy, classifier: Any = None) -> Any: ...
     def tree(self, depth: int, width: int) -> Any: ...
+    def shaped(self, policy: TreePolicy) -> Any: ...
     def speculating(self, placement: str, settings: Any, classifier: Any = None) -> Any: ...
 
 
 PolicyOf = Callable[..., Policy]  # called with the strategy's parameters
 ProposerOf = Callable[..., Proposer]  # the same
+TreePolicyOf = Callable[..., TreePolicy | None]  # called with counts that all texts share, and the parameters
 Builder = Callable[..., Any]  # called with Parts and the parameters, returns a Drafter
 
 
@@ -156,6 +162,12 @@ def assistant(tokens: int, threshold: float) -> str:
         f"assistant_model.generation_config.update(num_assistant_tokens={tokens}, "
         f"num_assistant_tokens_schedule='constant', assistant_confidence_threshold={threshold:g})"
     )
+
+
+def llama_draft(tokens: int, threshold: float) -> str:
+    """Options of llama-server. Without `--spec-type` it loads the draft and never uses it."""
+    stops = f" --spec-draft-p-min {threshold:g}" if threshold else ""
+    return f"-md DRAFT --spec-type draft-simple --spec-draft-n-max {tokens}{stops}"
 
 
 def _no_settings() -> Iterable[Settings]:
@@ -182,6 +194,7 @@ class Strategy:
     check: Callable[[Mapping[str, Value]], None] = lambda params: None  # refuses a combination of parameters
     policy: PolicyOf | None = None
     proposer: ProposerOf | None = None  # copies tokens from the text; no model drafts
+    tree: TreePolicyOf | None = None  # drafts trees; its policy chooses their shapes, or none for these parameters
     build: Builder | None = None  # None: the proposer drafts, or the draft model does and the policy stops it
     speculates: Callable[..., SpeculatorSettings] | None = None  # if the draft prepares while the target verifies
     grid: Callable[[], Iterable[Settings]] = _no_settings  # settings that the planner tries
@@ -201,7 +214,7 @@ class Strategy:
     @property
     def can_replay(self) -> bool:
         """Whether a recorded text tells what it would draft."""
-        return self.policy is not None or self.proposer is not None
+        return self.policy is not None or self.proposer is not None or self.tree is not None
 
     @property
     def prepares_ahead(self) -> bool:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from decoding.events import Event
 from decoding.measure.summary import Sample
 from decoding.spec import Choice
-from worker.messages import PairOrder, Report
+from worker.messages import PairOrder, PairPlace, Report
+from worker.servers import NO_SERVERS, ServersAsked
 
 # Which sample: strategy's label, prompt's id, repeat.
 Which = tuple[str, str, int]
@@ -18,14 +19,16 @@ Which = tuple[str, str, int]
 class ToCompare(PairOrder):
     """The samples that are missing. `worker.jobs.comparison` says how the engine makes them."""
 
+    pair: PairPlace | None  # type: ignore[assignment]  # None: servers run alone
     choices: Sequence[Choice]
     repeats: int
     settled: frozenset[tuple[str, int]]  # prompt's id and repeat: nothing is left to do for these
     finished: Sequence[Sample]  # of the prompts that are not settled: decoded before, by this attempt or another
     given_up: frozenset[Which]  # these broke, and are not tried again
+    servers: ServersAsked = NO_SERVERS  # those that the choices name
 
     def memory(self) -> int:
-        return self.memory_to_run(self.choices)
+        return self.memory_to_run(self.choices) if self.pair else 0
 
 
 @dataclass(frozen=True, slots=True)

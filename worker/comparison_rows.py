@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.db import transaction
 from django.db.models import Q
 
@@ -24,6 +26,7 @@ from worker.comparison_messages import Audited, Began, Broke, Decoded, Grown, To
 from worker.database import Stopped, storable
 from worker.engine_process import EngineDied
 from worker.messages import Loaded, Report
+from worker.servers import local_pids, servers_asked
 
 MOST_DEATHS = 3  # of the engine, with no sample finished in between
 
@@ -37,7 +40,9 @@ class ComparisonRows:
             "pair__target__upload", "pair__draft__upload", "pair__target", "pair__draft"
         )
         self.comparison = chosen.get(job=self.job)
-        self.runs: dict[str, Run] = {run.label: run for run in self.comparison.runs.all()}
+        runs = self.comparison.runs.select_related("endpoint__target")
+        self.runs: dict[str, Run] = {run.label: run for run in runs}
+        self._beside = local_pids(run.endpoint.spec for run in runs if run.endpoint)
         self.prompts: dict[str, Prompt] = {prompt.name: prompt for prompt in self.comparison.prompts}
         self.samples: dict[Which, Sample] = {}
         self.broken: dict[Which, str] = {}
@@ -62,7 +67,7 @@ class ComparisonRows:
         if len(settled) == len(groups):
             return None
         return self._order(
-            pair=self.attempt.place_of(self.comparison.pair, self._classifiers()),
+            pair=self.attempt.place_of(pair, self._classifiers()) if (pair := self.comparison.pair) else None,
             prompts=[prompt_of(row) for row in self.prompts.values()],
             choices=[run.choice for run in self.runs.values()],
             sampling=Sampling.from_dict(self.comparison.sampling),
@@ -70,6 +75,7 @@ class ComparisonRows:
             settled=frozenset(settled),
             finished=self._numbers_outside(settled),
             given_up=frozenset(self.broken),
+            servers=servers_asked({run.endpoint for run in self.runs.values() if run.endpoint}),
         )
 
     def note(self, report: Report) -> None:
@@ -77,10 +83,9 @@ class ComparisonRows:
             case Loaded():
                 hardware = {"drafthouse": version(), **report.hardware}
                 self.attempt.insist(lambda: comparisons.begin(job=self.job, hardware=hardware))
-                threads = f"{hardware['threads']} thread{'' if hardware['threads'] == 1 else 's'}"
-                self.device = f"{hardware['device_name']}, {threads}, {hardware['dtype']}"
+                self.device = _device(hardware)
             case Began():
-                self._at[report.which], self._has_begun = noise.mark(self.attempt.engine.pid), True
+                self._at[report.which], self._has_begun = noise.mark(self.attempt.engine.pid, self._beside), True
                 self.samples[report.which] = self.attempt.insist(lambda: self._begin(report.which))
             case Grown():
                 self.attempt.insist(lambda: self._append(report))
@@ -180,7 +185,7 @@ class ComparisonRows:
                 sample=sample,
                 last_seq=decoded.last_seq,
                 numbers=storable(numbers.to_dict()),
-                noise=noise.between(self._at.get(which), noise.mark(self.attempt.engine.pid)),
+                noise=noise.between(self._at.get(which), noise.mark(self.attempt.engine.pid, self._beside)),
             )
         except Conflict as refusal:
             if refusal.code != "sample-is-over":  # else an earlier try was taken, and we were not told
@@ -202,6 +207,12 @@ class ComparisonRows:
 
     def _tell(self, sentence: str) -> None:
         self.attempt.insist(lambda: jobs.note(job=self.job, sentence=sentence))
+
+
+def _device(hardware: Mapping[str, object]) -> str:
+    """Describe what runs the models; servers alone run them elsewhere."""
+    name, threads = str(hardware["device_name"]), hardware.get("threads")
+    return f"{name}, {threads} thread{'' if threads == 1 else 's'}, {hardware['dtype']}" if threads else name
 
 
 def _called(which: Which) -> str:

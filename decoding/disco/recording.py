@@ -21,6 +21,7 @@ from decoding.disco.echoes import LONGEST, Echoes
 from decoding.models.runner import ModelRunner, read_prompt
 from decoding.proposing import Proposer
 from decoding.replay.records import Proposed, Record
+from decoding.tree_shapes import Ranked
 
 BRANCHES = 32  # tails that are drafted side by side
 PREFERRED = 48  # tokens that are kept of each position: as many as a simulation of SSD can ask for
@@ -49,6 +50,11 @@ class Recording:
         """The same text as a proposer sees it."""
         prompt, text = self.tokens[: self.prompt_tokens], self.tokens[self.prompt_tokens :]
         return Proposed(proposer, prompt, text, self.max_new_tokens, self.end_tokens)
+
+    @property
+    def ranked(self) -> Ranked:
+        """The same text as trees see it."""
+        return Ranked.of(self.tokens[self.prompt_tokens :], self.preferred.tolist(), self.max_new_tokens)
 
     @property
     def record(self) -> Record:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from decoding.dice import Dice, broken
 from decoding.drafters.base import EMPTY, Draft, Drafter
-from decoding.models.runner import ModelRunner, Tree, align, read_prompt
+from decoding.models.runner import ModelRunner, Steps, Tree, TreePass, align, read_prompt, run_together
+from decoding.tree_shapes import TreePolicy, TreeShape
 from decoding.verify import Verdict
+
+START = -1  # the text's end, where numbers stand for drafted tokens
 
 
 @dataclass
@@ -21,70 +26,157 @@ class Grown:
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     paths: list[tuple[int, ...]] = field(default_factory=list)  # from the text's end to each token
-    worths: list[float] = field(default_factory=list)  # log of the draft's probability of each path
+    listed: dict[int, list[int]] = field(default_factory=dict)  # what the draft lists after a token, best first
+    read: dict[int, int] = field(default_factory=dict)  # token -> its number among those that the draft has read
 
     def path(self, number: int) -> tuple[int, ...]:
         return self.paths[number] if number >= 0 else ()
 
-    def worth(self, number: int) -> float:
-        return self.worths[number] if number >= 0 else 0.0
-
-    def add(self, worth: float, token: int, parent: int) -> int:
+    def add(self, token: int, parent: int) -> int:
         self.paths.append((*self.path(parent), token))
         self.tokens.append(token)
         self.parents.append(parent)
-        self.worths.append(worth)
         return len(self.tokens) - 1
+
+
+Lists = dict[int, list[tuple[float, int]]]  # parent -> (worth, token), best first
+
+
+class Growth(Protocol):
+    """Decides which candidates a tree gets."""
+
+    most: int  # alternatives that it wants listed after each place
+
+    def begin(self, room: int) -> int:
+        """Start a tree that may be `room` tokens deep. Return how deep it will be."""
+        ...
+
+    def worths(self, preferences: Tensor, best: Tensor) -> Tensor:
+        """Return what it compares candidates by. `best` are the best of each row's preferences."""
+        ...
+
+    def level(self, grown: Grown, lists: Lists) -> list[int]:
+        """Add the next level, and return which of its tokens are to have followers."""
+        ...
+
+    def judged(self, grown: Grown, verdict: Verdict) -> None:
+        """Learn from a verdict."""
+        ...
+
+
+class Likeliest:
+    """Keeps the `width` likeliest paths at each depth."""
+
+    def __init__(self, depth: int, width: int, end_tokens: Collection[int]) -> None:
+        self._depth, self.most, self._end_tokens = depth, width, end_tokens
+
+    def begin(self, room: int) -> int:
+        self._worths = {START: 0.0}  # log of the draft's probability of each path
+        return min(self._depth, room)
+
+    def worths(self, preferences: Tensor, best: Tensor) -> Tensor:
+        return best - torch.logsumexp(preferences.double(), -1, keepdim=True)
+
+    def level(self, grown: Grown, lists: Lists) -> list[int]:
+        found = [
+            (self._worths[parent] + worth, token, parent) for parent, listed in lists.items() for worth, token in listed
+        ]
+        added = []
+        for worth, token, parent in sorted(found, reverse=True)[: self.most]:
+            added.append(grown.add(token, parent))
+            self._worths[added[-1]] = worth
+        return [number for number in added if grown.tokens[number] not in self._end_tokens]
+
+    def judged(self, grown: Grown, verdict: Verdict) -> None:
+        pass
+
+
+class Shaped:
+    """Fills the shape that a policy chooses, by the rank of each alternative on the draft's list. Places behind an end
+    token are filled too, so that each round of a shape has the same passes."""
+
+    def __init__(self, policy: TreePolicy) -> None:
+        self.most, self._policy = policy.listed, policy
+
+    def begin(self, room: int) -> int:
+        self._shape: TreeShape = self._policy.shape().within(room)
+        return self._shape.depth
+
+    def worths(self, preferences: Tensor, best: Tensor) -> Tensor:
+        return best
+
+    def level(self, grown: Grown, lists: Lists) -> list[int]:
+        children, first = self._shape.children, len(grown.tokens)
+        for parent, listed in lists.items():
+            for _, (_, token) in zip(children[parent + 1], listed, strict=False):
+                grown.add(token, parent)
+        return [number for number in range(first, len(grown.tokens)) if children[number + 1]]
+
+    def judged(self, grown: Grown, verdict: Verdict) -> None:
+        said = [*(grown.tokens[number] for number in verdict.path), verdict.token]
+        lists = [grown.listed[number] for number in (START, *verdict.path) if number in grown.listed]
+        self._policy.judged(
+            [listed.index(token) if token in listed else self.most for token, listed in zip(said, lists, strict=False)]
+        )
 
 
 @dataclass
 class TreeDrafter(Drafter):
-    """Keeps the `width` likeliest paths at each depth. Candidates are not drawn, so the target's own choice decides
-    which path is followed, under any dice."""
+    """Candidates are not drawn, so the target's own choice decides which path is followed, under any dice."""
 
     runner: ModelRunner
-    depth: int
-    width: int
+    growth: Growth
     dice: Dice
-    end_tokens: Collection[int] = ()
 
     def prepare(self, text: Sequence[int]) -> None:
         if len(text) <= self.runner.context:  # if the prompt is longer, the target decodes alone
             read_prompt(self.runner, text)
 
     def propose(self, text: Sequence[int], limit: int) -> Draft:
-        depth = min(self.depth, limit, self.runner.context - len(text))
+        return run_together([self.drafting(text, limit)])[0]
+
+    def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
+        depth = self.growth.begin(min(limit, self.runner.context - len(text)))
         if depth <= 0:
             return EMPTY
-        logits = self.runner.extend(align(self.runner, text))
-        grown, self._tree = Grown(), self.runner.grow()
-        level, self._read, passes = self._level(grown, [-1], logits), 0, 1
-        while passes < depth and (alive := [n for n in level if grown.tokens[n] not in self.end_tokens]):
-            rows = self._extend(self._tree, grown, level)
-            level = self._level(grown, alive, rows[[level.index(number) for number in alive]])
+        logits = yield self.runner, align(self.runner, text), 1
+        self._grown, self._tree, passes = Grown(), self.runner.grow(), 1
+        opened = self._level([START], logits)
+        while passes < depth and opened:
+            reading = self._reading(self._tree, opened)
+            rows = yield reading, [self._grown.tokens[number] for number in opened], len(opened)
+            opened = self._level(opened, rows)
             passes += 1
-        return Draft(tuple(grown.tokens), None, self.depth, "limit", "fresh", passes, parents=tuple(grown.parents))
+        grown = self._grown
+        return Draft(tuple(grown.tokens), None, depth, "limit", "fresh", passes, parents=tuple(grown.parents))
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
-        read = [number for number in verdict.path if number < self._read]
-        if draft.parents and read:
+        if not draft.parents:
+            return
+        read = [self._grown.read[number] for number in verdict.path if number in self._grown.read]
+        if read:
             self._tree.adopt(read)
+        self.growth.judged(self._grown, verdict)
 
-    def _extend(self, tree: Tree, grown: Grown, level: Sequence[int]) -> Tensor:
-        """Read a whole level, so that the model's tree numbers its tokens as `grown` does."""
-        self._read = len(grown.tokens)
-        return tree.extend([grown.tokens[n] for n in level], [grown.parents[n] for n in level])
+    def _reading(self, tree: Tree, opened: Sequence[int]) -> TreePass:
+        """Read the tokens that are to have followers. The model's tree numbers only those."""
+        grown = self._grown
+        parents = [grown.read.get(grown.parents[number], START) for number in opened]
+        grown.read |= {number: len(grown.read) + i for i, number in enumerate(opened)}
+        return TreePass(tree, parents)
 
-    def _level(self, grown: Grown, parents: Sequence[int], logits: Tensor) -> list[int]:
-        """Add the likeliest paths that go one token further than these, and return their numbers."""
+    def _level(self, parents: Sequence[int], logits: Tensor) -> list[int]:
+        """List what may follow these, and add the next level. Return its tokens that are to have followers."""
+        grown, dice = self._grown, self.dice
         aheads = [grown.path(parent) for parent in parents]
-        chances = torch.log_softmax(self.dice.preferences(self.dice.scores(logits, aheads), aheads).double(), -1)
-        best = chances.topk(min(self.width, chances.shape[-1]), -1)
-        if not bool(torch.isfinite(best.values[:, 0]).all()):
+        preferences = dice.preferences(dice.scores(logits, aheads), aheads)
+        best = preferences.topk(min(self.growth.most, preferences.shape[-1]), -1)
+        worths = self.growth.worths(preferences, best.values).tolist()
+        if not all(isfinite(row[0]) for row in worths):
             raise broken()
-        found = [
-            (grown.worth(parent) + chance, token, parent)
-            for parent, row, tokens in zip(parents, best.values.tolist(), best.indices.tolist(), strict=True)
-            for chance, token in zip(row, tokens, strict=True)
-        ]
-        return [grown.add(*one) for one in sorted(found, reverse=True)[: self.width]]
+        lists = {
+            parent: [*zip(row, tokens, strict=True)]
+            for parent, row, tokens in zip(parents, worths, best.indices.tolist(), strict=True)
+        }
+        grown.listed |= {parent: [token for _, token in listed] for parent, listed in lists.items()}
+        return self.growth.level(grown, lists)

@@ -11,6 +11,12 @@ from decoding.errors import BadCheckpoint
 
 LARGEST_CONFIG = 1 << 20  # bytes
 LARGEST_JSON = 64 << 20  # bytes; the tokenizer.json of 262,000 tokens has some 35 million
+GGUF = b"GGUF"  # the first bytes of llama.cpp's files
+IS_GGUF = "is GGUF, the format of llama.cpp, and Drafthouse reads safetensors"
+TAKE_SAFETENSORS = (
+    "Take the folder that it was made from, with config.json, *.safetensors and tokenizer files. "
+    "`./drafthouse export gguf` goes the other way: it writes GGUF from such a folder."
+)
 READ_BY_LIBRARIES = (".json", ".safetensors", ".txt", ".model", ".jinja")
 
 
@@ -27,6 +33,19 @@ def check_files(folder: Path) -> None:
             raise BadCheckpoint(f"{file} is larger than {LARGEST_JSON:,} bytes, which no such file is. Copy it again.")
         if file.suffix == ".json":
             _check_counts(file)
+
+
+def refuse_gguf(path: Path) -> None:
+    """Refuse a file of llama.cpp, or a folder that has such files in place of safetensors."""
+    files = sorted(path.glob("*.gguf")) if path.is_dir() and not any(path.glob("*.safetensors")) else [path]
+    for file in files:
+        if file.is_file() and _first_bytes(file) == GGUF:
+            raise BadCheckpoint(f"{file} {IS_GGUF}. {TAKE_SAFETENSORS}")
+
+
+def _first_bytes(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(len(GGUF))
 
 
 def _check_counts(file: Path) -> None:

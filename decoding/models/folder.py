@@ -26,7 +26,7 @@ from decoding.models.config_bounds import (
 )
 from decoding.models.fast.names import expected_tensors
 from decoding.models.fast.shape import Shape, shape_of
-from decoding.models.files import LARGEST_CONFIG, check_files, read_json
+from decoding.models.files import LARGEST_CONFIG, check_files, read_json, refuse_gguf
 from decoding.models.tensor_headers import BYTES, TensorHeader, header_length, read_header
 
 MOST_TENSORS = 200_000
@@ -175,6 +175,7 @@ def inspect(folder: Path | str) -> ModelFolder:
 
 
 def _inspected(folder: Path) -> ModelFolder:
+    refuse_gguf(folder)
     if not folder.is_dir():
         raise BadCheckpoint(f"{folder} is not a folder. Name the folder that holds the model's config.json.")
     check_files(folder)

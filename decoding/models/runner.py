@@ -36,6 +36,11 @@ class Branches(Protocol):
 class Tree(Protocol):
     """Tokens behind one runner's text, each with a parent. A token sees the text and its ancestors, nothing else."""
 
+    @property
+    def model(self) -> SharesPasses:
+        """Model whose passes this tree can share with other texts."""
+        ...
+
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
         """Append tokens and return the logits after each: [n, V]. A parent is the number of a token of the tree, or -1
         for the end of the text."""
@@ -113,7 +118,7 @@ class SharesPasses(Protocol):
 
 
 class Reader(Protocol):
-    """A runner, or a `TreeReading`: the one that a pass belongs to."""
+    """A runner, or a `TreePass`: the one that a pass belongs to."""
 
     @property
     def model(self) -> SharesPasses: ...
@@ -145,29 +150,40 @@ def extend_each(feeds: Sequence[Feed]) -> list[Tensor]:
     return [runner.extend(tokens, need) for runner, tokens, need in feeds]
 
 
-class TreeReading:
-    """One pass of a runner over a tree behind its text, where the loop expects one over a chain. It is not shared."""
-
-    def __init__(self, runner: ModelRunner, catch_up: Sequence[int], parents: Sequence[int]) -> None:
-        """`catch_up`: tokens at the text's end that the runner has not read yet. The tree follows them."""
-        self._tree = runner.grow()
-        self._late = len(catch_up)
-        behind = self._late - 1
-        self._parents = [*range(-1, behind), *(parent + self._late if parent >= 0 else behind for parent in parents)]
-
-    @property
-    def model(self) -> TreeReading:
-        return self
+class Unshared:
+    """Stands for the model of a tree that is read alone."""
 
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
         return extend_each(feeds)
 
+
+class TreePass:
+    """One pass over new tokens of a tree, where the loop expects one over a chain."""
+
+    def __init__(self, tree: Tree, parents: Sequence[int]) -> None:
+        self.tree, self.parents = tree, parents
+
+    @property
+    def model(self) -> SharesPasses:
+        return self.tree.model
+
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
-        return self._tree.extend(list(tokens), self._parents)[-need:]
+        return self.tree.extend(list(tokens), self.parents)[-need:]
+
+
+class TreeReading(TreePass):
+    """One pass over a tree and over what its runner has not read of the text yet."""
+
+    def __init__(self, runner: ModelRunner, catch_up: Sequence[int], parents: Sequence[int]) -> None:
+        """`catch_up`: tokens at the text's end that the runner has not read yet. The tree follows them."""
+        late = self._late = len(catch_up)
+        behind = late - 1
+        follow = (parent + late if parent >= 0 else behind for parent in parents)
+        super().__init__(runner.grow(), [*range(-1, behind), *follow])
 
     def adopt(self, path: Sequence[int]) -> None:
         """Keep these tokens of the tree as the runner's text."""
-        self._tree.adopt([*range(self._late), *(number + self._late for number in path)])
+        self.tree.adopt([*range(self._late), *(number + self._late for number in path)])
 
 
 def run_together(jobs: Sequence[Steps[Result]]) -> list[Result]:

@@ -131,6 +131,7 @@ class TableBranches:
 
 class TableTree:
     def __init__(self, runner: TableRunner) -> None:
+        self.model = runner.model
         self._runner = runner
         self._texts: list[list[int]] = []  # by token: all that it sees, itself included
         self.is_open = True

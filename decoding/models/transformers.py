@@ -211,6 +211,7 @@ class TransformersTree:
 
     def __init__(self, runner: TransformersRunner, reader: Reader) -> None:
         self.is_open = True
+        self.model = runner.model
         self._runner = runner
         self._reader = reader
         self._texts: list[list[int]] = []  # by token: all that it sees, itself included

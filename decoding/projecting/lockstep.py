@@ -9,6 +9,7 @@ from decoding.events import Event
 from decoding.projecting.card import Card
 from decoding.replay.records import Proposed
 from decoding.ssd.accounting import rounds
+from decoding.tree_shapes import Ranked, TreePolicy
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,13 @@ def steps_of_proposer(text: Proposed, card: Card) -> Iterable[Step]:
         agreed, found = text.at(at)
         yield Step(card.round, found + 1, agreed + 1)
         at += agreed + 1
+
+
+def steps_of_trees(text: Ranked, policy: TreePolicy, card: Card, batch: int) -> Iterable[Step]:
+    """The rounds of a text whose drafts are trees, drafted level by level."""
+    for each in text.rounds(policy):
+        drafting = sum(card.step(batch, rows) for rows in each.steps)
+        yield Step(drafting + card.round, len(each.shape) + 1, len(each.path) + 1)
 
 
 def tokens_per_s(texts: Sequence[Sequence[Step]], card: Card, batch: int) -> float:

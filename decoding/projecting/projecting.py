@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decoding.disco.classifier import Classifier
 from decoding.loop import never
 from decoding.projecting.card import Card
-from decoding.projecting.lockstep import Step, steps_of, steps_of_proposer, tokens_per_s
+from decoding.projecting.lockstep import Step, steps_of, steps_of_proposer, steps_of_trees, tokens_per_s
 from decoding.projecting.texts import Text
 from decoding.replay.at_load import Recorded, play
 from decoding.replay.planning import Study
@@ -76,6 +76,9 @@ class Material:
         if choice.spec.proposer:
             steps = [[*steps_of_proposer(text.proposed(choice.proposer()), card)] for text in self.texts]
             return tokens_per_s(steps, card, batch)
+        if choice.spec.tree:
+            policy = choice.tree_policies()
+            return tokens_per_s([[*steps_of_trees(t.ranked, policy(), card, batch)] for t in self.texts], card, batch)
         sees = choice.policy().sees
         requests = [Recorded(text.record, 1, text.seen(sees)) for text in self.texts]
         decision = card.decision if sees == "estimate" else 0.0

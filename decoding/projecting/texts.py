@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from decoding import chance
 from decoding.proposing import Proposer
 from decoding.replay.records import Proposed, Record, Seen
 from decoding.ssd.simulation.track import Track
+from decoding.tree_shapes import Ranked
 
 Row = Sequence[float]
 
@@ -22,6 +24,11 @@ class Text:
     @property
     def record(self) -> Record:
         return self.track.record
+
+    @cached_property
+    def ranked(self) -> Ranked:
+        """The same text as trees see it."""
+        return Ranked.of(self.track.text, self.track.preferred, self.track.room)
 
     @property
     def matches(self) -> list[bool]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -39,6 +39,7 @@ class Costs:
     decision: float = 0.0  # a classifier's, per drafted token
     reading: float = 0.0  # of the draft's own probability, per drafted token
     token: float = 0.0  # other costs per generated token: noise that is made in blocks, a sample's cold start
+    branch: float = 0.0  # per token of a tree that takes no pass of its own: its row in the draft's passes, its place
 
     def verify(self, rows: int) -> float:
         """Seconds to verify so many rows. Beyond the measured rows the last slope continues."""
@@ -65,6 +66,7 @@ class Costs:
             + counts.draft_passes * per_token
             + counts.drafts * self.draft_round
             + counts.catch_ups * self.catch_up
+            + counts.branched * self.branch
             + counts.tokens * self.token
         )
 
@@ -130,9 +132,11 @@ def counted(trace: Iterable[Event]) -> Counts:
             drafts[event.round] = event
         elif isinstance(event, Verified):
             draft = drafts.get(event.round)
-            count = len(draft.tokens) if draft else 0
+            count = draft.verified if draft else 0
             counts.rounds[count] += 1
             counts.accepted += event.accepted
+            if draft and draft.rows:
+                counts.branched += count - draft.passes
             if draft and draft.source == "copied":
                 counts.copied += count - draft.passes
                 counts.copied_rounds += not draft.passes
@@ -141,7 +145,23 @@ def counted(trace: Iterable[Event]) -> Counts:
                 behind = event.outcome == "bonus" if count else behind
         elif isinstance(event, Finished):
             counts.tokens = event.new_tokens
+            counts.accepted -= max(0, counts.accepted + counts.target_passes - 1 - event.new_tokens)  # past its end
     return counts
+
+
+def branch_cost(trees: Iterable[Sequence[Event]], costs: Costs) -> float:
+    """Seconds per token of a tree that takes no pass of its own: what rounds with trees took beyond their passes."""
+    left: list[float] = []
+    for trace in trees:
+        drafts = {event.round: event for event in trace if isinstance(event, Drafted)}
+        verdicts = [event for event in trace if isinstance(event, Verified)]
+        for before, after in itertools.pairwise(verdicts):
+            draft = drafts.get(after.round)
+            if draft and draft.verified > draft.passes:
+                behind = before.round in drafts and before.outcome == "bonus"
+                one = Counts(rounds=Counter([draft.verified]), branched=draft.verified - draft.passes, catch_ups=behind)
+                left.append(((after.end_ns - before.end_ns) * 1e-9 - costs.seconds(one)) / one.branched)
+    return max(0.0, statistics.median(left)) if left else 0.0
 
 
 def _unexplained(trace: Sequence[Event], costs: Costs) -> float:
@@ -174,7 +194,7 @@ def _read(
     verdicts = [event for event in trace if isinstance(event, Verified)]
     for before, verdict in itertools.pairwise(verdicts):
         draft = drafts.get(verdict.round)
-        rows = len(draft.tokens) + 1 if draft else 1
+        rows = draft.verified + 1 if draft else 1
         verified[rows].append((verdict.end_ns - verdict.start_ns) * 1e-9)
         if draft and draft.source == "copied":  # it says nothing of the draft model's passes
             continue

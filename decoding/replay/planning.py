@@ -21,13 +21,14 @@ from decoding.loop import never
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
 from decoding.replay.costs import Costs
-from decoding.replay.records import Counts, Record, Seen, WholeProposal, replay
+from decoding.replay.records import Counts, Record, Seen, WholeProposal, replay, replay_trees
 from decoding.spec import Choice, Sampling, choose
 from decoding.stopping import Words, no_words
 from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle
 from decoding.strategies import static as static_strategy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
 from decoding.strategy import LONGEST, WORDS, Policy, Sight
+from decoding.tree_shapes import Ranked
 
 CAP = LONGEST  # longest draft that is considered
 Rows = Sequence[Sequence[Sequence[float]]]  # indexed by recording, position where the round starts, token of the round
@@ -95,7 +96,13 @@ class Study:
             case _:
                 return ()
 
+    @cached_property
+    def ranked(self) -> list[Ranked]:
+        return [recording.ranked for recording in self.recordings]
+
     def play(self, choice: Choice, estimates: Rows = ()) -> Counts:
+        if choice.spec.tree:
+            return replay_trees(self.ranked, choice.tree_policies())
         if choice.spec.proposer:
             return replay([recording.proposed(choice.proposer()) for recording in self.recordings], WholeProposal)
         return self.count(choice.policy, estimates)

@@ -14,30 +14,35 @@ from itertools import cycle, islice
 import torch
 
 from decoding import sequence
-from decoding.dice import dice_for
+from decoding.dice import Dice, dice_for
 from decoding.disco.stops import estimating
-from decoding.drafters.base import Draft
+from decoding.drafters.base import Draft, Drafter
 from decoding.drafters.model import ModelDrafter
 from decoding.drafters.rule import DraftStep, StopRule
+from decoding.drafters.tree import Shaped, TreeDrafter
 from decoding.ending import Ending
 from decoding.events import Event, Recorder
 from decoding.loop import decode
 from decoding.measure.comparison import Comparison, Key
+from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
-from decoding.replay.costs import Costs, costs_from, decision_cost
+from decoding.replay.costs import Costs, branch_cost, costs_from, decision_cost
 from decoding.replay.planning import ALONE, CAP
 from decoding.spec import Sampling
 from decoding.stopping import Reading, no_words
 from decoding.strategies.disco import Below
 from decoding.strategies.threshold import Unsure
 from decoding.timing import Clock
+from decoding.tree_shapes import PRIOR, RANKS, TreePolicy, TreeShape, best_shape
 from decoding.verify import Verdict
 
 PROMPTS = 4
 VARIED = 5  # samples of each prompt with drafts of every length
 UNAIDED = (0, 2, 4)  # after these the target decodes alone: every speed-up depends on that cost
+TREES = 1  # samples of each prompt whose drafts are trees
 LENGTHS = (*range(1, 9), *range(1, 9), *range(1, 24))  # verifies 1 to 24 rows, and few rows often
+SIZES = ((8, 3), (3, 2), (16, 4), (5, 2), (24, 5), (12, 4))  # tokens and depth of trees
 STRIDE = 7  # step through LENGTHS: short and long drafts follow each other
 KEPT = 3  # rounds per length: a pass of the same shape as the last finds warmer caches, as in most real runs
 EVEN_ODDS = 0.5  # threshold of the timed rules
@@ -45,7 +50,7 @@ EVEN_ODDS = 0.5  # threshold of the timed rules
 
 def samples(prompt_count: int, *, classifiers: int) -> int:
     """How many samples a probe decodes."""
-    return min(PROMPTS, prompt_count) * (len(UNAIDED) + VARIED + 1 + classifiers)
+    return min(PROMPTS, prompt_count) * (len(UNAIDED) + VARIED + TREES + 1 + classifiers)
 
 
 def probe(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, classifier: str | None = None) -> Costs:
@@ -74,12 +79,13 @@ def probed(
     comparison = Comparison(pair, typical(prompts), [ALONE], sampling)
     comparison.warm_up(is_launched)
     rules: list[Callable[[], StopRule]] = [partial(Reading, Unsure(EVEN_ODDS, CAP), no_words), *deciding]
-    traces, asked = _measured(comparison, rules)
+    traces, asked, trees = _measured(comparison, rules)
     if is_launched:  # the first run captured the forms that this one replays
-        traces, asked = _measured(comparison, rules)
+        traces, asked, trees = _measured(comparison, rules)
     # A GPU's thread waits for the token before it asks the rule, so there only whole drafts show what asking costs.
     reading, *decisions = (decision_cost(a.traces, traces) if is_launched else a.answers.price for a in asked)
-    return dataclasses.replace(costs_from(traces), reading=reading), decisions
+    costs = costs_from(traces)
+    return dataclasses.replace(costs, reading=reading, branch=branch_cost(trees, costs)), decisions
 
 
 @dataclass
@@ -91,8 +97,12 @@ class Asked:
     traces: list[list[Event]]
 
 
-def _measured(comparison: Comparison, rules: Sequence[Callable[[], StopRule]]) -> tuple[list[list[Event]], list[Asked]]:
-    traces = list[list[Event]]()
+Traces = list[list[Event]]
+
+
+def _measured(comparison: Comparison, rules: Sequence[Callable[[], StopRule]]) -> tuple[Traces, list[Asked], Traces]:
+    """Decode samples with chains, samples whose drafts a rule stops, and samples with trees, in turn."""
+    traces, trees = Traces(), Traces()
     asked = [Asked(rule, Answers(), []) for rule in rules]
     for number, prompt in enumerate(comparison.prompts):
         for turn in range(VARIED):
@@ -100,9 +110,10 @@ def _measured(comparison: Comparison, rules: Sequence[Callable[[], StopRule]]) -
             if turn in UNAIDED:
                 traces.append(_traced(comparison, prompt))
             if turn == VARIED // 2:
+                trees.append(grown(comparison, prompt, EveryShape(number)))
                 for each in asked:
                     each.traces.append(ruled(comparison, prompt, Timed(each.rule(), each.answers)))
-    return traces, asked
+    return traces, asked, trees
 
 
 def typical(prompts: Sequence[Prompt]) -> list[Prompt]:
@@ -122,6 +133,19 @@ class EveryLength(StopRule):
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
         self.lookahead = next(self._lengths)
+
+
+class EveryShape(TreePolicy):
+    """A tree of another size after every few rounds."""
+
+    listed = RANKS
+
+    def __init__(self, turn: int) -> None:
+        sizes = islice(cycle(SIZES), turn, None)
+        self._shapes = (best_shape(lambda depth, rank: PRIOR[rank], *size) for size in sizes for _ in range(KEPT))
+
+    def shape(self) -> TreeShape:
+        return next(self._shapes)
 
 
 @dataclass
@@ -169,6 +193,22 @@ def _traced(comparison: Comparison, prompt: Prompt) -> list[Event]:
 
 def ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]:
     """Decode a sample whose drafts this rule stops, and return its events."""
+
+    def chains(draft: ModelRunner, dice: Dice, ends: frozenset[int]) -> Drafter:
+        choosing = comparison.models.choosings.of(comparison.sampling, rule.look)
+        return ModelDrafter(draft, rule, dice, ends, choosing)
+
+    return _decoded(comparison, prompt, chains)
+
+
+def grown(comparison: Comparison, prompt: Prompt, policy: TreePolicy) -> list[Event]:
+    """Decode a sample whose drafts are trees of this policy's shapes, and return its events."""
+    return _decoded(comparison, prompt, lambda draft, dice, _: TreeDrafter(draft, Shaped(policy), dice))
+
+
+def _decoded(
+    comparison: Comparison, prompt: Prompt, drafter_of: Callable[[ModelRunner, Dice, frozenset[int]], Drafter]
+) -> list[Event]:
     pair, sampling, recorder = comparison.models, comparison.sampling, Recorder()
     draft = pair.require_draft("Measuring what drafting costs")
     dice = dice_for(sampling, pair.vocab, comparison.seed(prompt, 0))
@@ -178,7 +218,7 @@ def ruled(comparison: Comparison, prompt: Prompt, rule: StopRule) -> list[Event]
         max_new_tokens=sampling.max_new_tokens,
         ending=Ending(ends, sampling.stop, pair.tokenizer.decode),
         target=pair.target,
-        drafter=ModelDrafter(draft, rule, dice, ends, pair.choosings.of(sampling, rule.look)),
+        drafter=drafter_of(draft, dice, ends),
         dice=dice,
         sink=recorder,
         clock=Clock(),

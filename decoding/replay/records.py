@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from decoding.proposing import Proposer, usable
 from decoding.strategy import Policy
+from decoding.tree_shapes import Ranked, TreePolicy
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ class Counts:
     catch_ups: int = 0  # first draft passes with two rows: the draft had not seen the last accepted token
     copied: int = 0  # drafted tokens that took no pass of the draft model
     copied_rounds: int = 0  # rounds whose whole draft was copied
+    branched: int = 0  # drafted tokens of trees that took no pass of their own, since a level is drafted in one
     parts: list[Counts] = field(default_factory=list, compare=False, repr=False)  # the counts of each record
 
     @property
@@ -112,7 +114,7 @@ class Counts:
 
     @property
     def draft_passes(self) -> int:
-        return sum(drafted * rounds for drafted, rounds in self.rounds.items()) - self.copied
+        return sum(drafted * rounds for drafted, rounds in self.rounds.items()) - self.copied - self.branched
 
     @property
     def drafts(self) -> int:
@@ -126,6 +128,7 @@ class Counts:
         self.catch_ups += part.catch_ups
         self.copied += part.copied
         self.copied_rounds += part.copied_rounds
+        self.branched += part.branched
         self.parts.append(part)
 
 
@@ -182,6 +185,22 @@ def _play(record: Record | Proposed, policy: Policy, seen: Seen) -> Counts:
         behind = (accepted == drafted and drafted > 0) or (behind and drafted == 0)
         at += accepted + 1
     return counts
+
+
+def replay_trees(texts: Iterable[Ranked], policy: Callable[[], TreePolicy]) -> Counts:
+    """Count every pass of drafts that are trees."""
+    total = Counts()
+    for text in texts:
+        counts, is_behind = Counts(tokens=len(text)), False
+        for played in text.rounds(policy()):
+            size, depth = len(played.shape), played.shape.depth
+            counts.rounds[size] += 1
+            counts.accepted += len(played.path)
+            counts.branched += size - depth
+            counts.catch_ups += is_behind and size > 0
+            is_behind = played.shape.ends(played.path) or (is_behind and not size)
+        total.add(counts)
+    return total
 
 
 def row_of(run: int, policy: Policy, seen: Seen, start: int) -> Sequence[float]:

@@ -10,8 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from decoding import chance
+from decoding.proposing import Proposer
+from decoding.ssd.settings import Settings
+from decoding.strategies import suffix
 
+SURE = 0.3  # least probability that all copied tokens are accepted
 RECENT = 4  # last tokens of the text that identify a position, with its length
+
+
+def copier(settings: Settings) -> Proposer | None:
+    """Make the proposer of a backup that copies: it proposes what follows the longest repeated context, if it is likely
+    to be accepted."""
+    return suffix.SuffixDecoding(SURE, settings.lookahead) if settings.backup.startswith("copy") else None
 
 
 def random_tokens(seed: int, text: Sequence[int], count: int, vocab: int) -> list[int]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-WantedBackup = Literal["auto", "neural", "ngram", "random"]  # `events.Backup` is what then drafted
+WantedBackup = Literal[
+    "auto", "neural", "ngram", "random", "copy", "copy-or-random"
+]  # `events.Backup` is what then drafted
 
 
 @dataclass(frozen=True)

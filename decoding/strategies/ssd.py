@@ -46,7 +46,7 @@ def _finer(best: Settings) -> Iterator[Settings]:
     yield from ({**best, "lookahead": k} for k in (lookahead - 1, lookahead + 1))
     yield from ({**best, "branches": count} for count in (branches * 2 // 3, branches * 4 // 3))
     yield from ({**best, "fanout": name} for name in fanout.NAMES)
-    yield from ({**best, "backup": name} for name in ("neural", "ngram"))
+    yield from ({**best, "backup": name} for name in ("neural", "ngram", "copy"))
 
 
 STRATEGY = Strategy(
@@ -70,9 +70,10 @@ STRATEGY = Strategy(
             "backup",
             "choice",
             "auto",
-            "what drafts after a miss: the draft model, what followed the same words before, or random tokens; "
-            "auto: the model or the n-gram, by what each brought in time so far",
-            choices=("auto", "neural", "ngram", "random"),
+            "what drafts after a miss: the draft model, what followed the same words before, a copy of what followed "
+            "the longest repeated context (the model where none is sure; copy-or-random: random tokens there), or "
+            "random tokens; auto: the model or the n-gram, by what each brought in time so far",
+            choices=("auto", "neural", "ngram", "random", "copy", "copy-or-random"),
         ),
         Param(
             "constant",

@@ -1,45 +1,84 @@
-"""Several candidates at each depth of a draft, verified in one pass (arXiv 2305.09781, 2406.16858)."""
+"""Several candidates at each depth of a draft, verified in one pass (arXiv 2305.09781, 2406.16858, 2402.12374)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from decoding.errors import BadStrategy
 from decoding.params import Param, Value
-from decoding.strategy import Looks, Parts, Strategy
+from decoding.strategy import LONGEST, Looks, Parts, Settings, Strategy
+from decoding.tree_shapes import MOST_TOKENS, FixedShape, RankCounts, ShapeByWorth, TreePolicy, TreeShape
 
-MOST_TOKENS = 64  # of one tree
-SHAPE = re.compile(r"([0-9]{1,2})x([0-9]{1,2})")
+BY_WORTH = "auto"
+LIKELIEST = re.compile(r"([0-9]{1,2})x([0-9]{1,2})")
+ROWS = (2, 4, 8, 16, 32, MOST_TOKENS)  # that a planner tries
+DEPTHS = (2, 3, 4, 6, 9, 13)
 
 
-def depth_and_width(shape: str) -> tuple[int, int]:
-    """Read `4x2`: 4 tokens deep, the 2 likeliest paths at each depth."""
-    match = SHAPE.fullmatch(shape.strip())
-    depth, width = (int(match[1]), int(match[2])) if match else (0, 0)
-    if not 1 <= depth * width <= MOST_TOKENS:
-        raise BadStrategy(
-            f"shape is {shape[:40]!r}; write it as 4x2, depth x paths at each depth, with 1 to {MOST_TOKENS} tokens in "
-            "all"
-        )
-    return depth, width
+def depth_and_width(shape: str) -> tuple[int, int] | None:
+    """Read `4x2`: 4 tokens deep, the 2 likeliest paths at each depth. None if it is no such shape."""
+    match = LIKELIEST.fullmatch(shape.strip())
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _policy(counts: RankCounts, shape: str, rows: int, depth: int) -> TreePolicy | None:
+    """Choose the policy of shapes; None if the draft's own probabilities shape each tree."""
+    if shape.strip() == BY_WORTH:
+        return ShapeByWorth(counts, rows, depth)
+    return None if depth_and_width(shape) else FixedShape(TreeShape.read(shape.strip()))
 
 
 def _check(params: Mapping[str, Value]) -> None:
-    depth_and_width(str(params["shape"]))
+    shape = str(params["shape"])
+    if not 1 <= _tokens(shape) <= MOST_TOKENS:
+        raise BadStrategy(
+            f"shape is {shape[:40]!r}; write auto, or 4x2 for depth x likeliest paths, or 3/21/1 for the followers of "
+            f"each place of a level, with 1 to {MOST_TOKENS} tokens in all"
+        )
 
 
-def _build(parts: Parts, shape: str) -> Any:
-    return parts.tree(*depth_and_width(shape))
+def _tokens(shape: str) -> int:
+    """Count the tokens of a shape; 0 if it is none."""
+    if shape.strip() == BY_WORTH:
+        return 1
+    depth, width = depth_and_width(shape) or (0, 0)
+    if depth or len(shape) > 4 * MOST_TOKENS:
+        return depth * width
+    try:
+        return len(TreeShape.read(shape.strip()))
+    except ValueError:
+        return 0
+
+
+def _build(parts: Parts, shape: str, rows: int, depth: int) -> Any:
+    policy = _policy(parts.memory.setdefault("ranks", RankCounts()), shape, rows, depth)
+    return parts.shaped(policy) if policy else parts.tree(*(depth_and_width(shape) or (0, 0)))
+
+
+def _grid() -> Iterator[Settings]:
+    return ({"shape": BY_WORTH, "rows": rows, "depth": depth} for rows in ROWS for depth in DEPTHS if depth <= rows)
 
 
 STRATEGY = Strategy(
     slug="tree",
     title="Tree",
-    summary="Drafts the likeliest paths side by side, and one pass of the target finds the one that it would write.",
+    summary="Drafts several candidates for each place, and one pass of the target finds the path that it would write.",
     role="ranked",
     order=15,
     looks=Looks("⋔", "M-1.4,9V2L-8,-5L-6,-7L-1.4,-2.4V-9H1.4V-2.4L6,-7L8,-5L1.4,2V9Z", "#00715a", "#43c9a6", 29),
-    params=(Param("shape", "text", "4x2", "depth x paths at each depth"),),
+    params=(
+        Param(
+            "shape",
+            "text",
+            BY_WORTH,
+            "auto: the shape that verdicts so far show to be worth most; 4x2: the 2 likeliest paths, 4 tokens deep; "
+            "3/21/1: 3 alternatives, of which the first has 2 followers and the second 1, and so on",
+        ),
+        Param("rows", "int", 8, "with shape auto: how many tokens a tree has", 1, MOST_TOKENS),
+        Param("depth", "int", 4, "with shape auto: how many tokens deep a tree may be", 1, LONGEST),
+    ),
     check=_check,
+    tree=_policy,
     build=_build,
+    grid=_grid,
 )

@@ -10,41 +10,19 @@ A place's own estimate comes from the draft's likeliest token and not from the t
 """
 
 from collections.abc import Callable, Sequence
-from math import exp, log
 
 from decoding.crowd import Crowd
+from decoding.disco.recalibration import Recalibration
 from decoding.params import Param
 from decoding.strategy import LOOKAHEAD, Judged, Looks, Policy, Strategy
 
-SURE = 1e-4  # a probability is held this far from 0 and 1
-RATE = 0.05  # of learning, per verdict
-
-
-class Estimator:
-    """Logistic regression from the draft's highest probability to acceptance, learned from the run's own verdicts."""
-
-    def __init__(self) -> None:
-        self._offset, self._slope = 0.0, 1.0
-
-    def __call__(self, peak: float) -> float:
-        return 1 / (1 + exp(-self._offset - self._slope * _logit(peak)))
-
-    def learn(self, peak: float, is_accepted: bool) -> None:
-        error = is_accepted - self(peak)
-        self._offset += RATE * error
-        self._slope += RATE * error * _logit(peak) / 4  # logits are some four times as large as the offset's 1
-
-
-def _logit(probability: float) -> float:
-    within = min(max(probability, SURE), 1 - SURE)
-    return log(within / (1 - within))
-
 
 class Ranking:
-    """The scores of all texts' places, this round's and the last one's."""
+    """The scores of all texts' places, this round's and the last one's. The draft's highest probability is the estimate
+    of acceptance, corrected by the verdicts of all texts."""
 
     def __init__(self) -> None:
-        self.estimator = Estimator()
+        self.estimates = Recalibration()
         self.cut = 0.0  # the lowest score that is admitted
         self._round = 0
         self._scores: list[float] = []
@@ -89,14 +67,12 @@ class AdaptiveVerification(Policy):
         ranking = self.crowd.common(Ranking)
         scores: list[float] = []
         for peak in self._peaks[:drafted]:
-            scores.append((scores[-1] if scores else 1.0) * ranking.estimator(peak))
+            scores.append((scores[-1] if scores else 1.0) * ranking.estimates.corrected(peak))
         ranking.note(self.crowd, scores)
         return sum(score >= ranking.cut for score in scores)
 
     def judged(self, draft: Judged, accepted: int) -> None:
-        estimator = self.crowd.common(Ranking).estimator
-        for place, peak in enumerate(self._peaks[: min(len(draft.tokens), accepted + 1)]):
-            estimator.learn(peak, place < accepted)
+        self.crowd.common(Ranking).estimates.learn(self._peaks[: len(draft.tokens)], accepted)
 
 
 STRATEGY = Strategy(

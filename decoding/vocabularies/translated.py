@@ -17,7 +17,7 @@ from torch import Tensor
 
 from decoding.models.bounds import check_extend, check_fork, check_ids, check_rewind
 from decoding.models.devices import Facts
-from decoding.models.runner import Branches, Feed, Model, ModelRunner, Tree, extend_all
+from decoding.models.runner import Branches, Feed, Model, ModelRunner, Tree, Unshared, extend_all
 from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import Shared
 
@@ -232,6 +232,7 @@ class TranslatedTree:
 
     def __init__(self, runner: TranslatedRunner, inner: Tree | None) -> None:
         """`inner` is None where the draft had no room for the text."""
+        self.model = Unshared()
         self._runner = runner
         self._inner = inner
         self._length = len(runner.tokens)

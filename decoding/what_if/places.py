@@ -10,11 +10,9 @@ from decoding.proposing import Proposer
 from decoding.replay.records import Proposed, Record, Seen
 from decoding.strategy import WORDS, Policy
 
-BY_NO_MODEL = ("ngram", "random")  # backups that show nothing about the draft
-
 
 def _is_by_the_model(draft: Mapping[str, Any]) -> bool:
-    return draft.get("backup") not in BY_NO_MODEL and draft.get("source") != "copied"
+    return draft.get("backup") in (None, "", "neural") and draft.get("source") != "copied"
 
 
 @dataclass

@@ -12,6 +12,7 @@ import torch
 from decoding.contestants.base import Request
 from decoding.crowd import TRIAL, Crowd
 from decoding.dice import dice_for
+from decoding.drafters.base import Draft
 from decoding.drafters.model import ModelDrafter
 from decoding.ending import Decoded, Ending
 from decoding.errors import BadStrategy
@@ -31,7 +32,7 @@ from decoding.stopping import Driven, no_words
 from decoding.strategies.budget import Budget
 from decoding.strategies.schedule import Scheduled
 from decoding.strategies.static import SameLength
-from decoding.strategies.vllm_adaptive import AdaptiveVerification, Estimator
+from decoding.strategies.vllm_adaptive import AdaptiveVerification
 from decoding.strategy import Policy
 from tests.decoding.test_comparison import Letters, pair
 from tests.decoding.test_load import PROMPTS
@@ -202,13 +203,18 @@ def test_adaptive_verification_pays_for_the_likeliest_places_and_for_fewer_where
 
 
 def test_adaptive_verification_learns_how_far_the_drafts_probabilities_can_be_trusted() -> None:
-    estimator = Estimator()
-    for _ in range(400):
-        for peak, accepted in ((0.9, 6), (0.5, 3)):  # of 10: the draft is overconfident
-            for number in range(10):
-                estimator.learn(peak, number < accepted)
-    assert estimator(0.9) == pytest.approx(0.6, abs=0.05)
-    assert estimator(0.5) == pytest.approx(0.3, abs=0.05)
+    def kept(accepted: int) -> int:
+        policy, crowd = AdaptiveVerification(4), Crowd(DEAR)
+        policy.crowd = crowd
+        for _ in range(100):
+            crowd.begin(1)
+            policy.begin(str)
+            assert not any(policy.stops(0.9) for _ in range(4))
+            length = policy.keeps(4)
+            policy.judged(Draft((0,) * length, None, 4, "limit", "fresh", 4), min(accepted, length))
+        return length
+
+    assert kept(accepted=4) > kept(accepted=0)
 
 
 def test_a_row_is_left_out_by_what_came_before_its_token_and_never_by_the_token_itself() -> None:

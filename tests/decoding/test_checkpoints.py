@@ -145,6 +145,11 @@ def as_a_pickle(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
 
+def as_gguf(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "model.gguf").write_bytes(b"GGUF" + bytes(100))
+
+
 def without_tokenizer(folder: Path) -> None:
     (folder / "tokenizer.json").unlink()
 
@@ -166,6 +171,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         "BertModel, which continues no text",
     ),
     "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
+    "GGUF": (as_gguf, "is GGUF.*reads safetensors.*export gguf` goes the other way"),
     "pickle": (as_a_pickle, "pickle.*save_pretrained"),
     "torn weights": (torn, "torn: its header describes"),
     "weights left behind by git": (headless, "git lfs pull"),

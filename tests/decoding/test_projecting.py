@@ -41,6 +41,20 @@ def test_a_static_lookahead_takes_the_time_of_its_passes(ready) -> None:  # type
     assert material.speed(choose("autoregressive"), EVEN, 1) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("batch", [1, 4])
+def test_a_tree_takes_the_time_of_its_levels_and_rows(batch: int, ready) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
+    chain, wide = choose("tree", {"shape": "1/1/1"}), choose("tree", {"shape": "2/11/11"})
+    line = PassPrices([(1, 1.0), (7, 1.6)], [(1, 0.1), (2, 0.12)])
+    card = dataclasses.replace(EVEN, batches={1: line, 4: line})
+    rounds = [each for text in material.texts for each in text.ranked.rounds(wide.tree_policies()())]
+    gained = sum(len(each.path) + 1 for each in rounds)
+    seconds = sum(1.0 + 0.1 * len(each.shape) + sum(0.08 + 0.02 * rows for rows in each.steps) for each in rounds)
+    assert material.speed(wide, card, 1) == pytest.approx(gained / seconds)
+    assert material.speed(chain, EVEN, 1) == pytest.approx(material.speed(choose("static", {"lookahead": 3}), EVEN, 1))
+    assert material.speed(wide, card, batch) <= material.speed(wide, card, 1)
+
+
 def test_every_strategy_has_its_best_setting_at_every_batch(ready) -> None:  # type: ignore[no-untyped-def]
     _, material = ready
     card = dataclasses.replace(EVEN, batches={1: EVEN.batches[1], 4: PassPrices([(1, 1.2)], [(1, 0.2)])})

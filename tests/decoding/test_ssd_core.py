@@ -25,7 +25,7 @@ from tests.decoding.worlds import World, state_of, tables
 GREEDY = Sampling(max_new_tokens=50)
 SSD = parse_choices(
     "ssd:4,backup=neural,ssd:4,fanout=uniform,backup=ngram,ssd:3,fanout=measured,backup=random,"
-    "ssd:3,fanout=5/4/3/0+12/0/0/0,ssd:4,branches=1,C=0.3,ssd:1,branches=40,ssd-disco:6,branches=8,ssd-disco:2"
+    "ssd:3,fanout=5/4/3/0+12/0/0/0,ssd:4,branches=1,C=0.3,ssd:4,branches=4,backup=copy,ssd:4,branches=4,backup=copy-or-random,ssd:1,branches=40,ssd-disco:6,branches=8,ssd-disco:2"
 )
 
 
@@ -67,6 +67,8 @@ PATHS = {
     "neural": "ssd:2,branches=1,fanout=0/0/1,backup=neural",
     "ngram": "ssd:2,branches=1,fanout=0/0/1,backup=ngram",
     "random": "ssd:2,branches=1,fanout=0/0/1,backup=random",
+    "copy": "ssd:2,branches=1,fanout=0/0/1,backup=copy",
+    "copy, or random": "ssd:2,branches=1,fanout=0/0/1,backup=copy-or-random",
     "hit, held back": "ssd:2,branches=6,fanout=uniform,backup=neural,C=0.2",
     "neural, held back": "ssd:2,branches=1,fanout=1/0/0,backup=neural,C=0.2",
 }
@@ -273,7 +275,7 @@ def test_a_verdict_that_comes_before_anything_is_prepared_finds_nothing_of_the_r
         ("ssd:C=1.5", "outside"),
         ("ssd:constant=nan", "outside"),
         ("ssd:branches=0", "outside 1 to 512"),
-        ("ssd:backup=lucky", "not one of auto, neural, ngram, random"),
+        ("ssd:backup=lucky", "not one of auto, neural, ngram, random, copy, copy-or-random"),
         ("ssd:k=4,lookahead=4", "lookahead twice"),
         ("ssd:placement=there", "not one of"),
         ("ssd-disco:fanout=uniform", "no parameter 'fanout'"),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
+from decoding.events import Backup
+from decoding.ssd.backups import copier
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
 from decoding.ssd.settings import Settings, WantedBackup
 from decoding.ssd.simulation.playing import SimulatedDraft
@@ -79,6 +82,20 @@ def test_a_backup_drafts_up_to_its_first_end_token_and_leaves_what_it_does_not_k
     assert not decides.backup_tokens("neural", 3)
     decides.read([1, 2, 3])
     assert not decides.backup_tokens("ngram", 3)
+
+
+@pytest.mark.parametrize(("name", "instead"), [("copy", ("neural", ())), ("copy-or-random", ("random", [8, END]))])
+def test_a_backup_copies_what_is_sure_as_the_text_grows(
+    name: WantedBackup, instead: tuple[Backup, Sequence[int]]
+) -> None:
+    settings = Settings(lookahead=4, backup=name)
+    decides = SsdPolicy(settings, {END}, None, lambda text, count: [len(text), END], copier=partial(copier, settings))
+    decides.read([5, 5, 1, 2])
+    decides.read([1, 2, 3, END, 4, 1, 2])
+    assert decides.after_a_miss(4) == ("copy", [3, END])
+    decides.text += [8]
+    decides.learn_round(SimulatedDraft((), "miss", "copy", 0, None), 0, [8], took_ns=1000)
+    assert decides.after_a_miss(4) == instead, "nothing has followed 8 yet"
 
 
 def test_the_first_step_is_never_put_off() -> None:

@@ -110,6 +110,8 @@ LIVE = {
     "lists": Settings(2, 6, "3/2/1+6/0/0", "neural"),
     "ngram": Settings(4, 10, "geometric", "ngram"),
     "random": Settings(3, 9, "measured", "random"),
+    "copy": Settings(4, 10, "geometric", "copy"),
+    "copy-or-random": Settings(4, 10, "geometric", "copy-or-random"),
 }
 
 

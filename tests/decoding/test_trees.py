@@ -27,7 +27,7 @@ SAMPLINGS = {
 }
 
 
-@pytest.mark.parametrize("shape", ["1x1", "4x1", "1x6", "4x2", "3x4"])
+@pytest.mark.parametrize("shape", ["1x1", "4x1", "1x6", "4x2", "3x4", "auto", "1", "3/21/1", "2/02/01"])
 @pytest.mark.parametrize("name", SAMPLINGS)
 def test_the_text_is_the_targets_own(name: str, shape: str) -> None:
     for seed in range(4):
@@ -37,11 +37,12 @@ def test_the_text_is_the_targets_own(name: str, shape: str) -> None:
         assert got == want
 
 
-@pytest.mark.parametrize("users", [1, 3])
-def test_three_tokens_follow_the_targets_joint_distribution_under_ratio_dice(users: int) -> None:
+@pytest.mark.parametrize("shape", ["3x2", "auto", "3/21/1"])
+@pytest.mark.parametrize(("dice", "users"), [("shared", 1), ("ratio", 1), ("ratio", 3)])
+def test_three_tokens_follow_the_targets_joint_distribution(dice: str, users: int, shape: str) -> None:
     target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
     small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
-    sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), choose("tree", {"shape": "3x2"})
+    sampling, choice = Sampling(temperature=1.0, dice=dice, max_new_tokens=5), choose("tree", {"shape": shape})
     requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in range(1200)]
     answers = small.contestant(choice).run(requests, lambda _: Recorder(), never, Load(users))
     counts = Counter(tuple(answer.tokens[:3]) for _, answer in answers if isinstance(answer, Decoded))
@@ -96,7 +97,9 @@ def test_the_targets_choices_are_followed_through_the_tree(own, path, token, out
     assert verdict.accepted == len(path)
 
 
-@pytest.mark.parametrize("shape", ["", "4", "0x2", "4x0", "8x9", "ax2", "-1x2"])
+@pytest.mark.parametrize(
+    "shape", ["", "0", "0x2", "4x0", "8x9", "ax2", "-1x2", "3//1", "3/2111", "3/0", "3/-", "z/z", "1/" * 999]
+)
 def test_a_shape_that_is_no_tree_is_refused(shape: str) -> None:
     with pytest.raises(BadStrategy, match="shape is"):
         choose("tree", {"shape": shape})

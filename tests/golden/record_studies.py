@@ -1,7 +1,8 @@
 """`python -m tests.golden.record_studies`: record the engine's results on the starter pair, for the tests of pages.
 
-The figures depend on the machine that recorded them and mean nothing. The tests rest on their shape, and
-`tests/worker/test_studies.py` compares that shape with what the engine makes today.
+It needs llama-server for the proof (docs/plan.md). The figures depend on the machine that recorded them and mean
+nothing. The tests rest on their shape, and `tests/worker/test_studies.py` compares that shape with what the engine
+makes today.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from typing import Any
 from decoding.models.devices import set_threads
 from decoding.projecting.card import card_in_the_box
 from decoding.prompts.prompt import Prompt, read_prompts
-from decoding.spec import Sampling
+from decoding.spec import Sampling, choose
 from worker.engine.residents import Residents
 from worker.jobs.oracle import AskOracle
 from worker.jobs.papers import DrawFigures
 from worker.jobs.plan import MakePlan
 from worker.jobs.projection import Project
+from worker.jobs.proof import Prove
 from worker.jobs.training import Train
 from worker.messages import Found, PairPlace, Report
 
@@ -56,10 +58,14 @@ def main() -> None:
         machine = card_in_the_box("llama-70b-1b-h100")
         Project(judging, prompts("test", 4), SAMPLING, machine).carry_out(residents, said.append, lambda: False)
         projection, said = found(said), []
+        promise = choose("static", {"lookahead": 2}), 1.3, Path(folder) / "gguf", 1 << 30
+        Prove(place, prompts("test", 6), SAMPLING, *promise).carry_out(residents, said.append, lambda: False)
+        proof, said = found(said), []
         DrawFigures(judging, prompts("test", 4), SAMPLING, kept={}).carry_out(residents, said.append, lambda: False)
     card["pair"] = ["target", "draft"]
     card["machine"] = "a machine"
-    recorded = {"oracle": oracle, "plan": plan, "card": card, "projection": projection, "papers": found(said)}
+    recorded = {"oracle": oracle, "plan": plan, "card": card, "projection": projection, "proof": proof}
+    recorded["papers"] = found(said)
     WHERE.write_text(json.dumps(recorded, indent=None, separators=(",", ":")) + "\n")
 
 

@@ -48,7 +48,7 @@ test("rounds and lines are told by their sums, the fastest first", () => {
   assert.equal(ofRounds({ run: { name: "b" }, ...rounds([0, 0]) }), "b, 1 rounds without a draft.");
   assert.equal(ofRounds({ run: { name: "b" }, ...rounds() }), "");
   const runs = ["a", "b", "c"].map((name, number) => ({ name, number }));
-  const state = (ms) => ({ rounds: [{}], tokens: Array(8), nowNs: ms * 1e6, prefillNs: 0 });
+  const state = (ms) => ({ rounds: [{}], deliveries: [], tokens: Array(8), nowNs: ms * 1e6, prefillNs: 0 });
   assert.equal(ofLines({ runs, whole: new Map([[0, state(10)], [1, state(4.4)]]) }), "The steeper the faster: b 8 tokens in 4 ms; a 8 tokens in 10 ms.");
 });
 

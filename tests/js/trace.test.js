@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Hole, begin, decodeNs, fold, foldAll, progress, tokensPerSecond } from "../../static/js/live/trace.js";
+import { Hole, begin, decodeNs, fold, foldAll, partsOf, progress, tokensPerSecond } from "../../static/js/live/trace.js";
 import { expected, traces, twoRounds } from "./golden.js";
 
 for (const [name, events] of Object.entries(traces)) {
@@ -51,6 +51,18 @@ test("a server's deliveries are its text, without rounds", () => {
   ]);
   assert.deepEqual(state.tokens.map((token) => token.id), [7, 8, 9]);
   assert.deepEqual([state.rounds.length, decodeNs(state), state.reason], [0, 4, "length"]);
+});
+
+test("a server's deliveries are the parts of its text, and some are text alone", () => {
+  const state = foldAll([
+    { seq: 1, event: "started", prompt_tokens: 3, prefill_ns: 5 },
+    { seq: 2, event: "delivered", tokens: [], count: 1, text: "One", end_ns: 5 },
+    { seq: 3, event: "delivered", tokens: [], count: 2, text: " and two", end_ns: 1000005 },
+    { seq: 4, event: "delivered", tokens: [], count: 0, text: "", end_ns: 1000006 },
+  ]);
+  assert.deepEqual(state.tokens.map((token) => token.id), ["One", " and two", ""]);
+  assert.deepEqual(partsOf(state).map((part) => part.accepted + 1), [1, 2, 0]);
+  assert.deepEqual(progress(state).slice(0, 3), [[0, 0], [0, 1], [1, 3]]);
 });
 
 test("a hole is refused", () => {

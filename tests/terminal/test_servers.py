@@ -9,7 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,8 @@ import pytest
 from decoding.errors import BadServer, DrafthouseError
 from decoding.loop import never
 from tests.decoding.models import LLAMA, save
-from tests.decoding.servers.formats import speaking
-from tests.decoding.servers.stage import in_steps
+from tests.decoding.servers.formats import Decode, speaking
+from tests.decoding.servers.weights import StepsFor, greedy_steps, streamed_words
 from tests.decoding.servers.wire import Asked, Reply, Script, serving
 from worker.started_server import started
 from worker.terminal.arguments import read_arguments
@@ -41,28 +41,12 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def target(box: Path) -> Callable[[Any, int], list[list[int]]]:
-    """Greedy texts of the target, as a server that runs the same weights would answer."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    model = AutoModelForCausalLM.from_pretrained(box / "target", dtype=torch.float32).eval()
-    tokenizer = AutoTokenizer.from_pretrained(box / "target")
-
-    def steps(prompt: Any, room: int) -> list[list[int]]:
-        ids = tokenizer(prompt)["input_ids"] if isinstance(prompt, str) else prompt
-        made = model.generate(torch.tensor([ids]), max_new_tokens=room, do_sample=False, eos_token_id=None)
-        return in_steps(made[0, len(ids) :].tolist())
-
-    return steps
+def target(box: Path) -> StepsFor:
+    return greedy_steps(box / "target")
 
 
-def words(box: Path) -> Callable[[Any], str]:
-    """Decode as a server that streams: each token is a word with the space before it."""
-    from transformers import AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(box / "target")
-    return lambda tokens: "".join(f" {tokenizer.decode([token])}" for token in tokens)
+def words(box: Path) -> Decode:
+    return streamed_words(box / "target")
 
 
 def arguments(box: Path, *more: str) -> list[str]:
@@ -170,7 +154,7 @@ def test_a_server_stands_in_table_document_and_trace_and_its_key_in_none(
     assert (row["label"], row["role"], row["audit"]["identical"]) == ("server:theirs", "server", 4)
     assert (row["num_spec_steps"], row["num_target_passes"]) == (16, None)
     assert document["servers"][0]["prefix_cache"] == "cache_salt, new for each request"
-    assert "▣ server:theirs" in out and "server:theirs on the server at http://127.0.0.1" in err
+    assert "▣ server:theirs" in out and "server:theirs on the server theirs" in err
     kinds = [json.loads(line)["event"] for line in trace.read_text().splitlines() if "server:theirs" in line]
     assert set(kinds) == {"started", "delivered", "reported", "finished"}
     assert "sk-very-secret" not in out + err + written.read_text() + trace.read_text()

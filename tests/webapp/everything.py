@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from django.urls import reverse
+from django.test import Client
+from django.urls import NoReverseMatch, get_resolver, reverse
 
 from tests.webapp import make
 from webapp.accounts import services as accounts
@@ -16,19 +17,22 @@ from webapp.comparisons.models import Comparison, SavedView
 from webapp.entries import services as entries
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Pause
-from webapp.registry.models import Dataset, LanguageModel, Pair
+from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair
 from webapp.sharing import services as sharing
 from webapp.studies.classifiers import services as classifying
+from webapp.studies.kinds import PLAN
 from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload
 
-COPIED: tuple[Any, ...] = (LanguageModel, Pair, Dataset, Classifier, Upload, AuditEntry, SavedView)
+NO_PAGES = ("healthz", "readyz", "sign-out", "schema")
+COPIED: tuple[Any, ...] = (LanguageModel, Pair, Dataset, Endpoint, Classifier, Upload, AuditEntry, SavedView)
 
 
 def one_of_everything(world: Any) -> dict[str, Any]:
     """Make one of everything, all of alice's team, keyed by the name of its route."""
     by = world.actor(world.alice)
-    comparison = make.comparison(by)
+    comparison = make.served(by)
+    endpoint = comparison.runs.exclude(endpoint=None).get().endpoint
     Job.objects.exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
     figures.sum_up_ended(seconds=60)
@@ -70,6 +74,11 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "datasets": comparison.dataset,
         "dataset": comparison.dataset,
         "count-tokens": comparison.dataset,
+        "endpoints": endpoint,
+        "endpoint": endpoint,
+        "check-endpoint": endpoint,
+        "set-key": endpoint,
+        "drop-key": endpoint,
         "classifiers": classifier,
         "classifier": classifier,
         "training": training,
@@ -77,6 +86,7 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "study": study,
         "bin-study": study,
         "restore-study": study,
+        "prove-study": study,
         "comparisons": comparison,
         "comparison": comparison,
         "describe-comparison": comparison,
@@ -125,18 +135,24 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
     jobs.cancel(job=cancelled.job, by=by)
     make.begin_a_heat(running)
     study = make.study(by, pair=things["pair"], dataset=things["dataset"])
+    plan = make.study(by, PLAN, pair=things["pair"], dataset=things["dataset"])
     alone = make.comparison(by, pair=make.target_alone(by), strategies=[{"strategy": "autoregressive"}])
+    served = make.comparison(by, pair=None, strategies=[{"strategy": "server", "params": {"name": "theirs"}}])
     for entry in (binned, study, made := make.model(by, name="new")):
         entries.bin(entry=entry, by=by)
     make.upload(by, {"a.txt": b"one"})  # nothing is made of it
+    checked = make.endpoint(by, "checked", key="sk-another")
+    jobs.cancel(job=checked.job, by=by)
+    Endpoint.objects.filter(pk=checked.pk).update(state="ready", checked=checked.created)
     Pause.objects.create(queue="gpu", by=world.alice, reason="")
     User.objects.filter(pk=world.victor.pk).update(is_active=False)
     return [
-        *(reverse("comparison", args=[each.pk]) for each in (waiting, running, cancelled, binned, alone)),
+        *(reverse("comparison", args=[each.pk]) for each in (waiting, running, cancelled, binned, alone, served)),
         reverse("pair", args=[alone.pair.pk]),
+        reverse("endpoint", args=[checked.pk]),
         f"{reverse('new-comparison')}?pair={alone.pair.pk}",
         *(reverse("job", args=[each.job.pk]) for each in (waiting, running, cancelled)),
-        reverse("study", args=[study.pk]),
+        *(reverse("study", args=[each.pk]) for each in (study, plan)),
         f"{reverse('models')}?bin=1",
         reverse("jobs"),
         reverse("uploads"),
@@ -144,3 +160,27 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
         reverse("model", args=[make.model(by, name="newer").pk]),
         reverse("model", args=[made.pk]),
     ]
+
+
+def pages(world: Any) -> dict[str, str]:
+    """By name: whatever answers a GET with a page, to an owner who operates the installation too."""
+    things = one_of_everything(world)
+    things["pair-history"] = things["pair"]
+    User.objects.filter(pk=world.bob.pk).update(is_operator=True)
+    world.bob.memberships.update(role=Role.OWNER)
+    client, found = Client(), {}
+    client.force_login(world.bob)
+    for name in sorted({name for name in get_resolver().reverse_dict if isinstance(name, str)} - {*NO_PAGES}):
+        for arguments in ([], [things[name].pk] if name in things else []):
+            try:
+                address = reverse(name, args=arguments)
+            except NoReverseMatch:
+                continue
+            answer = client.get(address)
+            if (
+                answer.status_code == 200
+                and answer["Content-Type"].startswith("text/html")
+                and "/api/v1/" not in address
+            ):
+                found[name] = address
+    return found

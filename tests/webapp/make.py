@@ -21,7 +21,8 @@ from webapp.jobs.kinds import Kind
 from webapp.jobs.leases import Reaper
 from webapp.jobs.models import Job, Worker
 from webapp.registry import prompt_sets, services
-from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt
+from webapp.registry.endpoints import services as endpoints
+from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair, Prompt
 from webapp.studies import services as studies
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE
@@ -121,6 +122,19 @@ def body(made_of: Pair, dataset: Dataset, **changes: Any) -> dict[str, Any]:
     }
 
 
+def endpoint(by: Actor, name: str = "theirs", **changes: Any) -> Endpoint:
+    """A server that nobody has asked yet."""
+    asked = {"name": name, "url": "http://127.0.0.1:9", "dialect": "llamacpp", "deadline_s": 60.0, **changes}
+    return endpoints.add_endpoint(**asked, by=by)
+
+
+def served(by: Actor, **changes: Any) -> Comparison:
+    """A comparison of a strategy with a server."""
+    endpoint(by, key="sk-a-key-that-nobody-sees")
+    server = {"strategy": "server", "params": {"name": "theirs"}}
+    return comparison(by, strategies=[{"strategy": "static", "params": {"lookahead": 4}}, server], **changes)
+
+
 def comparison(by: Actor, **changes: Any) -> Comparison:
     made_of = {"pair": pair(by), "dataset": dataset(by)}
     strategies = [{"strategy": "static", "params": {"lookahead": 4}}]
@@ -217,7 +231,10 @@ def numbers_of(run: Run, prompt: Prompt, repeat: int = 1) -> dict[str, Any]:
 
 
 def trace_of(run: Run) -> list[Any]:
-    """One round that accepted two tokens, or three rounds without a draft."""
+    """One round that accepted two tokens, or three rounds without a draft; of a server, its deliveries."""
+    if run.endpoint_id:
+        delivered = [events.Delivered((5,), 1, "", 1000), events.Delivered((6, 7), 2, "", 2500)]
+        return [events.Started(3, 1000), *delivered, events.Reported(new_tokens=3), events.Finished("length", 3, 2500)]
     if lookahead := run.params.get("lookahead", 0):
         drafted = events.Drafted(1, 3, lookahead, (5, 6), (0.9, 0.8), (), "limit", "fresh", 2, 1000, 1500)
         rounds = [drafted, events.Verified(1, 2, 7, "bonus", 500, 1500, 2500)]

@@ -73,6 +73,13 @@ GET    new-dataset            200 200 403 200 302 302 302 302
 POST   new-dataset            422 422 403 422 302 302 302 302
 GET    dataset                200 200 200 404 302 302 302 302
 POST   count-tokens           302 302 403 404 302 302 302 302
+GET    endpoints              200 200 200 200 302 302 302 302
+GET    new-endpoint           200 200 403 200 302 302 302 302
+POST   new-endpoint           422 422 403 422 302 302 302 302
+GET    endpoint               200 200 200 404 302 302 302 302
+POST   check-endpoint         302 302 403 404 302 302 302 302
+POST   set-key                302 302 403 404 302 302 302 302
+POST   drop-key               302 302 403 404 302 302 302 302
 GET    classifiers            200 200 200 200 302 302 302 302
 GET    new-classifier         200 200 403 200 302 302 302 302
 POST   new-classifier         422 422 403 422 302 302 302 302
@@ -85,6 +92,7 @@ POST   new-study              422 422 403 422 302 302 302 302
 GET    study                  200 200 200 404 302 302 302 302
 POST   bin-study              302 302 403 404 302 302 302 302
 POST   restore-study          409 409 403 404 302 302 302 302
+POST   prove-study            409 409 403 404 302 302 302 302
 GET    train-classifier       200 200 403 200 302 302 302 302
 POST   train-classifier       422 422 403 422 302 302 302 302
 GET    classifier             200 200 200 404 302 302 302 302
@@ -169,6 +177,14 @@ POST   datasets-preview       400 400 400 400 401 400 400 400
 GET    datasets-prompts       200 200 200 404 401 200 200 200
 GET    datasets-token-lengths 200 200 200 404 401 200 200 200
 POST   datasets-token-lengths 400 400 403 404 401 403 400 400
+GET    endpoints-list         200 200 200 200 401 200 200 200
+POST   endpoints-list         400 400 403 400 401 403 400 400
+GET    endpoints-detail       200 200 200 404 401 200 200 200
+DELETE endpoints-detail       204 204 403 404 401 403 204 204
+POST   endpoints-restore      409 409 403 404 401 403 409 409
+POST   endpoints-check        202 202 403 404 401 403 202 202
+PUT    endpoints-key          400 400 403 404 401 403 400 400
+DELETE endpoints-key          204 204 403 404 401 403 204 204
 POST   classifiers-train      400 400 403 400 401 403 400 400
 GET    classifiers-list       200 200 200 200 401 200 200 200
 POST   classifiers-list       400 400 403 400 401 403 400 400
@@ -176,6 +192,7 @@ GET    classifiers-detail     200 200 200 404 401 200 200 200
 PATCH  classifiers-detail     400 400 403 404 401 403 400 400
 DELETE classifiers-detail     204 204 403 404 401 403 204 204
 POST   classifiers-restore    409 409 403 404 401 403 409 409
+GET    classifiers-page       200 200 200 404 401 200 200 200
 GET    classifiers-file       200 200 200 404 401 200 200 200
 GET    studies-list           200 200 200 200 401 200 200 200
 POST   studies-list           400 400 403 400 401 403 400 400
@@ -184,6 +201,7 @@ DELETE studies-detail         204 204 403 404 401 403 204 204
 POST   studies-cancel         409 409 403 404 401 403 409 409
 POST   studies-retry          409 409 403 404 401 403 409 409
 POST   studies-restore        409 409 403 404 401 403 409 409
+POST   studies-prove          409 409 403 404 401 403 409 409
 GET    studies-file           200 200 200 404 401 200 200 200
 GET    studies-document       200 200 200 404 401 200 200 200
 GET    studies-figures        200 200 200 404 401 200 200 200

@@ -89,7 +89,7 @@ def test_a_comparison_is_planned_then_launched(world, ready):
         ({"temperature": "99"}, "it must be from 0.0 to 10.0"),
         ({"temperature": "nan"}, "nan"),
         ({"split": "train"}, "no split"),
-        ({"pair": ""}, "required"),
+        ({"pair": ""}, "needs a pair, and none is chosen"),
         ({"pair": "nonsense"}, "it must be an id"),
         ({"repeats": "0"}, "This is 0; it must be from 1 to 100."),
         ({"use": []}, "may not be empty"),

@@ -74,9 +74,9 @@ def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, mak
     assert settings["oracle"]["measured"] is None
     fastest = max(row["tokens_per_s"] for row in found["predictions"] if row["strategy"] == "static")
     assert settings["static"]["tokens_per_s"] == fastest
-    assert {one["engine"] for one in found["elsewhere"]} == {"transformers", "vLLM", "SGLang"}
+    assert {one["engine"] for one in found["elsewhere"]} == {"transformers", "vLLM", "SGLang", "llama.cpp"}
     exported = Counter(one["of"].split(":")[0] for one in found["elsewhere"])
-    assert exported == {"static": 3, "threshold": 1, "lookup": 2}
+    assert exported == {"static": 4, "threshold": 2, "lookup": 2}
     assert study.job.done_count == study.job.total_count == 3 + 3 * 9 + 3 * 6 + 3 * (1 + len(ran))
     assert set(family(engine.pid)) <= {engine.pid}  # the draft beside the target has ended
     assert found["noise"] == "" or found["noise"].startswith(("Other programs used", "The processor's clock"))

@@ -165,7 +165,7 @@ class Comparisons(Binned):
         return comparison, report.pinned(comparison, self.request.query_params.get("baseline", ""))
 
     def _launch(self, asked: dict[str, Any], original: Comparison | None = None) -> Response:
-        name = asked.pop("name", "") or f"{asked['pair'].name} on {asked['dataset'].name}"[:200]
+        name = asked.pop("name", "") or services.usual_name(asked)
         spec = services.specify(**asked)
         dry_run = self.request.query_params.get("dry_run", "false")
         if dry_run not in ("true", "false", "1", "0"):

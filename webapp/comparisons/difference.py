@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 from decoding.public import Objective
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
-from webapp.comparisons.models import Comparison
+from webapp.comparisons.models import SERVERS_ALONE, Comparison
 from webapp.comparisons.report import so_far
 from webapp.core.pages import page
 from webapp.core.problems import Invalid
@@ -76,7 +76,7 @@ def _asked(request: Asked) -> list[Comparison]:
 def _facts(found: Sequence[Comparison], reports: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """Return the settings of each, and the machine that it ran on."""
     return {
-        "pair": [str(one.pair) for one in found],
+        "pair": [str(one.pair or SERVERS_ALONE) for one in found],
         "prompts": [str(one.dataset) for one in found],
         "split": [one.split or "all" for one in found],
         "how many": [f"{one.limit}" for one in found],

@@ -88,7 +88,7 @@ def _numbers(row: dict[str, Any], tokens: int) -> dict[str, Any]:
         "speedup": gain["median"],
         "speedup_low": gain["low"],
         "speedup_high": gain["high"],
-        "draft_passes": row["num_draft_passes"] / tokens if tokens else None,
+        "draft_passes": row["num_draft_passes"] / tokens if tokens and row["num_draft_passes"] is not None else None,
         "exactness": next((outcome for outcome in WORST_FIRST if row["audit"][outcome]), ""),
         **{
             f"{name}_{p}": row[f"{name}_ms"][p] or None  # 0: an earlier version did not measure it
@@ -103,7 +103,7 @@ def _conditions(comparison: Comparison, device: str, load: Load) -> Conditions:
     if not sampling["temperature"]:  # greedy draws nothing
         for unused in ("seed", "dice", "top_k", "top_p"):
             sampling.pop(unused, None)
-    question = [
+    question: list[Any] = [
         DEFINITIONS_VERSION, comparison.pair_id, comparison.dataset_id, comparison.split, comparison.limit,
         sampling,
     ]  # fmt: skip

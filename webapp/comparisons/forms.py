@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import QueryDict
 
-from decoding.public import STRATEGIES, Param, Strategy, alone
+from decoding.public import STRATEGIES, Param, Strategy, alone, dialects
 from webapp.accounts.asked import Asked
-from webapp.comparisons import plans, services
+from webapp.comparisons import plans, services, serving
 from webapp.comparisons.plans import Plan
 from webapp.comparisons.serializers import NewComparison, SamplingInput
 from webapp.comparisons.services import MOST_LOADS
 from webapp.core.forms import Field, Form, listed, typed
-from webapp.registry.models import Pair
+from webapp.registry.models import Endpoint, Pair
 from webapp.registry.recipe_fields import ids
 from webapp.studies.models import Classifier
 
@@ -27,6 +27,8 @@ LOAD = ("concurrency", "rate", "recorded", "slo")
 RUNNING = ("repeats", "queue", "priority")
 PLAIN = (*BASICS, *RUNNING)
 MOST_CLASSIFIERS = 200  # offered for one pair
+MOST_SERVERS = 200
+WAYS = ("as-started", "on", "off")  # what a server's request asks of speculation
 ASIDE = ("bound", "peer")  # roles that a first comparison does without
 
 
@@ -56,6 +58,21 @@ class StrategyBox:
     is_unfolded: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ServerBox:
+    endpoint: Endpoint
+    ways: tuple[str, ...]  # as started, and with speculation on or off if a request can switch it
+    chosen: Sequence[str]
+
+    @property
+    def is_chosen(self) -> bool:
+        return bool(self.chosen)
+
+
+def _ways(endpoint: Endpoint) -> tuple[str, ...]:
+    return WAYS if dialects()[endpoint.dialect].switches else WAYS[:1]
+
+
 class ComparisonForm:
     def __init__(self, request: Asked, initial: Mapping[str, Any]) -> None:
         self.actor = request.actor
@@ -64,6 +81,7 @@ class ComparisonForm:
         self.alone = [str(pk) for pk in pairs.values_list("pk", flat=True)]  # pairs without a draft, for the script
         self.body = _body(self.posted) if self.posted is not None else dict(initial)
         data = self.body if self.posted is not None else None
+        initial = self._with_the_only_pair(initial)
         self.main = Form(NewComparison, request, data=data, initial=initial, actor=request.actor)
         self.sampling = Form(SamplingInput, initial=self.body.get("sampling") or {})
         if self.posted is None:
@@ -75,13 +93,27 @@ class ComparisonForm:
     def submit(self, act: Any) -> Any:
         return self.main.submit(act)
 
+    def _with_the_only_pair(self, initial: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Choose the pair if there is only one, unless servers alone are named."""
+        named = initial.get("strategies", [])
+        if "pair" in initial or (named and all(serving.is_server(one["strategy"]) for one in named)):
+            return initial
+        pairs = Pair.objects.visible_to(self.actor).kept().values_list("pk", flat=True)[:2]
+        return {**initial, "pair": pairs[0]} if len(pairs) == 1 else initial
+
     def plan(self) -> tuple[Plan | None, str]:
         """Return the plan of what the form holds, or a sentence that says why there is none."""
-        if not (self.body.get("pair") and self.body.get("dataset")):
-            return None, "Choose a pair and prompts to see the plan."
+        if not (self.body.get("dataset") and (self.body.get("pair") or self.is_of_servers)):
+            return None, "Choose a pair and prompts to see the plan, or prompts and servers alone."
         trial = Form(NewComparison, data=self.body, actor=self.actor)
         plan = trial.submit(lambda name="", **asked: plans.plan(spec=services.specify(**asked)))
         return plan, trial.refusal
+
+    @property
+    def is_of_servers(self) -> bool:
+        """Whether no strategy of ours is chosen."""
+        asked = self.body.get("strategies") or []
+        return bool(asked) and all(serving.is_server(entry["strategy"]) for entry in asked)
 
     @property
     def basics(self) -> Iterator[Field]:
@@ -123,8 +155,19 @@ class ComparisonForm:
         return [
             self._box(spec, [entry for entry in asked if entry["strategy"] == spec.slug])
             for spec in STRATEGIES.values()
-            if spec.role != "server"  # needs an address, which no form asks for yet
+            if spec.role != "server"  # `servers` has a box for each endpoint
         ]
+
+    @property
+    def servers(self) -> list[ServerBox]:
+        """Return a box for each endpoint of the team, and the ways in which each can run."""
+        asked: dict[str, list[str]] = {}
+        for entry in self.body.get("strategies") or []:
+            if serving.is_server(entry["strategy"]):
+                params = entry.get("params", {})
+                asked.setdefault(str(params.get("name", "")), []).append(str(params.get("speculation", WAYS[0])))
+        rows = Endpoint.objects.visible_to(self.actor).kept().order_by("name")[:MOST_SERVERS]
+        return [ServerBox(row, _ways(row), asked.get(row.name, [])) for row in rows]
 
     def _box(self, spec: Strategy, asked: list[dict[str, Any]]) -> StrategyBox:
         boxes = [self._param(spec, index, asked) for index in range(len(spec.params))]
@@ -163,6 +206,12 @@ def _body(posted: QueryDict) -> dict[str, Any]:
             body[name] = values[: MOST_LOADS + 1]
     body["strategies"] = [
         entry for slug in posted.getlist("use") if slug in STRATEGIES for entry in _entries(slug, posted)
+    ]
+    body["strategies"] += [
+        {"strategy": slug, "params": {"name": name, **({"speculation": way} if way != WAYS[0] else {})}}
+        for slug in STRATEGIES
+        if serving.is_server(slug)
+        for name, _, way in (each.partition(" ") for each in posted.getlist("server")[: MOST_SERVERS + 1])
     ]
     fields = {name: field for name, field in SamplingInput().fields.items() if name != "stop"}
     body["sampling"] = {name: typed(field, text) for name, field in fields.items() if (text := posted.get(name, ""))}

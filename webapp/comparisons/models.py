@@ -14,12 +14,16 @@ from webapp.comparisons.packing import unpack
 from webapp.core.models import Noun
 from webapp.entries.models import Entry
 from webapp.jobs.models import Job
-from webapp.registry.models import Dataset, Pair, Prompt
+from webapp.registry.models import Dataset, Endpoint, Pair, Prompt
 from webapp.registry.recipes import Prompted
+
+SERVERS_ALONE = "servers alone"  # in place of a pair
 
 
 class Comparison(Prompted, Entry):
-    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="comparisons")
+    pair = models.ForeignKey(
+        Pair, null=True, on_delete=models.PROTECT, related_name="comparisons"
+    )  # null: servers run alone
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="comparisons")
     split = models.CharField(max_length=20, blank=True)
     sampling = models.JSONField()
@@ -94,6 +98,9 @@ class Run(AtLoad, Noun):
     strategy = models.CharField(max_length=40)
     params = models.JSONField(default=dict)
     label = models.CharField(max_length=200)
+    endpoint = models.ForeignKey(
+        Endpoint, null=True, on_delete=models.PROTECT, related_name="runs"
+    )  # the server that decodes; null: our engine
 
     objects = RunQuerySet.as_manager()
 
@@ -124,7 +131,7 @@ class Conditions(AtLoad, Noun):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
     digest = models.CharField(max_length=64)
     question = models.CharField(max_length=64)  # the digest without the device, for the history of a pair
-    pair = models.ForeignKey(Pair, on_delete=models.CASCADE, related_name="+")
+    pair = models.ForeignKey(Pair, null=True, on_delete=models.CASCADE, related_name="+")  # null: servers run alone
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="+")
     split = models.CharField(max_length=20, blank=True)
     limit = models.PositiveIntegerField()
@@ -161,7 +168,7 @@ class Figures(models.Model):
     speedup = models.FloatField(null=True)
     speedup_low = models.FloatField(null=True)
     speedup_high = models.FloatField(null=True)
-    mean_acceptance_length = models.FloatField()
+    mean_acceptance_length = models.FloatField(null=True)  # null: a server does not say
     draft_acceptance_rate = models.FloatField(null=True)
     draft_share = models.FloatField(null=True)
     verify_share = models.FloatField(null=True)

@@ -13,14 +13,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
-from decoding.public import BASELINE, ONE, Load, load_of
+from decoding.public import ONE, Load, load_of
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons import frames
 from webapp.comparisons.frames import Frame
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.comparisons.redaction import shown_by, without_words
-from webapp.comparisons.report import names_of, pinned, so_far
+from webapp.comparisons.report import names_of, pinned, so_far, usual_baseline
 from webapp.comparisons.what_if.asking import knobs, refusal
 from webapp.core.one_file import one_file
 from webapp.core.pages import one, page
@@ -117,7 +117,8 @@ def _with_data(context: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str,
 
 def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]:
     """The report, and the parts of the table that its numbers call for: rows of a load fastest first."""
-    dashes = _dashes(list(comparison.runs.all()))
+    runs = list(comparison.runs.all())
+    dashes, usual = _dashes(runs), usual_baseline(runs)
     rows = [{**row, "dash": dashes[row["label"]], **_place(row, report)} for row in report["strategies"]]
     rows.sort(key=lambda row: -(row["speedup"] or {"median": 0})["median"])
     baseline = next(row for row in rows if row["is_baseline"])
@@ -126,9 +127,11 @@ def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]
     return {
         "report": report,
         "rows": rows,
+        "usual": usual,
+        "has_servers": any(row["role"] == "server" for row in rows),
         "baseline": baseline,
         "baselines": _rows_at(load_of(report["loads"][0]), report["strategies"]),
-        "pinned": "" if baseline["role"] == "baseline" else f"?{urlencode({'baseline': report['baseline']})}",
+        "pinned": "" if report["baseline"] == usual else f"?{urlencode({'baseline': report['baseline']})}",
         "shows": {"hits": hits, "hardware": hardware, "columns": 8 + hits + 2 * hardware},
         "what_if": knobs({row["strategy"] for row in rows if row["sample_count"] and row["concurrency"] == 1}),
         "is_loaded": _is_loaded(report),
@@ -148,7 +151,7 @@ def _downloads(context: Mapping[str, Any], file: str) -> list[tuple[str, str]]:
     files = [("this page as one file", file + query)] if is_ready else []
     if context["share"]:
         return files
-    shown = next((row["label"] for row in context["rows"] if row["role"] == "ranked"), BASELINE)
+    shown = next((row["label"] for row in context["rows"] if row["role"] == "ranked"), context["baseline"]["label"])
     answers = reverse("comparisons-spec-bench", args=[comparison.pk]) + f"?{urlencode({'strategy': shown})}"
     return [
         *files,

@@ -13,6 +13,7 @@ from webapp.comparisons.services import Spec
 from webapp.jobs import line
 from webapp.registry.models import Pair, Readiness
 
+UNAUDITED = "No pair is chosen, so no target audits what the servers answer."
 TRACE_BYTES_PER_TOKEN = 40  # 32 were measured, packed, with rounds of 1 to 2 tokens (docs/log/2026-11.md)
 
 
@@ -36,9 +37,7 @@ def plan(*, spec: Spec) -> Plan:
     most_tokens = spec.sample_count * spec.recipe.sampling.max_new_tokens
     seconds, unmeasured = _seconds(spec)
     least, middle, most = (round(each / 60, 1) for each in seconds) if seconds else (None, None, None)
-    models = spec.recipe.pair.by_role.values()
-    notes = [f"{model.name} is still being checked." for model in models if model.state == Readiness.CHECKING]
-    notes += [finding["sentence"] for finding in spec.recipe.pair.findings if finding["level"] == "remark"]
+    notes = _of_pair(spec.recipe.pair) if spec.recipe.pair else [UNAUDITED]
     notes += misfits({choice.label: choice for choice in spec.choices}, spec.recipe.sampling)
     if not seconds:
         notes.append("Nothing was measured with this pair yet, so there is no estimate of the time.")
@@ -61,8 +60,17 @@ def plan(*, spec: Spec) -> Plan:
     )
 
 
+def _of_pair(pair: Pair) -> list[str]:
+    """Remarks on the models."""
+    checking = [model.name for model in pair.by_role.values() if model.state == Readiness.CHECKING]
+    remarks = [finding["sentence"] for finding in pair.findings if finding["level"] == "remark"]
+    return [*(f"{name} is still being checked." for name in checking), *remarks]
+
+
 def _memory(spec: Spec) -> int | None:
     """Bytes for the weights and for the scores of branches. Caches come on top."""
+    if spec.recipe.pair is None:
+        return 0
     weights = [model.facts.get("weight_bytes") for model in spec.recipe.pair.by_role.values()]
     if not all(weights):
         return None
@@ -86,7 +94,7 @@ def _seconds(spec: Spec) -> tuple[tuple[float, float, float] | None, list[str]]:
     """Estimate least, middle and most seconds from speeds measured with this pair; a strategy without any counts as
     fast as the others, from the slowest to the fastest of them. Also list those strategies."""
     labels = [choice.label for choice in spec.choices]
-    measured = _measured(spec.recipe.pair, {*labels, *(choice.settings for choice in spec.choices)})
+    measured = _measured(spec, {*labels, *(choice.settings for choice in spec.choices)})
     unmeasured = [label for label in labels if label not in measured]
     if not measured:
         return None, unmeasured
@@ -101,8 +109,9 @@ def _seconds(spec: Spec) -> tuple[tuple[float, float, float] | None, list[str]]:
     return (least, middle, most), unmeasured
 
 
-def _measured(pair: Pair, labels: set[str]) -> dict[str, Speed]:
-    known = Sample.objects.filter(run__comparison__pair=pair, tokens_per_s__gt=0, run__label__in=labels)
+def _measured(spec: Spec, labels: set[str]) -> dict[str, Speed]:
+    own = {"run__comparison__team": spec.recipe.dataset.team_id, "run__comparison__pair": spec.recipe.pair}
+    known = Sample.objects.filter(**own, tokens_per_s__gt=0, run__label__in=labels)
     rows = known.values_list("run__label").annotate(Avg("tokens_per_s"), StdDev("tokens_per_s"))
     return {label: Speed(max(mean - spread, mean / 2), mean, mean + spread) for label, mean, spread in rows}
 

@@ -43,6 +43,8 @@ def _event(event: dict[str, Any]) -> dict[str, Any]:
             return {**event, "prompt": []}
         case "drafted":
             return {**event, "tokens": [0] * len(event["tokens"])}
+        case "delivered":
+            return {**event, "tokens": [0] * len(event["tokens"]), "text": ""}
         case "verified":
             return {**event, "token": 0}
         case "anticipated":

@@ -23,7 +23,7 @@ from decoding.public import (
 )
 from webapp.comparisons.losses import losses
 from webapp.comparisons.misfits import misfits
-from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.kept import kept
 from webapp.core.problems import Invalid
 
@@ -36,11 +36,12 @@ _CLASSIFIER = re.compile(r",classifier=[^, ]+")
 Rows = list[dict[str, Any]]
 
 
-def report(comparison: Comparison, baseline: str = BASELINE) -> dict[str, Any]:
+def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     """Make the report from the finished samples, each time anew, so that it is never out of date. Everything is
-    relative to the strategy `baseline` at the same load, except losses, which are relative to decoding without
-    speculation."""
+    relative to the strategy `baseline`, or to the usual one, at the same load, except losses, which are relative to
+    decoding without speculation."""
     runs = list(comparison.runs.all())
+    baseline = baseline or usual_baseline(runs)
     choices = [run.choice for run in runs]
     finished = Sample.objects.filter(run__in=runs).finished().order_by("run__number", "prompt__number", "repeat")
     # Read once: while the comparison runs, a sample may finish before a second reading.
@@ -100,10 +101,12 @@ def _add_names(rows: Rows, choices: Sequence[Choice]) -> None:
 
 
 def _add_losses(rows: Rows, choices: Sequence[Choice]) -> None:
-    """Add where the time went. Texts that share their passes have no time of their own, so this is for one user."""
+    """Add where the time went. Texts that share their passes have no time of their own, so this is for one user; and a
+    server does not say how long its phases take."""
     alone = [row for row, choice in zip(rows, choices, strict=True) if choice.load == ONE]
     for row, choice in zip(rows, choices, strict=True):
-        row["losses"] = losses(row, alone) if choice.load == ONE else None
+        is_told = choice.load == ONE and choice.spec.role != "server"
+        row["losses"] = losses(row, alone) if is_told else None
 
 
 def _is_noisy(rows: Rows, choices: Sequence[Choice], base: Mapping[Load, str]) -> bool:
@@ -124,14 +127,21 @@ def names_of(labels: Iterable[str]) -> dict[str, str]:
 
 
 def pinned(comparison: Comparison, asked: str) -> str:
-    """Return the baseline that an address names, without its load; autoregressive if it names none."""
+    """Return the baseline that an address names, without its load; the usual one if it names none."""
     settings = {name: run.choice.settings for run in comparison.runs.all() for name in (run.label, run.choice.settings)}
     if asked and asked not in settings:
         raise Invalid(
             f"No strategy of this comparison is called {asked[:80]!r}, so nothing can be relative to it.",
             field="baseline", hint=f"It can be {', '.join(dict.fromkeys(settings.values()))}.",
         )  # fmt: skip
-    return settings[asked] if asked else BASELINE
+    return settings[asked] if asked else usual_baseline(comparison.runs.all())
+
+
+def usual_baseline(runs: Iterable[Run]) -> str:
+    """Return the strategy that results are relative to unless another is asked for: autoregressive, or of servers alone
+    the first."""
+    settings = [run.choice.settings for run in runs]
+    return BASELINE if BASELINE in settings else settings[0]
 
 
 def _pin(strategies: Rows, baseline: str) -> None:
@@ -145,7 +155,8 @@ def _pin(strategies: Rows, baseline: str) -> None:
 
 def _state_hardware(strategies: Rows, baseline: str, stated: Mapping[str, str]) -> None:
     """Add the hardware of each strategy, and the speed-up per device if strategies had unlike numbers of devices."""
-    counts = {label: devices_in(words) for label, words in stated.items()}
+    ours = {row["label"] for row in strategies if row["role"] != "server"}
+    counts = {label: devices_in(words) for label, words in stated.items() if label in ours}
     alone = counts.get(baseline)
     for row in strategies:
         row["hardware"] = stated.get(row["label"], "")
@@ -162,7 +173,7 @@ def devices_in(words: str) -> int:
     return 2 if "for the draft" in words else 1
 
 
-def so_far(comparison: Comparison, baseline: str = BASELINE) -> dict[str, Any]:
+def so_far(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     """Return a report for watchers, made once for all of them when every strategy has finished one more prompt. A
     report reads every sample, so a long comparison makes one only when 2 or 3 % more are finished: otherwise, after
     thousands of samples, nothing but reports would be made."""

@@ -109,12 +109,12 @@ def _answer(sample: Sample, choices: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _choice(index: int, sample: Sample, events: Events) -> dict[str, Any]:
-    """A text. Its time includes reading the prompt, as Spec-Bench measures it."""
+    """A text. Its time includes reading the prompt, as Spec-Bench measures it. A server does not tell its steps."""
     numbers = sample.numbers
     return {
         "index": index,
         "turns": [numbers["text"]],
-        "decoding_steps": [numbers["num_target_passes"]],
+        "decoding_steps": [passes] if (passes := numbers["num_target_passes"]) is not None else [],
         "new_tokens": [sample.new_tokens],
         "wall_time": [(numbers["prefill_ns"] + numbers["decode_ns"]) / 1e9],
         "accept_lengths": [event["accepted"] + 1 for event in events if event["event"] == "verified"],

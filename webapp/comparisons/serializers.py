@@ -52,7 +52,7 @@ class SamplingInput(SamplingFields):
 
 class NewComparison(Input):
     name = Name(max_length=200, required=False)
-    pair = PairField()
+    pair = PairField(required=False, allow_null=True, default=None, help_text="none: servers run alone")
     dataset = PromptsField()
     split = SplitField()
     strategies = Strategy(many=True, allow_empty=False, max_length=services.MOST_STRATEGIES)  # type: ignore[call-arg]
@@ -132,11 +132,12 @@ class Tags(serializers.SlugRelatedField[Any]):
         super().__init__(slug_field="name", read_only=True, **options)
 
 
+ALONE = "null: servers run alone"
 SAID = "of its report, once it has ended and is summed up"
 
 
 class ComparisonRow(Output):
-    pair = Named()
+    pair = Named(allow_null=True, help_text=ALONE)
     dataset = Named()
     job = JobRow()
     tags = Tags(many=True)
@@ -152,7 +153,7 @@ class ComparisonRow(Output):
 
 
 class ComparisonOut(Output):
-    pair = Named()
+    pair = Named(allow_null=True, help_text=ALONE)
     dataset = Named()
     job = JobOut()
     runs = RunInside(many=True)
@@ -205,12 +206,15 @@ class Drift(serializers.Serializer[Any]):
     sentence = serializers.CharField()
 
 
+UNTOLD = "null if a server does not say"
+
+
 class TurnOut(serializers.Serializer[Any]):
     """One turn of conversations."""
 
     turn = serializers.IntegerField()
     speedup = serializers.DictField(allow_null=True, help_text="its interval holds for this turn and strategy alone")
-    mean_acceptance_length = serializers.FloatField(allow_null=True, help_text="null if a server does not say")
+    mean_acceptance_length = serializers.FloatField(allow_null=True, help_text=UNTOLD)
     prompt_tokens = serializers.FloatField(help_text="median")
 
 
@@ -242,13 +246,13 @@ class StrategyReport(serializers.Serializer[Any]):
     break_even_tokens = serializers.FloatField(
         allow_null=True, help_text="the output length from which it is faster end to end; null if it saves nothing"
     )
-    mean_acceptance_length = serializers.FloatField()
+    mean_acceptance_length = serializers.FloatField(allow_null=True, help_text=UNTOLD)
     draft_acceptance_rate = serializers.FloatField(allow_null=True)
-    num_spec_steps = serializers.IntegerField()
-    num_draft_tokens = serializers.IntegerField()
-    num_accepted_draft_tokens = serializers.IntegerField()
-    num_target_passes = serializers.IntegerField()
-    num_draft_passes = serializers.IntegerField()
+    num_spec_steps = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
+    num_draft_tokens = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
+    num_accepted_draft_tokens = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
+    num_target_passes = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
+    num_draft_passes = serializers.IntegerField(allow_null=True, help_text=UNTOLD)
     acceptance_histogram = serializers.ListField(child=serializers.IntegerField())
     acceptance_by_position = serializers.ListField(child=serializers.FloatField())
     drift = Drift(allow_null=True, help_text="of a classifier's estimates from what was accepted")

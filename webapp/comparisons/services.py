@@ -28,14 +28,14 @@ from decoding.public import (
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.comparisons import room, trace
+from webapp.comparisons import room, serving, trace
 from webapp.comparisons.kinds import COMPARISON
 from webapp.comparisons.models import Comparison, Run, Sample, Tag
 from webapp.core.problems import Conflict, Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
 from webapp.registry import recipes
-from webapp.registry.models import Dataset, Pair, Prompt
+from webapp.registry.models import Dataset, Endpoint, Pair, Prompt
 from webapp.registry.recipes import Recipe
 from webapp.studies.models import Classifier
 
@@ -55,6 +55,10 @@ class Spec:
     queue: Queue
     priority: int
     objective: Objective
+    endpoints: Mapping[str, Endpoint]  # servers that take part, by name
+
+    def endpoint_of(self, choice: Choice) -> Endpoint | None:
+        return self.endpoints[str(choice.params["name"])] if choice.spec.role == "server" else None
 
     @property
     def sample_count(self) -> int:
@@ -72,7 +76,7 @@ class Spec:
 
 def specify(
     *,
-    pair: Pair,
+    pair: Pair | None = None,
     dataset: Dataset,
     strategies: Sequence[Mapping[str, Any]],
     sampling: Mapping[str, Any] | None = None,
@@ -88,9 +92,12 @@ def specify(
 ) -> Spec:
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     asked_loads = _loads(concurrency, rate, recorded, recipe)
+    endpoints = serving.named_in(strategies, dataset, recipe.sampling)
+    if pair is None:
+        serving.require_plain(recipe.prompts)
     named = _choices(strategies, pair, queue)
     choices = _at_loads(named, asked_loads, "concurrency" if concurrency else "rate" if rate else "recorded")
-    spec = Spec(recipe, choices, repeats, queue, priority, _objective(slo))
+    spec = Spec(recipe, choices, repeats, queue, priority, _objective(slo), endpoints)
     if spec.sample_count > MOST_SAMPLES:
         at = f" at {len(asked_loads)} loads" if len(asked_loads) > 1 else ""
         raise Invalid(
@@ -132,12 +139,13 @@ def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None =
             strategy=choice.strategy,
             params=dict(choice.params),
             label=choice.label,
+            endpoint=spec.endpoint_of(choice),
             **Run.columns_of(choice.load),
         )
         for number, choice in enumerate(spec.choices, 1)
     )
     used = Classifier.objects.filter(pk__in=[c.params["classifier"] for c in spec.choices if "classifier" in c.params])
-    recipes.freeze(spec.recipe.pair, spec.recipe.dataset, *used)
+    recipes.freeze(spec.recipe.pair, spec.recipe.dataset, *used, *spec.endpoints.values())
     audit.record(by, "launched", comparison, sample_count=spec.sample_count)
     return comparison
 
@@ -183,23 +191,29 @@ def asked_for(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair, queue: Queue) -> tuple[Choice, ...]:
-    """Strategies in the order asked for; the baseline comes first, and is added if nobody asked for it."""
+def usual_name(asked: Mapping[str, Any]) -> str:
+    """Name a comparison that nobody has named."""
+    return f"{asked.get('pair') or 'Servers'} on {asked['dataset'].name}"[:200]
+
+
+def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair | None, queue: Queue) -> tuple[Choice, ...]:
+    """Strategies in the order asked for; the baseline comes first, and is added if nobody asked for it. Of servers
+    alone the first is the baseline."""
     found: list[Choice] = []
     for index, asked in enumerate(strategies):
         try:
             choice = choose(asked["strategy"], asked.get("params") or {})
         except BadStrategy as error:
             raise Invalid(str(error), field=f"strategies.{index}", code=error.code) from None
-        if pair.is_alone and choice.spec.needs_draft:
-            hint = "Leave it out, or choose a pair with a draft."
-            raise Invalid(alone.why_not(choice.label), field=f"strategies.{index}", hint=hint, code="no-draft")
-        choice = _with_classifier(choice, pair, index)
+        if pair is None:
+            serving.require_server(choice, index)
+        else:
+            choice = _for_pair(choice, pair, queue, index)
         if choice in found:
             raise Invalid(f"{choice.label} is named twice.", field=f"strategies.{index}", hint="Once is enough.")
-        if (why := room.why_nowhere(choice, pair, queue)) is not None:
-            raise Invalid(why, field=f"strategies.{index}", hint=room.REMEDY, code="out-of-memory")
         found.append(choice)
+    if pair is None:
+        return tuple(found)
     baselines = [choice for choice in found if choice.spec.role == "baseline"]
     if not baselines:
         baselines = [choose(next(slug for slug, spec in STRATEGIES.items() if spec.role == "baseline"))]
@@ -254,6 +268,16 @@ def _at_loads(choices: Sequence[Choice], asked: Sequence[Load], field: str) -> t
     return tuple(choice.at(load) for load in asked for choice in choices)
 
 
+def _for_pair(choice: Choice, pair: Pair, queue: Queue, index: int) -> Choice:
+    """Refuse what the pair cannot run, and name the classifier that decides."""
+    if pair.is_alone and choice.spec.needs_draft:
+        hint = "Leave it out, or choose a pair with a draft."
+        raise Invalid(alone.why_not(choice.label), field=f"strategies.{index}", hint=hint, code="no-draft")
+    if (why := room.why_nowhere(choice, pair, queue)) is not None:
+        raise Invalid(why, field=f"strategies.{index}", hint=room.REMEDY, code="out-of-memory")
+    return _with_classifier(choice, pair, index)
+
+
 def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:
     """Put in the id of the classifier that will decide: training another one later then changes nothing here. A label
     names one by the first 8 digits of its id."""
@@ -297,7 +321,7 @@ def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[s
     written = Sample.objects.filter(pk=sample.pk, finished=None).update(
         finished=timezone.now(),
         last_seq=last_seq,
-        new_tokens=len(numbers["tokens"]),
+        new_tokens=len(numbers["tokens"]) or numbers.get("delivered", 0),  # without a tokenizer here, a server counts
         tokens_per_s=numbers["tokens_per_s"],
         numbers=dict(numbers),
         noise=noise,

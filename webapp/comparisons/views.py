@@ -97,7 +97,7 @@ def restore_comparison(request: Asked, id: UUID) -> HttpResponse:
 
 
 def _launch(request: Asked, asked: dict[str, Any]) -> Comparison:
-    name = asked.pop("name", "") or f"{asked['pair'].name} on {asked['dataset'].name}"[:200]
+    name = asked.pop("name", "") or services.usual_name(asked)
     return services.launch(name=name, spec=services.specify(**asked), by=request.actor)
 
 
@@ -123,7 +123,7 @@ def _origin(request: Asked) -> dict[str, Any]:
         except ValueError:
             return {}
         asked = services.asked_for(found)
-        return {**asked, "pair": asked["pair"].pk, "dataset": asked["dataset"].pk}
+        return {**asked, "pair": asked["pair"] and asked["pair"].pk, "dataset": asked["dataset"].pk}
     return {name: request.GET[name] for name in ("pair", "dataset") if name in request.GET}
 
 

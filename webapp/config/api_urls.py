@@ -15,6 +15,7 @@ from webapp.config import views
 from webapp.jobs import api as jobs
 from webapp.live import api as live
 from webapp.registry import api as registry
+from webapp.registry.endpoints import api as endpoints
 from webapp.sharing import api as sharing
 from webapp.studies import api as studies
 from webapp.studies.classifiers import api as classifiers
@@ -73,6 +74,12 @@ urlpatterns = [
     *noun("models", registry.Models, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     *noun("pairs", registry.Pairs, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     path("pairs/check/", registry.Pairs.as_view({"post": "check"}), name="pairs-check"),
+    *noun("endpoints", endpoints.Endpoints, many=LIST | CREATE, one=READ | DELETE, verbs=("restore", "check")),
+    path(
+        "endpoints/<uuid:pk>/key/",
+        endpoints.Endpoints.as_view({"put": "set_key", "delete": "drop_key"}, basename="endpoints"),
+        name="endpoints-key",
+    ),
     *noun("datasets", registry.Datasets, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     path("datasets/preview/", registry.Datasets.as_view({"post": "preview"}), name="datasets-preview"),
     path("datasets/<uuid:pk>/prompts/", registry.Prompts.as_view(LIST), name="datasets-prompts"),
@@ -83,12 +90,19 @@ urlpatterns = [
     ),
     path("classifiers/train/", classifiers.Classifiers.as_view({"post": "train"}), name="classifiers-train"),
     *noun("classifiers", classifiers.Classifiers, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
+    path("classifiers/<uuid:pk>/page/", classifiers.Classifiers.as_view({"get": "page"}), name="classifiers-page"),
     path(
         "classifiers/<uuid:pk>/files/<str:name>/",
         classifiers.Classifiers.as_view({"get": "file"}, basename="classifiers"),
         name="classifiers-file",
     ),
-    *noun("studies", studies.Studies, many=LIST | CREATE, one=READ | DELETE, verbs=("cancel", "retry", "restore")),
+    *noun(
+        "studies",
+        studies.Studies,
+        many=LIST | CREATE,
+        one=READ | DELETE,
+        verbs=("cancel", "retry", "restore", "prove"),
+    ),
     path("studies/<uuid:pk>/file/", studies.Studies.as_view({"get": "file"}), name="studies-file"),
     path("studies/<uuid:pk>/document/", studies.Studies.as_view({"get": "document"}), name="studies-document"),
     path("studies/<uuid:pk>/figures/", studies.Studies.as_view({"get": "figures"}), name="studies-figures"),

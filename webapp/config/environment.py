@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import environ
+
+from decoding.public import Allowed, BadServer, allowed
 
 env = environ.Env()
 DEFAULT_PASSWORDS = ("", "drafthouse", "postgres", "password")
@@ -84,6 +87,14 @@ def broker() -> str:
         refuse("REDIS_URL holds a password and REDIS_PASSWORD is set. Keep one of them.")
     user, _, place = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=f"{user.rstrip(':')}:{quote(password, safe='')}@{place}"))
+
+
+def servers(usual: Sequence[str]) -> Allowed:
+    """Return the addresses of servers that comparisons may ask: DRAFTHOUSE_SERVERS, else the usual ones."""
+    try:
+        return allowed(env.list("DRAFTHOUSE_SERVERS", default=[*usual]))
+    except BadServer as error:
+        refuse(f"DRAFTHOUSE_SERVERS cannot be read. {error}")
 
 
 def lend(*names: str) -> None:

@@ -11,7 +11,7 @@ from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison
 from webapp.core.pages import page
-from webapp.registry.models import Dataset, LanguageModel, Pair
+from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair
 from webapp.studies.models import Classifier, Study
 
 MOST = 6  # of one kind
@@ -21,6 +21,7 @@ KINDS: tuple[tuple[str, Any, str], ...] = (
     ("Pair", Pair, "pair"),
     ("Model", LanguageModel, "model"),
     ("Prompts", Dataset, "dataset"),
+    ("Server", Endpoint, "endpoint"),
     ("Classifier", Classifier, "classifier"),
     ("Study", Study, "study"),
 )
@@ -29,12 +30,14 @@ ACTIONS = {
     "new-pair": "New pair",
     "new-model": "New model: upload",
     "new-dataset": "New prompt set: upload prompts",
+    "new-endpoint": "New server: register an endpoint",
     "train-classifier": "Train a classifier (DISCO)",
     "new-classifier": "Add a classifier from files",
     "new-study": "New study: plan or oracle",
 }
 PAGES = {
     "comparisons": "Comparisons", "runs": "Runs", "pairs": "Pairs", "models": "Models", "datasets": "Prompts",
+    "endpoints": "Servers",
     "classifiers": "Classifiers", "studies": "Studies", "jobs": "Jobs, queues and workers", "uploads": "Uploads",
     "team": "Team and invitations", "tokens": "API tokens", "account": "Account and password", "api-docs": "REST API",
 }  # fmt: skip

@@ -48,7 +48,9 @@ TOKEN_PEPPER = _secret("token_pepper")  # apart from the secret key, so that eit
 
 # Where it is reached -------------------------------------------------------------------------------------------------
 
-ALLOWED_HOSTS = env.list("DRAFTHOUSE_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
+OWN_MACHINE = ["localhost", "127.0.0.0/8", "::1"]
+ALLOWED_HOSTS = env.list("DRAFTHOUSE_HOSTS", default=LOCAL_HOSTS)
 CSRF_TRUSTED_ORIGINS = env.list("DRAFTHOUSE_ORIGINS", default=[])
 HTTPS = env.bool("DRAFTHOUSE_HTTPS", default=False)
 # Proxies, as addresses or networks, whose X-Forwarded-For, -Proto and -Host are believed; nobody else's are.
@@ -103,7 +105,11 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "builtins": ["webapp.core.templatetags.ui", "webapp.docs.templatetags.help"],
+            "builtins": [
+                "webapp.core.templatetags.trail",
+                "webapp.core.templatetags.ui",
+                "webapp.docs.templatetags.help",
+            ],
         },
     }
 ]
@@ -237,6 +243,8 @@ if S3_BUCKET:
     )
 LEAST_FREE_BYTES = env.int("DRAFTHOUSE_LEAST_FREE_MB", default=256) * 1024**2  # on a disk; below that, /readyz says so
 TEAM_QUOTA_BYTES = env.int("DRAFTHOUSE_TEAM_QUOTA_GB", default=200) * 1024**3
+# Addresses of servers that comparisons may ask. A service that answers only to localhost may ask its own machine.
+SERVERS = environment.servers(OWN_MACHINE if {*ALLOWED_HOSTS} <= {*LOCAL_HOSTS} else ())
 MODEL_ROOTS = [Path(path).resolve() for path in env.list("DRAFTHOUSE_MODEL_ROOTS", default=[])]
 
 # The API -------------------------------------------------------------------------------------------------------------
@@ -274,6 +282,7 @@ SPECTACULAR_SETTINGS = {
         "Queue": "webapp.jobs.models.Queue",
         "MeasuringQueue": "webapp.jobs.models.MEASURING",
         "StudyKind": "webapp.studies.serializers.KIND_CHOICES",
+        "AnyStudyKind": "webapp.studies.serializers.ALL_KINDS",
         "Readiness": "webapp.registry.models.Readiness",
         "UploadState": "webapp.uploads.models.Upload.State",
     },

@@ -17,6 +17,7 @@ from webapp.core.problems import Problem, TooMany
 T = TypeVar("T")
 DESCRIBE = "describe"  # live.js posts a form with it: show the form with its request, and do nothing
 FOLDS = "unfolded"  # names of the folded parts that were open
+HIDDEN = "…"  # in place of a secret, where a request is shown
 NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?")
 
 
@@ -98,14 +99,17 @@ class Form:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The JSON body that asks the API for what this form asks for."""
+        """The JSON body that asks the API for what this form asks for, without secrets."""
         if self.data is not None:
-            return self.data
+            return {name: HIDDEN if value and self._is_secret(name) else value for name, value in self.data.items()}
         plain = (field for field in self if field.name not in self.nested)
         shown = {field.name: typed(self.blank.fields[field.name], field.value) for field in plain}
         boxes = {outer: typed_all(kind().fields, self.initial.get(outer) or {}) for outer, kind in self.nested.items()}
         return {**{name: value for name, value in shown.items() if value not in ("", None)},
                 **{outer: values for outer, values in boxes.items() if values}}  # fmt: skip
+
+    def _is_secret(self, name: str) -> bool:
+        return name in self.blank.fields and _kind(self.blank.fields[name]) == "password"
 
     @property
     def refusal(self) -> str:

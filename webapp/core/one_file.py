@@ -34,7 +34,7 @@ def one_file(
         "styles": "\n".join(_text(style) for style in STYLES),
         "marks": _text(MARKS),
         "modules": _script(json.dumps({"imports": dict(_modules(names))})),
-        "entry": entry,
+        "script": entry,
     }
     page = render_to_string(template, {**context, **inside}).replace(static(MARKS), "")
     answer = HttpResponse(page, content_type="text/html; charset=utf-8")

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+from django.utils.text import slugify
+
 from webapp.docs.markdown import Rendered, render
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs"
 FIRST = "README"
+GLOSSARY = "glossary"
 SHOWN = frozenset({".md", ".json", ".yaml"})
 
 Address = Callable[[str], str]  # a page's name, such as `decisions/README` → its address
@@ -50,8 +53,9 @@ def names() -> frozenset[str]:
     return frozenset(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.md"))
 
 
+@cache
 def read(name: str, address: Address) -> Rendered:
-    """Render a page that is there."""
+    """Render a page that is there, once: everybody may ask for it."""
     source = (FOLDER / f"{name}.md").read_text()
     return render(source, lambda link: _resolved(name, link, address))
 
@@ -88,6 +92,7 @@ def _normal(path: PurePosixPath) -> str | None:
     return "/".join(parts)
 
 
+@cache
 def index(address: Address) -> list[dict[str, str]]:
     """One entry for each section of each listed page: what a search looks through."""
     found = []
@@ -112,13 +117,18 @@ class Term:
     sentence: str
 
 
+def anchor_of(word: str) -> str:
+    """Return the address of a word on the glossary's page."""
+    return slugify(word)
+
+
 @cache
 def terms() -> dict[str, Term]:
     """The words of the glossary, by their address."""
     found = {}
-    for line in (FOLDER / "glossary.md").read_text().splitlines():
+    for line in (FOLDER / f"{GLOSSARY}.md").read_text().splitlines():
         if row := re.match(r"\| (\*\*.+?) \| (.+) \|$", line):
             for name in re.findall(r"\*\*(.+?)\*\*", row[1]):
-                anchor = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+                anchor = anchor_of(name)
                 found[anchor] = Term(name, anchor, re.sub(r"[*`]|\[([^]]*)]\([^)]*\)", r"\1", row[2]))
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from webapp.accounts import audit
@@ -37,7 +37,16 @@ def bin(*, entry: Entry, by: Actor) -> None:
 @transaction.atomic
 def restore(*, entry: Entry, by: Actor) -> None:
     by.require(Right.SUBMIT)
-    if not type(entry).objects.filter(pk=entry.pk, binned__isnull=False).update(binned=None):
+    try:
+        with transaction.atomic():
+            is_back = type(entry).objects.filter(pk=entry.pk, binned__isnull=False).update(binned=None)
+    except IntegrityError:
+        raise Conflict(
+            f"There is a {entry._meta.verbose_name} called {entry.name} already.",
+            code="name-taken",
+            hint="Delete that one first.",
+        ) from None
+    if not is_back:
         raise Conflict(f"{entry.name} is not in the bin.")
     audit.record(by, "restored", entry)
     entry.binned = None

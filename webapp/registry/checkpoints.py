@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 from uuid import UUID
 
-from decoding.public import BadCheckpoint, check_against_tensors, check_numbers
+from decoding.public import BadCheckpoint, check_against_tensors, check_numbers, model_files
 from webapp.core import strict_json
 from webapp.core.problems import Invalid
 from webapp.uploads.models import UploadedFile
@@ -48,7 +48,9 @@ class Facts:
 
 def examine(files: Iterable[UploadedFile], team_id: UUID) -> Facts:
     """Return the facts, or raise Invalid with the file, its fault, and what to do."""
-    by_name = in_one_folder(list(files))
+    files = list(files)
+    _refuse_gguf(files, team_id)
+    by_name = in_one_folder(files)
     for name, file in by_name.items():
         _check_kind(name, file, team_id)
     config = _config(by_name, team_id)
@@ -127,6 +129,14 @@ def in_one_folder(files: list[UploadedFile]) -> dict[str, UploadedFile]:
         raise Invalid("There is no config.json among the files.", hint="Send the whole folder of the model.")
     folder = min(folders, key=len)
     return {file.path.removeprefix(folder): file for file in files if file.path.startswith(folder)}
+
+
+def _refuse_gguf(files: Iterable[UploadedFile], team_id: UUID) -> None:
+    """Refuse files of llama.cpp before anything else: they often come alone."""
+    for file in files:
+        is_text = file.path.lower().endswith(TEXTS)
+        if not is_text and FileReader(file, team_id).read(len(model_files.GGUF)) == model_files.GGUF:
+            raise _refuse(file.path, model_files.IS_GGUF, model_files.TAKE_SAFETENSORS)
 
 
 def _check_kind(name: str, file: UploadedFile, team_id: UUID) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
-from decoding.public import METHODS
+from decoding.public import METHODS, USUAL_DEADLINE_S, EndpointSpec, dialects
 from webapp.core.models import Noun
 from webapp.entries.models import Entry
 from webapp.jobs.models import Job
@@ -78,6 +78,54 @@ class Pair(Entry):
     def is_alone(self) -> bool:
         """Whether it is a target without a draft."""
         return self.draft_id is None
+
+
+class Endpoint(Entry):
+    """A server that comparisons may ask. Its address never changes, so nobody can have its key sent elsewhere."""
+
+    address = "endpoints"
+
+    url = models.CharField(max_length=300)
+    dialect = models.CharField(max_length=40)
+    model = models.CharField(max_length=200, blank=True)  # its name on the server; empty: the one that it lists
+    target = models.ForeignKey(LanguageModel, null=True, on_delete=models.PROTECT, related_name="endpoints")
+    deadline_s = models.FloatField(default=USUAL_DEADLINE_S)  # for one request
+    sealed_key = models.TextField(blank=True, editable=False)  # core.sealing
+    key_set = models.DateTimeField(null=True, editable=False)
+    state = models.CharField(max_length=10, choices=Readiness.choices, default=Readiness.CHECKING)
+    reason = models.TextField(blank=True)
+    findings = models.JSONField(default=list)  # of the last check, as sentences
+    checked = models.DateTimeField(null=True, editable=False)
+    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
+
+    class Meta:
+        verbose_name = "server"
+        indexes = [models.Index(fields=["team", "-created"], name="endpoints_by_team")]
+        constraints = [
+            models.CheckConstraint(condition=Q(state__in=Readiness.values), name="endpoint_state_is_known"),
+            models.UniqueConstraint(fields=["team", "name"], condition=Q(binned=None), name="one_endpoint_per_name"),
+        ]
+
+    @property
+    def has_key(self) -> bool:
+        return bool(self.sealed_key)
+
+    @property
+    def dialect_title(self) -> str:
+        return dialects()[self.dialect].title
+
+    @property
+    def spec(self) -> EndpointSpec:
+        """Return what a client needs to ask it. The key is only named."""
+        return EndpointSpec(
+            name=self.name,
+            address=self.url,
+            dialect=self.dialect,
+            model=self.model,
+            key=str(self.pk) if self.has_key else "",
+            target=self.target.name if self.target else "",
+            deadline_s=self.deadline_s,
+        )
 
 
 class Dataset(Entry):

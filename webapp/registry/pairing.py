@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
+
+from django.db.models import Sum
 
 from decoding.public import BadCheckpoint, BadPair, check_pair
 from webapp.core.problems import Invalid
@@ -34,3 +37,15 @@ def _judge(target: Path, draft: Path | None = None) -> list[Finding]:
         sentence = str(error).replace(f"{target.parent}/", "")
         raise Invalid(sentence, field="draft" if draft else "target", code=error.code) from None
     return [{"level": found.level, "topic": found.topic, "sentence": found.sentence} for found in report.findings]
+
+
+def unpaired(visible: Any, model: LanguageModel) -> tuple[LanguageModel, LanguageModel] | None:
+    """Return a model and the newest other one as target and draft if neither is in a pair yet. The larger is the
+    target."""
+    alone = visible.kept().filter(pairs_as_target=None, pairs_as_draft=None, upload__isnull=False)
+    free = alone.exclude(state=Readiness.REFUSED).annotate(size=Sum("upload__files__size")).order_by("-created")
+    this, other = free.filter(pk=model.pk).first(), free.exclude(pk=model.pk).first()
+    if this is None or other is None:
+        return None
+    draft, target = sorted((this, other), key=lambda each: each.size or 0)
+    return target, draft

@@ -17,7 +17,7 @@ from webapp.registry.models import Dataset, Pair, Prompt, Readiness
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    pair: Pair
+    pair: Pair | None  # None: servers run alone
     dataset: Dataset
     split: str
     limit: int  # how many prompts, after the split was taken
@@ -53,10 +53,10 @@ def chosen(dataset: Dataset, split: str, limit: int) -> QuerySet[Prompt]:
 
 
 def checked(
-    *, pair: Pair, dataset: Dataset, split: str, limit: int | None, sampling: Mapping[str, Any] | None
+    *, pair: Pair | None, dataset: Dataset, split: str, limit: int | None, sampling: Mapping[str, Any] | None
 ) -> Recipe:
     """Make a recipe of what a body asks for; raise Invalid if a part is refused, missing or out of bounds."""
-    for role, model in pair.by_role.items():
+    for role, model in (pair.by_role if pair else {}).items():
         if model.state == Readiness.REFUSED:
             raise Invalid(
                 f"The {role}, {model.name}, was refused: {model.reason}", field="pair", hint="Choose another."
@@ -82,6 +82,6 @@ def sampling_of(asked: Mapping[str, Any], *, within: str = "") -> Sampling:
         raise Invalid(str(error), field=f"{within}{str(error).split()[0]}", code=error.code) from None
 
 
-def freeze(pair: Pair, dataset: Dataset, *more: Entry) -> None:
+def freeze(pair: Pair | None, dataset: Dataset, *more: Entry) -> None:
     """Fix the names of all that something launched points at."""
-    entries.freeze(pair, *pair.by_role.values(), dataset, *more)
+    entries.freeze(*([pair, *pair.by_role.values()] if pair else []), dataset, *more)

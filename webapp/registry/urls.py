@@ -2,6 +2,7 @@ from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
 from webapp.registry import views
+from webapp.registry.endpoints import pages as endpoints
 
 
 class NamedConverter(StringConverter):
@@ -21,5 +22,11 @@ urlpatterns = [
     path("datasets/new/", views.new_dataset, name="new-dataset"),
     path("datasets/<uuid:id>/", views.dataset, name="dataset"),
     path("datasets/<uuid:id>/token-lengths/", views.count_tokens, name="count-tokens"),
+    path("endpoints/", endpoints.endpoints, name="endpoints"),
+    path("endpoints/new/", endpoints.new_endpoint, name="new-endpoint"),
+    path("endpoints/<uuid:id>/", endpoints.endpoint, name="endpoint"),
+    path("endpoints/<uuid:id>/check/", endpoints.check_endpoint, name="check-endpoint"),
+    path("endpoints/<uuid:id>/key/", endpoints.set_key, name="set-key"),
+    path("endpoints/<uuid:id>/key/delete/", endpoints.drop_key, name="drop-key"),
     path("<named:kind>/<uuid:id>/rename/", views.rename, name="rename"),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
@@ -23,6 +24,7 @@ from webapp.jobs import line
 from webapp.registry import api, lengths, serializers, services
 from webapp.registry.facts import in_words
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness, TokenLengths
+from webapp.registry.pairing import unpaired
 from webapp.registry.prompt_form import PromptSetForm
 
 MOST_PAIRS = 200  # offered in a form
@@ -63,7 +65,8 @@ def model(request: Asked, id: UUID) -> HttpResponse:
     found = one(LanguageModel.objects.visible_to(request.actor).select_related("job", "upload", "created_by"), id)
     files = found.upload.files.all() if found.upload else []
     place = line.place(found.job) if found.job and not found.job.is_final else None
-    context = {"entry": found, "files": files, "facts": in_words(found.facts), "place": place}
+    fitting = unpaired(LanguageModel.objects.visible_to(request.actor), found)
+    context = {"entry": found, "files": files, "facts": in_words(found.facts), "place": place, "fitting": fitting}
     return render(request, "registry/model.html", context)
 
 
@@ -132,7 +135,7 @@ def new_model(request: Asked) -> HttpResponse:
 
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_pair(request: Asked) -> HttpResponse:
-    initial = {name: request.GET.get(name, "") for name in ("target", "draft")}
+    initial = {name: request.GET.get(name, "") for name in ("target", "draft", "name")}
     form = Form(serializers.NewPair, request, initial=initial, actor=request.actor)
     if made := form.submit(lambda **asked: services.add_pair(by=request.actor, **asked)):
         return redirect("pair", made.pk)
@@ -143,10 +146,15 @@ def new_pair(request: Asked) -> HttpResponse:
 def new_dataset(request: Asked) -> HttpResponse:
     """Form of a new prompt set, with what the file would become; `preview` shows that without scripts."""
     form = PromptSetForm(request)
+    if "pair" in request.GET:
+        form.unfolded.add("file")
     if "preview" in request.POST:
         return form_page(request, "registry/new_dataset.html", form)
     if made := form.submit(lambda **asked: api.add_dataset(asked, request.actor)):
         messages.success(request, f"{made.name} holds {made.prompt_count} prompts.")
+        if pair := request.GET.get("pair"):
+            query = urlencode({"pair": pair, "dataset": made.pk})
+            return redirect(f"{reverse('new-comparison')}?{query}")
         return redirect("dataset", made.pk)
     return form_page(request, "registry/new_dataset.html", form)
 

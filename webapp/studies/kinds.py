@@ -9,4 +9,5 @@ PLAN = Kind(
 )  # how many, the engine says once it knows the strategies
 PROJECTION = Kind("projection", "Projection", parts="prompts", is_sized=True, needs_card=True, page="study")
 PAPERS = Kind("papers", "Papers", parts="samples", keeps_parts=True, page="study")
-KINDS = {kind.slug: kind for kind in (ORACLE, PLAN, PROJECTION, PAPERS)}
+PROOF = Kind("proof", "Proof", parts="samples", page="study")  # of a plan, which launches it
+KINDS = {kind.slug: kind for kind in (ORACLE, PLAN, PROJECTION, PAPERS, PROOF)}

@@ -95,12 +95,25 @@ def at_load(document: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
+def proof(found: Study) -> dict[str, Any]:
+    """A proof with its two rows: the other engine and ours."""
+    document = found.document or {}
+    names = (("theirs", document["engine"]), ("ours", "Drafthouse"))
+    promised, sides = document["promised"], [(name, document[side]) for side, name in names]
+    rows = [{"engine": name, **row, "off": _off(promised, row["speedup"])} for name, row in sides]
+    return {"id": found.pk, "created": found.created, "proof": document, "rows": rows, "verdict": document["verdict"]}
+
+
+def _off(promised: float, gain: Mapping[str, Any] | None) -> str | None:
+    """Error of a promise, as a share of what was measured."""
+    return f"{100 * (promised / gain['median'] - 1):+.1f} %".replace("-", "−") if gain else None
+
+
 def setting(row: Mapping[str, Any]) -> dict[str, Any]:
     """Row of the table: label without the classifier's long name, and the error of the prediction."""
     params = {name: "" if name == "classifier" else value for name, value in row["params"].items()}
     measured = row["measured"]
-    off = f"{100 * (row['speedup'] / measured['median'] - 1):+.1f} %".replace("-", "−") if measured else None
-    return {**row, "short": Choice(row["strategy"], params).label, "off": off}
+    return {**row, "short": Choice(row["strategy"], params).label, "off": _off(row["speedup"], measured)}
 
 
 def verdict_of_classifier(classifier: Classifier) -> str:

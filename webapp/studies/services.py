@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
-from decoding.public import BadCard, Card, card_in_the_box, papers, read_card
+from decoding.public import LLAMA_CPP, BadCard, Card, Choice, card_in_the_box, papers, read_card
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -17,6 +18,7 @@ from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
 from webapp.registry import recipes
 from webapp.registry.models import Dataset, Pair
+from webapp.studies.kinds import PROOF
 from webapp.studies.models import Study
 
 MOST_PROMPTS = 5000
@@ -43,14 +45,15 @@ def launch(
     card: str = "",
     own_card: str = "",
     loads: Sequence[int] = (),
+    promise: Mapping[str, Any] | None = None,
     sampling: Mapping[str, Any] | None = None,
     queue: Queue = Queue.CPU,
     priority: int = USUAL_PRIORITY,
 ) -> Study:
-    """Queue a study; a worker does the decoding."""
+    """Queue a study; a worker does the decoding. `promise`: the plan and its setting that a proof runs."""
     by.require(Right.SUBMIT)
     recipes.require_draft(pair, f"A study of the kind {kind.slug}")
-    arguments = {"card": _card(card, own_card).to_dict()} if kind.needs_card else _loads(kind, loads)
+    arguments = {"card": _card(card, own_card).to_dict()} if kind.needs_card else promise or _loads(kind, loads)
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     _require_few(recipe.limit)
     name = name or f"{kind.label}: {pair.name} on {dataset.name}"[:200]
@@ -68,6 +71,43 @@ def launch(
     recipes.freeze(pair, dataset)
     audit.record(by, "launched", study, kind=kind.slug, prompt_count=recipe.limit)
     return study
+
+
+def prove(*, plan: Study, by: Actor) -> Study:
+    """Queue the proof of a plan: its setting on llama-server, with and without speculation, and on our engine."""
+    row = provable(plan)
+    if row is None:
+        raise Conflict(
+            f"Nothing of this study can be proved: it holds no setting that {LLAMA_CPP} can be given.",
+            code="not-provable",
+            hint="Prove a plan that has succeeded and has a setting of a static or a threshold strategy.",
+        )
+    promise = {name: row[name] for name in ("strategy", "params", "speedup")}
+    return launch(
+        kind=PROOF,
+        pair=plan.pair,
+        dataset=plan.dataset,
+        by=by,
+        name=f"Proof: {plan.name}"[:200],
+        split=plan.split,
+        limit=plan.limit,
+        promise={"plan": str(plan.pk), **promise},
+        sampling=plan.sampling,
+        queue=Queue(plan.job.queue),
+    )
+
+
+def provable(plan: Study) -> Mapping[str, Any] | None:
+    """Return the row of a plan with the largest promise of those that llama.cpp can be given."""
+    rows = plan.found("settings") or [] if plan.found("predictions") else []
+    known = [row for row in rows if Choice(row["strategy"], row["params"]).setting_in(LLAMA_CPP)]
+    return max(known, key=lambda row: row["speedup"], default=None)
+
+
+def proofs_of(plan: Study, by: Actor) -> QuerySet[Study]:
+    """Return the finished proofs of a plan, the newest first."""
+    rows = Study.objects.visible_to(by).kept().filter(job__arguments__plan=str(plan.pk), document__isnull=False)
+    return rows.order_by("-created")
 
 
 def document_of(study: Study) -> dict[str, Any]:

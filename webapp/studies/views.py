@@ -20,11 +20,12 @@ from webapp.entries import services as entries
 from webapp.entries.views import in_bin, listed, to_bin
 from webapp.jobs.models import State
 from webapp.studies import reading, serializers, services
-from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION
+from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION, PROOF
 from webapp.studies.models import Classifier, Study
 from webapp.studies.work import work_of
 
 MOST_OTHER_SETS = 7
+MOST_PROOFS = 3
 
 
 @page(Right.READ)
@@ -70,6 +71,7 @@ def content(found: Study, actor: Actor) -> dict[str, Any]:
         "job": found.job,
         "figures": services.figures_of(found),
         "endings": services.ENDINGS,
+        "entry": SCRIPTS.get(found.kind, "js/pages/charts.js"),
         **read,
     }
 
@@ -78,8 +80,10 @@ def whole(found: Study, actor: Actor) -> HttpResponse:
     """Answer the page of a study as one file."""
     if not found.document:
         raise Conflict("This study has found nothing that could be shown.", hint="Download it when it has succeeded.")
-    name, entry = f"{found.kind}-{found.pk}", "js/pages/charts.js"
-    return one_file(f"studies/{found.kind}.html", content(found, actor), entry=entry, places=(found.kind,), name=name)
+    inside = content(found, actor)
+    places = ("figure",) if found.kind == PAPERS.slug else (found.kind,)
+    name = f"{found.kind}-{found.pk}"
+    return one_file(f"studies/{found.kind}.html", inside, entry=inside["entry"], places=places, name=name)
 
 
 def _oracle(actor: Actor, found: Study) -> dict[str, Any]:
@@ -95,7 +99,14 @@ def _plan(actor: Actor, found: Study) -> dict[str, Any]:
         "at_load": reading.at_load(found.document or {}),
         "comparison": reading.comparison_of(found),
         "judged": _judged(found),
+        "provable": services.provable(found),
+        "proofs": [reading.proof(each) for each in services.proofs_of(found, actor)[:MOST_PROOFS]],
     }
+
+
+def _proof(actor: Actor, found: Study) -> dict[str, Any]:
+    plans = Study.objects.visible_to(actor).filter(pk=found.job.arguments["plan"])
+    return {**reading.proof(found), "plan": plans.only("pk", "name").first()}
 
 
 def _projection(actor: Actor, found: Study) -> dict[str, Any]:
@@ -109,8 +120,17 @@ def _papers(actor: Actor, found: Study) -> dict[str, Any]:
     return {"methods": services.methods_of(found)}
 
 
+# the script of a study's page, where it is not the one that draws the charts of one place
+SCRIPTS = {PAPERS.slug: "js/pages/papers.js"}
+
 # content of a study's page, by its kind
-READ = {ORACLE.slug: _oracle, PLAN.slug: _plan, PROJECTION.slug: _projection, PAPERS.slug: _papers}
+READ = {
+    ORACLE.slug: _oracle,
+    PLAN.slug: _plan,
+    PROJECTION.slug: _projection,
+    PAPERS.slug: _papers,
+    PROOF.slug: _proof,
+}
 
 
 @page(Right.SUBMIT, ("POST",))
@@ -123,6 +143,12 @@ def bin_study(request: Asked, id: UUID) -> HttpResponse:
 def restore_study(request: Asked, id: UUID) -> HttpResponse:
     entries.restore(entry=one(Study.objects.visible_to(request.actor), id), by=request.actor)
     return redirect("study", id)
+
+
+@page(Right.SUBMIT, ("POST",))
+def prove_study(request: Asked, id: UUID) -> HttpResponse:
+    plan = one(Study.objects.visible_to(request.actor).select_related("pair", "dataset", "job"), id)
+    return redirect("study", services.prove(plan=plan, by=request.actor).pk)
 
 
 def _judged(plan: Study) -> list[dict[str, Any]]:

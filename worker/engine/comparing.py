@@ -6,34 +6,40 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 
+from decoding.contestants.servers.alone import ServersAlone
 from decoding.errors import BrokenModel, DrafthouseError
 from decoding.measure.comparison import Comparison, Key, stints
 from decoding.measure.summary import Sample
+from decoding.pair import Pair
+from decoding.spec import Choice
 from worker.comparison_messages import Audited, Broke, Decoded, ToCompare, Which
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
 from worker.engine.tracing import Tracing, which
-from worker.messages import Cancelled, Say
+from worker.messages import Cancelled, Loaded, Say
 
 LAST_LINES = 6
+ELSEWHERE = "the servers' own machines"
 
 
 def compare(order: ToCompare, residents: Residents, say: Say, cancelled: Cancelled) -> None:
-    pair, loaded = load_pair(order.pair, residents, order.choices)
+    pair, loaded = ground(order, residents)
     say(loaded)
-    with closing(pair), Tracing(say, pair.tokenizer.decode) as tracing:
-        pair.begin(order.choices)
+    with closing(pair), Tracing(say, pair.tokenizer.decode if pair.tokenizer else in_no_words) as tracing:
+        pair.begin([choice for choice in order.choices if choice.spec.role != "server"])
         comparison = Comparison(
             pair,
             order.prompts,
-            order.choices,
+            [choice for choice in order.choices if meets(pair, choice, order, say)],
             order.sampling,
             order.repeats,
             sink_for=tracing.sink_for,
             cancelled=cancelled,
         )
         comparison.warm_up()
-        before = {(sample.strategy, sample.prompt, sample.repeat): sample for sample in order.finished}
+        running = {choice.label for choice in comparison.choices}
+        finished = [sample for sample in order.finished if sample.strategy in running]
+        before = {(sample.strategy, sample.prompt, sample.repeat): sample for sample in finished}
         comparison.remember(before.values())
         for group in comparison.schedule():
             due = [key for key in group if (key.prompt.id, key.repeat) not in order.settled]
@@ -44,6 +50,35 @@ def compare(order: ToCompare, residents: Residents, say: Say, cancelled: Cancell
                 if cancelled():
                     return
             say(Audited([sample for sample in comparison.audited(samples) if sample.audit]))
+
+
+def ground(order: ToCompare, residents: Residents) -> tuple[Pair | ServersAlone, Loaded]:
+    """Load the pair, or none if servers run alone."""
+    if order.pair:
+        return load_pair(order.pair, residents, order.choices, order.servers.reach())
+    alone = ServersAlone(order.servers.reach())
+    hardware = {choice.label: alone.hardware_of(choice) for choice in order.choices}
+    runners = {choice.label: alone.runner_of(choice) for choice in order.choices}
+    return alone, Loaded({"device_name": ELSEWHERE, "by_strategy": hardware}, runners)
+
+
+def in_no_words(tokens: Sequence[int]) -> str:
+    """Decode without a tokenizer: servers send text beside their tokens then."""
+    return ""
+
+
+def meets(pair: Pair | ServersAlone, choice: Choice, order: ToCompare, say: Say) -> bool:
+    """Whether the choice can run. A server that cannot be met costs its own samples, not those of the others."""
+    if choice.spec.role != "server":
+        return True
+    try:
+        pair.begin([choice])
+    except DrafthouseError as error:
+        every = ((choice.label, prompt.id, repeat) for repeat in range(order.repeats) for prompt in order.prompts)
+        left = (one for one in every if one not in order.given_up and one[1:] not in order.settled)
+        _broke(left, str(error), say)
+        return False
+    return True
 
 
 def askable(comparison: Comparison, keys: Iterable[Key], say: Say) -> Iterator[Key]:

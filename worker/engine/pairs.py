@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from decoding.contestants.servers.endpoint import Reach
 from decoding.models.devices import device_called
 from decoding.models.fit import check_pair
 from decoding.pair import Pair
@@ -14,7 +15,9 @@ from worker.messages import Loaded, PairPlace
 from worker.pairs import ReadyPair, pair_of
 
 
-def load_pair(place: PairPlace, residents: Residents, choices: Sequence[Choice] = ()) -> tuple[Pair, Loaded]:
+def load_pair(
+    place: PairPlace, residents: Residents, choices: Sequence[Choice] = (), servers: Reach | None = None
+) -> tuple[Pair, Loaded]:
     """Return the pair, and what there is to say about it and about what runs each choice."""
     report = check_pair(place.target, place.draft)
     report.require()
@@ -30,6 +33,7 @@ def load_pair(place: PairPlace, residents: Residents, choices: Sequence[Choice] 
         shared=report.shared,
         method=place.other_tokenizer,
     )
+    pair.servers = servers or pair.servers
     ready = ReadyPair(pair, target, draft)
     hardware = {**ready.hardware(choices), "dtype": target.runner.facts.dtype}
     return pair, Loaded(hardware, {choice.label: pair.runner_of(choice) for choice in choices})

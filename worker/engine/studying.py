@@ -21,8 +21,10 @@ from decoding.replay.costs import Costs
 from decoding.replay.oracle import analyse
 from decoding.replay.plan_at_load import plan_at_load
 from decoding.replay.plan_at_load import samples as samples_at_load
+from decoding.replay.plan_document import document_of
 from decoding.replay.planning import Prediction, Study
 from decoding.replay.planning_ahead import Simulating, planned_ahead, predict_ahead, samples_ahead
+from decoding.replay.tree_worth import tree_worth
 from decoding.spec import Choice
 from decoding.strategies.disco import RULES
 from worker import noise
@@ -32,7 +34,6 @@ from worker.engine.steps import Steps
 from worker.messages import Cancelled, Found, PairOrder, Say
 
 ORACLE_FORMAT = "drafthouse.oracle/1"
-PLAN_FORMAT = "drafthouse.plan/1"
 SIMULATING = "measuring preparation"
 JOINTLY, AT_LOAD = "measuring joint passes", "confirming under load"
 TENTHS = 10
@@ -98,7 +99,9 @@ def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, say: Say, cance
         return {}
     noisy = noise.between(before, noise.mark(os.getpid()))
     judged = _judged(recorded, costs, classifiers)
-    return {**_document(best, rows, predictions, costs), "at_load": at_load, "noise": noisy, "classifiers": judged}
+    trees = tree_worth(recorded, costs).to_dict()
+    found = document_of(best, rows, predictions, costs)
+    return {**found, "at_load": at_load, "trees": trees, "noise": noisy, "classifiers": judged}
 
 
 def _at_load(
@@ -188,42 +191,6 @@ def _predicted(
         else p
         for p in found
     ]
-
-
-def _document(
-    best: Sequence[Prediction],
-    rows: Mapping[str, Mapping[str, Any]],
-    predictions: Sequence[Prediction],
-    costs: Costs,
-) -> dict[str, Any]:
-    return {
-        "format": PLAN_FORMAT,
-        "settings": [_setting(prediction, rows.get(prediction.choice.label)) for prediction in best],
-        "predictions": [_priced(prediction) for prediction in predictions],
-        "costs": dataclasses.asdict(costs),
-        "elsewhere": planning.elsewhere(best),
-    }
-
-
-def _priced(prediction: Prediction) -> dict[str, Any]:
-    choice = prediction.choice
-    return {
-        "strategy": choice.strategy,
-        "params": dict(choice.params),
-        "speedup": prediction.speedup,
-        "tokens_per_s": prediction.tokens_per_s,
-    }
-
-
-def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str, Any]:
-    """One setting: its predicted speed-up, and the measured one if it was run."""
-    return {
-        **_priced(prediction),
-        "label": prediction.choice.label,
-        "role": prediction.choice.spec.role,
-        "measured": row["speedup"] if row else None,
-        "audit": row["audit"] if row else None,
-    }
 
 
 def _judged(recorded: Study, costs: Costs, classifiers: Mapping[str, Classifier]) -> list[dict[str, Any]]:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from contextlib import closing
-from typing import TYPE_CHECKING
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 from decoding.load import loads
 from decoding.measure.summary import so_few
 from worker import noise
-from worker.terminal.arguments import Bench, count_of, list_of, parser_of, read_bench
+from worker.llama_server import program
+from worker.terminal.arguments import BadArguments, Bench, count_of, list_of, parser_of, read_bench
+from worker.terminal.files import whole_file
 from worker.terminal.guarded import guarded
 
 if TYPE_CHECKING:
+    from decoding.replay.costs import Costs
     from decoding.replay.planning import Prediction, Study
     from worker.terminal.loading import LoadedPair
 
@@ -33,17 +39,34 @@ def run(argv: Sequence[str]) -> None:
         metavar="LIST",
         help="users at once, such as 1,4,16: the best strategy at each, and where speculation stops paying",
     )
+    parser.add_argument(
+        "--prove",
+        action="store_true",
+        help="also run the best setting that llama.cpp can be given on llama-server, with and without speculation",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the plan, and the proof")
     bench = read_bench(given := parser.parse_args(argv), given.split, drafting="A plan")
     loads(given.load, [])  # refuses what cannot be
+    _require_one_user(given)
+    if given.prove:
+        program()  # refused before the work if there is none
 
     from worker.terminal.studying import loaded
 
-    ready = loaded(bench)
-    with closing(ready.pair):
-        planned(bench, ready, sorted(given.load))
+    with ExitStack() as open_until_done:
+        file = open_until_done.enter_context(whole_file(given.json)) if given.json else None
+        ready = loaded(bench)
+        open_until_done.callback(ready.pair.close)
+        planned(bench, ready, sorted(given.load), proves=given.prove, file=file)
 
 
-def planned(bench: Bench, ready: LoadedPair, users: Sequence[int]) -> None:
+def _require_one_user(given: Namespace) -> None:
+    for option in ("prove", "json"):
+        if given.load and getattr(given, option):
+            raise BadArguments(f"--{option} is for a plan with one user. Leave out --load, or leave out --{option}.")
+
+
+def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bool, file: TextIO | None) -> None:
     study = recorded(bench, ready)
     before = noise.mark(os.getpid())
     if users:
@@ -51,12 +74,30 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int]) -> None:
 
         print(told_at_load(bench, ready, study, users))
         return
-    predictions = predicted(bench, ready, study)
-    print(confirmed(bench, ready, predictions))
-    print()
-    print(elsewhere(predictions))
-    if noisy := noise.between(before, noise.mark(os.getpid())):
+    from decoding.replay.confirming import best_of_each
+    from decoding.replay.plan_document import document_of
+    from decoding.replay.tree_worth import tree_worth
+
+    predictions, costs = predicted(bench, ready, study)
+    best, trees = best_of_each(predictions), tree_worth(study, costs)
+    rows = confirmed(bench, ready, best)
+    found = {**document_of(best, rows, predictions, costs), "trees": trees.to_dict()}
+    print(table(best, rows))
+    print(f"\n{trees.sentence}\n")
+    print(elsewhere(found))
+    noisy = noise.between(before, noise.mark(os.getpid()))
+    if noisy:
         print(f"\nNoisy: {noisy} Repeat it on a quiet machine before you rely on these figures.")
+    proof = proved(bench, ready, best) if proves else None
+    if file:
+        json.dump({**found, "noise": noisy, "proof": proof}, file, indent=1)
+
+
+def proved(bench: Bench, ready: LoadedPair, best: Sequence[Prediction]) -> dict[str, Any]:
+    """Prove the best setting that llama.cpp can be given, and print what came of it."""
+    from worker.terminal.proof import prove_and_print
+
+    return prove_and_print(bench, ready.pair, [(prediction.choice, prediction.speedup) for prediction in best])
 
 
 def recorded(bench: Bench, ready: LoadedPair) -> Study:
@@ -72,10 +113,9 @@ def recorded(bench: Bench, ready: LoadedPair) -> Study:
     return found
 
 
-def predicted(bench: Bench, ready: LoadedPair, recorded: Study) -> list[Prediction]:
-    """The best setting of each strategy, fastest first."""
+def predicted(bench: Bench, ready: LoadedPair, recorded: Study) -> tuple[list[Prediction], Costs]:
+    """Every setting with its predicted speed, and the costs of passes that it was predicted from."""
     from decoding.disco.making import Step
-    from decoding.replay.confirming import best_of_each
     from decoding.replay.planning import predict
     from decoding.replay.planning_ahead import Simulating, planned_ahead, predict_ahead, samples_ahead
     from decoding.replay.probing import probe
@@ -98,11 +138,11 @@ def predicted(bench: Bench, ready: LoadedPair, recorded: Study) -> list[Predicti
     classifier = None if name is None else pair.classifier(name)
     predictions = [*predict(recorded, costs, classifier), *predict_ahead(simulating)]
     steps.close()
-    return best_of_each(predictions)
+    return predictions, costs
 
 
-def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]) -> str:
-    """A table of promise and truth."""
+def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]) -> Mapping[str, Mapping[str, Any]]:
+    """Run the settings, and return the report's rows by label."""
     from decoding.disco.making import Step
     from decoding.replay.confirming import confirm, to_run
     from worker.terminal.studying import Steps
@@ -112,6 +152,11 @@ def confirmed(bench: Bench, ready: LoadedPair, predictions: Sequence[Prediction]
         ready.pair, bench.prompts, bench.sampling, predictions, on_progress=lambda n: steps(Step("confirming", n, due))
     )
     steps.close()
+    return rows
+
+
+def table(predictions: Sequence[Prediction], rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """A table of promise and truth."""
     lines = [f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>7}   95 % interval"]
     for prediction in predictions:
         lines.append(_line(prediction, rows.get(prediction.choice.label)))
@@ -128,14 +173,12 @@ def _line(prediction: Prediction, row: Mapping[str, object] | None) -> str:
     return f"{words} {gain['median']:9.2f} {prediction.speedup / gain['median'] - 1:+7.1%}   {interval}"
 
 
-def elsewhere(predictions: Sequence[Prediction]) -> str:
+def elsewhere(found: Mapping[str, Any]) -> str:
     """The same settings in other engines' words."""
-    from decoding.replay.planning import elsewhere as translated
-
     return "\n".join(
         (
             "To set elsewhere (passes cost differently there, so take these as where to start searching):",
-            *(f"  {one['engine']}, as {one['of']}:\n    {one['setting']}" for one in translated(predictions)),
+            *(f"  {one['engine']}, as {one['of']}:\n    {one['setting']}" for one in found["elsewhere"]),
         )
     )
 

@@ -18,8 +18,8 @@ from decoding.measure.summary import Sample
 from decoding.measure.worst import USUAL, lines, ranked_by_loss
 from decoding.prompts.prompt import first_turns
 from worker import noise
+from worker.servers import local_pids
 from worker.started_server import started
-from worker.supervisor.port import process_at
 from worker.terminal.arguments import Asked
 from worker.terminal.document import document, write_document
 from worker.terminal.files import whole_file
@@ -32,8 +32,6 @@ from worker.terminal.servers import AskedServer, about, reach_of, shown
 from worker.terminal.table import result
 from worker.terminal.trace import Trace
 
-LOCAL = ("127.0.0.1", "::1", "localhost")
-
 
 def run(asked: Asked) -> bool:
     """Whether it came to its end. Where Ctrl-C ended it, what was done until then is shown and written all the same."""
@@ -43,7 +41,7 @@ def run(asked: Asked) -> bool:
         trace = Trace(outputs.enter_context(whole_file(asked.trace))) if asked.trace else None
         interrupt = Interrupt()
         servers = [serving(server, outputs, interrupt) for server in asked.servers]
-        beside = local_pids(servers)
+        beside = local_pids(server.spec for server in servers if not server.command)
         before = noise.mark(os.getpid(), beside)
         loaded = load(asked, servers)
         outputs.callback(loaded.pair.close)
@@ -94,13 +92,6 @@ def serving(server: AskedServer, outputs: ExitStack, cancelled: Interrupt) -> As
     spare(begun.pid)
     say(f"{server.spec.name} is ready at {begun.address}")
     return replace(server, spec=replace(server.spec, address=begun.address))
-
-
-def local_pids(servers: Sequence[AskedServer]) -> list[int]:
-    """Processes of the servers that ran on this machine before us. Their work is no noise."""
-    places = [server.spec.place for server in servers if not server.command]
-    found = [process_at(place.port) for place in places if place.host in LOCAL]
-    return [pid for pid in found if pid is not None]
 
 
 def load(asked: Asked, servers: Sequence[AskedServer]) -> LoadedPair | LoadedServers:

@@ -110,7 +110,7 @@ class Answer:
         self._texts.append(one.text)
         self._length += len(one.text)
         self._last_ns = one.at_ns
-        self._tell(Delivered(tuple(one.tokens), count, "" if one.tokens else one.text, one.at_ns))
+        self._tell(Delivered(tuple(one.tokens), count, "" if one.tokens and self._tokenizer else one.text, one.at_ns))
 
     def _counted(self, one: Delivery) -> int:
         """A character of several tokens comes as one id, so the server's own running count goes first."""

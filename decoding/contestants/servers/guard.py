@@ -48,8 +48,19 @@ class Allowed:
             if not self._allows(host, port, address):
                 raise BadServer(
                     f"{host}, port {port}, is at {address}, which the operator does not allow. The operator can add "
-                    "the host or its network to the allow-list of servers."
+                    "the host or its network to DRAFTHOUSE_SERVERS."
                 )
+
+    def require_written(self, host: str, port: int) -> None:
+        """Refuse what shows before anybody asks for the host's address: nothing is allowed, or the host is an address
+        that is not."""
+        if not (self.rules or self.all_ordinary):
+            raise BadServer("The operator allows no servers. DRAFTHOUSE_SERVERS lists those that may be asked.")
+        try:
+            ipaddress.ip_address(host)
+        except ValueError:
+            return
+        self.require(host, port, host)
 
     def _allows(self, host: str, port: int, address: Address) -> bool:
         if self.all_ordinary:

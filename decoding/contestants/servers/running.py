@@ -157,8 +157,7 @@ class Servers(Contestant):
         return dialect_called(self._endpoint(choice).dialect).title
 
     def hardware(self, choice: Choice) -> str:
-        spec = self._endpoint(choice)
-        return f"the server at {spec.place.scheme}://{spec.place.origin}"
+        return f"the server {self._endpoint(choice).name}"  # without its address: results may be shared
 
     def begin(self, choices: Sequence[Choice]) -> None:
         """Refuse what a server cannot do, and ask each what it serves."""

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import Rows, chain_rows
-from decoding.models.fast.runner import PASS, FastRunner
+from decoding.models.fast.runner import PASS, FastRunner, FastTree
 from decoding.models.fast.shape import Shape
 from decoding.models.fast.slab import MOST_ROWS, Slab, SlabCache
 from decoding.models.fast.slab import Feed as SlabFeed
-from decoding.models.runner import Feed, Reader
+from decoding.models.runner import Feed, Reader, TreePass
 
 
 @torch.inference_mode()
@@ -41,16 +41,22 @@ def _packed(feeds: Sequence[Feed]) -> Iterator[list[Feed]]:
 
 
 def _pass(decoder: Decoder, feeds: Sequence[Feed]) -> list[Tensor]:
-    runners: list[FastRunner] = [runner for runner, _, _ in feeds]  # type: ignore[misc]  # all are of this model
-    ids = [runner.take(tokens, need) for runner, (_, tokens, need) in zip(runners, feeds, strict=True)]
-    counts = [len(own) for own in ids]
+    ids, parts = zip(*[_part(decoder.shape, feed) for feed in feeds], strict=True)
     needs = [need for _, _, need in feeds]
-    parts = [
-        chain_rows(runner.cache, decoder.shape, runner.advance(count), count)
-        for runner, count in zip(runners, counts, strict=True)
-    ]
     rows = JointRows(parts, decoder.shape)
-    return list(torch.split_with_sizes(decoder(torch.cat(ids), rows, _needed(counts, needs)), needs))
+    needed = _needed([part.count for part in parts], needs)
+    return list(torch.split_with_sizes(decoder(torch.cat(ids), rows, needed), needs))
+
+
+def _part(shape: Shape, feed: Feed) -> tuple[Tensor, Rows]:
+    """Return the ids and rows of one text, which go on with a chain or with a tree. All texts are of this model."""
+    reader, tokens, need = feed
+    if isinstance(reader, TreePass):
+        tree: FastTree = reader.tree  # type: ignore[assignment]
+        return tree.take(list(tokens), reader.parents)
+    runner: FastRunner = reader  # type: ignore[assignment]
+    ids = runner.take(tokens, need)
+    return ids, chain_rows(runner.cache, shape, runner.advance(len(ids)), len(ids))
 
 
 @torch.inference_mode()
@@ -99,11 +105,16 @@ def _needed(counts: Sequence[int], needs: Sequence[int]) -> int | Tensor:
     return torch.tensor(rows)
 
 
+def _positions(part: Rows) -> Tensor:
+    where = part.positions
+    return where if isinstance(where, Tensor) else torch.arange(where.start, where.stop)
+
+
 class JointRows:
     """The rows of several texts. It is the `Memory` of their pass."""
 
     def __init__(self, parts: Sequence[Rows], shape: Shape) -> None:
-        self.positions = torch.cat([torch.arange(part.start, part.start + part.count) for part in parts])
+        self.positions = torch.cat([_positions(part) for part in parts])
         self._parts = parts
         self._shape = shape
         self._counts = [part.count for part in parts]

@@ -134,8 +134,9 @@ class TreeMask:
         length, fresh = self._length, self._ancestors[-count:]
         positions = torch.full((count, length + self.rows), -1)  # of what a row sees; -1 where it does not
         positions[:, :length] = torch.arange(length)
-        for row, seen in enumerate(fresh):
-            positions[row, [length + other for other in seen]] = length + torch.arange(len(seen))
+        rows = [row for row, seen in enumerate(fresh) for _ in seen]
+        slots = [length + other for seen in fresh for other in seen]
+        positions[rows, slots] = torch.tensor([length + depth for seen in fresh for depth in range(len(seen))])
         own = torch.tensor([length + len(seen) - 1 for seen in fresh])[:, None]
         return {window: self._mask(positions, own, window) for window in set(self._shape.windows)}
 

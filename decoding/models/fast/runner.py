@@ -19,8 +19,8 @@ from decoding.models.bounds import (
 )
 from decoding.models.devices import Facts, sent_to
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import BranchMask, Cache, TreeMask
-from decoding.models.fast.passes import Passes
+from decoding.models.fast.kv import BranchMask, Cache, Rows, TreeMask
+from decoding.models.fast.passes import Masks, Passes
 from decoding.models.runner import Feed, ModelRunner
 
 DEEPEST = 32  # tokens of a branch for which a static cache makes room at once
@@ -191,6 +191,7 @@ class FastTree:
 
     def __init__(self, runner: FastRunner) -> None:
         self.is_open = True
+        self.model = runner.model
         self._runner = runner
         self._length = runner.length
         self._mask = TreeMask(self._length, runner.decoder.shape, runner.device)
@@ -198,6 +199,23 @@ class FastTree:
 
     @torch.inference_mode()
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
+        ids, start, where, masks = self._take(tokens, parents)
+        return self._runner.passes.tree(ids, start, where, masks)
+
+    def take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, Rows]:
+        """Check and note the tokens, and return their ids and rows. A pass that other texts share must follow."""
+        ids, start, where, masks = self._take(tokens, parents)
+        runner = self._runner
+        return ids, Rows(runner.cache, runner.decoder.shape, start, len(ids), where, masks)
+
+    @torch.inference_mode()
+    def adopt(self, path: Sequence[int]) -> None:
+        check_open(self.is_open)
+        slots = torch.tensor([self._length + row for row in path], device=self._runner.device, dtype=torch.long)
+        self._runner.adopt(self._length, [self._tokens[row] for row in path], slots)
+
+    def _take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, int, Tensor, Masks]:
+        """Return ids, where they start in the cache, their positions in the text, and what they see."""
         runner, count = self._runner, len(tokens)
         start = self._length + self._mask.rows
         positions = self._mask.grow(parents)
@@ -206,12 +224,5 @@ class FastTree:
         runner.cache.reserve(start + count, used=start)
         runner.decoder.reach(max(positions) + 1)
         ids, where = (torch.tensor(list(values), device=runner.device) for values in (tokens, positions))
-        logits = runner.passes.tree(ids, start, where, self._mask.last(count))
         self._tokens += tokens
-        return logits
-
-    @torch.inference_mode()
-    def adopt(self, path: Sequence[int]) -> None:
-        check_open(self.is_open)
-        slots = torch.tensor([self._length + row for row in path], device=self._runner.device, dtype=torch.long)
-        self._runner.adopt(self._length, [self._tokens[row] for row in path], slots)
+        return ids, start, where, self._mask.last(count)

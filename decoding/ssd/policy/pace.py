@@ -78,7 +78,7 @@ class Pace:
         self._round_ns_of[len(draft.tokens)].add(took_ns)
         if draft.source == "hit":
             self._tokens_after_hit.add(accepted + 1)
-        elif draft.backup not in ("ngram", "random"):
+        elif draft.backup in ("", "neural"):
             self._tokens_after_model.add(accepted + 1)
         if draft.source != "fresh":
             self._hit_rate.add(draft.source == "hit")
@@ -110,6 +110,8 @@ class Pace:
 
     def backup(self, tokens: int) -> Backup:
         """The backup that the settings ask for. `auto` takes the one that adds more tokens per second."""
+        if self._backup == "copy-or-random":
+            return "copy"
         if self._backup != "auto":
             return self._backup
         if min(self._tokens_after_model.count, self._tokens_after_ngram.count) < ENOUGH:

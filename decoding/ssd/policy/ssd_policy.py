@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from decoding.disco.echoes import Echoes
 from decoding.disco.recalibration import Recalibration
 from decoding.events import Backup
+from decoding.proposing import Proposer
 from decoding.replay.costs import Costs
 from decoding.ssd.policy.fanout import Chosen, Guesses
 from decoding.ssd.policy.pace import JudgedDraft, Pace
@@ -54,8 +55,10 @@ class SsdPolicy:
         prices: TokenPrices | None = None,
         random_tokens: RandomTokens | None = None,
         clock_ns: Callable[[], int] = time.perf_counter_ns,
+        copier: Callable[[], Proposer | None] = lambda: None,
     ) -> None:
-        """`prices` come from a classifier. If given, the planner follows its estimates, as in `ssd-disco`."""
+        """`prices` come from a classifier. If given, the planner follows its estimates, as in `ssd-disco`. `copier`
+        makes the backup of one text, if that copies tokens."""
         self.lookahead = settings.lookahead
         self.has_estimates = prices is not None
         self.prices = prices or TokenPrices(0.0, 0.0)
@@ -66,6 +69,9 @@ class SsdPolicy:
         self.echoes = Echoes()
         self._end_tokens = end_tokens
         self._random_tokens = random_tokens
+        self._never_waits = settings.backup == "copy-or-random"
+        self._new_copier = copier
+        self._copier: Proposer | None = None
         self._compares_backups = settings.backup == "auto"
         self._guesses: Guesses = ()  # for the draft that the target verifies, once outcomes are chosen
         self._echo_lengths: Sequence[int] = ()
@@ -75,6 +81,9 @@ class SsdPolicy:
         self.text[:] = text
         self.echoes = Echoes()
         self.echoes.follow(self.text)
+        self._copier = self._new_copier()
+        if self._copier:
+            self._copier.follow(self.text)
 
     # The answer to a verdict ------------------------------------------------------------------------------------------
 
@@ -97,6 +106,14 @@ class SsdPolicy:
         that all of this draft is accepted; it is called only if the average draft of this length would grow."""
         return self._average_grows(tokens) and (not self.has_estimates or survival() >= self.prices.alone)
 
+    def after_a_miss(self, room: int) -> tuple[Backup, Sequence[int]]:
+        """Choose the backup, and return its tokens. None if the model is to draft."""
+        backup = self.pace.backup(room)
+        tokens = self.backup_tokens(backup, room)
+        if not tokens and self._never_waits:
+            backup, tokens = "random", self.backup_tokens("random", room)
+        return (backup, tokens) if tokens else ("neural", ())
+
     def backup_tokens(self, backup: Backup, room: int) -> Sequence[int]:
         """The draft of a backup that needs no model, up to its first end token. Empty if the model is to draft."""
         tokens: Sequence[int] = ()
@@ -104,6 +121,8 @@ class SsdPolicy:
             tokens = ngram_tokens(self.echoes, room)
         elif backup == "random" and self._random_tokens:
             tokens = self._random_tokens(self.text, room)
+        elif backup == "copy" and self._copier:
+            tokens = self._copier.propose()[:room]
         end = next((i for i, token in enumerate(tokens) if token in self._end_tokens), len(tokens))
         return tokens[: end + 1]
 
@@ -164,6 +183,8 @@ class SsdPolicy:
         if self._compares_backups:
             self.pace.note_ngram(ngram_tokens(self.echoes, len(fresh)), fresh)
         self.echoes.follow(self.text)
+        if self._copier:
+            self._copier.follow(self.text)
 
     def _average_grows(self, tokens: int) -> bool:
         price = self.prices.alone if self.has_estimates else self.pace.token_price

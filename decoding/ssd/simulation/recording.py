@@ -9,7 +9,7 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording
 from decoding.spec import Choice
-from decoding.ssd.backups import random_tokens
+from decoding.ssd.backups import copier, random_tokens
 from decoding.ssd.policy.ssd_policy import TokenPrices, echo_of
 from decoding.ssd.settings import Settings
 from decoding.ssd.simulation.playing import Plan
@@ -17,7 +17,7 @@ from decoding.ssd.simulation.track import Track
 
 
 def plan_for(settings: Settings, vocab: int, classifier: Classifier | None = None) -> Plan:
-    return Plan(settings, TokenPrices.of(classifier), partial(random_tokens, vocab=vocab))
+    return Plan(settings, TokenPrices.of(classifier), partial(random_tokens, vocab=vocab), partial(copier, settings))
 
 
 def plan_of(choice: Choice, vocab: int, classifier: Classifier | None) -> Plan:

@@ -167,9 +167,8 @@ class _Text:
 
     def _after_a_miss(self, room: int) -> tuple[SimulatedDraft, int]:
         source: Source = "miss" if self.preparing else "fresh"
-        backup = self.policy.pace.backup(room)
-        tokens = self.policy.backup_tokens(backup, room) if self.preparing else ()
-        if tokens:
+        backup, tokens = self.policy.after_a_miss(room)
+        if tokens and self.preparing:
             accepted = self.track.accepted(self.at, tokens)
             refused = tokens[accepted] if accepted < len(tokens) else None
             self.now_s += self.prices.answer

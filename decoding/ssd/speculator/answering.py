@@ -65,8 +65,8 @@ def after_a_hit(state: SpeculatorState, tree: Tree, row: int, room: int) -> Curr
 
 
 def after_a_miss(state: SpeculatorState, room: int) -> CurrentDraft:
-    backup = state.policy.pace.backup(room)
-    tokens = [*state.policy.backup_tokens(backup, room)]
+    backup, found = state.policy.after_a_miss(room)
+    tokens = [*found]
     if not tokens:
         return alone(state, room, "miss", "neural")
     chain = Chain(tokens)

@@ -16,7 +16,7 @@ from decoding.disco.classifier import Classifier
 from decoding.disco.echoes import Echoes
 from decoding.drafters.base import EMPTY, Draft
 from decoding.models.runner import ModelRunner, read_prompt
-from decoding.ssd.backups import random_tokens
+from decoding.ssd.backups import copier, random_tokens
 from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
 from decoding.ssd.settings import Settings
@@ -79,7 +79,8 @@ class SpeculatorState:
         self.runner = runner
         self.dice = dice
         self.end_tokens = end_tokens
-        self.policy = SsdPolicy(settings, end_tokens, TokenPrices.of(classifier), partial(_random_tokens, dice))
+        prices, random = TokenPrices.of(classifier), partial(_random_tokens, dice)
+        self.policy = SsdPolicy(settings, end_tokens, prices, random, copier=partial(copier, settings))
         # Where the dice fix the text, Saguaro sampling would only cost; a classifier's branches follow no list.
         constant = 1.0 if classifier or dice.sampling.fixes_the_text else settings.constant
         estimator = Estimator(classifier, self.policy.recalibration.corrected) if classifier else None

@@ -6,6 +6,7 @@ import { table as made } from "../core/tables.js";
 import { ms, percent } from "../core/words.js";
 
 export const on = { text: 3 };
+export const term = "branch";
 export const element = "div";
 export const title = "Prepared while the target verified";
 export const everyMs = 500; // as the picture above it

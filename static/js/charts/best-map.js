@@ -7,6 +7,7 @@ import { table as made } from "../core/tables.js";
 import { times } from "../core/words.js";
 
 export const on = { projection: 1 };
+export const term = "acceptance";
 export const isWide = true;
 export const title = "Which strategy is best where";
 

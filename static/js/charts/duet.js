@@ -9,6 +9,7 @@ import { grouped, ms } from "../core/words.js";
 import { chromeTrace } from "../live/perfetto.js";
 
 export const on = { text: 2 };
+export const term = "speculator";
 export const title = "Draft and target on one clock";
 export const everyMs = 500; // nobody reads what changes faster, unless they chose the round
 

@@ -4,6 +4,7 @@ import { line, plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 
 export const on = { training: 2, classifier: 5 };
+export const term = "F1";
 export const title = "F1 by epoch";
 
 export const sentence = ({ epochs }) => (epochs.length

@@ -8,6 +8,7 @@ import { table as made } from "../core/tables.js";
 import { times } from "../core/words.js";
 
 export const on = { "comparison-top": 1 };
+export const term = "speed-up";
 export const isWide = true;
 export const title = ({ baseline }) => ["Speed-up, prompt by prompt", `over ${baseline}`];
 

@@ -5,6 +5,7 @@ import { table as made } from "../core/tables.js";
 import { percent } from "../core/words.js";
 
 export const on = { comparison: 2 };
+export const term = "per round";
 export const title = ({ speculative }) => ["Accepted per round:", speculative.name];
 
 /** Tell a histogram by its ends and its mean. */

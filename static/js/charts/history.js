@@ -7,6 +7,7 @@ import { table as made } from "../core/tables.js";
 import { times } from "../core/words.js";
 
 export const on = { history: 1 };
+export const term = "speed-up";
 export const isWide = true;
 export const role = "group";
 export const title = "Speed-up over time";

@@ -5,6 +5,7 @@ import { table as made } from "../core/tables.js";
 import { times } from "../core/words.js";
 
 export const on = { classifier: 6 };
+export const term = "learning curve";
 export const title = "Learning curve";
 
 const pointsOf = ({ page }) => page.card.learning?.points ?? [];

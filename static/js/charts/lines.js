@@ -7,7 +7,7 @@ import { ticks } from "../core/stats.js";
 import { table as made } from "../core/tables.js";
 import { grouped } from "../core/words.js";
 import { roomOf } from "../live/room.js";
-import { decodeNs, progress } from "../live/trace.js";
+import { decodeNs, partsOf, progress } from "../live/trace.js";
 
 export const on = { text: 4 };
 export const title = "Tokens over time";
@@ -55,4 +55,4 @@ function seriesOf(run, points, until, isChosen) {
     ...line(shown)(scale), ...(end[0] <= until ? markAt(run.strategy, end, 4)(scale) : []))] };
 }
 
-const begun = (runs, states) => runs.map((run) => ({ run, state: states.get(run.number) })).filter(({ state }) => state?.rounds.length);
+const begun = (runs, states) => runs.map((run) => ({ run, state: states.get(run.number) })).filter(({ state }) => state && partsOf(state).length);

@@ -7,6 +7,7 @@ import { level, line, markAt, plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 
 export const on = { "comparison-top": 4 };
+export const term = "first token";
 export const element = "div";
 export const isWide = true;
 export const title = "Waiting times by load";

@@ -9,6 +9,7 @@ import { table as made } from "../core/tables.js";
 import { times } from "../core/words.js";
 
 export const on = { "comparison-top": 3 };
+export const term = "load";
 export const element = "div";
 export const isWide = true;
 export const title = ({ baselineSettings }) => ["Speed-up by load", `over ${baselineSettings} at the same load`];

@@ -5,6 +5,7 @@ import { line, plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 
 export const on = { training: 1, classifier: 4 };
+export const term = "BCE";
 export const title = "Loss by epoch";
 
 export function sentence({ epochs }) {

@@ -6,6 +6,7 @@ import { table as made } from "../core/tables.js";
 import { percent } from "../core/words.js";
 
 export const on = { oracle: 3 };
+export const term = "lookahead";
 export const element = "div";
 export const title = "How often each lookahead";
 

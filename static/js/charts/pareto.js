@@ -7,6 +7,7 @@ import { table as made } from "../core/tables.js";
 import { times } from "../core/words.js";
 
 export const on = { runs: 2 };
+export const term = "Pareto front";
 export const role = "group";
 export const title = "Speed-up against the cost of drafting";
 

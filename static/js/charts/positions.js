@@ -7,6 +7,7 @@ import { table as made } from "../core/tables.js";
 import { percent } from "../core/words.js";
 
 export const on = { comparison: 3 };
+export const term = "acceptance";
 export const title = "Acceptance by position";
 
 /** Tell how acceptance goes from a draft's first position to the last that was reached often enough. */

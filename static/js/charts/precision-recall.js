@@ -5,6 +5,7 @@ import { table as made } from "../core/tables.js";
 import { percent } from "../core/words.js";
 
 export const on = { classifier: 3 };
+export const term = "precision";
 export const title = "Precision and recall";
 
 export const sentence = ({ page: { card: { metrics } } }) => (metrics?.pr

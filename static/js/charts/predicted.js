@@ -7,6 +7,7 @@ import { table as made } from "../core/tables.js";
 import { times } from "../core/words.js";
 
 export const on = { plan: 1 };
+export const term = "predicted";
 export const element = "div";
 export const isWide = true;
 export const title = "Every setting";

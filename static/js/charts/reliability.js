@@ -5,6 +5,7 @@ import { table as made } from "../core/tables.js";
 import { percent } from "../core/words.js";
 
 export const on = { classifier: 1 };
+export const term = "calibration error";
 export const title = "Does it mean what it says?";
 
 export const sentence = ({ page: { card: { metrics } } }) =>

@@ -4,6 +4,7 @@ import { diagonal, line, plot, shareAxis } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 
 export const on = { classifier: 2 };
+export const term = "AUC";
 export const title = ({ page }) => ["ROC", `area ${page.card.metrics.auc.toFixed(3)}`];
 
 export const sentence = ({ page: { card: { metrics } } }) => (metrics?.roc

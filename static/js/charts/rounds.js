@@ -9,6 +9,7 @@ import { table as made } from "../core/tables.js";
 import { ms } from "../core/words.js";
 
 export const on = { text: 1 };
+export const term = "round";
 export const title = "Round by round";
 
 export function sentence({ run, all: { rounds } }) {

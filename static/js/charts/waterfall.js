@@ -7,6 +7,7 @@ import { table as made } from "../core/tables.js";
 import { times } from "../core/words.js";
 
 export const on = { comparison: 1 };
+export const term = "price";
 export const title = ({ speculative, isRelative }) =>
   ["Why it is not faster:", `${speculative.name}${isRelative ? " over autoregressive" : ""}`];
 

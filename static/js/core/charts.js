@@ -2,6 +2,7 @@
 //
 //   on                where it stands: { "name of a place": rank among the charts there }
 //   title             its heading; or of data, a heading and what is less important of it
+//   term              the word of the glossary that stands behind the heading, if there is one
 //   sentence(data)    what it shows, in words; without words it is not shown
 //   table(data)       its numbers
 //   draw(element, data)
@@ -17,6 +18,7 @@ import "./pointing.js";
 import { save, savePicture } from "./saving.js";
 import { watchWidth } from "./picture.js";
 import { scrolling } from "./tables.js";
+import { explained } from "./term.js";
 import { Whenever } from "./whenever.js";
 
 /** Load the charts of all places within. */
@@ -35,6 +37,7 @@ const nameOf = (url) => url.split("/").at(-1).split(".")[0]; // between the two 
 
 class View {
   constructor(place, name, chart) {
+    this.kind = name;
     this.name = place.dataset.id ?? name; // a place that a page has several of names its own
     this.chart = chart;
     this.section = place.appendChild(document.createElement("section"));
@@ -62,7 +65,7 @@ class View {
     const { chart, data, section } = this, words = chart.sentence(data);
     section.hidden = !words;
     if (!words) return;
-    become(section, this.#heading(), chart.draw ? this.frame : null,
+    become(section, this.#heading(), ...explained(this.kind), chart.draw ? this.frame : null,
       sketch("p", { class: "sentence", id: `${this.name}-sentence` }, words),
       chart.legend ? sketch("p", { class: "legend quiet" }, ...chart.legend(data)) : null,
       chart.draw ? this.#below() : scrolling(words, chart.table(data), this.name));

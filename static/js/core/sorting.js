@@ -17,8 +17,8 @@ function button(table, head, column) {
   if (head.querySelector("button")) return;
   const made = document.createElement("button");
   made.type = "button";
-  made.append(...head.childNodes);
-  head.append(made);
+  made.append(...[...head.childNodes].filter((node) => !node.matches?.(".term, .meaning")));
+  head.prepend(made);
   head.ariaSort = "none";
   made.addEventListener("click", () => {
     const before = chosen.get(nameOf(table));

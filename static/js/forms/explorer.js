@@ -16,7 +16,7 @@ export const nearest = (points, threshold) =>
 
 /** `levels`: other speed-ups that the card predicts; `strategy`: the one that asks the classifier. */
 export function explore({ card, levels, strategy }) {
-  const slider = document.getElementById("threshold"), now = document.getElementById("threshold-now"), told = document.getElementById("told");
+  const slider = document.getElementById("threshold-at"), now = document.getElementById("threshold-now"), told = document.getElementById("told");
   const radios = [...document.querySelectorAll("input[name=rule]")], picture = document.getElementById("sweep");
   const rule = () => radios.find((radio) => radio.checked)?.value ?? radios[0].value;
   const points = () => card.sweep[rule()];

@@ -7,7 +7,7 @@ const STOPS = {
   early: "the verdict that it was prepared for came", match: "nothing more could be copied",
 };
 
-const BACKUPS = { neural: "draft model", ngram: "n-gram before", random: "dice" };
+const BACKUPS = { neural: "draft model", ngram: "n-gram before", copy: "copy", random: "dice" };
 
 export function facts(round) {
   const drafted = round.drafted.length ? [

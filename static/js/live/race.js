@@ -1,12 +1,12 @@
 // The race: one lane per strategy on one clock. Each round is a block as wide as it took and as high as the tokens it
-// gave, so a faster lane is a shorter one, and one sees why.
+// gave, so a faster lane is a shorter one, and one sees why. A server's blocks are its deliveries.
 
 import { inSteps, roomOf } from "./room.js";
 import { become, sketch } from "../core/become.js";
 import { mark, size, watchWidth, widthOf } from "../core/picture.js";
 import { ticks } from "../core/stats.js";
 import { grouped, say } from "../core/words.js";
-import { decodeNs } from "./trace.js";
+import { decodeNs, partsOf } from "./trace.js";
 
 const HEIGHT = 44;
 const BASE = 38; // where blocks stand
@@ -35,7 +35,7 @@ export class Race {
   /** `states`: run → state. `lengths`: run → how long it takes, where all that is known; else the room grows under way. */
   draw(states, lengths) {
     this.#makeRoom(states, lengths);
-    this.tallest = Math.max(this.tallest, ...[...states.values()].flatMap((state) => state.rounds.map((round) => round.accepted + 1)));
+    this.tallest = Math.max(this.tallest, ...[...states.values()].flatMap((state) => partsOf(state).map((round) => round.accepted + 1)));
     const width = widthOf(this.axis), edge = width - EDGE, x = (ns) => (ns / this.spanNs) * edge;
     const base = states.get(this.baseline);
     const toBeat = base?.reason ? x(decodeNs(base)) : null;
@@ -80,7 +80,7 @@ class Lane {
     this.scale = scale;
     size(this.svg, width, HEIGHT);
     this.element.classList.toggle("waiting", !state?.seq);
-    const rounds = state?.rounds ?? [], end = state ? x(decodeNs(state)) : 0;
+    const rounds = state ? partsOf(state) : [], end = state ? x(decodeNs(state)) : 0;
     this.isCut = end > edge + 1; // what goes on beyond the edge is not drawn
     const until = (ns) => Math.min(edge, x(ns));
     const blocks = rounds.map((round, i) => block(round, i ? rounds[i - 1].verifyEnd : state.prefillNs, state, until, tallest));

@@ -48,9 +48,12 @@ export function compared(one, other, states) {
   const length = Math.min(mine.length, theirs.length);
   let same = 0;
   while (same < length && mine[same] === theirs[same]) same++;
-  const rounds = [one, other].map((name, i) => `${name} took ${states[i].rounds.length} rounds for ${states[i].tokens.length} tokens`);
+  const rounds = [one, other].map((name, i) => `${name} took ${partsIn(states[i])} for ${states[i].tokens.length} tokens`);
+  if ([...mine, ...theirs].some((id) => typeof id === "string")) return `${rounds.join(", ")}.`; // text alone: the audit compares it
   return `${rounds.join(", ")}. ` + (same === length ? "The words are the same." : `The words differ from token ${same + 1} on.`);
 }
+
+const partsIn = ({ rounds, deliveries }) => (deliveries.length ? `${deliveries.length} deliveries` : `${rounds.length} rounds`);
 
 export class Side {
   constructor(place, word) {

@@ -4,6 +4,7 @@
 import { become, sketch } from "../core/become.js";
 import { facts } from "./facts.js";
 import { Whenever } from "../core/whenever.js";
+import { partsOf } from "./trace.js";
 
 const TELL_EVERY_MS = 500; // nobody reads what changes faster
 const PROMPT_LINES = 3; // of the prompt, only what the text continues
@@ -53,16 +54,17 @@ export class Strip {
     const tokensOf = (round) => state.tokens.slice(round.start, round.start + round.accepted + 1);
     const isSame = (drawn, round) => drawn.round === round && drawn.kept === tokensOf(round).length;
     let same = 0;
-    while (same < this.drawn.length && same < state.rounds.length && isSame(this.drawn[same], state.rounds[same])) same++;
+    const parts = partsOf(state);
+    while (same < this.drawn.length && same < parts.length && isSame(this.drawn[same], parts[same])) same++;
     this.drawn.splice(same);
-    for (const round of state.rounds.slice(same)) {
+    for (const round of parts.slice(same)) {
       const tokens = tokensOf(round);
       this.drawn.push({ round, kept: tokens.length, sketch: this.#round(round, tokens) });
     }
     become(this.text, ...this.#passages());
     if (this.isAtEnd && this.drawn.length > same) this.#toEnd();
     if (this.drawn.length && !this.text.querySelector('[tabindex="0"]')) this.elements[0].tabIndex = 0;
-    this.choose(this.drawn.some(({ round }) => round.number === this.chosen) ? this.chosen : state.rounds.at(-1)?.number, false);
+    this.choose(this.drawn.some(({ round }) => round.number === this.chosen) ? this.chosen : parts.at(-1)?.number, false);
   }
 
   /** Lines that are whole stand in a block of their own, so that they are not laid out again with each round that comes:
@@ -108,12 +110,14 @@ export class Strip {
   }
 
   #sentence(round) {
+    if (round.outcome === "delivered") return deliveryOf(round);
     if (!round.drafted.length) return `Round ${round.number}: the target wrote ${visible(this.word(round.token))}.`;
     const own = round.outcome === "bonus" ? "added" : "corrected to";
     return `Round ${round.number}: ${round.accepted} of ${round.drafted.length} drafted tokens accepted, the target ${own} ${visible(this.word(round.token))}.`;
   }
 
   #detail(round) {
+    if (round.outcome === "delivered") return [sketch("p", {}, deliveryOf(round))];
     const cells = round.drafted.map((id, i) => {
       const fate = i < round.accepted ? "accepted" : i === round.accepted ? "refused" : "unseen";
       return sketch("li", { class: fate },
@@ -145,6 +149,8 @@ export class Strip {
     to.focus();
   }
 }
+
+const deliveryOf = ({ number, accepted }) => `Delivery ${number}: ${accepted + 1} ${accepted ? "tokens" : "token"} at once. The server tells no rounds.`;
 
 const endsLine = (round) => round.children.at(-1)?.name === "br";
 

@@ -15,7 +15,7 @@
  * @typedef {{id: number, round: number, fate: string}} Token
  *
  * @typedef {{seq: number, promptTokens: number, prefillNs: number, arrivedNs: number, queuedNs: number, pending: Partial<Round>, rounds: Round[],
- *   tokens: Token[], nowNs: number, reason: string | null}} State
+ *   deliveries: Round[], tokens: Token[], nowNs: number, reason: string | null}} State
  */
 
 const NOTHING_DRAFTED = {
@@ -28,7 +28,7 @@ export class Hole extends Error {}
 
 /** @returns {State} */
 export function begin() {
-  return { seq: 0, promptTokens: 0, prefillNs: 0, arrivedNs: 0, queuedNs: 0, pending: {}, rounds: [], tokens: [], nowNs: 0, reason: null };
+  return { seq: 0, promptTokens: 0, prefillNs: 0, arrivedNs: 0, queuedNs: 0, pending: {}, rounds: [], deliveries: [], tokens: [], nowNs: 0, reason: null };
 }
 
 /**
@@ -44,7 +44,7 @@ export function foldAll(events, state = begin()) {
     if (event.seq !== next.seq + 1) throw new Hole(`event ${event.seq} came where ${next.seq + 1} was due`);
     const step = STEPS[event.event];
     if (!step) throw new Error(`an event of an unknown kind: ${event.event}`);
-    if (next === state) next = { ...state, rounds: [...state.rounds], tokens: [...state.tokens] };
+    if (next === state) next = { ...state, rounds: [...state.rounds], deliveries: [...state.deliveries], tokens: [...state.tokens] };
     step(next, event);
     next.seq = event.seq;
   }
@@ -67,9 +67,13 @@ const STEPS = {
 
   prompted: () => {}, // for replays
 
-  // A server sends tokens and tells no rounds.
+  // A server sends tokens and tells no rounds. Text without ids, or without a tokenizer for them, stands in its first token.
   delivered: (state, event) => {
-    state.tokens.push(...event.tokens.map((id) => ({ id, round: 0, fate: "own" })));
+    const ids = !event.text || !event.count ? event.tokens : [event.text, ...Array(event.count - 1).fill("")];
+    const number = state.deliveries.length + 1, start = state.tokens.length;
+    state.tokens.push(...ids.map((id) => ({ id, round: number, fate: "own" })));
+    state.deliveries.push({ ...NOTHING_DRAFTED, number, start, accepted: ids.length - 1, token: ids.at(-1) ?? "", outcome: "delivered",
+      wait: 0, verifyStart: state.nowNs, verifyEnd: event.end_ns, lost: "" });
     state.nowNs = event.end_ns;
   },
 
@@ -127,10 +131,13 @@ export const decodeNs = (state) => Math.max(0, state.nowNs - state.prefillNs);
 
 export const tokensPerSecond = (state) => (decodeNs(state) ? (state.tokens.length * 1e9) / decodeNs(state) : 0);
 
-/** Points of "tokens over time": after each round, milliseconds of decoding and tokens in the text. */
+/** Parts in which the text came: rounds, or the deliveries of a server. */
+export const partsOf = (state) => (state.deliveries.length ? state.deliveries : state.rounds);
+
+/** Points of "tokens over time": after each part, milliseconds of decoding and tokens in the text. */
 export function progress(state) {
   const points = [[0, 0]];
-  for (const round of state.rounds) {
+  for (const round of partsOf(state)) {
     const tokens = Math.min(round.start + round.accepted + 1, state.tokens.length);
     points.push([(round.verifyEnd - state.prefillNs) / 1e6, tokens]);
   }

@@ -62,6 +62,7 @@ export class Watching {
   }
 
   word(token) {
+    if (typeof token === "string") return token; // a server sent text alone
     return this.words.get(token) ?? `⟨${token}⟩`;
   }
 

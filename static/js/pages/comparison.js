@@ -141,8 +141,8 @@ function draw(now) {
 
 /** Whose text is shown: the one chosen, or while it waits for its turn, the last one that has begun. */
 function readable(chosen, found) {
-  if (found.get(chosen)?.rounds.length || moment.isReplay) return chosen;
-  return [...found].filter(([, state]) => state.rounds.length).at(-1)?.[0] ?? chosen;
+  if (found.get(chosen)?.tokens.length || moment.isReplay) return chosen;
+  return [...found].filter(([, state]) => state.tokens.length).at(-1)?.[0] ?? chosen;
 }
 
 const isOver = () => known.status.is_final || moment.isReplay; // otherwise what is drawn is news, which may wait

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from decoding.errors import BadPrompt
-from decoding.models.runner import ModelRunner, Tree, align, extend_all
+from decoding.models.runner import Feed, ModelRunner, Tree, TreeReading, align, extend_all
 
 TEXT = torch.randint(0, 97, (60,), generator=torch.Generator().manual_seed(5)).tolist()
 
@@ -174,6 +174,25 @@ def test_texts_of_unlike_lengths_are_read_together(runner: ModelRunner) -> None:
     got = extend_all([(own, tokens, need) for own, (_, tokens, need) in zip(runners, feeds, strict=True)])
     for logits, expected in zip(got, want, strict=True):
         assert_close(logits, expected)
+
+
+def test_trees_and_a_chain_are_read_together(runner: ModelRunner) -> None:
+    """Two texts verify trees, one after a token that it has not read yet, and one verifies a chain."""
+    texts, tokens, parents = (TEXT[:20], TEXT[30:37]), [1, 2, 3, 4], (-1, -1, 0, 2)
+    paths = [[1], [2], [1, 3], [1, 3, 4]]
+    want = [torch.cat([fresh(runner, [*text, *path]) for path in paths]) for text in texts]
+    chained = fresh(runner, TEXT[5:14], 5)
+    own, behind, chain = runner.model.new_runners(3)
+    own.extend(texts[0])
+    behind.extend(texts[1][:-1])
+    chain.extend(TEXT[5:9])
+    trees = TreeReading(own, [], parents), TreeReading(behind, texts[1][-1:], parents)
+    feeds: list[Feed] = [(trees[0], tokens, 4), (chain, TEXT[9:14], 5), (trees[1], [*texts[1][-1:], *tokens], 4)]
+    got = extend_all(feeds)
+    for logits, expected in zip(got, (want[0], chained, want[1]), strict=True):
+        assert_close(logits, expected)
+    trees[1].adopt([0, 2, 3])
+    assert behind.tokens == [*texts[1], 1, 3, 4]
 
 
 def test_a_tensor_of_ids_is_taken(runner: ModelRunner) -> None:

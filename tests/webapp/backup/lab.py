@@ -60,7 +60,12 @@ class Lab:
     def env(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("DRAFTHOUSE", "DJANGO"))}
         kept |= {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "webapp.config.settings", "REDIS_URL": ""}
-        kept |= {"DRAFTHOUSE_HOSTS": "localhost,testserver", **self.more, "DRAFTHOUSE_DATA": str(self.folder)}
+        kept |= {
+            "DRAFTHOUSE_HOSTS": "localhost,testserver",
+            "DRAFTHOUSE_SERVERS": "127.0.0.1",
+            **self.more,
+            "DRAFTHOUSE_DATA": str(self.folder),
+        }
         kept.pop("DATABASE_URL", None)
         return kept | ({"DATABASE_URL": self.database} if self.database else {})
 

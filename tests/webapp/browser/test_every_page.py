@@ -8,43 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connections
-from django.test import Client
-from django.urls import NoReverseMatch, get_resolver, reverse
 from playwright.sync_api import expect
 
 from tests.webapp.browser.conftest import AXE
 from tests.webapp.browser.lab import keep
-from tests.webapp.everything import one_of_everything
-from webapp.accounts.models import Role, User
+from tests.webapp.everything import pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 WIDTHS = (360, 2560, 1280)
 REFUSED = {"not-found": "/nowhere/", "gone": "/shared/no-such-link/"}
-NO_PAGES = ("healthz", "readyz", "sign-out", "schema")
-
-
-def pages(world) -> dict[str, str]:
-    """By name: whatever answers a GET with a page, to an owner who operates the installation too."""
-    things = one_of_everything(world)
-    things["pair-history"] = things["pair"]
-    User.objects.filter(pk=world.bob.pk).update(is_operator=True)
-    world.bob.memberships.update(role=Role.OWNER)
-    client, found = Client(), {}
-    client.force_login(world.bob)
-    for name in sorted({name for name in get_resolver().reverse_dict if isinstance(name, str)} - {*NO_PAGES}):
-        for arguments in ([], [things[name].pk] if name in things else []):
-            try:
-                address = reverse(name, args=arguments)
-            except NoReverseMatch:
-                continue
-            answer = client.get(address)
-            if (
-                answer.status_code == 200
-                and answer["Content-Type"].startswith("text/html")
-                and "/api/v1/" not in address
-            ):
-                found[name] = address
-    return found
 
 
 @pytest.fixture

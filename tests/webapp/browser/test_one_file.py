@@ -12,7 +12,8 @@ from playwright.sync_api import expect
 from tests.webapp import make
 from tests.webapp.browser.conftest import STRATEGIES
 from webapp.sharing import services as sharing
-from webapp.studies.kinds import ORACLE, PLAN
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.kinds import ORACLE, PAPERS, PLAN, PROJECTION
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -109,13 +110,38 @@ def test_the_file_of_a_share_without_texts_holds_no_word_of_them(ended, world, o
     expect(page.locator("#race .tokens").first).to_be_attached()
 
 
-@pytest.mark.parametrize("kind", [ORACLE, PLAN])
-def test_a_study_is_read_from_a_file(ended, world, opened, kind):
+@pytest.mark.parametrize(
+    ("kind", "options", "drawn"),
+    [
+        (ORACLE, {}, ".chart .bar"),
+        (PLAN, {}, ".chart .line"),
+        (PROJECTION, {"card": "llama-70b-1b-h100"}, "#best-map .map-field"),
+        (PAPERS, {}, "#figure-ssd-3 .dot-mark"),
+    ],
+)
+def test_a_study_is_read_from_a_file(ended, world, opened, kind, options, drawn):
     by, of = world.actor(world.bob), ended.comparison
-    study = ended.does(make.study, by, kind, pair=of.pair, dataset=of.dataset)
+    study = ended.does(make.study, by, kind, pair=of.pair, dataset=of.dataset, **options)
     page = opened(downloaded(ended, world, f"/api/v1/studies/{study.pk}/file/"))
     expect(page.locator("h1.verdict")).not_to_be_empty()
-    expect(page.locator(".chart :is(.line, .bar)").first).to_be_attached()
+    expect(page.locator(drawn).first).to_be_attached()
+    page.locator(".term").first.click()
+    expect(page.locator(".meaning:popover-open")).not_to_be_empty()
+    assert page.locator("a:not([href^='#']), form").count() == 0
+
+
+def test_a_classifier_is_read_from_a_file_and_its_threshold_moves(ended, world, opened):
+    by, of = world.actor(world.bob), ended.comparison
+    upload = ended.does(make.upload, by, make.card())
+    classifier = ended.does(classifying.add_classifier, name="c", pair=of.pair, upload=upload, by=by)
+    page = opened(downloaded(ended, world, f"/api/v1/classifiers/{classifier.pk}/page/"))
+    expect(page.locator("h1.verdict")).not_to_be_empty()
+    expect(page.locator("#sweep .line").first).to_be_attached()
+    before = page.locator("#told").inner_text()
+    page.locator("#threshold-at").focus()
+    page.keyboard.press("Home")
+    expect(page.locator("#told")).not_to_have_text(before)
+    expect(page.locator(".charts .chart :is(.line, .bar)").first).to_be_attached()
     assert page.locator("a:not([href^='#']), form").count() == 0
 
 

@@ -110,7 +110,7 @@ def test_the_threshold_is_explored_by_keyboard_and_compared_with(open_page, read
     page = open_page(f"/classifiers/{classifier.pk}/")
     points = make.STUDIES["card"]["sweep"]["threshold"]
     page.check("input[name=rule][value=threshold]")
-    page.focus("#threshold")
+    page.focus("#threshold-at")
     page.keyboard.press("Home")
     expect(page.locator("#threshold-now")).to_have_text("0.05")
     expect(page.locator("#told")).to_contain_text(f"{points[0]['speedup']:.2f}× predicted")

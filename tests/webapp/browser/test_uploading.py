@@ -126,7 +126,11 @@ def test_why_an_archive_is_refused_is_told_on_the_page(open_page, work):
         ("pytorch_model.bin", b"PK\x03\x04" + bytes(100), "is a pickle"),
         ("weights.safetensors", b"\x80\x04\x95" + bytes(100), "is a pickle"),
         ("model.safetensors", bytes(100), "is no whole safetensors file"),
-        ("model.gguf", b"GGUF" + bytes(100), "is GGUF"),
+        (
+            "model.gguf",
+            b"GGUF" + bytes(100),
+            "is GGUF, the format of llama.cpp, and Drafthouse reads safetensors. Send",
+        ),
         ("modeling.py", b"import os", "is code"),
     ],
 )

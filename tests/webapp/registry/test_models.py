@@ -50,6 +50,19 @@ def test_a_pickle_under_another_name_is_refused(world, name):
         examine(world, make.checkpoint(**{name: b"\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00."}))
 
 
+GGUF = b"GGUF" + bytes(100)
+
+
+@pytest.mark.parametrize(
+    "files", [{"model-q4.gguf": GGUF}, make.checkpoint(**{"model.gguf": GGUF}), {"model.safetensors": GGUF}]
+)
+def test_gguf_is_refused_with_the_way_to_safetensors_and_back(world, files):
+    with pytest.raises(Invalid) as refused:
+        examine(world, files)
+    assert "is GGUF, the format of llama.cpp, and Drafthouse reads safetensors." in refused.value.detail
+    assert "Take the folder that it was made from" in refused.value.hint and "export gguf" in refused.value.hint
+
+
 @pytest.mark.parametrize("name", ["modeling_x.py", "lib.so", "run.sh"])
 def test_code_is_refused(world, name):
     with pytest.raises(Invalid, match="code of strangers is never run"):

@@ -14,7 +14,7 @@ from decoding.public import ONE, STRATEGIES
 from webapp.comparisons.across import naming
 from webapp.comparisons.across.columns import AXES, COSTS, Column
 from webapp.comparisons.across.filters import points
-from webapp.comparisons.models import Conditions, Figures, Run, RunQuerySet
+from webapp.comparisons.models import SERVERS_ALONE, Conditions, Figures, Run, RunQuerySet
 
 MOST_POINTS = 300  # nobody can follow more lines
 MOST_GROUPS = 200
@@ -39,7 +39,7 @@ def described(of: Conditions) -> str:
     drawn = f"temperature {sampling['temperature']:g}" if sampling["temperature"] else "greedy"
     split = f" ({of.split})" if of.split else ""
     return (
-        f"{of.pair.name} · {of.limit} prompts of {of.dataset.name}{split} · {drawn}, at most "
+        f"{of.pair or SERVERS_ALONE} · {of.limit} prompts of {of.dataset.name}{split} · {drawn}, at most "
         f"{sampling['max_new_tokens']} tokens{' · '.join(['', *under_load(of)])} · {of.device}"
     )
 

@@ -125,7 +125,8 @@ def _choices(known: Sequence[Conditions]) -> dict[str, list[tuple[str, str]]]:
     """Choices of the filters: the parts that this team's runs are made of."""
     found: dict[str, dict[str, str]] = {"pair": {}, "dataset": {}, "device": {}}
     for conditions in known:
-        found["pair"][str(conditions.pair_id)] = conditions.pair.name
+        if conditions.pair:
+            found["pair"][str(conditions.pair_id)] = conditions.pair.name
         found["dataset"][str(conditions.dataset_id)] = conditions.dataset.name
         found["device"][conditions.device] = conditions.device
     named = {name: sorted(there.items(), key=lambda pair: pair[1]) for name, there in found.items()}

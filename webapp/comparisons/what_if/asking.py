@@ -96,7 +96,8 @@ def knobs(ran: Collection[str]) -> list[dict[str, Any]]:
     def knob(strategy: Strategy, slider: Slider) -> dict[str, Any]:
         bounds = {name: f"{getattr(slider, name):g}" for name in ("low", "high", "step")}
         value = strategy.read({})[slider.param]
-        return {"param": slider.param, "options": slider.options, **bounds, "value": value}
+        help = next(param.help for param in strategy.params if param.name == slider.param)
+        return {"param": slider.param, "help": help, "options": slider.options, **bounds, "value": value}
 
     return [
         {
@@ -116,6 +117,8 @@ def refusal(comparison: Comparison) -> Conflict | None:
             "With ratio dice every strategy writes a text of its own, so what one of them drafted says nothing about "
             "another.", code="not-replayable", hint="Compare with shared dice, or greedily; then this can be asked.",
         )  # fmt: skip
+    if comparison.pair is None:
+        return _nothing_recorded()
     if comparison.pair.is_alone:
         return Conflict(
             f"{alone.lacks_draft('What-if')} It replays what a draft model proposed.",

@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from django import template
 from django.contrib.staticfiles import finders
@@ -33,8 +34,22 @@ def preload_modules(entry: str, *places: str) -> str:
 def charts(context: template.Context, place: str) -> str:
     """A place for charts: those that name it, in the order of their ranks. `core/charts.js` loads and draws them. In a
     page that is one file its import map knows them by name."""
-    urls = [name if context.get("is_one_file") else static(name) for name in charts_at(place)]
+    names = charts_at(place)
+    of_whole_page(context, "charts").update((Path(name).stem, name) for name in names)
+    urls = [name if context.get("is_one_file") else static(name) for name in names]
     return format_html('<div class="charts" data-charts="{}"></div>', json.dumps(urls))
+
+
+def drawn(context: template.Context) -> dict[str, str]:
+    """Return the sources of the charts that the page has so far, by their names."""
+    return {name: _source(chart) for name, chart in of_whole_page(context, "charts").items()}
+
+
+def of_whole_page(context: template.Context, what: str) -> dict[str, str]:
+    """Return what tags note about a page while it is rendered, the same for all templates that it includes."""
+    page: Any = context.render_context.dicts[0]
+    notes: dict[str, str] = page.setdefault(what, {})
+    return notes
 
 
 def charts_at(place: str) -> list[str]:
@@ -68,9 +83,13 @@ def imported(entry: str) -> tuple[str, ...]:
     waiting = [entry]
     while waiting:
         name = waiting.pop()
-        for found in IMPORT.findall(Path(str(finders.find(name))).read_text(encoding="utf-8")):
+        for found in IMPORT.findall(_source(name)):
             path = resolved(name, found)
             if path not in known:
                 known[path] = None
                 waiting.append(path)
     return tuple(known)
+
+
+def _source(name: str) -> str:
+    return Path(str(finders.find(name))).read_text(encoding="utf-8")

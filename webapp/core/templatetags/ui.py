@@ -8,7 +8,6 @@ from typing import Any
 
 from django import template
 from django.template import Context
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
@@ -83,40 +82,15 @@ def query(context: Context, **changes: Any) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def column(context: Context, name: str, title: str, css: str = "") -> SafeString:
-    """A table heading that sorts."""
+def column(context: Context, name: str, title: str, css: str = "", about: str = "") -> SafeString:
+    """A table heading that sorts; `about` stands beside its link."""
     now = context["request"].GET.get("ordering", "")
     following = f"-{name}" if now == name else name
     mark, sort = {name: ("↑", "ascending"), f"-{name}": ("↓", "descending")}.get(now, ("", "none"))
     link = query(context, ordering=following)
     return format_html(
-        '<th scope="col" class="{}" aria-sort="{}"><a href="{}">{} <span aria-hidden="true">{}</span></a></th>',
-        css, sort, link, title, mark,
-    )  # fmt: skip
-
-
-PARENTS = {  # page → the list that it belongs to
-    "new-comparison": "comparisons", "comparison": "comparisons", "shares": "comparisons", "pair-history": "pairs",
-    "new-pair": "pairs", "pair": "pairs", "new-model": "models", "model": "models", "new-dataset": "datasets",
-    "dataset": "datasets", "new-classifier": "classifiers", "train-classifier": "classifiers",
-    "classifier": "classifiers", "training": "classifiers", "new-study": "studies", "study": "studies", "job": "jobs",
-    "save-view": "runs", "audit": "team",
-}  # fmt: skip
-TITLES = {"datasets": "Prompts"}
-
-
-@register.simple_tag(takes_context=True)
-def trail(context: Context) -> SafeString | str:
-    """Breadcrumbs: a link to the list that this page belongs to."""
-    request: Any = context.get("request")
-    match = getattr(request, "resolver_match", None)
-    parent = PARENTS.get(str(match.url_name)) if match else None
-    if parent is None or not request.user.is_authenticated:
-        return ""
-    title = TITLES.get(parent, parent.capitalize())
-    return format_html(
-        '<nav class="trail" aria-label="Breadcrumb"><a href="{}">{}</a> <span aria-hidden="true">›</span></nav>',
-        reverse(parent), title,
+        '<th scope="col" class="{}" aria-sort="{}"><a href="{}">{} <span aria-hidden="true">{}</span></a>{}</th>',
+        css, sort, link, title, mark, about,
     )  # fmt: skip
 
 

@@ -1,18 +1,75 @@
-"""`{% term "audit" %}`: a question mark that opens the glossary's sentence about a word."""
+"""`{% term "audit" %}`: a question mark that opens a sentence about a word, where the word first stands on a page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from typing import Any
 
 from django import template
+from django.template import Context
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import json_script
+from django.utils.safestring import SafeString
 
+from webapp.core.templatetags.modules import drawn, of_whole_page
 from webapp.docs import library
+from webapp.docs.library import Term
 
 register = template.Library()
+ON_A_CHART = re.compile(r'^export const term = "([^"]+)";$', re.MULTILINE)
 
 
-@register.inclusion_tag("docs/_term.html", takes_context=True)
-def term(context: Mapping[str, Any], anchor: str) -> dict[str, Any]:
-    """Take a word by its address in the glossary. A word that is not there is a mistake of the page's author."""
-    return {"term": library.terms()[anchor], "is_one_file": context.get("is_one_file")}
+@register.simple_tag(takes_context=True)
+def term(context: Context, word: str, sentence: str = "", page: str = library.GLOSSARY) -> SafeString:
+    """Explain a word of the glossary, or one that brings its sentence. Without either, the page's author is wrong."""
+    found = library.terms().get(library.anchor_of(word)) or (Term(word, "", sentence) if sentence else None)
+    if found is None:
+        raise template.TemplateSyntaxError(f"docs/glossary.md does not explain {word!r}.")
+    explained = of_whole_page(context, "explained")
+    if found.sentence in explained:
+        return SafeString("")
+    explained[found.sentence] = f"term-{len(explained)}"
+    return SafeString(
+        render_to_string(
+            "docs/_term.html",
+            {"term": found, "id": explained[found.sentence], "address": _address(context, page, found)},
+        )
+    )
+
+
+@register.simple_tag(takes_context=True)
+def term_if_known(context: Context, word: str) -> SafeString:
+    """Explain the label of a field if the glossary has it."""
+    return term(context, word) if library.anchor_of(word) in library.terms() else SafeString("")
+
+
+@register.simple_tag(takes_context=True)
+def term_of_column(context: Context, column: Any) -> SafeString:
+    """Explain a column by its own sentence, or by the glossary's."""
+    return term(context, column.title, column.help) if column.help else term_if_known(context, column.title)
+
+
+@register.simple_tag(takes_context=True)
+def terms_of_charts(context: Context) -> SafeString:
+    """Hand to the headings of charts (core/charts.js) the words that they explain and nothing above them does."""
+    known = of_whole_page(context, "explained")
+    words = {name: library.terms()[library.anchor_of(word)] for name, word in words_of(drawn(context)).items()}
+    found = {name: word for name, word in words.items() if word.sentence not in known}
+    if not found:
+        return SafeString("")
+    shown = {
+        name: {"name": one.name, "sentence": one.sentence, "address": _address(context, library.GLOSSARY, one)}
+        for name, one in found.items()
+    }
+    return json_script(shown, "terms")
+
+
+def words_of(charts: dict[str, str]) -> dict[str, str]:
+    """Return the word that each chart explains, by the chart's name."""
+    return {name: found[1] for name, source in charts.items() if (found := ON_A_CHART.search(source))}
+
+
+def _address(context: Any, page: str, found: Term) -> str:
+    """Return where a word is explained at length; a file that opens from a disk links nowhere."""
+    return "" if context.get("is_one_file") else f"{reverse('docs-page', args=[page])}#{found.anchor}".rstrip("#")

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from webapp.core.api import once
 from webapp.entries.api import Entries
 from webapp.jobs.serializers import JobOut
-from webapp.studies.classifiers import serializers, services
+from webapp.studies.classifiers import pages, serializers, services
 from webapp.studies.models import Classifier
 
 
@@ -41,6 +41,11 @@ class Classifiers(Entries):
         response = HttpResponse(content, content_type="application/octet-stream")
         response["Content-Disposition"] = content_disposition_header(True, name)
         return response
+
+    @extend_schema(responses={(200, "text/html"): OpenApiTypes.STR})
+    def page(self, request: Request, pk: UUID) -> HttpResponse:
+        """Download the page of a classifier as one HTML file that makes no request."""
+        return pages.whole(self.get_object())
 
     @extend_schema(request=serializers.NewTraining, responses={202: JobOut})
     @once

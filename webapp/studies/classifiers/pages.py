@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -11,6 +12,7 @@ from decoding.public import DESIGNS, OURS, learning_sentence, rule_of
 from webapp.accounts.asked import Asked
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
+from webapp.core.one_file import one_file
 from webapp.core.pages import form_page, listing, one, page
 from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import FINAL, Job
@@ -19,6 +21,9 @@ from webapp.studies import reading
 from webapp.studies.classifiers import cross_sets, serializers, services
 from webapp.studies.models import Classifier, Training
 from webapp.studies.work import lines, work_of
+
+SCRIPT = "js/pages/classifier.js"
+SHOWN = ("pair", "created_by", "training__dataset", "training__start")  # what its page reads with it
 
 
 @page(Right.READ)
@@ -73,20 +78,29 @@ def training(request: Asked, id: UUID) -> HttpResponse:
 
 @page(Right.READ)
 def classifier(request: Asked, id: UUID) -> HttpResponse:
-    rows = Classifier.objects.visible_to(request.actor).select_related(
-        "pair", "created_by", "training__dataset", "training__start"
-    )
-    found = one(rows, id)
+    found = one(Classifier.objects.visible_to(request.actor).select_related(*SHOWN), id)
+    return render(request, "studies/classifier.html", content(found))
+
+
+def whole(found: Classifier) -> HttpResponse:
+    """Answer the page of a classifier as one file."""
+    name = f"classifier-{found.pk}"
+    return one_file("studies/classifier.html", content(found), entry=SCRIPT, places=("classifier",), name=name)
+
+
+def content(found: Classifier) -> dict[str, Any]:
+    """Return the content of a classifier's page."""
     training = getattr(found, "training", None)
-    context = {
+    design = found.card.get("design", OURS)
+    return {
         "entry": found,
         "card": found.card,
         "training": training,
         "cross": cross_sets.table(found.pair),
         "verdict": reading.verdict_of_classifier(found),
         "rules": list(found.card.get("sweep", {})),
-        "own_rule": rule_of(found.card.get("design", OURS)),
-        "design": DESIGNS[found.card.get("design", OURS)],
+        "own_rule": rule_of(design),
+        "design": DESIGNS[design],
         "ablations": reading.ablations(found.card),
         "predicted": sorted(found.card.get("predicted", {}).items(), key=lambda row: -(row[1] or 0)),
         "comparison": reading.comparison_with(found),
@@ -98,4 +112,3 @@ def classifier(request: Asked, id: UUID) -> HttpResponse:
             "lines": lines(training.job) if training else [],
         },
     }
-    return render(request, "studies/classifier.html", context)

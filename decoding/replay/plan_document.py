@@ -1,0 +1,48 @@
+"""Document of a plan, as plain data: the page and the REST API read it, and `plan --json` writes it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from decoding.replay.costs import Costs
+from decoding.replay.planning import Prediction, elsewhere
+
+FORMAT = "drafthouse.plan/1"
+
+
+def document_of(
+    best: Sequence[Prediction],
+    rows: Mapping[str, Mapping[str, Any]],
+    predictions: Sequence[Prediction],
+    costs: Costs,
+) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "settings": [_setting(prediction, rows.get(prediction.choice.label)) for prediction in best],
+        "predictions": [_priced(prediction) for prediction in predictions],
+        "costs": dataclasses.asdict(costs),
+        "elsewhere": elsewhere(best),
+    }
+
+
+def _priced(prediction: Prediction) -> dict[str, Any]:
+    choice = prediction.choice
+    return {
+        "strategy": choice.strategy,
+        "params": dict(choice.params),
+        "speedup": prediction.speedup,
+        "tokens_per_s": prediction.tokens_per_s,
+    }
+
+
+def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str, Any]:
+    """One setting: its predicted speed-up, and the measured one if it was run."""
+    return {
+        **_priced(prediction),
+        "label": prediction.choice.label,
+        "role": prediction.choice.spec.role,
+        "measured": row["speedup"] if row else None,
+        "audit": row["audit"] if row else None,
+    }

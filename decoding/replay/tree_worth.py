@@ -1,0 +1,124 @@
+"""Worth of trees on recorded texts, against the chain of as many tokens and against the best chain."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from decoding.replay.costs import Costs
+from decoding.replay.planning import STATICS, Study, static
+from decoding.replay.records import Counts
+from decoding.spec import Choice, choose
+from decoding.strategies.tree import ROWS, STRATEGY
+from decoding.tree_shapes import FixedShape, Ranked
+
+HALVINGS = 12  # of the interval that holds the price
+GAIN = 1.005  # a tree that gains less is as good as a chain
+
+Played = list[tuple[Choice, Counts]]
+
+
+@dataclass(frozen=True)
+class SameRows:
+    """The best tree and the chain of the same number of drafted tokens."""
+
+    rows: int
+    tree: str
+    tree_tokens_per_s: float
+    chain_tokens_per_s: float
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place of a tree."""
+
+    parent: int  # number of another place; -1: the text's end
+    rank: int  # which alternative there
+    accepted: float  # share of the rounds that accept it
+
+
+@dataclass(frozen=True)
+class TreeWorth:
+    same_rows: list[SameRows]
+    row_price: float  # of one more row here, as a share of a verification of one row
+    most_row_price: float | None  # up to which the best tree beats the best chain; None: at no price
+    best: str
+    shape: list[Place]  # of the best tree, after all recorded texts
+
+    @property
+    def sentence(self) -> str:
+        gains = [f"{row.rows}: {row.tree_tokens_per_s / row.chain_tokens_per_s:.2f}" for row in self.same_rows]
+        most = self.most_row_price
+        where = "at no price of a row" if most is None else f"where a row costs at most {most:.1%} of a pass"
+        return (
+            f"A tree beats the best chain {where}; here a row costs {self.row_price:.1%}. Best tree over the chain of "
+            f"as many tokens: {', '.join(gains)}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**dataclasses.asdict(self), "sentence": self.sentence}
+
+
+def tree_worth(study: Study, costs: Costs) -> TreeWorth:
+    trees: Played = [(choice, study.play(choice)) for choice in _trees()]
+    chains: Played = [(choice, study.play(choice)) for choice in [*STATICS, *map(static, ROWS)]]
+    same = []
+    for rows in ROWS:
+        tree, speed = _fastest([played for played in trees if played[0].params["rows"] == rows], costs)
+        [chain] = [counts for choice, counts in chains[-len(ROWS) :] if choice.params["lookahead"] == rows]
+        same.append(SameRows(rows, tree.label, speed, costs.tokens_per_s(chain)))
+
+    def wins(price: float) -> bool:
+        there = with_row_price(costs, price)
+        return _fastest(trees, there)[1] > GAIN * _fastest(chains, there)[1]
+
+    best, _ = _fastest(trees, costs)
+    return TreeWorth(same, costs.row() / costs.verify(1), _highest(wins), best.label, shape_of(study.ranked, best))
+
+
+def with_row_price(costs: Costs, price: float) -> Costs:
+    """The same costs, but one more row costs this share of a verification of one row."""
+    first = costs.verify(1)
+    return dataclasses.replace(costs, target=(0.0, *(first * (1 + price * more) for more in range(2))))
+
+
+def shape_of(texts: Sequence[Ranked], choice: Choice) -> list[Place]:
+    """The shape that a choice has once it knows all texts, and how often they accept each of its places."""
+    policies = choice.tree_policies()
+    for text in texts:
+        for _ in text.rounds(policies()):
+            pass
+    shape = policies().shape()
+    rounds = [played for text in texts for played in text.rounds(FixedShape(shape))]
+    accepted = [0] * len(shape)
+    for played in rounds:
+        for number in played.path:
+            accepted[number] += 1
+    return [
+        Place(parent, rank, count / max(1, len(rounds)))
+        for parent, rank, count in zip(shape.parents, shape.ranks, accepted, strict=True)
+    ]
+
+
+def _trees() -> list[Choice]:
+    return [choose(STRATEGY.slug, params) for params in STRATEGY.grid()]
+
+
+def _fastest(played: Played, costs: Costs) -> tuple[Choice, float]:
+    speeds = [(choice, costs.tokens_per_s(counts)) for choice, counts in played]
+    return max(speeds, key=lambda pair: pair[1])
+
+
+def _highest(holds: Callable[[float], bool]) -> float | None:
+    """The highest price at which this holds, if it holds at price 0. 1.0: even where a row costs a whole pass."""
+    if not holds(0.0):
+        return None
+    low, high = 0.0, 1.0
+    if holds(high):
+        return high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

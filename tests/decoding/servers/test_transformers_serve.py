@@ -1,0 +1,105 @@
+"""The real transformers serve with the starter pair: it streams, its text is the target's, and a lie is found."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoding.contestants.base import Request
+from decoding.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.contestants.servers.guard import TERMINAL
+from decoding.contestants.servers.running import Servers
+from decoding.ending import Decoded, Ending
+from decoding.errors import BrokenModel, ServerFailed
+from decoding.events import Delivered, Event, Recorder, Reported
+from decoding.loop import never
+from decoding.models.checkpoints import load
+from decoding.spec import Sampling, choose
+from worker.started_server import started
+from worker.terminal.compare import main
+
+pytestmark = [pytest.mark.peer, pytest.mark.slow]
+VARIABLE = "DRAFTHOUSE_TRANSFORMERS"
+PAIR = Path(__file__).parents[3] / "starter" / "pair"
+PROMPT = "def is_prime(n):\n"
+
+
+def program() -> str:
+    """Find `transformers` with the packages of transformers[serving]."""
+    found = os.environ.get(VARIABLE) or (find_spec("fastapi") and shutil.which("transformers"))
+    if not found:
+        pytest.skip(f"no transformers serve: install transformers[serving], or set {VARIABLE} to its program")
+    return found
+
+
+def command(part: str) -> list[str]:
+    return [program(), "serve", str(PAIR / part), "--dtype", "float32", "--port", "{port}"]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with started("transformers", command("target"), "/health") as server:
+        yield server.address
+
+
+def asked(address: str, model: Path, **sampling: Any) -> tuple[Decoded | BrokenModel, list[Event]]:
+    """Answer and events of one request."""
+    target, sink, choice = load(PAIR / "target"), Recorder(), choose("server", {"name": "it"})
+    spec = EndpointSpec("it", address, "transformers", str(model))
+    servers = Servers(Reach({"it": spec}, allowed=TERMINAL), target.tokenizer)
+    settings = Sampling(max_new_tokens=24, **{"temperature": 0, **sampling})
+    ids = target.tokenizer.encode(PROMPT)
+    request = Request(choice, ids, settings, 0, Ending((), (), target.tokenizer.decode), PROMPT)
+    servers.begin([choice])
+    try:
+        [(_, answer)] = servers.run([request], lambda _: sink, never)
+    finally:
+        servers.close()
+    return answer, sink.events
+
+
+def test_it_streams_and_counts_what_it_sends(address: str) -> None:
+    answer, events = asked(address, PAIR / "target")
+    assert isinstance(answer, Decoded) and answer.text
+    [reported] = [event for event in events if isinstance(event, Reported)]
+    assert (reported.new_tokens, reported.doubt) == (24, "")
+    assert reported.num_draft_tokens is None  # it does not tell, so nothing is invented
+    assert len([event for event in events if isinstance(event, Delivered)]) > 4
+
+
+def test_a_seed_gives_the_same_sampled_text_twice(address: str) -> None:
+    first, second = (asked(address, PAIR / "target", temperature=0.8)[0] for _ in range(2))
+    assert isinstance(first, Decoded) and isinstance(second, Decoded) and first.text == second.text
+
+
+def test_another_model_than_the_one_it_was_started_with_is_refused_in_words(address: str) -> None:
+    answer, _ = asked(address, PAIR / "draft")
+    assert isinstance(answer, ServerFailed)
+
+
+def compared(part: str, written: Path) -> dict[str, Any]:
+    """Start it on a part of the pair, compare, and return its row with the warnings."""
+    start = " ".join(command(part))
+    flags = ("--limit", "3", "--max-new-tokens", "32", "--temperature", "0", "--threads", "1")
+    assert main(["--strategies", "autoregressive", "--start", start, *flags, "--json", str(written)]) == 0
+    document = json.loads(written.read_text())
+    return {**document["strategies"][-1], "warnings": document["warnings"]}
+
+
+def test_its_greedy_text_is_the_targets_by_the_audit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = compared("target", tmp_path / "result.json")
+    assert row["runner"] == "transformers serve" and row["mean_acceptance_length"] is None
+    assert (row["audit"]["divergent"], row["warnings"]) == (0, [])
+
+
+def test_one_that_serves_the_draft_as_the_target_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = compared("draft", tmp_path / "result.json")
+    assert row["audit"]["divergent"] == 3
+    assert "does not write the target's text on 3 of 3 samples" in row["warnings"][0]

@@ -1,0 +1,112 @@
+"""`./drafthouse plan --prove`: refused in words without llama-server, and proved on the real one."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from decoding.contestants.base import Request
+from decoding.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.contestants.servers.guard import TERMINAL
+from decoding.contestants.servers.running import Servers
+from decoding.ending import Ending
+from decoding.errors import BadServer
+from decoding.events import Recorder, Reported
+from decoding.loop import never
+from decoding.models.gguf.writing import export_of, write
+from decoding.spec import Sampling, choose
+from decoding.strategies import STRATEGIES
+from worker.llama_server import VARIABLE, program
+from worker.started_server import started
+from worker.terminal import plan
+
+STARTER = Path(__file__).parents[2] / "starter" / "pair"
+SMALL = ["--threads", "1", "--max-new-tokens", "32", "--temperature", "0", "--limit"]
+
+
+def plan_with(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["drafthouse", *map(str, arguments)])
+    return plan.main()
+
+
+def test_without_llama_server_a_proof_is_refused_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert plan_with(monkeypatch, "--prove", *SMALL, 1, "--json", tmp_path / "plan.json") == 2
+    shown, told = capsys.readouterr()
+    assert (shown, list(tmp_path.iterdir())) == ("", [])
+    assert told.startswith("There is no llama-server on this machine")
+
+
+@pytest.mark.parametrize("option", [["--prove"], ["--json", "plan.json"]])
+def test_a_proof_is_for_one_user(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], option: list[str]
+) -> None:
+    assert plan_with(monkeypatch, *option, "--load", "1,4", *SMALL, 1) == 2
+    assert "is for a plan with one user. Leave out --load" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def llama() -> str:
+    try:
+        return program()
+    except BadServer as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.peer
+@pytest.mark.slow
+def test_a_promise_is_proved_on_the_real_llama_server(
+    llama: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRAFTHOUSE_DATA", str(tmp_path / "data"))
+    out = tmp_path / "plan.json"
+    assert plan_with(monkeypatch, "--prove", *SMALL, 2, "--json", out) == 0
+    told = capsys.readouterr().out
+    found = json.loads(out.read_text())
+    proof = found["proof"]
+    assert found["format"] == "drafthouse.plan/1" and proof["format"] == "drafthouse.proof/1"
+    assert {"engine": "llama.cpp", "setting": proof["options"], "of": proof["setting"]} in found["elsewhere"]
+    promised = next(row["speedup"] for row in found["settings"] if row["label"] == proof["setting"])
+    assert proof["promised"] == promised
+    for side in ("ours", "theirs"):
+        assert proof[side]["speedup"]["prompts"] == 2 and proof[side]["audit"]["divergent"] == 0
+        assert proof[side]["round_price"] * proof[side]["speedup"]["median"] == pytest.approx(
+            proof[side]["mean_acceptance_length"]
+        )
+    assert proof["verdict"] in told and all(reason in told for reason in proof["reasons"])
+    assert len(list((tmp_path / "data" / "gguf").glob("*/model.gguf"))) == 2
+    assert list(Path("/tmp").glob("drafthouse-on-*.log")) == []
+
+
+def drafted(address: str) -> int:
+    """Count the tokens that a server drafts of one text."""
+    servers = Servers(Reach({"it": EndpointSpec("it", address, "llamacpp")}, allowed=TERMINAL), None)
+    choice, sink = choose("server", {"name": "it"}), Recorder()
+    request = Request(choice, [], Sampling(max_new_tokens=24, temperature=0), 0, Ending(()), "def add(a, b):\n")
+    servers.begin([choice])
+    try:
+        [_] = servers.run([request], lambda _: sink, never)
+    finally:
+        servers.close()
+    return sum(event.num_draft_tokens or 0 for event in sink.events if isinstance(event, Reported))
+
+
+@pytest.mark.peer
+@pytest.mark.slow
+@pytest.mark.parametrize("slug", [slug for slug in STRATEGIES if choose(slug).setting_in("llama.cpp")])
+def test_llama_server_takes_the_line_that_a_plan_prints_and_drafts_with_it(
+    llama: str, tmp_path: Path, slug: str
+) -> None:
+    for part in ("target", "draft"):
+        write(export_of(STARTER / part), tmp_path / f"{part}.gguf", "float16")
+    line = choose(slug).setting_in("llama.cpp").replace("DRAFT", str(tmp_path / "draft.gguf"))
+    command = [llama, "-m", str(tmp_path / "target.gguf"), "-t", "1", "-c", "512", "--port", "{port}"]
+    with started("it", [*command, *shlex.split(line)], "/health") as server:
+        assert drafted(server.address) > 0

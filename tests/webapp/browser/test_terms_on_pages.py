@@ -1,0 +1,68 @@
+"""Question marks that explain a word: by keyboard, by touch, in a file, and not on paper."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.webapp.browser.conftest import AXE
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+SPEED_UP = ".term[aria-label='What is speed-up?']"
+
+
+@pytest.fixture
+def ended(worker):
+    worker.claim()
+    worker.finish_all()
+    return worker
+
+
+def meaning(page, mark: str):
+    """Return the sentence that a question mark opens."""
+    return page.locator(f"#{page.locator(mark).get_attribute('popovertarget')}")
+
+
+def test_a_word_is_explained_by_keyboard_beside_it(ended, open_page):
+    page = open_page(f"/comparisons/{ended.comparison.pk}/", viewport={"width": 1280, "height": 900})
+    sentence = meaning(page, SPEED_UP)
+    expect(sentence).to_be_hidden()
+    page.focus(SPEED_UP)
+    page.keyboard.press("Enter")
+    expect(sentence).to_be_visible()
+    expect(sentence.locator("a")).to_have_attribute("href", "/docs/glossary/#speed-up")
+    mark, box = page.locator(SPEED_UP).bounding_box(), sentence.bounding_box()
+    assert 0 <= box["y"] - (mark["y"] + mark["height"]) < 16 and abs(box["x"] - mark["x"]) < 32
+    page.keyboard.press("Tab")
+    expect(sentence.locator("a")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(sentence).to_be_hidden()
+
+
+def test_a_head_with_a_question_mark_still_sorts(ended, open_page):
+    page = open_page(f"/comparisons/{ended.comparison.pk}/")
+    head = page.locator("th", has=page.locator(SPEED_UP))
+    assert head.locator("button button").count() == 0
+    head.locator("button").first.click()
+    expect(head).to_have_attribute("aria-sort", "descending")
+
+
+def test_a_charts_heading_is_explained_by_touch(ended, open_page):
+    page = open_page(f"/comparisons/{ended.comparison.pk}/", has_touch=True, viewport={"width": 360, "height": 740})
+    mark = "section:has(> #waterfall) .term"
+    page.locator(mark).scroll_into_view_if_needed()
+    page.tap(mark)
+    box = meaning(page, mark).bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 360
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+    page.touchscreen.tap(5, 5)
+    expect(meaning(page, mark)).to_be_hidden()
+
+
+def test_on_paper_there_are_no_question_marks(ended, open_page):
+    page = open_page(f"/comparisons/{ended.comparison.pk}/")
+    expect(page.locator(SPEED_UP)).to_be_visible()
+    page.emulate_media(media="print")
+    assert page.locator(".term:visible, .meaning:visible").count() == 0

@@ -1,0 +1,40 @@
+"""Breadcrumbs: a link to every level above a page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.webapp.everything import pages
+from webapp.core.templatetags.trail import PLACES
+
+pytestmark = pytest.mark.django_db
+
+
+def trail(answer) -> list[tuple[str, str]]:
+    """Return address and name of each level; the page itself has no address."""
+    found = re.search('<nav class="trail".*?</nav>', answer.content.decode(), re.DOTALL)
+    return re.findall(r'<li(?: aria-current="page")?>(?:<a href="([^"]*)">)?([^<]*)', found[0]) if found else []
+
+
+def test_every_level_of_every_page_leads_to_a_page(world):
+    addresses = pages(world)
+    client = world.page(world.bob)
+    shown = {name: trail(client.get(address)) for name, address in addresses.items() if name in PLACES}
+    assert [name for name, levels in shown.items() if not levels] == ["system"]
+    known = {address for levels in shown.values() for address, _ in levels if address}
+    assert [address for address in known if client.get(address).status_code != 200] == []
+
+
+def test_a_part_of_an_entry_stands_below_team_list_and_entry(world):
+    addresses = pages(world)
+    levels = trail(world.page(world.bob).get(addresses["pair-history"]))
+    assert [address for address, _ in levels] == ["/team/", "/pairs/", addresses["pair"], ""]
+    assert levels[-1][1] == "Over time"
+
+
+def test_the_page_that_says_that_there_is_no_such_entry_leads_to_its_list(world):
+    answer = world.page(world.bob).get("/pairs/00000000-0000-0000-0000-000000000000/")
+    assert answer.status_code == 404
+    assert [address for address, _ in trail(answer)] == ["/team/", ""]

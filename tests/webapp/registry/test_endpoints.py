@@ -1,0 +1,132 @@
+"""Servers of a team: registered, checked, kept apart; their keys go in and never come out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from decoding.contestants.servers.guard import NOWHERE, allowed
+from tests.webapp import make
+from webapp.accounts.models import AuditEntry
+from webapp.core.sealing import CannotOpen, opened, seal
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.registry.endpoints.services import key_of
+from webapp.registry.models import Endpoint
+
+KEY = "sk-a-key-that-nobody-sees"
+BODY = {"name": "theirs", "url": "http://127.0.0.1:8080", "dialect": "vllm"}
+
+
+def post(world, **changes):
+    return world.script("submit").post("/api/v1/endpoints/", {**BODY, **changes})
+
+
+def test_a_server_is_registered_and_a_worker_is_asked_to_check_it(world):
+    answer = post(world, key=KEY, deadline_s=30)
+    assert (answer.status_code, answer.json()["state"], answer.json()["has_key"]) == (202, "checking", True)
+    assert Job.objects.get().kind == "check-endpoint"
+
+
+@pytest.mark.parametrize(
+    "changes, field, told",
+    [
+        ({"name": "two words"}, "name", "Take letters, digits"),
+        ({"url": "ftp://127.0.0.1"}, "url", "no address of a server"),
+        ({"url": "http://me:secret@127.0.0.1"}, "url", "a user or a password"),
+        ({"url": "http://127.0.0.1/?key=1"}, "url", "more than a path"),
+        ({"url": "http://10.0.0.5:8000"}, "url", "the operator does not allow"),
+        ({"url": "http://169.254.169.254"}, "url", "link-local"),
+        ({"url": "http://[::ffff:169.254.169.254]"}, "url", "link-local"),
+        ({"dialect": "gopher"}, "dialect", "not one of"),
+        ({"key": "two words"}, "key", "one word"),
+        ({"deadline_s": 0}, "deadline_s", ""),
+    ],
+)
+def test_what_cannot_be_a_server_is_refused_in_a_sentence_and_leaves_nothing(world, changes, field, told):
+    answer = post(world, **changes)
+    assert (answer.status_code, answer.json()["field"]) == (400, field)
+    assert told in answer.json()["detail"]
+    assert not Endpoint.objects.exists() and not Job.objects.exists()
+
+
+def test_a_lab_whose_operator_lists_nothing_registers_nothing(world, settings):
+    settings.SERVERS = NOWHERE
+    assert "The operator allows no servers" in post(world, url="http://vllm.internal:8000").json()["detail"]
+
+
+def test_a_listed_network_is_open_to_the_team(world, settings):
+    settings.SERVERS = allowed(["10.0.0.0/8"])
+    assert post(world, url="http://10.0.0.5:8000").status_code == 202
+
+
+def test_a_key_is_in_no_answer_page_audit_line_or_column(world):
+    theirs = make.endpoint(world.actor(world.bob), key=KEY)
+    script, page = world.script("submit"), world.page(world.bob)
+    told = [
+        script.get(f"/api/v1/endpoints/{theirs.pk}/").content,
+        script.get("/api/v1/endpoints/").content,
+        page.get(f"/endpoints/{theirs.pk}/").content,
+        page.get("/endpoints/").content,
+        page.post("/endpoints/new/", {**BODY, "name": "again", "key": KEY, "describe": ""}).content,
+        repr(list(AuditEntry.objects.values())).encode(),
+        repr(list(Endpoint.objects.values())).encode(),
+    ]
+    assert not any(KEY.encode() in each for each in told)
+    assert "has_key" in told[0].decode() and "Nobody can read it here" in told[2].decode()
+    assert key_of(theirs) == KEY
+
+
+def test_a_key_is_replaced_and_deleted(world):
+    theirs = make.endpoint(world.actor(world.bob), key=KEY)
+    script, at = world.script("submit"), f"/api/v1/endpoints/{theirs.pk}/key/"
+    assert script.put(at, {"key": "sk-another"}).json()["has_key"]
+    theirs.refresh_from_db()
+    assert key_of(theirs) == "sk-another"
+    assert script.delete(at).status_code == 204
+    theirs.refresh_from_db()
+    assert (theirs.sealed_key, theirs.key_set) == ("", None)
+    assert script.delete(at).status_code == 409
+    page = world.page(world.bob)
+    page.post(f"/endpoints/{theirs.pk}/key/", {"key": KEY})
+    theirs.refresh_from_db()
+    assert key_of(theirs) == KEY
+
+
+def test_a_key_sealed_under_another_secret_key_cannot_be_read(settings):
+    sealed = seal(KEY)
+    settings.SECRET_KEY = "another"
+    with pytest.raises(CannotOpen):
+        opened(sealed)
+
+
+def test_a_name_is_taken_until_its_server_is_deleted_and_then_blocks_its_return(world):
+    first = post(world).json()
+    assert post(world).json()["code"] == "name-taken"
+    script = world.script("submit")
+    assert script.delete(f"/api/v1/endpoints/{first['id']}/").status_code == 204
+    assert post(world).status_code == 202
+    answer = script.post(f"/api/v1/endpoints/{first['id']}/restore/")
+    assert (answer.status_code, answer.json()["code"]) == (409, "name-taken")
+    assert "There is a server called theirs already." in answer.json()["detail"]
+
+
+def test_a_server_is_checked_again_when_its_last_check_is_over(world):
+    by = world.actor(world.bob)
+    theirs = make.endpoint(by)
+    at = f"/api/v1/endpoints/{theirs.pk}/check/"
+    assert world.script("submit").post(at).json()["code"] == "under-way"
+    jobs.cancel(job=Job.objects.get(), by=by)
+    assert world.script("submit").post(at).status_code == 202
+    assert Job.objects.count() == 2
+
+
+def test_the_page_of_a_server_leads_to_a_form_that_has_chosen_it(world):
+    by = world.actor(world.bob)
+    theirs, pair = make.endpoint(by), make.pair(by)
+    page = world.page(world.bob)
+    link = re.search(r'href="(/comparisons/new/[^"]*)"', page.get(f"/endpoints/{theirs.pk}/").content.decode())
+    form = page.get(link[1]).content.decode()
+    assert re.search(r'value="theirs as-started"\s+checked', form)
+    assert re.search(rf'value="{pair.pk}" selected', form)

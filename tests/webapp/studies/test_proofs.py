@@ -1,0 +1,76 @@
+"""Proofs of plans: launched over REST and from the plan's page, refused where nothing can be proved, and shown."""
+
+from __future__ import annotations
+
+from html import escape
+
+import pytest
+
+from tests.webapp import make
+from webapp.jobs import services as jobs
+from webapp.studies import services
+from webapp.studies.kinds import PLAN
+from webapp.studies.models import Study
+
+BEST = {"strategy": "threshold", "params": {"threshold": 0.7, "cap": 8, "adaptive": False}}
+
+
+@pytest.fixture
+def plan(world):
+    by = world.actor(world.bob)
+    return make.study(by, PLAN, pair=make.pair(by), dataset=make.dataset(by), limit=2)
+
+
+def finished(proof: Study) -> Study:
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    assert job == proof.job
+    services.finish(job=job, document=make.STUDIES["proof"])
+    return proof
+
+
+def test_a_proof_runs_the_largest_promise_that_llama_cpp_can_be_given(world, plan):
+    answer = world.script("submit").post(f"/api/v1/studies/{plan.pk}/prove/")
+    assert answer.status_code == 202
+    proof = Study.objects.get(pk=answer.json()["id"])
+    assert (answer.json()["kind"], proof.name) == ("proof", f"Proof: {plan.name}")
+    made_of = [(each.pair, each.dataset, each.limit, each.sampling, each.job.queue) for each in (plan, proof)]
+    assert made_of[0] == made_of[1]
+    promised = next(row["speedup"] for row in plan.document["settings"] if row["strategy"] == BEST["strategy"])
+    assert proof.job.arguments == {"plan": str(plan.pk), **BEST, "speedup": promised}
+
+
+def test_the_plans_page_launches_a_proof_and_then_shows_what_came_of_it(world, plan):
+    page = world.page(world.bob)
+    assert "Prove on llama.cpp" in page.get(f"/studies/{plan.pk}/").content.decode()
+    went = page.post(f"/studies/{plan.pk}/prove/")
+    proof = finished(Study.objects.exclude(pk=plan.pk).get())
+    assert went["Location"] == f"/studies/{proof.pk}/"
+    document = make.STUDIES["proof"]
+    for address in (f"/studies/{plan.pk}/", went["Location"]):
+        shown = page.get(address).content.decode()
+        for words in (document["verdict"], document["options"], *document["reasons"]):
+            assert escape(words) in shown
+    assert f"/studies/{plan.pk}/" in page.get(went["Location"]).content.decode()
+    for study in (plan, proof):
+        whole = page.get(f"/api/v1/studies/{study.pk}/file/").content.decode()
+        assert escape(document["verdict"]) in whole and "Prove on llama.cpp" not in whole
+    assert page.get(f"/api/v1/studies/{proof.pk}/document/").json()["format"] == "drafthouse.proof/1"
+
+
+def test_those_who_may_only_look_see_no_button_and_are_refused(world, plan):
+    page = world.page(world.victor)
+    assert "Prove on llama.cpp" not in page.get(f"/studies/{plan.pk}/").content.decode()
+    assert page.post(f"/studies/{plan.pk}/prove/").status_code == 403
+    assert world.script("read").post(f"/api/v1/studies/{plan.pk}/prove/").status_code == 403
+    assert Study.objects.count() == 1
+
+
+def test_a_study_with_nothing_that_llama_cpp_can_be_given_is_refused_and_leaves_nothing(world, plan):
+    settings = [row for row in plan.document["settings"] if row["strategy"] not in ("static", "threshold")]
+    Study.objects.filter(pk=plan.pk).update(document={**plan.document, "settings": settings})
+    oracle = make.study(world.actor(world.bob))
+    for study in (plan, oracle):
+        answer = world.script("submit").post(f"/api/v1/studies/{study.pk}/prove/")
+        assert (answer.status_code, answer.json()["code"]) == (409, "not-provable")
+        assert "no setting that llama.cpp can be given" in answer.json()["detail"]
+    assert Study.objects.count() == 2

@@ -1,0 +1,69 @@
+"""Proofs from the queue: refused in words without llama-server, and worked out with the real one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from decoding.errors import BadServer
+from tests.webapp import make
+from tests.worker.conftest import prompts
+from tests.worker.test_ssd import family
+from webapp.registry.models import LanguageModel, Pair, Readiness
+from webapp.studies import services as studies
+from webapp.studies.kinds import PLAN
+from webapp.studies.models import Study
+from worker.llama_server import VARIABLE, program
+
+STARTER = Path(__file__).parents[2] / "starter" / "pair"
+GREEDY = {"temperature": 0, "max_new_tokens": 12}
+
+
+@pytest.fixture
+def pair(team) -> Pair:
+    """The starter pair where it lies: llama.cpp has its tokenizer."""
+    target, draft = (
+        LanguageModel.objects.create(
+            team=team.home, name=part, source="path", location=str(STARTER / part), state=Readiness.READY, facts={}
+        )
+        for part in ("target", "draft")
+    )
+    return Pair.objects.create(team=team.home, name="starter", target=target, draft=draft)
+
+
+@pytest.fixture
+def proof(team, pair) -> Study:
+    words = prompts(team, ["def add(a, b):", "class Stack:"])
+    plan = make.study(team, PLAN, pair=pair, dataset=words, sampling=GREEDY)
+    return studies.prove(plan=plan, by=team)
+
+
+def test_a_worker_without_llama_server_says_what_to_set(proof, make_worker, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv(VARIABLE, raising=False)
+    make_worker().look()
+    proof.job.refresh_from_db()
+    assert proof.job.state == "failed"
+    assert proof.job.reason.startswith("There is no llama-server on this machine")
+    assert f"set {VARIABLE} to its path" in proof.job.reason
+
+
+@pytest.mark.peer
+@pytest.mark.slow
+def test_a_worker_proves_a_plan_on_the_real_llama_server(proof, make_worker, engine, settings, tmp_path):
+    try:
+        program()
+    except BadServer as missing:
+        pytest.skip(str(missing))
+    settings.DATA_DIR = tmp_path
+    make_worker().look()
+    proof.refresh_from_db()
+    proof.job.refresh_from_db()
+    assert proof.job.state == "succeeded", proof.job.reason
+    assert set(proof.document) == set(make.STUDIES["proof"])  # which the page's tests rest on
+    for side in ("ours", "theirs"):
+        assert proof.document[side]["speedup"]["prompts"] >= 1 and proof.document[side]["audit"]["divergent"] == 0
+    assert proof.job.done_count == proof.job.total_count == 8
+    assert len(list(tmp_path.glob("gguf/*/model.gguf"))) == 2
+    assert set(family(engine.pid)) <= {engine.pid}  # both servers have ended

@@ -1,0 +1,140 @@
+"""Servers on a worker: a comparison of our strategies with them, the check of one, and its key, which shows nowhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoding.contestants.servers.endpoint import EndpointSpec
+from tests.decoding.servers.formats import speaking
+from tests.decoding.servers.weights import greedy_steps, streamed_words
+from tests.decoding.servers.wire import Asked, Reply, Script, Wire, serving
+from tests.worker.conftest import prompts
+from webapp.accounts.actor import Actor
+from webapp.comparisons import services as comparisons
+from webapp.comparisons import trace
+from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.report import report
+from webapp.jobs.models import JobEvent
+from webapp.registry.endpoints import services as endpoints
+from webapp.registry.models import Endpoint
+from worker.servers import local_pids
+
+pytestmark = pytest.mark.slow
+KEY = "sk-the-key-of-theirs"
+STATIC = {"strategy": "static", "params": {"lookahead": 3}}
+THEIRS = {"strategy": "server", "params": {"name": "theirs"}}
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Script]:
+    """Scripts of servers that run the target of the tests' pair, by dialect."""
+    from tests.decoding.models import LLAMA, save
+
+    folder: Path = tmp_path_factory.mktemp("theirs")
+    save(folder, "llama", **LLAMA)
+    steps, decode = greedy_steps(folder), streamed_words(folder)
+    return lambda dialect: speaking(dialect, steps, decode)
+
+
+@pytest.fixture
+def wire(honest: Callable[[str], Script]) -> Iterator[Wire]:
+    with serving(honest("llamacpp")) as wire:
+        yield wire
+
+
+def register(by: Actor, url: str, dialect: str = "llamacpp", **more: Any) -> Endpoint:
+    return endpoints.add_endpoint(**{"name": "theirs", "url": url, "dialect": dialect, "deadline_s": 60, **more}, by=by)
+
+
+def test_a_server_takes_part_and_its_key_shows_nowhere(launch, team, make_worker, wire, caplog):
+    register(team, wire.address, key=KEY)
+    comparison: Comparison = launch(texts=2, strategies=[STATIC, THEIRS])
+    hands = make_worker(queue="light")
+    hands.look()
+    make_worker("w2").look()
+    comparison.job.refresh_from_db()
+    assert comparison.job.state == "succeeded", comparison.job.reason
+    rows = {row["label"]: row for row in report(comparison)["strategies"]}
+    assert [row["audit"]["identical"] for row in rows.values()] == [2, 2, 2]
+    assert rows["server:theirs"]["num_spec_steps"] and rows["server:theirs"]["num_target_passes"] is None
+    assert {asked.headers.get("Authorization") for asked in wire.asked} == {f"Bearer {KEY}"}
+    told = [caplog.text, *JobEvent.objects.values_list("sentence", flat=True), str(comparison.hardware)]
+    assert not any(KEY in each for each in told)
+
+
+def test_an_unreachable_server_costs_its_own_samples_and_says_why(launch, team, make_worker, wire):
+    register(team, wire.address)
+    register(team, "http://127.0.0.1:9", name="gone")
+    gone = {"strategy": "server", "params": {"name": "gone"}}
+    comparison = launch(texts=2, strategies=[THEIRS, gone])
+    make_worker().look()
+    comparison.job.refresh_from_db()
+    assert comparison.job.state == "failed"
+    assert "gone at http://127.0.0.1:9 cannot be reached" in comparison.job.reason
+    finished = Sample.objects.finished().values_list("run__label", flat=True)
+    assert sorted(finished) == ["autoregressive"] * 2 + ["server:theirs"] * 2
+    assert all(sample.numbers["audit"] for sample in Sample.objects.finished())
+
+
+def test_a_worker_checks_a_server_and_says_in_words_what_it_answers(team, make_worker, wire):
+    theirs = register(team, wire.address)
+    make_worker(queue="light").look()
+    theirs.refresh_from_db()
+    assert (theirs.state, theirs.reason) == ("ready", "")
+    told = [finding["sentence"] for finding in theirs.findings]
+    assert "It serves m." in told and "Prompts go to it as token ids." in told
+
+
+def test_a_server_that_refuses_its_key_is_refused_with_the_reason_and_without_the_key(team, make_worker):
+    def closed(asked: Asked) -> Reply:
+        return Reply([f'{{"error": "no such key: {KEY}"}}'.encode()], 401)
+
+    with serving(closed) as wire:
+        theirs = register(team, wire.address, key=KEY)
+        make_worker(queue="light").look()
+    theirs.refresh_from_db()
+    assert theirs.state == "refused" and "401" in theirs.reason and KEY not in theirs.reason
+
+
+def test_an_address_that_the_operator_does_not_allow_is_never_connected_to(team, make_worker, wire, settings):
+    from decoding.contestants.servers.guard import allowed
+
+    theirs = register(team, wire.address.replace("127.0.0.1", "localhost"))
+    settings.SERVERS = allowed(["10.0.0.0/8"])
+    make_worker(queue="light").look()
+    theirs.refresh_from_db()
+    assert theirs.state == "refused" and "the operator does not allow" in theirs.reason
+    assert not wire.asked
+
+
+def test_servers_run_alone_without_a_model_here(team, make_worker, honest):
+    dataset = prompts(team, ["w1 w2 w3", "w2 w3 w4"])
+    with serving(honest("openai")) as one, serving(honest("llamacpp")) as two:
+        register(team, one.address, dialect="openai")
+        register(team, two.address, name="others")
+        others = {"strategy": "server", "params": {"name": "others"}}
+        asked = {"strategies": [THEIRS, others], "sampling": {"max_new_tokens": 12}}
+        spec = comparisons.specify(dataset=dataset, **asked)
+        comparison = comparisons.launch(name="alone", spec=spec, by=team)
+        make_worker().look()
+    comparison.job.refresh_from_db()
+    assert comparison.job.state == "succeeded", comparison.job.reason
+    shown = report(comparison)
+    assert (shown["baseline"], shown["strategies"][0]["is_baseline"]) == ("server:theirs", True)
+    assert [row["audit"]["identical"] for row in shown["strategies"]] == [2, 2]
+    samples = Sample.objects.select_related("run")
+    assert {(sample.new_tokens, sample.device) for sample in samples} == {(12, "the servers' own machines")}
+    for sample in samples:
+        delivered = [event for event in trace.read(sample=sample, after=0, limit=100).events if "count" in event]
+        assert "".join(event["text"] for event in delivered) == sample.numbers["text"]
+
+
+def test_a_server_on_this_machine_is_known_by_its_process_so_that_its_work_is_no_noise(wire):
+    here = EndpointSpec("here", wire.address, "llamacpp")
+    elsewhere = EndpointSpec("elsewhere", "http://192.0.2.1:80", "llamacpp")
+    assert local_pids([here, elsewhere]) == [os.getpid()]

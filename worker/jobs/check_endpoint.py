@@ -1,0 +1,56 @@
+"""Ask a server what it serves, and write the answers down in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from decoding.errors import DrafthouseError
+from webapp.registry.kinds import CHECK_ENDPOINT
+from worker.messages import Cancelled, Order, Report, Say
+from worker.servers import ServersAsked, servers_asked
+
+if TYPE_CHECKING:
+    from worker.attempt import Attempt
+    from worker.engine.residents import Residents
+
+KIND = CHECK_ENDPOINT
+
+
+@dataclass(frozen=True, slots=True)
+class CheckEndpoint(Order):
+    servers: ServersAsked
+
+    opens_within_s = 300.0
+
+    def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+        from decoding.contestants.servers.examining import examine
+
+        reach = self.servers.reach()
+        [spec] = reach.endpoints.values()
+        found = examine(spec, reach)
+        say(Examined([{"level": one.level, "topic": one.topic, "sentence": one.sentence} for one in found]))
+
+
+@dataclass(frozen=True, slots=True)
+class Examined(Report):
+    findings: Sequence[dict[str, str]]
+
+
+def work(attempt: Attempt) -> None:
+    from webapp.registry.endpoints import services as endpoints
+    from webapp.registry.models import Endpoint
+
+    endpoint = attempt.insist(lambda: Endpoint.objects.select_related("target").filter(job=attempt.job).first())
+    if endpoint is None:
+        return  # it is gone, or a later check has taken over
+    try:
+        for report in attempt.reports(CheckEndpoint(attempt.insist(lambda: servers_asked([endpoint])))):
+            if isinstance(report, Examined):
+                found = report.findings
+    except DrafthouseError as refusal:
+        sentence = str(refusal)
+        attempt.insist(lambda: endpoints.did_not_answer(job=attempt.job, reason=sentence))
+        raise
+    attempt.insist(lambda: endpoints.answered(job=attempt.job, findings=found))

@@ -1,0 +1,65 @@
+"""`./drafthouse plan --prove`: the plan's setting on llama-server, as a table with its reasons."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from decoding.disco.making import Step
+from decoding.measure.summary import so_few
+from decoding.pair import Pair
+from decoding.spec import Choice
+from worker.cache import GIB, Cache
+from worker.proving import promise_of, prove, samples_of
+from worker.terminal.arguments import ROOT, Bench
+from worker.terminal.guarded import spare
+from worker.terminal.studying import Steps, say
+
+
+def prove_and_print(bench: Bench, pair: Pair, settings: Iterable[tuple[Choice, float]]) -> dict[str, Any]:
+    promise = promise_of(settings)
+    say(f"Proving {promise.choice.label} on llama-server: {promise.options}")
+    steps, due = Steps(), samples_of(len(bench.prompts))
+    found = prove(
+        pair,
+        bench.prompts,
+        bench.sampling,
+        promise,
+        cache(),
+        on_start=spare,
+        on_progress=lambda done: steps(Step("proving", done, due)),
+    )
+    steps.close()
+    print(told(found))
+    return found
+
+
+def cache() -> Cache:
+    """GGUF files that earlier proofs wrote, in the data folder."""
+    data = Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data").expanduser()
+    data.mkdir(parents=True, exist_ok=True)
+    most = int(os.environ.get("DRAFTHOUSE_MODEL_CACHE_GB") or 0) * GIB
+    return Cache(data / "gguf", most or shutil.disk_usage(data).total)
+
+
+def told(found: Mapping[str, Any]) -> str:
+    """The proof as text."""
+    title = f"{found['setting']} in {found['engine']}: {found['options']}"
+    head = f"{'engine':20} {'predicted':>9} {'measured':>9} {'off by':>7}   95 % interval"
+    rows = [_line(name, found["promised"], found[side]["speedup"]) for side, name in SIDES]
+    noisy = [f"Noisy: {found['noise']}"] if found["noise"] else []
+    return "\n".join(["", title, head, *rows, "", found["verdict"], *found["reasons"], *noisy])
+
+
+SIDES = (("theirs", "llama.cpp"), ("ours", "Drafthouse"))
+
+
+def _line(name: str, promised: float, gain: Mapping[str, Any] | None) -> str:
+    if gain is None:
+        return f"{name:20} {promised:9.2f} {'–':>9}"
+    few = gain["low"] is None
+    interval = f"none of {so_few(gain['prompts'])}" if few else f"{gain['low']:.2f} to {gain['high']:.2f}"
+    return f"{name:20} {promised:9.2f} {gain['median']:9.2f} {promised / gain['median'] - 1:+7.1%}   {interval}"
