@@ -348,7 +348,7 @@ def test_what_if_is_asked_for_several_users_by_keyboard_and_saved_as_a_picture(o
     section.scroll_into_view_if_needed()
     expect(said).to_contain_text("Simulated: static:4 @3 would be")
     page.click("#what-run")
-    expect(page.get_by_label("Users at once")).to_have_value("3")
+    expect(page.locator("[name=concurrency]")).to_have_value("3")
 
 
 def test_every_chart_of_the_text_has_its_table(open_page, worker):
