@@ -73,6 +73,6 @@ test("under load a text is as far as it was when its request had been served so 
   moment.scrub(started);
   const [first, second] = tokens(moment.states());
   assert.ok(first > 0 && second === 0);
-  moment.goOn({ clock: 8e9, playing: null });
+  moment.look(HEAT, { clock: 8e9, playing: null });
   assert.deepEqual(tokens(moment.states()), tokens(plain.whole()));
 });

@@ -12,11 +12,11 @@ export class Moment {
     this.look(null);
   }
 
-  /** Another heat: at its latest moment. */
-  look(heat) {
+  /** Another heat: at its latest moment, or where the replay of another one is. */
+  look(heat, at = null) {
     this.heat = heat;
-    this.clock = null; // null: everything that is known; otherwise nanoseconds of replay
-    this.playing = null; // when the replay was started, and from where
+    this.clock = at?.clock ?? null; // null: everything that is known; otherwise nanoseconds of replay
+    this.playing = at?.playing ? { since: null, from: at.clock } : null; // when the replay was started, and from where
     this.recordings.clear();
   }
 
@@ -63,12 +63,6 @@ export class Moment {
     this.playing.since ??= now;
     this.clock = this.playing.from + (now - this.playing.since) * 1e6 * this.speed;
     if (this.clock >= this.spanNs) this.clock = this.playing = null;
-  }
-
-  /** Go on where a replay of another heat is. */
-  goOn({ clock, playing }) {
-    this.clock = clock;
-    this.playing = playing && { since: null, from: clock };
   }
 
   scrub(ns) {

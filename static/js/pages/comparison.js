@@ -55,10 +55,10 @@ function offerWhatIf() {
 
 // ---- what is looked at
 
-function look(heat, isFollowing = view.isFollowing) {
+function look(heat, isFollowing = view.isFollowing, at = null) {
   view.isFollowing = isFollowing && !known.status.is_final;
   view.heat = known.lookedAt = heat;
-  moment.look(heat);
+  moment.look(heat, at);
   race.forget();
   follow();
   say($("#heat"), heats.nameOf(heat));
@@ -94,8 +94,7 @@ function chooseRun(run) {
 function showRequest({ prompt, repeat }, run) {
   const { clock, playing } = moment;
   chooseRun(run.number);
-  look(`${repeat}.${prompt}`, false);
-  moment.goOn({ clock, playing });
+  look(`${repeat}.${prompt}`, false, { clock, playing });
   remember();
   redraw("evidence");
 }
