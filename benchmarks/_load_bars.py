@@ -28,13 +28,18 @@ from decoding.measure.summary import Sample, report
 from decoding.models.runner import ModelRunner
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
+from decoding.replay.at_load import Recorded, play
 from decoding.replay.confirming import run_all
+from decoding.replay.joint_probing import measure
 from decoding.replay.planning import ALONE, study
 from decoding.replay.planning_at_load import Material
 from decoding.replay.probing import probe
 from decoding.serving import Places
 from decoding.spec import Choice, Sampling, choose, parse_choices
-from decoding.ssd.theory import Speculation, without_hits
+from decoding.ssd.accounting import answers_of
+from decoding.ssd.simulation.recording import plan_of, track_of
+from decoding.ssd.simulation.together import simulate_together
+from decoding.ssd.theory import without_hits
 from worker.engine.tracing import Tracing
 from worker.terminal.arguments import read_arguments
 from worker.terminal.loading import load_pair
@@ -191,8 +196,6 @@ def replayed(
     choices: Sequence[Choice],
     users: Sequence[int],
 ) -> list[Bar]:
-    from decoding.replay.joint_probing import measure
-
     classifier = pair.classifier("")
     recorded = study(pair, prompts, sampling, tails=True)
     costs = probe(pair, prompts, sampling, "")
@@ -217,33 +220,61 @@ def replayed(
 
 
 def ssd(pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, users: Sequence[int]) -> list[Bar]:
-    """Print SSD relative to a fixed lookahead on the same core, and what Corollary 16 expects of it there.
+    """Print SSD relative to a fixed lookahead on the same core, beside Corollary 16 and the simulator.
 
     On one core nothing is hidden: the draft prepares before the target verifies, so a round with hits takes the
     verification and the preparation, and one with a miss the backup's drafting too."""
-    fixed, own = parse_choices("static:4,ssd:4,placement=in-turn")
-    choices = [ALONE, fixed, own]
+    fixed, own, *others = parse_choices(
+        "static:4,ssd:4,backup=neural,placement=in-turn,ssd:4,backup=by-batch,placement=in-turn,"
+        "ssd:4,backup=auto,placement=in-turn"
+    )
+    choices = [ALONE, fixed, own, *others]
     rows = dict(run_all(pair, prompts, sampling, [c.at(Load(count)) for count in users for c in choices]))
+    passes = {count: _pass_s(rows[own.at(Load(count)).label]) for count in users}
+    simulated = _simulated(pair, prompts, sampling, fixed, own, passes)
     for count in users:
         row, plain = (rows[c.at(Load(count)).label] for c in (own, fixed))
-        expected = _corollary_16(row, plain, count)
+        expected, (said, hits) = _corollary_16(row, plain, count), simulated[count]
         measured = paired(rows, own.settings, fixed.settings, Load(count))
-        told = f"measured {measured:.2f}, Corollary 16 {expected:.2f}, hits {row['hit_rate']:.2f}"
-        print(f"{own.settings} / {fixed.settings} at {count}: {told}")
+        print(
+            f"{own.settings} / {fixed.settings} at {count}: measured {measured:.2f}, Corollary 16 {expected:.2f}, "
+            f"simulated {said:.2f}; hits {row['hit_rate']:.2f}, simulated {hits:.2f}"
+        )
+        for other in others:
+            ratio = paired(rows, other.settings, fixed.settings, Load(count))
+            backups = rows[other.at(Load(count)).label]["backups"]
+            print(f"  {other.settings}: measured {ratio:.2f}. {backups['sentence'] if backups else 'Nothing missed.'}")
     return []
 
 
+def _simulated(
+    pair: Pair, prompts: Sequence[Prompt], sampling: Sampling, fixed: Choice, own: Choice, passes: dict[int, float]
+) -> dict[int, tuple[float, float]]:
+    """Speed of SSD relative to the fixed lookahead, and its hit rate, by users: recorded texts at measured joint costs.
+    `passes` has the seconds of a pass over the branches, as measured at each load. Prompts take no time here."""
+    recorded = study(pair, prompts, sampling, tails=True)
+    joint = measure(pair, Places(pair.target.model, pair.require_draft("SSD").model), max(passes), sampling)
+    tracks, plan = [track_of(recording) for recording in recorded.recordings], plan_of(own, pair.vocab, None)
+    plain = [Recorded(recording.record, 1) for recording in recorded.recordings]
+    found = {}
+    for count, pass_s in passes.items():
+        ahead = simulate_together(tracks, plan, joint, count, pass_s)
+        found[count] = ahead.tokens_per_s / play(plain, fixed.policy, joint, count).tokens_per_s_device, ahead.hit_rate
+    return found
+
+
+def _pass_s(row: dict[str, Any]) -> float:
+    """Mean seconds of a joint pass of the draft over the branches."""
+    counted = [hits for sample in row["samples"] if (hits := sample["hits"])]
+    return sum(hits["busy_ns"] for hits in counted) * 1e-9 / sum(hits["passes"] for hits in counted)
+
+
 def _corollary_16(row: dict[str, Any], plain: dict[str, Any], users: int) -> float:
-    """With hits and acceptance of this load, and the shares of time of its rounds."""
+    """With the rates, tokens and times of this load's own rounds."""
     drafting = plain["draft_share"] / plain["verify_share"]
-    preparing = 1 + row["draft_share"] / row["verify_share"]
-    speculation = Speculation(
-        hit_rate=row["hit_rate"],
-        tokens_on_hit=row["mean_acceptance_length"],
-        tokens_on_miss=row["mean_acceptance_length"],
-        preparing=preparing,
-        backup=drafting,
-    )
+    counted = [hits for sample in row["samples"] if (hits := sample["hits"])]
+    speculation = answers_of(counted).speculation("neural")
+    assert speculation, "the model answers every miss of this run"
     return speculation.over(without_hits(plain["mean_acceptance_length"], drafting), users)
 
 

@@ -79,7 +79,7 @@ class Batch:
         self.crowd.begin(len(growing))
         before = Mark.of(growing) if self.crowd.costs else None
         run_together([sequence.drafting() for sequence in growing])
-        drafted = [sequence for sequence in growing if not sequence.error]
+        drafted = _prepared([sequence for sequence in growing if not sequence.error])
         pieces = self._pieces(PIECE if drafted else sys.maxsize)
         logits = extend_all([*(sequence.ask() for sequence in drafted), *pieces.values()])
         for sequence, rows in zip(drafted, logits, strict=False):
@@ -113,3 +113,13 @@ class Batch:
         if ended:
             self.sequences = [sequence for sequence in self.sequences if not sequence.has_ended]
         return ended
+
+
+def _prepared(drafted: list[Sequence]) -> list[Sequence]:
+    """Let those prepare together that prepare before they ask the target. Return all that can go on."""
+    ahead = [sequence for sequence in drafted if sequence.drafter.shares_preparation]
+    if not ahead:
+        return drafted
+    run_together([sequence.opening() for sequence in ahead])
+    run_together([sequence.branching() for sequence in ahead if not sequence.error])
+    return [sequence for sequence in drafted if not sequence.error]

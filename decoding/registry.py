@@ -24,7 +24,7 @@ from decoding.spec import Choice
 from decoding.ssd.settings import Settings
 from decoding.ssd.transport.beside import BesideTransport
 from decoding.ssd.transport.draft_process import DraftProcess, placed
-from decoding.ssd.transport.drafter import InTurnTransport, SsdDrafter, Transport
+from decoding.ssd.transport.drafter import InTurnDrafter, SsdDrafter, Transport
 from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
 from decoding.stopping import Driven, Foreseeing, Reading, ReadingPeaks, Words, no_words
@@ -97,14 +97,16 @@ class Parts:
         dice = self.dice
         recipe = Recipe(settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier)
         process = None if self.lanes else placed(placement, self.draft_process)
-        with self.clock.stopped():  # a process that was lost is started anew
-            transport = BesideTransport(process, recipe) if process else self._here(recipe)
-        return SsdDrafter(transport, self.clock)
+        if not process and not self.lanes:
+            return InTurnDrafter(recipe.speculator(self._draft), settings.branches, self.clock)
+        return SsdDrafter(self._transport(recipe, process), self.clock)
 
-    def _here(self, recipe: Recipe) -> Transport:
-        if self.lanes is None:
-            return InTurnTransport(recipe.speculator(self._draft))
-        return TwoLaneTransport(recipe.speculator(self.lanes.runner), self.lanes, recipe.sends_scores)
+    def _transport(self, recipe: Recipe, process: DraftProcess | None) -> Transport:
+        if self.lanes:
+            return TwoLaneTransport(recipe.speculator(self.lanes.runner), self.lanes, recipe.sends_scores)
+        assert process
+        with self.clock.stopped():  # a process that was lost is started anew
+            return BesideTransport(process, recipe)
 
     @property
     def _draft(self) -> ModelRunner:

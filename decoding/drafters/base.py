@@ -79,6 +79,8 @@ EMPTY = Draft((), None, 0, "length", "none", 0)
 class Drafter(ABC):
     """Proposes tokens for one sample. Only `propose` must be written; the other methods do nothing by default."""
 
+    shares_preparation = False  # whether the loop calls `opening` and `branching`
+
     @abstractmethod
     def propose(self, text: Sequence[int], limit: int) -> Draft:
         """Propose up to `limit` tokens to follow the text. The tokens may depend on anything except the random numbers
@@ -98,6 +100,16 @@ class Drafter(ABC):
 
     def anticipate(self, text: Sequence[int], draft: Draft) -> None:  # noqa: B027
         """Start work that can run while the target judges this draft, and return at once."""
+
+    def opening(self) -> Steps[None]:
+        """Begin to prepare the next draft before the target judges this one, in passes that other texts may share."""
+        return None
+        yield  # type: ignore[unreachable]  # makes this a generator
+
+    def branching(self) -> Steps[None]:
+        """Go on to prepare, once every text of the batch has begun."""
+        return None
+        yield  # type: ignore[unreachable]  # makes this a generator
 
     def meanwhile(self, is_done: Callable[[], bool]) -> None:  # noqa: B027
         """Work in this thread until the target's verdict is done. The verdict has been launched already."""

@@ -48,6 +48,10 @@ DEFINITIONS = {
     "hit_rate_by_source": "the same by where the judged draft came from: fresh, hit, or the backup after a miss",
     "predicted_hit_rate": "what the draft's side expected of hit_rate when it chose its branches",
     "hidden_share": "of the time that the draft model worked, the part that lay within a verification",
+    "backups": "what answered the misses. share: of the misses; tokens_per_s: of a text, from a miss that the backup "
+    "answered to the next that another one did; critical_batch: by Theorem 17 at the times and rates of this run, the "
+    "number of texts at once from which a backup without a model is better (the one that was tried, else random "
+    "tokens), null if at no number, or not known",
     "lost": "samples whose draft was lost on the way, so that the target went on alone, by the reason",
     "audit": "against autoregressive's tokens: identical; tie (the first difference lies within rounding); divergent; "
     "not_compared (draws of another kind, where only the distribution is the same)",

@@ -24,8 +24,13 @@ class Branches(Protocol):
     """Several continuations of one runner's text, extended side by side. Row b sees the first `lengths[b]` cached
     tokens and its own chain, nothing else."""
 
-    def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
-        """Append one token to every row: ids [B] -> logits [B, V]."""
+    @property
+    def model(self) -> SharesPasses:
+        """The model of the runner that was forked: several runners' branches can share a pass."""
+        ...
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
+        """Append one token to every row: ids [B] -> logits [B, V]. All rows are needed, whatever `need` says."""
         ...
 
     def adopt(self, row: int) -> None:
@@ -118,7 +123,7 @@ class SharesPasses(Protocol):
 
 
 class Reader(Protocol):
-    """A runner, or a `TreePass`: the one that a pass belongs to."""
+    """A runner, its branches, or a `TreePass`: the one that a pass belongs to."""
 
     @property
     def model(self) -> SharesPasses: ...
@@ -189,7 +194,7 @@ class TreeReading(TreePass):
 def run_together(jobs: Sequence[Steps[Result]]) -> list[Result]:
     """Run jobs side by side: the next steps of all of them are one pass, as far as models can share it."""
     if len(jobs) == 1:
-        return [_run(jobs[0])]
+        return [run_alone(jobs[0])]
     results: dict[int, Result] = {}
 
     def advance(number: int, logits: Tensor | None) -> Feed | None:
@@ -206,7 +211,7 @@ def run_together(jobs: Sequence[Steps[Result]]) -> list[Result]:
     return [results[number] for number in range(len(jobs))]
 
 
-def _run(job: Steps[Result]) -> Result:
+def run_alone(job: Steps[Result]) -> Result:
     """Run one job alone. This takes less time per step than running it together with none."""
     try:
         runner, tokens, need = next(job)

@@ -116,7 +116,11 @@ class TableBranches:
         self._texts = texts
         self.is_open = True
 
-    def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
+    @property
+    def model(self) -> TableModel:
+        return self._runner.model
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
         new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
         check_branches(self.is_open, [len(text) for text in self._texts], len(new), self._runner.context)
         for text, token in zip(self._texts, new, strict=True):

@@ -190,8 +190,12 @@ class TransformersBranches:
         self._texts = texts
         self._readers = readers
 
+    @property
+    def model(self) -> TransformersModel:
+        return self._runner.model
+
     @torch.inference_mode()
-    def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
         new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
         check_branches(self.is_open, [len(text) for text in self._texts], len(new), self._runner.context)
         check_ids(new, self._runner.vocab_size)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from decoding.events import Anticipated, Drafted, Event, Started, Verified
+from decoding.ssd.answers import Answers
 
 PHASES = {
     "settling": "the target works, from one verdict to its next question",
@@ -161,6 +162,7 @@ def count(events: Sequence[Event]) -> Counted | None:
             if number in drafts
         ),
         "alone_ns": sum(draft.end_ns - draft.start_ns for draft in drafts.values() if draft.passes),
+        "answers": vars(Answers.of(rounds(events), _unhidden_ns(prepared.values(), verdicts))),
     }
 
 
@@ -175,7 +177,16 @@ def rates(samples: Sequence[Counted]) -> dict[str, Any]:
         "hit_rate_by_position": {k: hit / all_ for k, (hit, all_) in sorted(by_position.items(), key=_number)},
         "hit_rate_by_source": {name: hit / all_ for name, (hit, all_) in sorted(by_source.items())},
         "hidden_share": sum(sample["hidden_ns"] for sample in samples) / drafting if drafting else None,
+        "backups": answers_of(samples).report(),
     }
+
+
+def answers_of(samples: Sequence[Counted]) -> Answers:
+    return Answers.added([sample["answers"] for sample in samples if "answers" in sample])  # older samples have none
+
+
+def _unhidden_ns(prepared: Iterable[Anticipated], verdicts: Mapping[int, Verified]) -> int:
+    return sum(event.busy_ns - _within_ns(event, verdicts[event.round]) for event in prepared)
 
 
 def _opened_without_a_pass(events: Sequence[Event]) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 WantedBackup = Literal[
-    "auto", "neural", "ngram", "random", "copy", "copy-or-random"
+    "auto", "by-batch", "neural", "ngram", "random", "copy", "copy-or-random"
 ]  # `events.Backup` is what then drafted
 
 

@@ -80,6 +80,8 @@ def critical_batch(neural: Speculation, fast: Speculation) -> float:
     """
     if fast.speedup(1) >= neural.speedup(1):
         return 1.0
+    if not neural.hit_rate or not neural.backup:  # then the batch size changes nothing
+        return math.inf
     is_simple = neural.hit_rate == fast.hit_rate and max(neural.preparing, fast.preparing) <= 1 and not fast.backup
     if not is_simple:
         better = (batch for batch in range(2, MOST_BATCH + 1) if fast.speedup(batch) >= neural.speedup(batch))

@@ -72,8 +72,9 @@ STRATEGY = Strategy(
             "auto",
             "what drafts after a miss: the draft model, what followed the same words before, a copy of what followed "
             "the longest repeated context (the model where none is sure; copy-or-random: random tokens there), or "
-            "random tokens; auto: the model or the n-gram, by what each brought in time so far",
-            choices=("auto", "neural", "ngram", "random", "copy", "copy-or-random"),
+            "random tokens; auto: the model or the n-gram, by what each brought in time so far; by-batch: the model "
+            "for few texts at once, the n-gram from the critical batch size of Theorem 17 on",
+            choices=("auto", "by-batch", "neural", "ngram", "random", "copy", "copy-or-random"),
         ),
         Param(
             "constant",

@@ -99,12 +99,10 @@ class TranslatedModel:
 
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
         """Extend several runners: the draft reads their texts as it would read those of its own runners."""
-        readings = [cast(TranslatedRunner, runner).take(tokens, need) for runner, tokens, need in feeds]
+        readers = [cast(TranslatedRunner | TranslatedBranches, reader) for reader, _, _ in feeds]
+        readings = [reader.take(tokens, need) for reader, (_, tokens, need) in zip(readers, feeds, strict=True)]
         found = iter(extend_all([reading.feed for reading in readings if reading.feed]))
-        return [
-            self._logits(reading, found, cast(TranslatedRunner, runner).device)
-            for reading, (runner, _, _) in zip(readings, feeds, strict=True)
-        ]
+        return [self._logits(reading, found, reader.device) for reading, reader in zip(readings, readers, strict=True)]
 
     def _logits(self, reading: Reading, found: Iterator[Tensor], device: torch.device) -> Tensor:
         if reading.feed is None:
@@ -205,17 +203,27 @@ class TranslatedBranches:
         self._runner = runner
         self._inner = inner
         self._lengths = list(lengths)
-        self._translation = runner.model.translation
         self._fed: list[Tensor] = []  # per step: tokens [B]
 
-    def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
+    @property
+    def model(self) -> TranslatedModel:
+        return self._runner.model
+
+    @property
+    def device(self) -> torch.device:
+        return self._runner.device
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
+        return self.model.extend_all([(self, tokens, len(tokens))])[0]
+
+    def take(self, tokens: Sequence[int] | Tensor, need: int) -> Reading:
+        """Note the tokens, and return what the draft must read. A pass must follow."""
         if not isinstance(tokens, Tensor):
             check_ids(tokens, self._runner.vocab_size)
-        fed = torch.as_tensor(tokens, device=self._runner.device)
+        fed = torch.as_tensor(tokens, device=self.device)
         self._fed.append(fed.clone())
-        if self._inner is None:
-            return self._translation.nothing(len(fed), fed.device)
-        return self._translation.logits(self._inner.extend(self._translation.ids(fed)))
+        feed = (self._inner, self.model.translation.ids(fed), len(fed)) if self._inner else None
+        return Reading(feed, [*range(len(fed))])
 
     def adopt(self, row: int) -> None:
         length, chain = self._lengths[row], [int(tokens[row]) for tokens in self._fed]

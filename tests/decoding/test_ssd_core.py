@@ -275,7 +275,7 @@ def test_a_verdict_that_comes_before_anything_is_prepared_finds_nothing_of_the_r
         ("ssd:C=1.5", "outside"),
         ("ssd:constant=nan", "outside"),
         ("ssd:branches=0", "outside 1 to 512"),
-        ("ssd:backup=lucky", "not one of auto, neural, ngram, random, copy, copy-or-random"),
+        ("ssd:backup=lucky", "not one of auto, by-batch, neural, ngram, random, copy, copy-or-random"),
         ("ssd:k=4,lookahead=4", "lookahead twice"),
         ("ssd:placement=there", "not one of"),
         ("ssd-disco:fanout=uniform", "no parameter 'fanout'"),

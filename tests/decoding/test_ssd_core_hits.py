@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -10,6 +11,7 @@ from decoding.events import Anticipated, Drafted, Event, Finished, Started, Veri
 from decoding.measure.summary import report, sample_from_events
 from decoding.spec import choose
 from decoding.ssd.accounting import count, rates
+from decoding.ssd.answers import Answers
 
 TRACE: list[Event] = [
     Started(5, 1_000),
@@ -37,6 +39,15 @@ def test_hits_are_counted_by_what_was_accepted_and_by_where_the_judged_draft_cam
         "hit_rate_by_source": {"fresh": 1.0, "hit": 0.0, "ngram": 0.0},
         # 1,000 of 1,000 ns hidden in round 1; 1,900 of 4,000 in round 2; the first and the last draft made it wait
         "hidden_share": pytest.approx(2_900 / 9_000),
+        "backups": {
+            "share": {"neural": 0.5, "ngram": 0.5},
+            # 1 token in 4,200 ns, from one verdict to the next; 3 in 4,000 ns
+            "tokens_per_s": {"neural": pytest.approx(3e9 / 4_000), "ngram": pytest.approx(1e9 / 4_200)},
+            "critical_batch": None,
+            "sentence": "Of the misses, the draft model answered 50% (750000.0 tokens/s meanwhile), the n-gram "
+            "answered 50% (238095.2 tokens/s meanwhile). By Theorem 17, nothing is known: the draft model answered "
+            "too few.",
+        },
     }
 
 
@@ -85,3 +96,38 @@ def test_a_strategy_that_prepares_nothing_has_no_hit_rate() -> None:
     plain = [event for event in plain if not (isinstance(event, Drafted) and event.source != "fresh")]
     assert count(plain) is None
     assert rates([])["hit_rate"] is None and rates([])["hit_rate_by_source"] == {}
+
+
+# What answered -------------------------------------------------------------------------------------------------------
+
+
+def answered(hits: int, neural: int, ngram: int, drafting_ns: int) -> Answers:
+    """Rounds of 1,000 ns that add 4 tokens after a hit, 4 after the model and 2 after the n-gram."""
+    rounds = Counter({"hit": hits, "neural": neural, "ngram": ngram})
+    tokens = Counter({"hit": 4 * hits, "neural": 4 * neural, "ngram": 2 * ngram})
+    return Answers(rounds, tokens, Counter(), Counter(), 1_000 * rounds.total(), 0, drafting_ns)
+
+
+def test_the_critical_batch_is_where_both_backups_are_equally_fast() -> None:
+    found = answered(hits=80, neural=10, ngram=10, drafting_ns=4_000)
+    neural, ngram = found.speculation("neural"), found.speculation("ngram")
+    assert neural and ngram and found.critical_batch
+    assert neural.backup == pytest.approx(0.4) and not ngram.backup
+    assert neural.speedup(1) > ngram.speedup(1) and neural.speedup(16) < ngram.speedup(16)
+    assert 1 < found.critical_batch < 16
+
+
+def test_where_the_n_gram_was_not_tried_random_tokens_stand_for_a_free_backup() -> None:
+    report = answered(hits=80, neural=20, ngram=0, drafting_ns=20_000).report()
+    assert report and "random tokens would be better from" in report["sentence"]
+
+
+def test_a_model_that_takes_no_time_is_the_better_backup_at_any_size() -> None:
+    report = answered(hits=80, neural=10, ngram=10, drafting_ns=0).report()
+    assert report and report["critical_batch"] is None and "for any number" in report["sentence"]
+
+
+def test_samples_of_an_earlier_version_have_no_backups() -> None:
+    found = count(TRACE)
+    assert found
+    assert rates([{name: value for name, value in found.items() if name != "answers"}])["backups"] is None

@@ -36,6 +36,9 @@ RANKED = parse_choices(
 )
 COPYING = parse_choices("lookup:4,ngram=3,suffix:0.05,cap=6")
 OURS = [choose("autoregressive"), *RANKED, *COPYING]
+# Its draft is shorter after a hit than after a miss, and which of them it is depends on the rows that others take. So
+# under ratio dice, where a text depends on the lengths of its drafts, neighbours change its text, though never its law.
+SHARES_ROWS = [choice for choice in OURS if choice.spec.prepares_ahead and choice.spec.needs_classifier]
 
 
 def some_classifier(seed: int = 0) -> Classifier:

@@ -57,3 +57,26 @@ def test_an_engine_killed_in_a_full_batch_costs_only_what_was_unfinished(launch,
     assert {sample.attempt for sample in samples} == {1, 2}
     assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in samples)
     assert "ended by SIGKILL" in " ".join(JobEvent.objects.values_list("sentence", flat=True))
+
+
+def test_an_engine_killed_among_texts_that_share_their_branches_costs_only_what_was_unfinished(
+    launch, make_worker, engine
+):
+    params = {"lookahead": 3, "branches": 9, "placement": "in-turn"}
+    ssd = {"strategies": [{"strategy": "ssd", "params": params}], "concurrency": [3]}
+    comparison = launch(texts=6, tokens=24, **ssd)
+    kept: dict[object, int] = {}
+
+    def kill() -> None:
+        assert Sample.objects.filter(finished=None, run__strategy="ssd").exists()
+        kept.update(Sample.objects.finished().values_list("pk", "last_seq"))
+        os.kill(engine.pid, signal.SIGKILL)
+
+    engine.after(6 + 5, kill, (Began,))  # six texts of autoregressive come first
+    make_worker().look()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    assert kept and kept.items() <= dict(Sample.objects.values_list("pk", "last_seq")).items()
+    samples = list(Sample.objects.all())
+    assert len(which()) == 12 and all(is_whole(sample) for sample in samples)
+    assert {sample.attempt for sample in samples} == {1, 2}
+    assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in samples)

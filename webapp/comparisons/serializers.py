@@ -206,6 +206,13 @@ class Drift(serializers.Serializer[Any]):
     sentence = serializers.CharField()
 
 
+class Backups(serializers.Serializer[Any]):
+    share = serializers.DictField(child=serializers.FloatField(), help_text="of the misses, by backup")
+    tokens_per_s = serializers.DictField(child=serializers.FloatField(), help_text="of a text while it was in use")
+    critical_batch = serializers.FloatField(allow_null=True, help_text="from which a backup without a model is better")
+    sentence = serializers.CharField()
+
+
 UNTOLD = "null if a server does not say"
 
 
@@ -265,6 +272,7 @@ class StrategyReport(serializers.Serializer[Any]):
     hit_rate_by_position = serializers.DictField(child=serializers.FloatField(), help_text="by the accepted count")
     hit_rate_by_source = serializers.DictField(child=serializers.FloatField(), help_text="by what the judged draft was")
     hidden_share = serializers.FloatField(allow_null=True, help_text="of drafting, what ran beside a verification")
+    backups = Backups(allow_null=True, help_text="what answered the misses of SSD")
     lost = serializers.DictField(child=serializers.IntegerField(), help_text="samples that lost their draft, by why")
     hardware = serializers.CharField(allow_blank=True, help_text="what the strategy had to itself")
     per_device = serializers.FloatField(allow_null=True, help_text="the speed-up shared out over its devices")

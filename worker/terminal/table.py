@@ -57,6 +57,7 @@ def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
         "draft, verify: shares of the decoding time",
         *(f"{row['label']} {remark}" for row in strategies if (remark := _remark(row))),
         *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
+        *(f"{row['label']}: {row['backups']['sentence']}" for row in strategies if row.get("backups")),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
         *(f"{row['label']}: {row['drift']['sentence']}" for row in strategies if row.get("drift")),
     ]

@@ -162,20 +162,19 @@ class FastBranches:
         self._mask = BranchMask(self._length, self._lengths, shape.group, runner.device)
         self._fed: list[Tensor] = []  # per step: ids [B]
 
+    @property
+    def model(self) -> Model:
+        return self._runner.model
+
     @torch.inference_mode()
-    def extend(self, tokens: Sequence[int] | Tensor) -> Tensor:
-        runner, count, depth = self._runner, len(self._lengths), len(self._fed)
-        check_branches(self.is_open, [length + depth for length in self._lengths], len(tokens), runner.context)
-        if not isinstance(tokens, Tensor):
-            check_ids(tokens, runner.vocab_size)
-        ids = torch.as_tensor(tokens, device=runner.device)
-        start = self._length + depth * count
-        runner.cache.reserve(start + count, used=start)
-        runner.decoder.reach(max(self._lengths) + depth + 1)
-        masks = self._mask.step(self._windows)
-        logits = runner.passes.tree(ids, start, self._positions + depth, masks)
-        self._fed.append(ids.clone())
-        return logits
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
+        return self._runner.passes.tree(*self._take(tokens))
+
+    def take(self, tokens: Sequence[int] | Tensor) -> tuple[Tensor, Rows]:
+        """Check and note the tokens, and return their ids and rows. A pass that other texts share must follow."""
+        ids, start, where, masks = self._take(tokens)
+        runner = self._runner
+        return ids, Rows(runner.cache, runner.decoder.shape, start, len(ids), where, masks)
 
     @torch.inference_mode()
     def adopt(self, row: int) -> None:
@@ -184,6 +183,19 @@ class FastBranches:
         chain = [int(ids[row]) for ids in self._fed]
         slots = torch.arange(len(chain), device=self._runner.device) * count + self._length + row
         self._runner.adopt(self._lengths[row], chain, slots)
+
+    def _take(self, tokens: Sequence[int] | Tensor) -> tuple[Tensor, int, Tensor, Masks]:
+        """Return ids, where they start in the cache, their positions in the text, and what they see."""
+        runner, count, depth = self._runner, len(self._lengths), len(self._fed)
+        check_branches(self.is_open, [length + depth for length in self._lengths], len(tokens), runner.context)
+        if not isinstance(tokens, Tensor):
+            check_ids(tokens, runner.vocab_size)
+        ids = torch.as_tensor(tokens, device=runner.device)
+        start = self._length + depth * count
+        runner.cache.reserve(start + count, used=start)
+        runner.decoder.reach(max(self._lengths) + depth + 1)
+        self._fed.append(ids.clone())
+        return ids, start, self._positions + depth, self._mask.step(self._windows)
 
 
 class FastTree:

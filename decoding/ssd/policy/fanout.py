@@ -111,6 +111,12 @@ class Chosen:
     outcomes: tuple[tuple[int, int], ...] = ()  # (accepted count, the target's token), by count
     predicted_hit: float = 0.0
     fanout: FanOut = ()
+    values: tuple[float, ...] = ()  # the probability of each outcome
+
+    def only(self, numbers: Sequence[int]) -> Chosen:
+        """Keep these of the outcomes, by their numbers."""
+        kept = [self.outcomes[n] for n in numbers]
+        return _counted(kept, [self.values[n] for n in numbers], len(self.fanout))
 
 
 def by_fanout(fanout: FanOut, guesses: Guesses, probabilities: Probabilities) -> Chosen:
@@ -132,9 +138,11 @@ def by_probability(branches: int, guesses: Guesses, probabilities: Probabilities
 def _chosen(ranks: Sequence[tuple[int, int]], guesses: Guesses, probabilities: Probabilities) -> Chosen:
     """Look up the tokens at these ranks. Ranks beyond a list of guesses are dropped."""
     kept = [(k, rank) for k, rank in ranks if rank < len(guesses[k])]
-    counts = Counter(k for k, _ in kept)
-    return Chosen(
-        outcomes=tuple((k, guesses[k][rank]) for k, rank in kept),
-        predicted_hit=min(1.0, sum(probabilities[k][rank] for k, rank in kept if rank < len(probabilities[k]))),
-        fanout=tuple(counts[k] for k in range(len(guesses))),
-    )
+    values = [probabilities[k][rank] if rank < len(probabilities[k]) else 0.0 for k, rank in kept]
+    return _counted([(k, guesses[k][rank]) for k, rank in kept], values, len(guesses))
+
+
+def _counted(outcomes: Sequence[tuple[int, int]], values: Sequence[float], accepted_counts: int) -> Chosen:
+    counts = Counter(k for k, _ in outcomes)
+    fanout = tuple(counts[k] for k in range(accepted_counts))
+    return Chosen(tuple(outcomes), min(1.0, sum(values)), fanout, tuple(values))

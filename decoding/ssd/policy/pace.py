@@ -10,6 +10,7 @@ from typing import Protocol
 
 from decoding.events import Backup, Source
 from decoding.ssd.settings import WantedBackup
+from decoding.ssd.theory import Speculation
 
 ENOUGH = 3  # values before a mean counts for anything
 RECENT = 16  # values that a mean remembers
@@ -44,18 +45,20 @@ class RecentMean:
 
 
 class Pace:
-    def __init__(self, backup: WantedBackup, clock_ns: Callable[[], int] = time.perf_counter_ns) -> None:
-        """`clock_ns` returns the time; a simulation brings its own."""
+    def __init__(
+        self, backup: WantedBackup, clock_ns: Callable[[], int] = time.perf_counter_ns, recent: int = RECENT
+    ) -> None:
+        """`clock_ns` returns the time; a simulation brings its own. `recent` is how many values each mean remembers."""
         self._backup = backup
         self._clock_ns = clock_ns
-        self._token_ns = RecentMean()  # one token drafted while the target waits
+        self._token_ns = RecentMean(recent)  # one token drafted while the target waits
         self._step_ns = RecentMean()  # one step of all branches
-        self._round_ns = RecentMean()  # from a draft to the next question
+        self._round_ns = RecentMean(recent)  # from a draft to the next question
         self._round_ns_of: dict[int, RecentMean] = defaultdict(RecentMean)  # the same by number of drafted tokens
-        self._tokens_after_hit = RecentMean()  # tokens that a round after a hit adds to the text
-        self._tokens_after_model = RecentMean()
-        self._tokens_after_ngram = RecentMean()
-        self._hit_rate = RecentMean()
+        self._tokens_after_hit = RecentMean(recent)  # tokens that a round after a hit adds to the text
+        self._tokens_after_model = RecentMean(recent)
+        self._tokens_after_ngram = RecentMean(recent)
+        self._hit_rate = RecentMean(recent)
         self._given_at_ns = 0
 
     def note_draft(self, at_ns: int | None = None) -> None:
@@ -109,19 +112,26 @@ class Pace:
         return self._hit_rate.value * min(self._token_ns.value, worth_ns)
 
     def backup(self, tokens: int) -> Backup:
-        """The backup that the settings ask for. `auto` takes the one that adds more tokens per second."""
+        """The backup that the settings ask for. If they leave it open, the one that adds more tokens per second."""
         if self._backup == "copy-or-random":
             return "copy"
-        if self._backup != "auto":
-            return self._backup
+        if self._backup == "auto" or self._backup == "by-batch":
+            return self.faster(tokens)
+        return self._backup
+
+    def faster(self, tokens: int, batch: int = 1) -> Backup:
+        """The backup that is faster for so many texts that are decoded together, by Corollary 16 at the times so far.
+        From Theorem 17's batch size on it is the n-gram."""
         if min(self._tokens_after_model.count, self._tokens_after_ngram.count) < ENOUGH:
             return "neural"
-        hit, miss = self._hit_rate.value, 1.0 - self._hit_rate.value
-        waiting_ns = miss * tokens * self._token_ns.value
-        after_hit = hit * self._tokens_after_hit.value
-        by_model = (after_hit + miss * self._tokens_after_model.value) / (self._round_ns.value + waiting_ns)
-        by_ngram = (after_hit + miss * self._tokens_after_ngram.value) / self._round_ns.value
-        return "neural" if by_model >= by_ngram else "ngram"
+        neural, ngram = (
+            Speculation(self._hit_rate.value, self._tokens_after_hit.value, tokens_on_miss, 1.0, waits)
+            for tokens_on_miss, waits in (
+                (self._tokens_after_model.value, tokens * self._token_ns.value / self._round_ns.value),
+                (self._tokens_after_ngram.value, 0.0),
+            )
+        )
+        return "neural" if neural.speedup(batch) >= ngram.speedup(batch) else "ngram"
 
     @property
     def _tokens_per_ns(self) -> float:

@@ -21,7 +21,15 @@ RANKS = 12  # ranks of the draft's list that have a count of their own
 PRIOR_TOKENS = 24.0
 PRIOR_POWER = 1.2
 PRIOR_TAIL = [(rank + 1) ** -PRIOR_POWER - (rank + 2) ** -PRIOR_POWER for rank in range(RANKS)]
-PRIOR_ACCEPTANCE = {"neural": 0.8, "auto": 0.7, "ngram": 0.5, "random": 0.02, "copy": 0.6, "copy-or-random": 0.3}
+PRIOR_ACCEPTANCE = {
+    "neural": 0.8,
+    "auto": 0.7,
+    "by-batch": 0.7,
+    "ngram": 0.5,
+    "random": 0.02,
+    "copy": 0.6,
+    "copy-or-random": 0.3,
+}
 PRIOR_ECHOES = {1: 0.1, 2: 0.25, 3: 0.45}  # by length of the context: probability that the echo is the target's token
 
 Case = Literal["refused", "bonus"]

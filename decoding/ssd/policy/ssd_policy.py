@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from decoding.crowd import ALONE, Crowd
 from decoding.disco.echoes import Echoes
 from decoding.disco.recalibration import Recalibration
 from decoding.events import Backup
@@ -21,6 +22,7 @@ from decoding.replay.costs import Costs
 from decoding.ssd.policy.fanout import Chosen, Guesses
 from decoding.ssd.policy.pace import JudgedDraft, Pace
 from decoding.ssd.policy.planner import RANKS, planner_for
+from decoding.ssd.policy.together import Backups
 from decoding.ssd.settings import Settings
 
 RandomTokens = Callable[[Sequence[int], int], Sequence[int]]  # text, count -> tokens
@@ -69,12 +71,19 @@ class SsdPolicy:
         self.echoes = Echoes()
         self._end_tokens = end_tokens
         self._random_tokens = random_tokens
+        self._wanted = settings.backup
+        self._crowd = ALONE
+        self._backups: Backups | None = None  # what the texts of a batch share about them
         self._never_waits = settings.backup == "copy-or-random"
         self._new_copier = copier
         self._copier: Proposer | None = None
-        self._compares_backups = settings.backup == "auto"
         self._guesses: Guesses = ()  # for the draft that the target verifies, once outcomes are chosen
         self._echo_lengths: Sequence[int] = ()
+
+    def join(self, crowd: Crowd) -> None:
+        """Learn which texts are decoded together with this one."""
+        self._crowd = crowd
+        self._backups = crowd.common(Backups) if self._leaves_backup_open else None
 
     def read(self, text: Sequence[int]) -> None:
         """Begin the sample with its prompt."""
@@ -106,9 +115,21 @@ class SsdPolicy:
         that all of this draft is accepted; it is called only if the average draft of this length would grow."""
         return self._average_grows(tokens) and (not self.has_estimates or survival() >= self.prices.alone)
 
+    def backup(self, room: int) -> Backup:
+        """The backup that answers a miss. Texts that are decoded together wait for one another's misses, so they decide
+        together."""
+        if self._backups and self._crowd.running > 1:
+            return self._backups.choose(self._wanted, room, self._crowd)
+        return self.pace.backup(room)
+
+    def note_drafting(self, tokens: int, took_ns: int) -> None:
+        """Note the time of a draft for which the target waited."""
+        for pace in self._paces():
+            pace.note_drafting(tokens, took_ns)
+
     def after_a_miss(self, room: int) -> tuple[Backup, Sequence[int]]:
         """Choose the backup, and return its tokens. None if the model is to draft."""
-        backup = self.pace.backup(room)
+        backup = self.backup(room)
         tokens = self.backup_tokens(backup, room)
         if not tokens and self._never_waits:
             backup, tokens = "random", self.backup_tokens("random", room)
@@ -179,12 +200,24 @@ class SsdPolicy:
 
     def learn_round(self, draft: JudgedDraft, accepted: int, fresh: Sequence[int], took_ns: int) -> None:
         """Learn from the time of a round and from the text that it added, which is in `text` by now."""
-        self.pace.note_round(draft, accepted, took_ns)
-        if self._compares_backups:
-            self.pace.note_ngram(ngram_tokens(self.echoes, len(fresh)), fresh)
+        by_ngram = ngram_tokens(self.echoes, len(fresh)) if self._leaves_backup_open else ()
+        for pace in self._paces():
+            pace.note_round(draft, accepted, took_ns)
+            if self._leaves_backup_open:
+                pace.note_ngram(by_ngram, fresh)
+        if self._backups:
+            self._backups.trial.note(self._crowd.round, accepted + 1)
         self.echoes.follow(self.text)
         if self._copier:
             self._copier.follow(self.text)
+
+    @property
+    def _leaves_backup_open(self) -> bool:
+        return self._wanted in ("auto", "by-batch")
+
+    def _paces(self) -> tuple[Pace, ...]:
+        """The times of this text, and of all that are decoded together."""
+        return (self.pace, self._backups.pace) if self._backups else (self.pace,)
 
     def _average_grows(self, tokens: int) -> bool:
         price = self.prices.alone if self.has_estimates else self.pace.token_price

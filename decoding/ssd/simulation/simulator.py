@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable
 
 from decoding.events import Event, Finished, Outcome, Source, Started, Verified
+from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.simulation.playing import (
     UNSEEN,
@@ -29,11 +30,11 @@ from decoding.ssd.simulation.track import Track
 
 
 def simulate(tracks: Iterable[Track], plan: Plan, prices: Prices, placement: Placement) -> Simulated:
-    texts = [_Text(track, plan, prices, placement) for track in tracks]
+    texts = [Text(track, plan, prices, placement) for track in tracks]
     return Simulated(placement.name, prices.source, [text.play() for text in texts])
 
 
-class _Text:
+class Text:
     """One text, round by round. Both models have read the prompt at time 0. As in a trace, a preparation counts once
     the next draft is asked for, so the one beside the last round does not."""
 
@@ -55,14 +56,15 @@ class _Text:
     def play(self) -> list[Event]:
         while self.at < len(self.track.text):
             self.number += 1
-            sent, passes, arrived_s = self._answer()
+            sent, passes, arrived_s = self.answer()
             if sent.tokens:
                 position = len(self.track.prompt) + self.at
                 drafted = sent.event(self.number, position, self.policy.lookahead, passes, self.asked_s, arrived_s)
                 self.events.append(drafted)
-            self._prepare(sent)
+            chosen = self.choose(sent)
+            self.prepare(sent, chosen, len(chosen.outcomes))
             self._verify(sent, arrived_s)
-            self.judged, self.at = sent, self.at + sent.accepted + 1
+            self.settle(sent)
         self.events.append(Finished("length", len(self.track.text), ns(self.ended_s)))
         return self.events
 
@@ -76,7 +78,7 @@ class _Text:
 
     # The answer ---------------------------------------------------------------------------------------------------
 
-    def _answer(self) -> tuple[SimulatedDraft, int, float]:
+    def answer(self) -> tuple[SimulatedDraft, int, float]:
         """Return the draft, the passes of its model while the target waited, and the time when the target has it."""
         self.asked_s = self.ended_s + (self.prices.passes.round if self.number > 1 else self.prices.start)
         work, ready = self.preparing, self._hear_verdict(self.asked_s + self._message_s)
@@ -189,30 +191,36 @@ class _Text:
         took_s = self.prices.drafting(tokens)
         self.now_s += took_s
         if tokens:
-            self.policy.pace.note_drafting(tokens, ns(took_s))
+            self.policy.note_drafting(tokens, ns(took_s))
 
     # The preparation ----------------------------------------------------------------------------------------------
 
-    def _prepare(self, sent: SimulatedDraft) -> None:
+    def choose(self, sent: SimulatedDraft) -> Chosen:
+        """Choose the outcomes to prepare for."""
         if not sent.tokens:
-            self.preparing = None
-            return
+            return Chosen()
         guesses = self._guesses(sent)
         echo_lengths = [self._echo_first(sent, k, listed) for k, listed in enumerate(guesses)]
         estimates = self.track.estimates[self.at][: len(sent.tokens) + 1] if self.track.estimates else ()
         chosen = self.policy.choose(sent, [*map(self._corrected, estimates)], guesses, echo_lengths)
-        token = self._target_token(sent)
+        # Sooner than a live run, which has no verdict yet: steps beside the verification already count this one.
+        self.policy.learn_outcome(sent, sent.accepted, self._target_token(sent), estimates)
+        return chosen
+
+    def prepare(self, sent: SimulatedDraft, chosen: Chosen, rows: int) -> None:
+        """Prepare for these outcomes, in steps of so many rows."""
+        if not sent.tokens:
+            self.preparing = None
+            return
         self.preparing = SimulatedPreparation(
             drafted=len(sent.tokens),
             chosen=chosen,
-            will_hit=(sent.accepted, token) in chosen.outcomes,
+            will_hit=(sent.accepted, self._target_token(sent)) in chosen.outcomes,
             began_s=self.now_s + self.prices.turning,
             opening_s=self.prices.opening_read if self.is_read else self.prices.opening,
-            step_s=self.prices.step(len(chosen.outcomes)),
+            step_s=self.prices.step(rows),
             most=self.policy.room(self._limit - 1) if chosen.outcomes else 0,
         )
-        # Sooner than a live run, which has no verdict yet: steps beside the verification already count this one.
-        self.policy.learn_outcome(sent, sent.accepted, token, estimates)
 
     def _guesses(self, sent: SimulatedDraft) -> list[list[int]]:
         """For each accepted count, what may follow. Only one count is real: where the target does not go, tokens that
@@ -250,6 +258,10 @@ class _Text:
         return self.track.text[position] if position < len(self.track.text) else UNSEEN - 1
 
     # The verification ---------------------------------------------------------------------------------------------
+
+    def settle(self, sent: SimulatedDraft) -> None:
+        """Add to the text what the target accepted, and its own token."""
+        self.judged, self.at = sent, self.at + sent.accepted + 1
 
     def _verify(self, sent: SimulatedDraft, arrived_s: float) -> None:
         free_s, began_s = self.ended_s, arrived_s

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from decoding.drafters.base import Draft
 from decoding.events import Backup, Source, StopReason
-from decoding.models.runner import align
+from decoding.models.runner import Steps, align
 from decoding.ssd.speculator.drawing import Chain
 from decoding.ssd.speculator.state import CurrentDraft, DraftRows, SpeculatorState
 from decoding.ssd.speculator.tree import Tree
@@ -48,7 +48,7 @@ def taken(state: SpeculatorState, tree: Tree, row: int, count: int) -> CurrentDr
     return current
 
 
-def after_a_hit(state: SpeculatorState, tree: Tree, row: int, room: int) -> CurrentDraft:
+def after_a_hit(state: SpeculatorState, tree: Tree, row: int, room: int) -> Steps[CurrentDraft]:
     """The branch as far as it has come. If the verdict was early, the branch may go on alone."""
     branch, policy = tree.branches[row], state.policy
     current = _of_branch(state, tree, row, room)
@@ -58,26 +58,26 @@ def after_a_hit(state: SpeculatorState, tree: Tree, row: int, room: int) -> Curr
         chain.shorten(policy.prices.beside)
     if chain.stop is None and _grows(state, current):
         adopt(current, tree)
-        _draw_on(state, current, room)
+        yield from _draw_on(state, current, room)
     passes = max(0, len(chain.tokens) - len(branch.tokens))
     current.draft = _draft_of(state, chain, _bent(current), "hit", passes)
     return current
 
 
-def after_a_miss(state: SpeculatorState, room: int) -> CurrentDraft:
+def after_a_miss(state: SpeculatorState, room: int) -> Steps[CurrentDraft]:
     backup, found = state.policy.after_a_miss(room)
     tokens = [*found]
     if not tokens:
-        return alone(state, room, "miss", "neural")
+        return (yield from alone(state, room, "miss", "neural"))
     chain = Chain(tokens)
     chain.stop = "eos" if tokens[-1] in state.end_tokens else "limit"
     return CurrentDraft(_draft_of(state, chain, None, "miss", 0, backup), chain=chain)
 
 
-def alone(state: SpeculatorState, room: int, source: Source, backup: Backup = "") -> CurrentDraft:
+def alone(state: SpeculatorState, room: int, source: Source, backup: Backup = "") -> Steps[CurrentDraft]:
     """Draft one token after another, while the target waits."""
     current = CurrentDraft()
-    _draw_on(state, current, room)
+    yield from _draw_on(state, current, room)
     passes = len(current.rows.known)
     current.draft = _draft_of(state, current.chain, _bent(current), source, passes, backup)
     return current
@@ -97,7 +97,7 @@ def _of_branch(state: SpeculatorState, tree: Tree, row: int, room: int) -> Curre
     return CurrentDraft(chain=chain, rows=rows, unadopted=row)
 
 
-def _draw_on(state: SpeculatorState, current: CurrentDraft, room: int) -> None:
+def _draw_on(state: SpeculatorState, current: CurrentDraft, room: int) -> Steps[None]:
     began_ns, chain = time.perf_counter_ns(), current.chain
     before = len(chain.tokens)
     fed = align(state.runner, [*state.text, *chain.tokens])
@@ -105,9 +105,9 @@ def _draw_on(state: SpeculatorState, current: CurrentDraft, room: int) -> None:
         chain.echoes = state.policy.echoes.fork()
     rows = current.rows.cut()
     while chain.stop is None:
-        rows.append(state.drawing.one(chain, state.runner.extend(fed), room))
+        rows.append(state.drawing.one(chain, (yield state.runner, fed, 1), room))
         fed = chain.tokens[-1:]
-    state.policy.pace.note_drafting(len(chain.tokens) - before, time.perf_counter_ns() - began_ns)
+    state.policy.note_drafting(len(chain.tokens) - before, time.perf_counter_ns() - began_ns)
 
 
 def _grows(state: SpeculatorState, current: CurrentDraft) -> bool:

@@ -7,18 +7,20 @@ until the next verdict is there. The speculator sees nothing of the target but v
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from decoding.crowd import Crowd
 from decoding.dice import Dice
 from decoding.disco.classifier import Classifier
 from decoding.drafters.base import Draft
-from decoding.models.runner import ModelRunner
+from decoding.models.runner import ModelRunner, Result, Steps, run_alone
+from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.settings import Settings
 from decoding.ssd.speculator import answering
 from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.speculator.state import CurrentDraft, SpeculatorState
-from decoding.ssd.speculator.tree import Tree, open_tree
+from decoding.ssd.speculator.tree import Tree, choose_outcomes, open_tree
 
 
 class Preparation(NamedTuple):
@@ -70,26 +72,38 @@ class Speculator:
         """Read the prompt, so that `begin` starts warm."""
         self._state.read(text)
 
+    def join(self, crowd: Crowd) -> None:
+        """Learn which texts are decoded together with this one."""
+        self._state.policy.join(crowd)
+
     def begin(self, text: Sequence[int], limit: int) -> Draft:
-        """Make the first draft. Reads the prompt if `read` has not."""
+        return run_alone(self.beginning(text, limit))
+
+    def beginning(self, text: Sequence[int], limit: int) -> Steps[Draft]:
+        """Make the first draft, in passes that other texts may share. Reads the prompt if `read` has not."""
         if self._state.text != list(text):
             self.read(text)
         room = self._state.room(limit)
-        return self._give(answering.alone(self._state, room, "fresh") if room > 0 else CurrentDraft(), limit)
+        made = (yield from answering.alone(self._state, room, "fresh")) if room > 0 else CurrentDraft()
+        return self._give(made, limit)
 
     def answer(self, accepted: int, token: int, limit: int, asked_at_ns: int | None = None) -> Draft:
-        """Take the verdict on the last draft and return the next one, of at most `limit` tokens. `asked_at_ns` is the
-        time of the question, if it is known to be earlier than now."""
+        return run_alone(self.answering(accepted, token, limit, asked_at_ns))
+
+    def answering(self, accepted: int, token: int, limit: int, asked_at_ns: int | None = None) -> Steps[Draft]:
+        """Take the verdict on the last draft and return the next one, of at most `limit` tokens, in passes that other
+        texts may share. `asked_at_ns` is the time of the question, if it is known to be earlier than now."""
         row = self._take_verdict(accepted, token, asked_at_ns)
         room = self._state.room(limit)
         if self._tree and row is not None and room > 0:
-            current = answering.after_a_hit(self._state, self._tree, row, room)
+            current = yield from answering.after_a_hit(self._state, self._tree, row, room)
             if current.unadopted is None:
                 self._tree = None
             return self._give(current, limit)
         self._state.learn()
         self._tree = None
-        return self._give(answering.after_a_miss(self._state, room) if room > 0 else CurrentDraft(), limit)
+        made = (yield from answering.after_a_miss(self._state, room)) if room > 0 else CurrentDraft()
+        return self._give(made, limit)
 
     def ready(self) -> Sequence[Ready]:
         """Drafts that the target may take without asking, if the verdict comes now. Once for each depth."""
@@ -112,12 +126,24 @@ class Speculator:
     def step(self) -> bool:
         """Take one step of preparing. False if nothing is worth preparing any more."""
         if not self._is_open:
-            self._do(self._open)
+            run_alone(self._do(self._open()))
         elif self._tree and not self._tree.is_done:
-            self._deepen(self._tree.step)
+            run_alone(self._deepen(self._tree.step()))
         else:
             return False
         return True
+
+    def opening(self) -> Steps[Chosen]:
+        """Choose the outcomes to prepare for, in a pass that other texts may share. Their drafts are there by now."""
+        self._state.policy.pace.note_draft()
+        return (yield from self._do(self._choose())) if not self._is_open else Chosen()
+
+    def branching(self, chosen: Chosen) -> Steps[None]:
+        """Prepare for these outcomes until nothing is worth preparing any more, in passes that other texts may
+        share."""
+        self._branch(chosen)
+        while self._tree and not self._tree.is_done:
+            yield from self._deepen(self._tree.step())
 
     def step_beside(self) -> bool:
         """Take one step while the target verifies. If the policy puts the step off, nothing happens, and the result is
@@ -128,7 +154,7 @@ class Speculator:
         if tree.is_done and not tree.can_round_off:
             return False
         if not self._state.policy.puts_off_step(len(self._current.draft.tokens), tree.depth, tree.is_done):
-            self._deepen(tree.round_off if tree.is_done else tree.step)
+            run_alone(self._deepen(tree.round_off() if tree.is_done else tree.step()))
         return True
 
     def preparation(self) -> Preparation:
@@ -162,22 +188,30 @@ class Speculator:
         answering.adopt(self._current, self._tree)
         self._tree = None
 
-    def _open(self) -> None:
+    def _open(self) -> Steps[None]:
+        self._branch((yield from self._choose()))
+
+    def _choose(self) -> Steps[Chosen]:
         self._is_open = True
         self._adopt()
-        chosen, self._tree = open_tree(self._state, self._current)
+        return (yield from choose_outcomes(self._state, self._current))
+
+    def _branch(self, chosen: Chosen) -> None:
+        self._tree = open_tree(self._state, self._current, chosen)
         self._preparation = self._preparation._replace(predicted_hit=chosen.predicted_hit, fanout=chosen.fanout)
 
-    def _deepen(self, step: Callable[[], None]) -> None:
-        self._state.policy.pace.note_step(self._do(step))
+    def _deepen(self, step: Steps[None]) -> Steps[None]:
+        before_ns = self._preparation.busy_ns
+        yield from self._do(step)
+        self._state.policy.pace.note_step(self._preparation.busy_ns - before_ns)
 
-    def _do(self, work: Callable[[], None]) -> int:
-        """Returns how many ns the work took."""
+    def _do(self, work: Steps[Result]) -> Steps[Result]:
+        """Do the work, and note how long it took."""
         began_ns = time.perf_counter_ns()
-        work()
+        result = yield from work
         ended_ns = time.perf_counter_ns()
         self._preparation = self._preparation.after(began_ns, ended_ns)
-        return ended_ns - began_ns
+        return result
 
 
 def _reported(found: Preparation, tree: Tree | None, until_ns: int) -> Preparation:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from decoding.models.runner import Branches, align
+from decoding.models.runner import Branches, Feed, Steps, align
 from decoding.ssd.policy.fanout import Chosen
 from decoding.ssd.policy.ssd_policy import echo_of
 from decoding.ssd.speculator.drawing import Branch, Drawing, Drawn
@@ -40,14 +40,14 @@ class Tree:
     def can_round_off(self) -> bool:
         return self.depth == self._most and self._last is None and self._is_room_behind
 
-    def step(self) -> None:
+    def step(self) -> Steps[None]:
         """Draft one more token in every branch. A branch that has stopped keeps its row: rows are cheap, passes of
         another shape are not."""
-        self._drawn.append(self._drawing.each(self.branches, self._read(), self._most))
+        self._drawn.append(self._drawing.each(self.branches, (yield self._next()), self._most))
 
-    def round_off(self) -> None:
+    def round_off(self) -> Steps[None]:
         """Read the last tokens too. The next preparation of any winner then opens without a pass."""
-        self._last = self._read()
+        self._last = yield self._next()
 
     def find(self, accepted: int, token: int) -> int | None:
         """The row of the branch for this outcome, if there is one and it has a first token."""
@@ -65,30 +65,33 @@ class Tree:
         """Continue the runner's text with this branch: a copy, no pass."""
         self._fork.adopt(row)
 
-    def _read(self) -> Tensor:
-        return self._fork.extend([branch.ahead[-1] for branch in self.branches])
+    def _next(self) -> Feed:
+        return self._fork, [branch.ahead[-1] for branch in self.branches], len(self.branches)
 
 
-def open_tree(state: SpeculatorState, current: CurrentDraft) -> tuple[Chosen, Tree | None]:
-    """Bring the cache to the end of the current draft, and open a branch for each chosen outcome. No tree if none is
-    chosen."""
+def choose_outcomes(state: SpeculatorState, current: CurrentDraft) -> Steps[Chosen]:
+    """Bring the cache to the end of the current draft, and choose the outcomes to prepare for."""
     state.learn()
-    _read_on(state, current)
+    yield from _read_on(state, current)
     state.find_best(current)
     state.estimate(current)
-    chosen = _choose(state, current)
+    return _choose(state, current)
+
+
+def open_tree(state: SpeculatorState, current: CurrentDraft, chosen: Chosen) -> Tree | None:
+    """Open a branch for each chosen outcome. No tree if none is chosen."""
     if not chosen.outcomes:
-        return chosen, None
+        return None
     tokens = current.draft.tokens
     state.drawing.guesses = state.policy.planner.guesses_by_position
     lengths = [len(state.text) + k for k, _ in chosen.outcomes]
     behind = state.runner.context - max(lengths)
     most = state.policy.room(current.limit - 1, behind)
     branches = [Branch(accepted=k, token=token, ahead=[*tokens[:k], token]) for k, token in chosen.outcomes]
-    return chosen, Tree(state.runner.fork(lengths), branches, most, most < behind, state.drawing)
+    return Tree(state.runner.fork(lengths), branches, most, most < behind, state.drawing)
 
 
-def _read_on(state: SpeculatorState, current: CurrentDraft) -> None:
+def _read_on(state: SpeculatorState, current: CurrentDraft) -> Steps[None]:
     """Complete the rows after the text and after each drafted token. Those that tokens were drawn from are known; the
     one after the last token is known if its branch was rounded off."""
     tokens = current.draft.tokens
@@ -99,7 +102,7 @@ def _read_on(state: SpeculatorState, current: CurrentDraft) -> None:
         return
     logits = current.rows.last
     if logits is None:
-        logits = state.runner.extend(align(state.runner, [*state.text, *tokens], len(missing)), len(missing))
+        logits = yield state.runner, align(state.runner, [*state.text, *tokens], len(missing)), len(missing)
     drawn = state.drawing.rows(logits, missing)
     rows += [drawn.row(i) for i in range(len(missing))]
 

@@ -1,4 +1,4 @@
-"""The loop's drafter under SSD. It carries verdicts to the speculator and drafts back, through a transport."""
+"""The loop's drafters under SSD. They carry verdicts to the speculator and drafts back."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from decoding.crowd import Crowd
 from decoding.drafters.base import EMPTY, Draft, Drafter
 from decoding.events import Anticipated
+from decoding.models.runner import Steps, run_alone
+from decoding.ssd.policy.together import BranchRows
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.timing import Clock
 from decoding.verify import Verdict
@@ -35,36 +38,54 @@ class Transport(Protocol):
         ...
 
 
-class InTurnTransport:
-    """Prepares in the target's own process, before it verifies: the same tokens and hits as beside it, no overlap."""
+class InTurnDrafter(Drafter):
+    """Prepares in the target's own process, before it verifies: the same tokens and hits as beside it, no overlap. The
+    texts of a batch share the draft's passes and their rows."""
 
-    def __init__(self, speculator: Speculator) -> None:
+    shares_preparation = True
+
+    def __init__(self, speculator: Speculator, branches: int, clock: Clock) -> None:
+        """`branches` is the number of rows that all texts of the batch have in one pass of the draft."""
         self._speculator = speculator
+        self._branches = branches
+        self._clock = clock
+        self._rows = BranchRows()
         self._preparation = Preparation()
+        self._verdict: Verdict | None = None
 
-    def read(self, text: Sequence[int]) -> None:
+    def join(self, crowd: Crowd) -> None:
+        self._rows = crowd.common(BranchRows)
+        self._speculator.join(crowd)
+
+    def prepare(self, text: Sequence[int]) -> None:
         self._speculator.read(text)
 
-    def begin(self, text: Sequence[int], limit: int) -> Draft:
-        return self._speculator.begin(text, limit)
+    def propose(self, text: Sequence[int], limit: int) -> Draft:
+        return run_alone(self.drafting(text, limit))
 
-    def answer(self, accepted: int, token: int, limit: int) -> Draft:
+    def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
+        if self._verdict is None:
+            return (yield from self._speculator.beginning(text, limit))
         self._preparation = self._speculator.preparation()
-        draft = self._speculator.answer(accepted, token, limit)
+        draft = yield from self._speculator.answering(self._verdict.accepted, self._verdict.token, limit)
         return dataclasses.replace(draft, estimates=self._speculator.estimate()) if draft is not EMPTY else draft
 
-    def prepare(self) -> None:
-        while self._speculator.step():
-            pass
+    def opening(self) -> Steps[None]:
+        self._rows.ask(self, (yield from self._speculator.opening()))
 
-    def meanwhile(self, is_done: Callable[[], bool]) -> None:
-        pass
+    def branching(self) -> Steps[None]:
+        return self._speculator.branching(self._rows.granted(self, self._branches))
 
-    def preparation(self) -> Preparation:
-        return self._preparation
+    def observe(self, draft: Draft, verdict: Verdict) -> None:
+        self._verdict = verdict
+
+    def anticipated(self, number: int) -> Anticipated | None:
+        return _event(number, self._preparation, self._clock)
 
 
 class SsdDrafter(Drafter):
+    """Prepares while the target verifies, through a transport."""
+
     def __init__(self, transport: Transport, clock: Clock) -> None:
         self._transport = transport
         self._clock = clock
@@ -89,18 +110,21 @@ class SsdDrafter(Drafter):
         self._verdict = verdict
 
     def anticipated(self, number: int) -> Anticipated | None:
-        found = self._transport.preparation()
-        if not found.passes:
-            return None
-        return Anticipated(
-            round=number,
-            branches=found.branches,
-            predicted_hit=found.predicted_hit,
-            start_ns=self._clock.at(found.start_ns),
-            end_ns=self._clock.at(found.end_ns),
-            fanout=found.fanout,
-            passes=found.passes,
-            busy_ns=found.busy_ns,
-            idle_ns=found.idle_ns,
-            opening_ns=found.opening_ns,
-        )
+        return _event(number, self._transport.preparation(), self._clock)
+
+
+def _event(number: int, found: Preparation, clock: Clock) -> Anticipated | None:
+    if not found.passes:
+        return None
+    return Anticipated(
+        round=number,
+        branches=found.branches,
+        predicted_hit=found.predicted_hit,
+        start_ns=clock.at(found.start_ns),
+        end_ns=clock.at(found.end_ns),
+        fanout=found.fanout,
+        passes=found.passes,
+        busy_ns=found.busy_ns,
+        idle_ns=found.idle_ns,
+        opening_ns=found.opening_ns,
+    )

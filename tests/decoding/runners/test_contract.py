@@ -176,6 +176,24 @@ def test_texts_of_unlike_lengths_are_read_together(runner: ModelRunner) -> None:
         assert_close(logits, expected)
 
 
+def test_branches_of_several_texts_and_a_text_are_read_together(runner: ModelRunner) -> None:
+    runners = runner.model.new_runners(3)
+    lengths = ([3, 4, 5], [6])
+    for own, count in zip(runners, (5, 6, 4), strict=True):
+        own.extend(TEXT[:count])
+    forks = [own.fork(places) for own, places in zip(runners, lengths, strict=False)]
+    for step, tokens in enumerate(([[7, 8, 9], [1]], [[5, 5, 6], [9]])):
+        feeds = [(fork, ids, len(ids)) for fork, ids in zip(forks, tokens, strict=True)]
+        *branches, chain = extend_all([*feeds, (runners[2], [TEXT[4 + step]], 1)])
+        assert_close(chain, fresh(runner, TEXT[: 5 + step]))
+        for rows, places, fed in zip(branches, lengths, ([[7, 8, 9], [5, 5, 6]], [[1], [9]]), strict=True):
+            for row, length in enumerate(places):
+                ahead = [ids[row] for ids in fed[: step + 1]]
+                assert_close(rows[row : row + 1], fresh(runner, [*TEXT[:length], *ahead]))
+    forks[0].adopt(2)
+    assert runners[0].tokens == [*TEXT[:5], 9, 6]
+
+
 def test_trees_and_a_chain_are_read_together(runner: ModelRunner) -> None:
     """Two texts verify trees, one after a token that it has not read yet, and one verifies a chain."""
     texts, tokens, parents = (TEXT[:20], TEXT[30:37]), [1, 2, 3, 4], (-1, -1, 0, 2)

@@ -118,7 +118,7 @@ def test_the_form_asks_for_loads_and_a_clone_begins_with_them(open_page, world):
     page = open_page(f"/comparisons/new/?pair={pair.pk}&dataset={dataset.pk}&strategies=static:4")
     page.get_by_text("Load", exact=True).click()
     page.get_by_role("textbox", name="Users at once").fill("1, 4")
-    page.get_by_label("Objective").fill("ttft=1s")
+    page.get_by_role("textbox", name="Objective").fill("ttft=1s")
     expect(page.locator(".plan")).to_contain_text("autoregressive · static:4 · autoregressive @4 · static:4 @4")
     expect(page.get_by_role("textbox", name="Users at once")).to_have_value("1, 4")
     page.get_by_role("button", name="Launch").click()
@@ -127,4 +127,4 @@ def test_the_form_asks_for_loads_and_a_clone_begins_with_them(open_page, world):
     assert Comparison.objects.get().slo == {"ttft_ms": 1000.0}
     page.get_by_role("link", name="Clone").click()
     expect(page.get_by_role("textbox", name="Users at once")).to_have_value("1, 4")
-    expect(page.get_by_label("Objective")).to_have_value("ttft=1000ms")
+    expect(page.get_by_role("textbox", name="Objective")).to_have_value("ttft=1000ms")

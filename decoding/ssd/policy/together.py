@@ -1,0 +1,126 @@
+"""Decisions that the texts of one batch share: which of them get the branches, and which backup answers misses.
+
+Standard library only. Whatever is decided here, each text stays the target's: branches and backups say only when a
+draft is made, and by whom.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping
+from typing import TypeVar
+
+from decoding.crowd import Crowd
+from decoding.events import Backup
+from decoding.ssd.policy.fanout import Chosen
+from decoding.ssd.policy.pace import Pace, RecentMean
+from decoding.ssd.settings import WantedBackup
+
+Name = TypeVar("Name", bound=Hashable)  # of a text
+POOLED = 256  # values that a mean over all texts of a batch remembers
+STINT = 8  # rounds in which one backup answers all misses, before the other is tried
+STINTS = 4  # with which a trial begins: two of each backup
+AGAIN = 16  # after so many stints of the faster backup, the other is tried once more
+TRIED = 64  # rounds of one backup that its means remember
+
+
+class BranchRows:
+    """Rows of the draft's passes. Each round first every text asks for some, then every text is granted some."""
+
+    def __init__(self) -> None:
+        self._asked: dict[Hashable, Chosen] = {}
+        self._granted: dict[Hashable, Chosen] | None = None  # None while texts ask
+
+    def ask(self, text: Hashable, chosen: Chosen) -> None:
+        """Ask for a row for each of these outcomes."""
+        if self._granted is not None:
+            self._asked, self._granted = {}, None
+        self._asked[text] = chosen
+
+    def granted(self, text: Hashable, rows: int) -> Chosen:
+        """Return the outcomes that get one of so many rows."""
+        if self._granted is None:
+            self._granted = shared_out(self._asked, rows)
+        return self._granted.pop(text)
+
+
+def shared_out(asked: Mapping[Name, Chosen], rows: int) -> dict[Name, Chosen]:
+    """Give the rows to the outcomes that are likeliest to come, whichever text they belong to.
+
+    Every row of a pass costs the same, and a hit saves its text as many passes as its branch took, so the likeliest
+    outcome is also the one that brings most for its price."""
+    if sum(len(chosen.outcomes) for chosen in asked.values()) <= rows:
+        return dict(asked)
+    every = [(-value, text, number) for text, chosen in asked.items() for number, value in enumerate(chosen.values)]
+    kept: dict[Name, list[int]] = {text: [] for text in asked}
+    for _, text, number in sorted(every, key=lambda one: one[0])[:rows]:
+        kept[text].append(number)
+    return {text: chosen.only(sorted(kept[text])) for text, chosen in asked.items()}
+
+
+class Backups:
+    """Which backup answers the misses of texts that are decoded together: by theory, or by trial."""
+
+    def __init__(self) -> None:
+        self.pace = Pace("auto", recent=POOLED)  # of all texts
+        self.trial = Trial()
+
+    def choose(self, wanted: WantedBackup, tokens: int, crowd: Crowd) -> Backup:
+        """`by-batch` follows Theorem 17: the model while the batch is small, the n-gram from the critical size on.
+        `auto` takes what was faster when it was tried."""
+        return self.pace.faster(tokens, crowd.running) if wanted == "by-batch" else self.trial.backup(crowd.round)
+
+
+class Trial:
+    """Runs either backup for some rounds in turn, then the one with which the whole batch was faster."""
+
+    def __init__(self, clock_ns: Callable[[], int] = time.perf_counter_ns) -> None:
+        self._clock_ns = clock_ns
+        self._tried: dict[Backup, _Tried] = {"neural": _Tried(), "ngram": _Tried()}
+        self._round = self._rounds = self._tokens = 0
+        self._began_ns = 0
+        self._now: Backup = "neural"
+        self._before: Backup = "neural"  # of the round before, whose verdicts are learnt in this one
+
+    def backup(self, number: int) -> Backup:
+        """Return the backup of this round of the crowd."""
+        self._turn(number)
+        return self._now
+
+    def note(self, number: int, tokens: int) -> None:
+        """Note, in this round, how many tokens the round before it added to a text."""
+        self._turn(number)
+        self._tokens += tokens
+
+    @property
+    def faster(self) -> Backup:
+        return max(self._tried, key=lambda backup: self._tried[backup].tokens_per_ns)
+
+    def _turn(self, number: int) -> None:
+        """Begin a round, when the first text asks in it."""
+        if number == self._round:
+            return
+        now_ns = self._clock_ns()
+        if number == self._round + 1 and self._rounds:
+            self._tried[self._before].tokens.add(self._tokens)
+            self._tried[self._now].ns.add(now_ns - self._began_ns)
+        self._round, self._began_ns, self._before, self._tokens = number, now_ns, self._now, 0
+        self._now = self._next(self._rounds // STINT)
+        self._rounds += 1
+
+    def _next(self, stint: int) -> Backup:
+        if stint < STINTS:
+            return "ngram" if stint % 2 else "neural"
+        slower: Backup = "ngram" if self.faster == "neural" else "neural"
+        return slower if stint % AGAIN == 0 else self.faster
+
+
+class _Tried:
+    """Means of a batch's rounds under one backup."""
+
+    def __init__(self) -> None:
+        self.tokens, self.ns = RecentMean(TRIED), RecentMean(TRIED)
+
+    @property
+    def tokens_per_ns(self) -> float:
+        return self.tokens.value / self.ns.value if self.ns.value else 0.0

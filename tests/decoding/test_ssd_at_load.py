@@ -1,0 +1,330 @@
+"""SSD for many texts at once: the draft's rows are one budget, misses are drafted together, and each text stays its
+own."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, abc
+
+import pytest
+import torch
+from torch import Tensor
+
+from decoding.contestants.base import Request
+from decoding.crowd import Crowd
+from decoding.ending import Decoded, Ending
+from decoding.errors import BrokenModel
+from decoding.events import Anticipated, Drafted, Event, Recorder, to_dict
+from decoding.load import Load
+from decoding.loop import Batch, decode, decode_all, never
+from decoding.measure.comparison import Comparison, stints
+from decoding.models.runner import Feed
+from decoding.models.table import TableModel, TableRunner
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
+from decoding.replay.costs import Costs
+from decoding.replay.joint_costs import JointCosts
+from decoding.sequence import Sequence
+from decoding.spec import Choice, Sampling, parse_choices
+from decoding.ssd.accounting import count, rates
+from decoding.ssd.policy.fanout import Chosen
+from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Backups, BranchRows, Trial
+from decoding.ssd.settings import Settings
+from decoding.ssd.simulation.playing import IN_TURN, Plan
+from decoding.ssd.simulation.prices import Prices
+from decoding.ssd.simulation.simulator import simulate
+from decoding.ssd.simulation.together import simulate_together
+from decoding.ssd.simulation.track import Track
+from tests.decoding.test_comparison import LETTERS, Letters, comparison
+from tests.decoding.test_load import PROMPTS, SAMPLINGS, decoded, texts
+from tests.decoding.test_ssd_core import SSD
+from tests.decoding.test_ssd_simulator import tracked
+from tests.decoding.test_strategies import VOCAB, chi_square, law_of_three
+from tests.decoding.worlds import World, some_classifier, state_of, tables
+
+OPEN = parse_choices("ssd:4,ssd:3,branches=9,backup=by-batch")  # they choose the backup by what they measure
+PATHS = [
+    "ssd:2,branches=6",
+    "ssd:2,branches=6,backup=ngram",
+    "ssd:2,branches=6,backup=random",
+    "ssd-disco:3,branches=6",
+]
+
+
+def ssd(text: str = "ssd:4,branches=12,backup=neural") -> Choice:
+    return parse_choices(text)[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Counting(TableModel):
+    """A table that remembers how many texts shared each pass, and how many rows the pass had."""
+
+    passes: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+
+    def extend_all(self, feeds: abc.Sequence[Feed]) -> list[Tensor]:
+        self.passes.append((len(feeds), sum(len(tokens) for _, tokens, _ in feeds)))
+        return super().extend_all(feeds)
+
+
+def batch_of(world: World, choice: Choice, sampling: Sampling, count: int) -> list[Sequence]:
+    return [
+        World(world.target.model.new_runner(), world.draft.model.new_runner()).sequence(
+            choice, [2, number % world.vocab], sampling, number, None, Recorder()
+        )
+        for number in range(count)
+    ]
+
+
+def events(sequence: Sequence) -> abc.Sequence[Event]:
+    assert isinstance(sequence.sink, Recorder)
+    return sequence.sink.events
+
+
+def without_times(sequence: Sequence) -> list[dict[str, object]]:
+    rows = [to_dict(event, seq) for seq, event in enumerate(events(sequence), 1)]
+    return [{name: value for name, value in row.items() if not name.endswith("_ns")} for row in rows]
+
+
+# Exactness ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["greedy", "shared"])
+@pytest.mark.parametrize("load", [Load(5), Load(rate=400)], ids=str)
+def test_the_text_at_any_load_is_the_targets_own(load: Load, name: str) -> None:
+    [alone, *_] = choices = [*parse_choices("autoregressive"), *SSD, *OPEN]
+    expected = {prompt: tokens for (_, prompt), tokens in texts(decoded([alone], SAMPLINGS[name])).items()}
+    together = texts(decoded([choice.at(load) for choice in choices], SAMPLINGS[name]))
+    assert len(together) == len(choices) * len(PROMPTS)
+    assert all(tokens == expected[prompt] for (_, prompt), tokens in together.items())
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_three_tokens_under_load_follow_the_targets_joint_distribution(path: str) -> None:
+    target, draft = tables(VOCAB, seed=5, sharpness=0.7, noise=1.2)
+    small = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
+    small.hold("", some_classifier())
+    sampling, choice = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5), ssd(path)
+    requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in range(1500)]
+    answers = small.contestant(choice).run(requests, lambda _: Recorder(), never, Load(8))
+    counts = Counter(tuple(answer.tokens[:3]) for _, answer in answers if isinstance(answer, Decoded))
+    assert counts.total() == 1500
+    assert chi_square(counts, law_of_three(target, 0, 1, 2)) < 54.05  # 26 degrees of freedom, 99.9 %
+
+
+@torch.inference_mode()
+def test_other_neighbours_change_nothing_under_ratio_dice() -> None:
+    def beside(count: int) -> list[int]:
+        made = batch_of(World.of_tables(12, 7), ssd("ssd:4,branches=6,backup=neural"), SAMPLINGS["ratio"], count)
+        decode_all(made)
+        return made[0].decoded.tokens
+
+    assert beside(1) == beside(2) == beside(7)
+
+
+@torch.inference_mode()
+def test_where_the_rows_suffice_for_all_every_event_is_that_of_the_text_alone() -> None:
+    world, choice = World.of_tables(3, 5), ssd("ssd:1,branches=40,backup=neural")
+    together = batch_of(world, choice, SAMPLINGS["shared"], 4)
+    decode_all(together)
+    for one, other in zip(together, batch_of(world, choice, SAMPLINGS["shared"], 4), strict=True):
+        decode(other)
+        assert without_times(one) == without_times(other)
+
+
+# One budget -----------------------------------------------------------------------------------------------------------
+
+
+def chosen(*values: float) -> Chosen:
+    outcomes = tuple((number % 2, number) for number in range(len(values)))
+    return Chosen(outcomes, sum(values), (0, 0), values)
+
+
+def test_the_likeliest_outcomes_of_all_texts_get_the_rows() -> None:
+    rows = BranchRows()
+    for text, values in {"sure": (0.8, 0.1, 0.05), "open": (0.3, 0.25, 0.2), "lost": (0.02, 0.01)}.items():
+        rows.ask(text, chosen(*values))
+    granted = {text: rows.granted(text, 4) for text in ("sure", "open", "lost")}
+    assert {text: found.values for text, found in granted.items()} == {
+        "sure": (0.8,),
+        "open": (0.3, 0.25, 0.2),
+        "lost": (),
+    }
+    assert granted["open"].outcomes == ((0, 0), (1, 1), (0, 2)) and granted["open"].fanout == (2, 1)
+    assert granted["open"].predicted_hit == pytest.approx(0.75)
+
+
+def test_each_round_shares_the_rows_anew() -> None:
+    rows = BranchRows()
+    rows.ask("first", chosen(0.5, 0.4))
+    assert len(rows.granted("first", 2).outcomes) == 2
+    rows.ask("second", chosen(0.5, 0.4))
+    assert len(rows.granted("second", 2).outcomes) == 2
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("count", [2, 5])
+def test_a_pass_of_the_draft_never_has_more_branches_than_the_budget(count: int) -> None:
+    made = batch_of(World.of_tables(12, 7), ssd("ssd:3,branches=7,backup=neural"), SAMPLINGS["greedy"], count)
+    decode_all(made)
+    rounds: Counter[int] = Counter()
+    for sequence in made:
+        rounds.update({e.round: len(e.branches) for e in events(sequence) if isinstance(e, Anticipated)})
+    assert max(rounds.values()) == 7
+
+
+# Misses ---------------------------------------------------------------------------------------------------------------
+
+
+@torch.inference_mode()
+def test_all_that_missed_are_drafted_in_joint_passes_and_the_hits_not_again() -> None:
+    target, draft = tables(12, 7)
+    counting = Counting(draft, 4096, state_of)
+    world = World(TableRunner(target, 4096, state_of), counting.new_runner())
+    world.draft.model = counting  # type: ignore[misc]
+    choice, batch = ssd("ssd:4,branches=8,fanout=uniform,backup=neural"), Batch()
+    made = batch_of(world, choice, Sampling(max_new_tokens=60), 4)
+    for sequence in made:
+        batch.admit(sequence)
+    batch.step()  # reads the prompts
+    number = mixed = 0
+    while batch.sequences:
+        counting.passes.clear()
+        batch.step()
+        number += 1
+        drafts = [e for s in made for e in events(s) if isinstance(e, Drafted) and e.round == number]
+        missed = [draft for draft in drafts if draft.source != "hit"]
+        assert not any(draft.passes for draft in drafts if draft.source == "hit")
+        if 1 < len(missed) < len(drafts):
+            mixed += 1
+            joint = [texts for texts, _ in counting.passes[: missed[0].passes]]
+            assert joint[0] == len(missed) and max(joint) <= len(drafts)
+    assert mixed > 3, "rounds in which some hit and at least two missed"
+
+
+# The backup -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_model_is_the_backup_below_the_critical_batch_size_and_the_n_gram_from_there_on() -> None:
+    backups = Backups()
+    for number in range(40):
+        is_hit = number % 5 > 0  # 4 of 5
+        draft = dataclasses.make_dataclass("Judged", ["tokens", "source", "backup"])(
+            range(4), "hit" if is_hit else "miss", "" if is_hit else "neural"
+        )
+        backups.pace.note_round(draft, 3, 1_000)
+        backups.pace.note_ngram([1, 2], [1, 5, 6, 7])
+        backups.pace.note_drafting(4, 1_000)
+    crowd = Crowd()
+    found = []
+    for running in range(1, 9):
+        crowd.running = running
+        found.append(backups.choose("by-batch", 4, crowd))
+    # 4 tokens a round with the model and 3.6 without it, which waits 1 round more where one of b missed: 1 - 0.8^b
+    assert found == ["neural"] * found.count("neural") + ["ngram"] * found.count("ngram")
+    assert 4 / (1 + (1 - 0.8 ** found.count("neural"))) >= 3.6 * 0.99 or not found.count("neural")
+    assert backups.choose("by-batch", 0, crowd) == "neural", "drafts that take no time are worth it for any batch"
+
+
+@pytest.mark.parametrize("faster", ["neural", "ngram"])
+def test_a_trial_keeps_the_backup_with_which_the_batch_was_faster_and_tries_the_other_again(faster: str) -> None:
+    now = [0]
+    trial = Trial(lambda: now[0])
+    used = []
+    for number in range(1, STINT * AGAIN * 2):
+        used.append(trial.backup(number))
+        trial.note(number, 10)
+        now[0] += 1_000 if used[-1] == faster else 1_500
+    assert {*used[: STINT * STINTS]} == {"neural", "ngram"}
+    assert {*used[STINT * STINTS : STINT * AGAIN]} == {faster}
+    assert {*used[STINT * AGAIN : STINT * (AGAIN + 1)]} == {"neural", "ngram"} - {faster}
+
+
+def test_a_pause_between_requests_does_not_count_against_a_backup() -> None:
+    now = [0]
+    trial = Trial(lambda: now[0])
+    for number in range(1, STINT * AGAIN):
+        backup = trial.backup(number)
+        trial.note(number, 10)
+        now[0] += 1_000 if backup == "ngram" else 1_500
+        now[0] += 10**9 if number == STINT + 6 else 0  # nobody asks; the n-gram is being tried
+    assert trial.faster == "ngram"
+
+
+# Bad ends -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_text_whose_draft_answers_nan_ends_alone_wherever_it_meets_it() -> None:
+    for state in range(0, 101, 10):
+        target, draft = tables(len(LETTERS), 7)
+        draft[state] = torch.nan
+        broken = Pair(*(TableRunner(t, 4096, state_of) for t in (target, draft)), Letters(), frozenset(), torch.float64)
+        made = Comparison(broken, PROMPTS, [ssd().at(Load(4))], Sampling(max_new_tokens=6))
+        [stint] = stints(next(made.schedule()))
+        ends = Counter(type(answer) for _, answer in made.samples(stint))
+        assert ends.total() == len(PROMPTS)
+        assert ends[BrokenModel] < len(PROMPTS)
+
+
+def test_cancelling_a_full_batch_ends_it_at_once() -> None:
+    told: list[object] = []
+    made = comparison(choices=[ssd().at(Load(4))], prompts=PROMPTS, cancelled=lambda: len(told) >= 2)
+    assert list(made.run(told.append)) == []
+    assert 2 <= len(told) < len(PROMPTS)
+
+
+def test_after_a_cancelled_batch_the_next_one_has_all_rows() -> None:
+    prompts = [Prompt(str(n), "ab") for n in range(4)]
+    told: list[object] = []
+    made = comparison(choices=[ssd().at(Load(4))], prompts=prompts, cancelled=lambda: bool(told))
+    list(made.run(told.append))
+    again = decoded([ssd().at(Load(4))], SAMPLINGS["greedy"], pair=made.pair, prompts=prompts)
+    assert len(again) == len(prompts)
+
+
+# Simulation -----------------------------------------------------------------------------------------------------------
+
+COSTS = JointCosts(
+    verify={n: [(rows, 10.0 + rows) for rows in (n, 8 * n)] for n in (1, 8)},
+    draft=[(1, 1.0), (64, 1.0)],
+    rest=[(1, 0.0), (8, 0.0)],
+)
+
+
+def recorded_texts(count: int) -> list[Track]:
+    return [tracked(World.of_tables(14, 7, noise=0.5), Sampling(max_new_tokens=40), number) for number in range(count)]
+
+
+def plan(branches: int) -> Plan:
+    return Plan(Settings(4, branches, backup="neural"))
+
+
+def test_for_one_user_the_simulation_hits_and_takes_as_long_as_that_of_texts_alone() -> None:
+    tracks = recorded_texts(4)
+    found = simulate_together(tracks, plan(10), COSTS, 1, 1.0)
+    passes = Costs((0.0, *(10.0 + rows for rows in range(1, 9))), 1.0, 0.0, 0.0, 0.0)
+    alone = simulate(tracks, plan(10), Prices("made up", passes, (0.0, 1.0), opening=1.0), IN_TURN)
+    assert found.hit_rate == pytest.approx(alone.rates["hit_rate"])
+    assert found.tokens_per_s == pytest.approx(alone.tokens_per_s, rel=1e-6)
+
+
+def test_where_rows_suffice_texts_that_are_simulated_together_hit_as_they_do_alone_and_fewer_rows_hit_less() -> None:
+    tracks = recorded_texts(6)
+    alone, plenty, few = (
+        simulate_together(tracks, plan(branches), COSTS, users, 1.0) for branches, users in ((10, 1), (10, 3), (10, 6))
+    )
+    assert alone.hit_rate > plenty.hit_rate > few.hit_rate > 0
+
+
+def test_a_simulated_batch_hits_as_often_as_a_live_one() -> None:
+    world = World.of_tables(14, 7, noise=0.5)
+    tracks = [tracked(world, Sampling(max_new_tokens=40), number) for number in range(4)]
+    made = [
+        World(world.target.model.new_runner(), world.draft.model.new_runner()).sequence(
+            ssd("ssd:4,branches=10,backup=neural"), [3, 1], Sampling(max_new_tokens=40), number, None, Recorder()
+        )
+        for number in range(4)
+    ]
+    with torch.inference_mode():
+        decode_all(made)
+    live = rates([counted for sequence in made if (counted := count(events(sequence)))])["hit_rate"]
+    assert simulate_together(tracks, plan(10), COSTS, 4, 1.0).hit_rate == pytest.approx(live, abs=0.1)
