@@ -186,7 +186,7 @@ def _judged(promise: Promise, gain: Mapping[str, Any]) -> str:
 def reasons(promise: Promise, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
     """Say why the engines differ. A speed-up is what a round yields over what it costs, so two ratios explain it."""
     if not (ours["round_price"] and theirs["round_price"]):
-        return ["No draft was verified, so there is nothing to explain."]
+        return ["Too little was measured to explain a difference."]
     here, there = ours["speedup"]["median"], theirs["speedup"]["median"]
     yields = theirs["mean_acceptance_length"] / ours["mean_acceptance_length"]
     prices = ours["round_price"] / theirs["round_price"]

@@ -18,6 +18,7 @@ from decoding.prompts.prompt import Prompt
 
 MOST = 10_000  # prompts in one file
 USUAL = 50
+SPLITS = {"train", "validation", "test"}  # that training needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +44,22 @@ def ranked_by_loss(samples: Iterable[Sample], baseline: Iterable[Sample]) -> lis
 
 def lines(losses: Iterable[Loss], prompts: Iterable[Prompt], baseline: Iterable[Sample]) -> Iterator[str]:
     """Yield each prompt as a line of JSON, the worst first. A later turn is written with the turns and answers before
-    it, so that it stands alone."""
+    it, so that it stands alone. Splits are written only if each has a prompt: training refuses a file that lacks one,
+    and deals out prompts without splits."""
     by_id = {prompt.id: prompt for prompt in prompts}
+    losses = list(losses)
+    keeps_splits = {by_id[loss.prompt].split for loss in losses} >= SPLITS
     answers: dict[str, str] = {}
     for sample in sorted(baseline, key=lambda sample: sample.repeat):
         answers.setdefault(sample.prompt, sample.answer or sample.text)
     for loss in losses:
-        yield json.dumps(_row(loss, by_id, answers), ensure_ascii=False) + "\n"
+        yield json.dumps(_row(loss, by_id, answers, keeps_splits), ensure_ascii=False) + "\n"
 
 
-def _row(loss: Loss, by_id: Mapping[str, Prompt], answers: Mapping[str, str]) -> dict[str, Any]:
+def _row(loss: Loss, by_id: Mapping[str, Prompt], answers: Mapping[str, str], keeps_splits: bool) -> dict[str, Any]:
     prompt = by_id[loss.prompt]
-    kept = {"category": prompt.category, "split": prompt.split, "reference": prompt.reference}
+    split = prompt.split if keeps_splits else ""
+    kept = {"category": prompt.category, "split": split, "reference": prompt.reference}
     return {
         "id": prompt.id,
         **(_chat(prompt, by_id, answers) if prompt.chat else {"text": prompt.text}),

@@ -81,6 +81,21 @@ def test_a_published_classifier_begins_from_another_of_its_design_only(
     assert not (tmp_path / "third").exists()
 
 
+def test_the_worst_prompts_of_a_comparison_train_a_classifier_as_they_are(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They come from the test split alone."""
+    worst, out = tmp_path / "worst.jsonl", tmp_path / "classifier"
+    short = ("--threads", "1", "--max-new-tokens", "8", "--limit", "20")
+    assert compare([*short, "--strategies", "static:3", "--worst", str(worst)]) == 0
+    assert len(worst.read_text().splitlines()) == 20
+    assert command(train_disco.main, "--prompts", worst, "--threads", 1, "--max-new-tokens", 96, "--out", out) == 0, (
+        capsys.readouterr().err
+    )
+    card = json.loads((out / "card.json").read_text())
+    assert card["prompts"] == {"training": 12, "validation": 4, "test": 4}
+
+
 def test_a_classifier_that_would_slow_other_prompts_down_is_told_of() -> None:
     speeds = {"best static": 1.1, "heuristic": 0.9, "disco:threshold": 0.95, "disco:priced": 0.98, "oracle": 1.3}
     good = {**speeds, "disco:priced": 1.2}

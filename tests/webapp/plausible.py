@@ -26,7 +26,7 @@ from webapp.accounts.models import (
 )
 from webapp.comparisons.models import Comparison, Conditions, Run, Sample, SavedView
 from webapp.jobs.models import Job
-from webapp.registry.models import Dataset, LanguageModel, Pair
+from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair
 from webapp.sharing.models import Share
 from webapp.studies.models import Classifier, Study
 from webapp.uploads.models import Upload
@@ -37,7 +37,8 @@ CHUNKS = {hashlib.sha256(content).hexdigest(): content for content in (*PROMPTS.
 BODIES = {"pair": Pair, "dataset": Dataset, "target": LanguageModel, "draft": LanguageModel, "upload": Upload}
 PATHS = {
     "audit": AuditEntry, "classifiers": Classifier, "comparisons": Comparison, "conditions": Conditions,
-    "datasets": Dataset, "invitations": Invitation, "jobs": Job, "members": Membership, "models": LanguageModel,
+    "datasets": Dataset, "endpoints": Endpoint, "invitations": Invitation, "jobs": Job,
+    "members": Membership, "models": LanguageModel,
     "pairs": Pair, "runs": Run, "samples": Sample, "shares": Share, "studies": Study, "teams": Team,
     "tokens": ApiToken, "uploads": Upload, "users": User, "views": SavedView,
 }  # fmt: skip

@@ -72,6 +72,7 @@ def content(found: Study, actor: Actor) -> dict[str, Any]:
         "figures": services.figures_of(found),
         "endings": services.ENDINGS,
         "entry": SCRIPTS.get(found.kind, "js/pages/charts.js"),
+        "places": PLACES.get(found.kind, (found.kind,)),
         **read,
     }
 
@@ -81,9 +82,8 @@ def whole(found: Study, actor: Actor) -> HttpResponse:
     if not found.document:
         raise Conflict("This study has found nothing that could be shown.", hint="Download it when it has succeeded.")
     inside = content(found, actor)
-    places = ("figure",) if found.kind == PAPERS.slug else (found.kind,)
-    name = f"{found.kind}-{found.pk}"
-    return one_file(f"studies/{found.kind}.html", inside, entry=inside["entry"], places=places, name=name)
+    entry, places, name = inside["entry"], inside["places"], f"{found.kind}-{found.pk}"
+    return one_file(f"studies/{found.kind}.html", inside, entry=entry, places=places, name=name)
 
 
 def _oracle(actor: Actor, found: Study) -> dict[str, Any]:
@@ -120,8 +120,9 @@ def _papers(actor: Actor, found: Study) -> dict[str, Any]:
     return {"methods": services.methods_of(found)}
 
 
-# the script of a study's page, where it is not the one that draws the charts of one place
+# the script of a study's page and the places of its charts, where the kind of the study does not name them
 SCRIPTS = {PAPERS.slug: "js/pages/papers.js"}
+PLACES = {PAPERS.slug: ("figure",)}
 
 # content of a study's page, by its kind
 READ = {

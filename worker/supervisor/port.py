@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import errno
 import socket
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from worker.supervisor.data_folder import Taken
@@ -58,11 +60,18 @@ def process_at(port: int) -> int | None:
     wanted = {f"socket:[{inode}]" for inode in _inodes(port)}
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if wanted & {str(fd.readlink()) for fd in (process / "fd").iterdir()}:
+            if wanted & set(_open_in(process)):
                 return int(process.name)
         except OSError:
             continue  # gone, or somebody else's
     return None
+
+
+def _open_in(process: Path) -> Iterator[str]:
+    """Yield what a process has open. A connection may be closed while we look."""
+    for fd in (process / "fd").iterdir():
+        with suppress(OSError):
+            yield str(fd.readlink())
 
 
 def _inodes(port: int) -> set[str]:

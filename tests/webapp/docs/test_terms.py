@@ -20,10 +20,11 @@ CHOICES = re.compile(
 )
 LABELS = ("th", "label", "dt", "legend")
 PLAIN = """
-Name; Title; Kind; Address; Key; New key; Servers; State; Size; File; Files; From; By; Why; Who; What; When; Did; Done; Since; Sent; Made; Added;
+Name; Title; Kind; State; Size; File; Files; From; By; Why; Who; What; When; Did; Done; Since; Sent; Made; Added;
 Joined; Launched; Submitted; Expires; Teams; Role; Type; Meaning; Body; Query; Columns; Ranges; Actions; Choose;
 Shows; Notes; Upload; Revision; No.; Category; Prompt; Prompts; Samples; Strategy; Run; Comparison; Versions;
-Parameters; Vocabulary; Weights; Architecture; Running; Waiting; Workers; Paused; Pair; Python; Django; added; deadline; model;
+Address; Key; New key; Servers; deadline; model;
+Parameters; Vocabulary; Weights; Architecture; Running; Waiting; Workers; Paused; Pair; Python; Django; added;
 architecture; broker; celery; channels; chunk; comparisons; context; cpu; database; debug; disk;
 djangorestframework; download; family; format; hosts; https; id; job; kind; launched; layers; machine; memory;
 parameters; redis; samples; source; storage; submitted; time; tokens; uvicorn; vocabulary; weights; width; worker;

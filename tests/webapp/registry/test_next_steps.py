@@ -1,4 +1,4 @@
-"""What was added leads to the next step towards a comparison."""
+"""Links from what was added to the next step towards a comparison."""
 
 from __future__ import annotations
 
