@@ -50,7 +50,11 @@ def test_prompts(path: Path) -> list[str]:
 
 def agreement(target: LlamaForCausalLM, draft: LlamaForCausalLM, prompts: list[list[int]], choose: Choose) -> dict:
     """Let the target write, then ask the draft at every position for its own choice."""
-    texts = write(target, prompts, NEW_TOKENS, choose)
+    return agreed(draft, prompts, write(target, prompts, NEW_TOKENS, choose), choose)
+
+
+def agreed(draft: LlamaForCausalLM, prompts: list[list[int]], texts: list[list[int]], choose: Choose) -> dict:
+    """Ask a draft at every position of the target's texts for its own choice."""
     said = said_by(draft, prompts, texts, choose)
     matches = [[a == b for a, b in zip(*rows, strict=True)] for rows in zip(said, texts, strict=True)]
     records = [Record.of(row) for row in matches]
@@ -96,10 +100,18 @@ def passes_per_token(records: list[Record], lookahead: int) -> float:
 
 def costs(pair: Path) -> dict:
     """Time passes of the target over one row and more, and of the draft over one, in our own runner."""
-    target, draft = (load(pair / name).runner for name in ("target", "draft"))
-    calls: list[tuple[ModelRunner, int]] = [(target, rows) for rows in range(1, max(LOOKAHEADS) + 2)]
-    *target_ms, draft_ms = median_ms([*calls, (draft, 1)])
-    return {"target_ms": target_ms, "draft_ms": draft_ms}
+    return prices(pair / "target", [pair / "draft"])[0]
+
+
+def prices(target: Path, drafts: list[Path]) -> list[dict]:
+    """Time the target and several drafts in turn, so that load affects all alike. Return the costs with each draft.
+
+    Each draft runs right after the target, which has taken the processor's cache from it, as in use."""
+    widest = max(LOOKAHEADS) + 1
+    runner, others = load(target).runner, [load(draft).runner for draft in drafts]
+    calls: list[tuple[ModelRunner, int]] = [(runner, rows) for rows in range(1, widest + 1)]
+    taken = median_ms([*calls, *(call for draft in others for call in ((draft, 1), (runner, widest)))])
+    return [{"target_ms": taken[:widest], "draft_ms": draft_ms} for draft_ms in taken[widest::2]]
 
 
 def median_ms(calls: list[tuple[ModelRunner, int]], repeats: int = 100) -> list[float]:

@@ -107,10 +107,7 @@ class Workshop:
             return
         self.say("reading the sources")
         sources = read_corpus(corpus_folder)
-        corpus, held_out = (
-            [text for source in sources if source.split == split for text in source.documents]
-            for split in ("corpus", "validation")
-        )
+        corpus, held_out = texts_of(sources)
         tokenizer = train_tokenizer(corpus, self.recipe.vocabulary)
         tokenizer.save(str(self.folder / "tokenizer.json"))
         prompts_folder.mkdir(parents=True, exist_ok=True)
@@ -118,6 +115,17 @@ class Workshop:
             write_prompts(prompts, prompts_folder / f"{kind}.jsonl")
             self.say(f"{len(prompts)} {kind} prompts from files that neither model will see")
         write_json(self.folder / "sources.json", told_sources(sources))
+        self._write_tokens(tokenizer, corpus, held_out)
+
+    def read_corpus_again(self, corpus_folder: Path | None, tokenizer: Tokenizer) -> None:
+        """Read the sources with the tokenizer of a pair that exists already."""
+        if (self.folder / "corpus.npz").exists():
+            return
+        self.say("reading the sources")
+        tokenizer.save(str(self.folder / "tokenizer.json"))
+        self._write_tokens(tokenizer, *texts_of(read_corpus(corpus_folder)))
+
+    def _write_tokens(self, tokenizer: Tokenizer, corpus: list[str], held_out: list[str]) -> None:
         tokens = {"corpus": encode(tokenizer, corpus), "held_out": encode(tokenizer, held_out or corpus[:1])}
         part = self.folder / "corpus.part.npz"
         np.savez(part, **tokens)
@@ -132,10 +140,10 @@ class Workshop:
 
     def train_target(self, folder: Path) -> None:
         windows = Windows(self.tokens("corpus"), self.recipe.seed)
-        young = self._compiled(self._new(self.recipe.young))
+        young = self._compiled(self.new_model(self.recipe.young))
         self._train("young", young, self.recipe.young_plan, windows, next_token_loss)
         unread = replace(windows, first=self._progress("young").step)
-        target = self._compiled(grown(young, self._new(self.recipe.target)))
+        target = self._compiled(grown(young, self.new_model(self.recipe.target)))
         self._train("target", target, self.recipe.target_plan, unread, next_token_loss)
         save_checkpoint(target, self.tokenizer(), folder)
 
@@ -154,15 +162,26 @@ class Workshop:
         part.replace(self.folder / "own.npy")
 
     def train_draft(self, target_folder: Path, folder: Path) -> None:
-        target = self._compiled(self._load(target_folder))
-        draft = self._compiled(adopting_embeddings(self._new(self.recipe.draft), target))
-        windows = Windows(self.tokens("corpus"), self.recipe.seed)
-        self._train("reader", draft, self.recipe.reader_plan, windows, next_token_loss)
-        both = Turns(windows, Windows(np.load(self.folder / "own.npy"), self.recipe.seed))
-        self._train("draft", draft, self.recipe.draft_plan, both, partial(divergence, target))
+        target = self.load_target(target_folder)
+        draft = self._compiled(adopting_embeddings(self.new_model(self.recipe.draft), target))
+        self.read("reader", draft, self.recipe.reader_plan)
+        self.follow("draft", draft, target, self.recipe.draft_plan)
         save_checkpoint(draft, self.tokenizer(), folder)
 
-    def _new(self, its_shape: Shape) -> LlamaForCausalLM:
+    def load_target(self, folder: Path) -> LlamaForCausalLM:
+        return self._compiled(self._load(folder))
+
+    def read(self, name: str, draft: LlamaForCausalLM, plan: Plan) -> None:
+        """Let a draft read the corpus."""
+        self._train(name, draft, plan, Windows(self.tokens("corpus"), self.recipe.seed), next_token_loss)
+
+    def follow(self, name: str, draft: LlamaForCausalLM, target: LlamaForCausalLM, plan: Plan) -> None:
+        """Let a draft follow the target, on the corpus and on the target's own text."""
+        sources = (self.tokens("corpus"), np.load(self.folder / "own.npy"))
+        both = Turns(*(Windows(tokens, self.recipe.seed) for tokens in sources))
+        self._train(name, draft, plan, both, partial(divergence, target))
+
+    def new_model(self, its_shape: Shape) -> LlamaForCausalLM:
         return build_model(its_shape, self.tokenizer().get_vocab_size(), self.recipe.seed).to(self.device)
 
     def records(self) -> dict[str, Any]:
@@ -220,6 +239,15 @@ class Workshop:
 
     def _load(self, folder: Path) -> LlamaForCausalLM:
         return LlamaForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).to(self.device).eval()
+
+
+def texts_of(sources: list[Source]) -> tuple[list[str], list[str]]:
+    """Return the texts to train on, and those held out."""
+    corpus, held_out = (
+        [text for source in sources if source.split == split for text in source.documents]
+        for split in ("corpus", "validation")
+    )
+    return corpus, held_out
 
 
 def told_sources(sources: list[Source]) -> list[dict[str, str | int]]:

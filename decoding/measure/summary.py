@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from decoding.events import Delivered, Drafted, Event, Finished, Reported, Started, Verified
 from decoding.load import ONE, Load
-from decoding.measure import latency
+from decoding.measure import latency, why
 from decoding.measure.drift import Bin, binned, drift
 from decoding.measure.speedups import (
     Speed,
@@ -25,6 +25,7 @@ from decoding.measure.speedups import (
     ratios,
     speedups,
 )
+from decoding.measure.spent import Spent, spent_in
 from decoding.spec import Choice
 from decoding.ssd import accounting
 from decoding.strategies import BASELINE
@@ -92,6 +93,7 @@ class Sample:
     conversation: str = ""  # id of the first turn's prompt; empty for a first turn
     rendered: str = ""  # a chat prompt as the target read it; kept by the baseline's first sample alone
     answer: str = ""  # to a chat prompt: the text without the token that ended it; kept by the baseline alone
+    spent: Spent | None = None  # where its rounds ended, and its time by cause; None: a server, or not kept
 
     @property
     def tokens_per_s(self) -> float:
@@ -109,6 +111,7 @@ class Sample:
         record["audit"] = self.audit and dataclasses.asdict(self.audit)
         record["timing"] = dataclasses.asdict(self.timing)
         record["reported"] = self.reported and dataclasses.asdict(self.reported)
+        record["spent"] = self.spent and dataclasses.asdict(self.spent)
         record["load"] = {
             "concurrency": self.load.concurrency,
             "rate": self.load.rate,
@@ -178,6 +181,7 @@ def sample_from_events(
         timing=latency.timing(events),
         delivered=sum(d.count for d in deliveries),
         is_spelled=bool(deliveries) and not any(d.tokens for d in deliveries),
+        spent=None if reported else spent_in(events, choice.strategy, copies=not choice.spec.needs_draft),
     )
     return _by_server(sample, reported) if reported else sample
 
@@ -222,6 +226,8 @@ def sample_from_dict(record: Mapping[str, Any]) -> Sample:
         known["reported"] = Reported(**listed)
     if "timing" in known:
         known["timing"] = latency.Timing(**known["timing"])
+    if known.get("spent"):
+        known["spent"] = Spent(**known["spent"])
     return Sample(**known)
 
 
@@ -324,7 +330,7 @@ def report(
         speed = decode_speed if choice.load == ONE else end_to_end_speed
         by_turn = _by_turn(own, by_label.get(reference, []), speed)
         rows.append({**row, "by_turn": by_turn, "break_even_tokens": length, **latency.figures(own, objective)})
-    return rows
+    return [{**row, "why": reason} for row, reason in zip(rows, why.reasons(choices, by_label), strict=True)]
 
 
 def _by_turn(samples: Sequence[Sample], baseline: Sequence[Sample], speed: Speed) -> list[dict[str, Any]]:

@@ -106,6 +106,22 @@ def test_the_verdict_is_the_first_line_and_everything_else_is_aside(
     assert err.splitlines()[-1].startswith("4/4 samples")
 
 
+def test_the_way_from_the_bound_to_the_measured_speed_adds_up_for_every_kind_of_draft(
+    box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "result.json"
+    strategies = "static:2,oracle,tree,lookup,ssd"
+    assert main(arguments(box, "--strategies", strategies, "--limit", "2", "--json", str(written))) == 0
+    rows = {row["strategy"]: row for row in json.loads(written.read_text())["strategies"]}
+    assert rows["autoregressive"]["why"]["refusal"].startswith("It drafted nothing")
+    for row in (rows[name] for name in ("static", "oracle", "tree", "ssd")):
+        steps = row["why"]["steps"]
+        assert [step["from"] for step in steps] == [row["why"]["bound"], *(step["to"] for step in steps[:-1])]
+        assert steps[-1]["to"] == pytest.approx(row["tokens_per_s"])
+    assert rows["static"]["why"]["bound"] == pytest.approx(rows["oracle"]["why"]["bound"])  # one pair, one text
+    assert "static:2, why not faster: bound " in capsys.readouterr().out
+
+
 def test_another_baseline_is_pinned_for_table_verdict_and_document(
     box: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

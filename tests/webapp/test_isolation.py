@@ -103,6 +103,7 @@ GET    new-comparison         200 200 403 200 302 302 302 302
 POST   new-comparison         422 422 403 422 302 302 302 302
 POST   run-demo               404 404 403 404 302 302 302 302
 GET    comparison             200 200 200 404 302 302 302 302
+GET    comparison-rounds      302 302 302 404 302 302 302 302
 POST   describe-comparison    302 302 403 404 302 302 302 302
 POST   bin-comparison         302 302 403 404 302 302 302 302
 POST   restore-comparison     409 409 403 404 302 302 302 302

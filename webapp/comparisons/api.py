@@ -19,6 +19,7 @@ from decoding.public import STRATEGIES
 from decoding.public import worst as losing
 from webapp.accounts.standing import reading, who
 from webapp.comparisons import export, page, plans, report, rounds, serializers, services, trace, worst
+from webapp.comparisons.behind import TITLES, asked_bar
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.api import Nouns, once
 from webapp.core.cursor import AFTER, WAIT, Bound, number
@@ -34,6 +35,11 @@ LINES = Bound("limit", losing.USUAL, 1, losing.MOST)
 BASELINE = OpenApiParameter("baseline", str, description="label of the strategy to pin; autoregressive if not given")
 
 OF_STRATEGY = OpenApiParameter("strategy", str, description="label of the strategy; autoregressive if not given")
+
+OF_BAR = [
+    OpenApiParameter("strategy", str, description="label; with `cause`, the rounds behind this bar alone"),
+    OpenApiParameter("cause", str, enum=list(TITLES), description="the bar; `cause_ns` is what a round adds to it"),
+]
 
 
 class StrategiesView(APIView):
@@ -60,7 +66,7 @@ class Comparisons(Binned):
         "runs", "tags"
     )
     filterset_class = ComparisonFilter
-    query_names = ("dry_run", "baseline", "strategy", "limit")
+    query_names = ("dry_run", "baseline", "strategy", "cause", "limit")
 
     def get_serializer_class(self) -> Any:
         return serializers.ComparisonRow if self.action == "list" else serializers.ComparisonOut
@@ -118,17 +124,18 @@ class Comparisons(Binned):
         lines = export.as_csv(comparison, baseline)
         return Download(lines, f"comparison-{comparison.pk}.csv", reading(request, comparison))
 
-    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
+    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, parameters=OF_BAR)
     def rounds(self, request: Request, pk: UUID) -> StreamingHttpResponse:
-        """Download every round of every finished sample as a line of CSV."""
+        """Download every round of every finished sample as a line of CSV, or the rounds behind a bar of `why`."""
         comparison = self.get_object()
-        return Download(rounds.as_csv(comparison), f"rounds-{pk}.csv", reading(request, comparison))
+        lines = rounds.as_csv(comparison, asked_bar(comparison, request.query_params.dict()))
+        return Download(lines, f"rounds-{pk}.csv", reading(request, comparison))
 
-    @extend_schema(responses={(200, PARQUET): OpenApiTypes.BINARY})
+    @extend_schema(responses={(200, PARQUET): OpenApiTypes.BINARY}, parameters=OF_BAR)
     def parquet(self, request: Request, pk: UUID) -> StreamingHttpResponse:
         """Download the same rounds as Parquet."""
         comparison = self.get_object()
-        parts = rounds.as_parquet(comparison)
+        parts = rounds.as_parquet(comparison, asked_bar(comparison, request.query_params.dict()))
         return Download(parts, f"rounds-{pk}.parquet", reading(request, comparison), PARQUET)
 
     @extend_schema(responses={(200, "application/jsonl"): OpenApiTypes.STR}, parameters=[OF_STRATEGY])

@@ -69,6 +69,7 @@ def comparison(request: Asked, id: UUID) -> HttpResponse:
         "poll": reverse("comparisons-events", args=[found.pk]),
         "file": reverse("comparisons-file", args=[found.pk]),
         "what_if": reverse("comparisons-what-if", args=[found.pk]),
+        "rounds": reverse("comparison-rounds", args=[found.pk]),
     }
     return show(request, found, addresses)
 

@@ -10,7 +10,6 @@ from typing import Any
 from decoding.public import (
     BASELINE,
     DEFINITIONS_VERSION,
-    ONE,
     Choice,
     Load,
     Objective,
@@ -21,7 +20,6 @@ from decoding.public import (
     ranked,
     summary,
 )
-from webapp.comparisons.losses import losses
 from webapp.comparisons.misfits import misfits
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.kept import kept
@@ -38,7 +36,7 @@ Rows = list[dict[str, Any]]
 
 def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     """Make the report from the finished samples, each time anew, so that it is never out of date. Everything is
-    relative to the strategy `baseline`, or to the usual one, at the same load, except losses, which are relative to
+    relative to the strategy `baseline`, or to the usual one, at the same load, except `why`, which is relative to
     decoding without speculation."""
     runs = list(comparison.runs.all())
     baseline = baseline or usual_baseline(runs)
@@ -57,7 +55,6 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
         own = [row for row, choice in zip(rows, choices, strict=True) if choice.load == load]
         _pin(own, label)
         _state_hardware(own, label, comparison.hardware.get("by_strategy", {}))
-    _add_losses(rows, choices)
     noisy = Counter(label for _, _, noise, label in found if noise)
     for row in rows:
         row["sample_count"] = len(row.pop("samples"))
@@ -98,15 +95,6 @@ def _add_names(rows: Rows, choices: Sequence[Choice]) -> None:
     for row, choice in zip(rows, choices, strict=True):
         row["name"] = names[choice.label]
         row["settings"] = row["name"].removesuffix(choice.load.suffix)
-
-
-def _add_losses(rows: Rows, choices: Sequence[Choice]) -> None:
-    """Add where the time went. Texts that share their passes have no time of their own, so this is for one user; and a
-    server does not say how long its phases take."""
-    alone = [row for row, choice in zip(rows, choices, strict=True) if choice.load == ONE]
-    for row, choice in zip(rows, choices, strict=True):
-        is_told = choice.load == ONE and choice.spec.role != "server"
-        row["losses"] = losses(row, alone) if is_told else None
 
 
 def _is_noisy(rows: Rows, choices: Sequence[Choice], base: Mapping[Load, str]) -> bool:

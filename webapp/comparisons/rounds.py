@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from webapp.comparisons import trace
+from webapp.comparisons.behind import Bar
 from webapp.comparisons.export import Echo, safe
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.parquet import parquet
@@ -24,17 +25,21 @@ COLUMNS: dict[str, type] = {**SAMPLE, "round": int, "drafted": int, **DRAFTED, *
 Events = list[dict[str, Any]]
 
 
-def as_csv(comparison: Comparison) -> Iterator[str]:
-    """Stream one line for each round. Times are ns since the sample began."""
+def as_csv(comparison: Comparison, bar: Bar | None = None) -> Iterator[str]:
+    """Stream one line for each round, or for each round behind a bar. Times are ns since the sample began."""
     writer = csv.writer(Echo())
-    yield writer.writerow(COLUMNS)
-    for row in _rows(comparison):
+    yield writer.writerow(_columns(bar))
+    for row in _rows(comparison, bar):
         yield writer.writerow([safe(cell) for cell in row])
 
 
-def as_parquet(comparison: Comparison) -> Iterator[bytes]:
+def as_parquet(comparison: Comparison, bar: Bar | None = None) -> Iterator[bytes]:
     """Stream the same rows as a Parquet file."""
-    return parquet(COLUMNS, _rows(comparison))
+    return parquet(_columns(bar), _rows(comparison, bar))
+
+
+def _columns(bar: Bar | None) -> dict[str, type]:
+    return {**COLUMNS, "cause_ns": int} if bar else COLUMNS
 
 
 def as_spec_bench(comparison: Comparison, label: str) -> Iterator[str]:
@@ -49,10 +54,15 @@ def as_spec_bench(comparison: Comparison, label: str) -> Iterator[str]:
     return (f"{json.dumps(answer, ensure_ascii=False)}\n" for answer in _answers(run))
 
 
-def _rows(comparison: Comparison) -> Iterator[list[Any]]:
-    for sample, events in _traces(Sample.objects.filter(run__comparison=comparison)):
+def _rows(comparison: Comparison, bar: Bar | None) -> Iterator[list[Any]]:
+    samples = bar.samples() if bar else Sample.objects.filter(run__comparison=comparison)
+    for sample, events in _traces(samples):
         head = [sample.run.label, sample.prompt.name, sample.prompt.category, sample.repeat]
-        yield from ([*head, *row] for row in _rounds(events))
+        if bar is None:
+            yield from ([*head, *row] for row in _rounds(events))
+        else:
+            ns = bar.behind(events, bar.ends([sample])[sample.pk])
+            yield from ([*head, *row, ns[row[0]]] for row in _rounds(events) if row[0] in ns)
 
 
 def _traces(samples: Any) -> Iterator[tuple[Sample, Events]]:

@@ -225,6 +225,36 @@ class TurnOut(serializers.Serializer[Any]):
     prompt_tokens = serializers.FloatField(help_text="median")
 
 
+class WhyStep(serializers.Serializer[Any]):
+    """A cause that takes speed, in tokens per second before and after it."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    to = serializers.FloatField()
+    seconds = serializers.FloatField(help_text="of all samples; negative if it saved time")
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        return {**super().get_fields(), "from": serializers.FloatField()}  # `from` is no name in Python
+
+
+class WhyOut(serializers.Serializer[Any]):
+    """The speed that an oracle with free drafts would have, and what each cause takes from it. Numbers are tokens per
+    second."""
+
+    refusal = serializers.CharField(allow_blank=True, help_text="why it cannot be said; empty if it can")
+    bound = serializers.FloatField(allow_null=True)
+    steps = WhyStep(many=True)
+    measured = serializers.FloatField(allow_null=True)
+    end_to_end = serializers.FloatField(allow_null=True, help_text="with the time to read the prompt")
+    baseline = serializers.FloatField(allow_null=True, help_text="of autoregressive")
+    row_ns = serializers.FloatField(allow_null=True, help_text="a verification of one row, measured on autoregressive")
+    unknown = serializers.IntegerField(
+        help_text="stops at which no strategy drafted: the bound takes them as too early"
+    )
+    largest = serializers.CharField(allow_blank=True, help_text="the cause to improve first; empty if none is large")
+    sentence = serializers.CharField()
+
+
 class StrategyReport(serializers.Serializer[Any]):
     """The report of one strategy at one load. The names are vLLM's; /definitions of the report says what each means."""
 
@@ -276,10 +306,7 @@ class StrategyReport(serializers.Serializer[Any]):
     lost = serializers.DictField(child=serializers.IntegerField(), help_text="samples that lost their draft, by why")
     hardware = serializers.CharField(allow_blank=True, help_text="what the strategy had to itself")
     per_device = serializers.FloatField(allow_null=True, help_text="the speed-up shared out over its devices")
-    losses = serializers.DictField(
-        allow_null=True,
-        help_text="from the speed-up over autoregressive that acceptance allows to the measured one; for one user only",
-    )
+    why = WhyOut(help_text="why it is not faster: from the bound to the measured speed")
     by_turn = TurnOut(many=True, help_text="empty where every prompt has one turn")
     tokens_per_s_device = serializers.FloatField(required=False, help_text="of all requests together")
     tokens_per_s_user = serializers.FloatField(required=False, help_text="of one request from its arrival; median")

@@ -60,7 +60,17 @@ def notes(strategies: Sequence[Mapping[str, Any]], baseline: str) -> list[str]:
         *(f"{row['label']}: {row['backups']['sentence']}" for row in strategies if row.get("backups")),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
         *(f"{row['label']}: {row['drift']['sentence']}" for row in strategies if row.get("drift")),
+        *(_why(row) for row in strategies if row["why"]["steps"]),
     ]
+
+
+def _why(row: Mapping[str, Any]) -> str:
+    """The way from the bound to the measured speed, in one line."""
+    why = row["why"]
+    steps = " · ".join(f"{step['title']} {step['to'] - step['from']:+.0f}" for step in why["steps"])
+    return (
+        f"{row['label']}, why not faster: bound {why['bound']:.0f} · {steps} · measured {why['measured']:.0f} tokens/s"
+    )
 
 
 def is_loaded(strategies: Sequence[Mapping[str, Any]]) -> bool:

@@ -1,64 +1,67 @@
-// Where the time went: from the speed-up that acceptance alone would give down to the measured one.
+// Why a strategy is not faster: from the speed of an oracle with free drafts down to the measured one, cause by cause. A bar
+// leads to the rounds behind it.
 
 import { become, sketch } from "../core/become.js";
 import { layField } from "../core/field.js";
 import { roomFor, size, widthOf } from "../core/picture.js";
 import { table as made } from "../core/tables.js";
-import { times } from "../core/words.js";
+import { grouped } from "../core/words.js";
 
 export const on = { comparison: 1 };
-export const term = "price";
-export const title = ({ speculative, isRelative }) =>
-  ["Why it is not faster:", `${speculative.name}${isRelative ? " over autoregressive" : ""}`];
+export const term = "bound";
+export const title = ({ explained }) => ["Why it is not faster:", explained?.name ?? ""];
+export const sentence = ({ explained }) => explained?.why.sentence ?? "";
+export const legend = ({ explained, roundsAt }) => (explained.why.refusal ? [] : [
+  "Tokens per second, of all prompts together. The bound is an oracle that stops right and drafts for free.",
+  roundsAt ? " A bar opens the rounds behind it." : null]);
 
-/** Name the largest loss, and what to try. */
-export function sentence({ speculative }) {
-  if (!speculative?.losses) return "";
-  const { largest, steps, advice } = speculative.losses;
-  const step = steps.find(({ name }) => name === largest);
-  if (step) return `The largest loss: ${LABELS[largest]} takes ${(step.from - step.to).toFixed(2)} off the speed-up. ${advice}`;
-  return advice || "No single loss stands out.";
-}
+export const table = (data) => made(["cause", "tokens/s after it", "change", "seconds"], barsOf(data).map((bar) => [
+  bar.open ? sketch("a", { href: bar.open }, bar.title) : bar.title, rounded(bar.to),
+  bar.isWhole ? null : signed(bar.to - bar.from), bar.seconds?.toFixed(3)]));
 
-export const table = ({ speculative: { losses } }) => made(["step", "speed-up after it"],
-  [["tokens per pass", times(losses.ideal)], ...losses.steps.map((step) => [step.name, times(step.to)])]);
+const ROW = 36, VALUE = 64; // room for a number behind a bar
 
-export const legend = () => ["Of all prompts taken together, so it differs a little from the table's median over prompts."];
-
-const VALUE = 48; // room for a number behind a bar
-
-export function draw(picture, { speculative: { losses, strategy } }) {
-  const bars = [
-    { name: "ideal", from: 0, to: losses.ideal, kind: "whole" },
-    ...losses.steps.map((step) => ({ ...step, kind: `${step.to > step.from ? "gain" : "loss"}${step.name === losses.largest ? " largest" : ""}` })),
-    { name: "measured", from: 0, to: losses.measured, kind: "whole end" },
-  ];
-  const width = widthOf(picture), label = roomFor(bars.map((bar) => LABELS[bar.name]), width), height = bars.length * 36 + 24;
-  const most = Math.max(losses.ideal, losses.measured, 1.2, ...losses.steps.map((step) => Math.max(step.from, step.to)));
-  const x = (value) => label + (Math.max(0, value) / most) * (width - label - VALUE);
+export function draw(picture, data) {
+  const bars = barsOf(data), { why, strategy } = data.explained, width = widthOf(picture), height = bars.length ? bars.length * ROW + 24 : 0;
+  const label = roomFor(bars.map((bar) => bar.title), width), most = 1.02 * Math.max(0, ...bars.flatMap((bar) => [bar.from, bar.to]));
+  const x = (value) => label + (Math.max(0, value) / (most || 1)) * (width - label - VALUE), axis = { low: 0, high: most || 1 };
   size(picture, width, height);
   become(picture,
-    sketch("path", { class: "one", d: `M${x(1)},0V${height - 20}` }),
-    sketch("text", { x: x(1), y: height - 4, "text-anchor": "middle" }, "1× autoregressive"),
-    ...bars.map((bar, i) => fall(bar, bars[i + 1], x, i * 36 + 8, strategy)),
-    layField(picture, { axis: { low: 0, high: most }, whole: { low: 0, high: most }, isFixed: true, isCloud: true,
-      scale: { x, left: 0, right: width, top: 0, bottom: height }, series: [{ name: "", points: bars.map((bar, i) => pointOf(bar, i, x)) }] }),
-  );
+    sketch("path", { class: "one", d: bars.length ? `M${x(why.baseline)},0V${height - 20}` : null }),
+    bars.length ? sketch("text", { x: x(why.baseline), y: height - 4, "text-anchor": "middle" }, "autoregressive") : null,
+    ...bars.map((bar, i) => fall(bar, bars[i + 1], x, i * ROW + 8, strategy)),
+    layField(picture, { axis, whole: axis, isFixed: true, isCloud: true, scale: { x, left: 0, right: width, top: 0, bottom: height },
+      series: [{ name: "", points: bars.map((bar, i) => ({ x: bar.to, y: i, at: [x(bar.to), i * ROW + 19], text: wordsOf(bar), open: bar.open })) }] }));
 }
 
-const pointOf = ({ name, to }, i, x) => ({ x: to, y: i, at: [x(to), i * 36 + 19], text: `${LABELS[name]}: ${times(to)}` });
+/** The bars from the top: the bound, what each cause takes, what was measured, and with the prompt. */
+function barsOf({ explained: { label, why }, roundsAt }) {
+  if (why.refusal) return [];
+  const whole = (name, title, to) => ({ name, title, from: 0, to, isWhole: true });
+  const linked = (bar) => ({ ...bar, open: roundsAt && `${roundsAt}?${new URLSearchParams({ strategy: label, cause: bar.name })}` });
+  return [
+    linked(whole("bound", "bound", why.bound)),
+    ...why.steps.map((step) => linked({ ...step, isLargest: step.name === why.largest })),
+    whole("measured", "measured", why.measured),
+    { name: "prompt", title: "prompt reading", from: why.measured, to: why.end_to_end },
+    whole("end_to_end", "end to end", why.end_to_end),
+  ];
+}
+
+const rounded = (speed) => (speed >= 100 ? grouped(Math.round(speed)) : speed.toFixed(1));
+const signed = (change) => `${change < 0 ? "−" : "+"}${rounded(Math.abs(change))}`;
+const wordsOf = (bar) => `${bar.title}: ${bar.isWhole ? "" : `${signed(bar.to - bar.from)}, to `}${rounded(bar.to)} tokens/s`;
+const kindOf = (bar) => [bar.isWhole ? "whole" : bar.to > bar.from ? "gain" : "loss", bar.isLargest && "largest", bar.name === "measured" && "end"]
+  .filter(Boolean).join(" ");
 
 function fall(bar, next, x, y, strategy) {
-  const low = Math.min(bar.from, bar.to), high = Math.max(bar.from, bar.to);
-  const change = bar.to - bar.from;
-  const words = bar.kind.startsWith("whole") ? times(bar.to) : `${change < 0 ? "−" : "+"}${Math.abs(change).toFixed(2)}`;
-  return sketch("g", { class: `${bar.kind} s-${strategy}` },
-    sketch("text", { class: "name", x: 0, y: y + 16 }, LABELS[bar.name]),
+  const low = Math.min(bar.from, bar.to), high = Math.max(bar.from, bar.to), words = bar.isWhole ? rounded(bar.to) : signed(bar.to - bar.from);
+  const shapes = [
+    sketch("text", { class: "name", x: 0, y: y + 16 }, bar.title),
     sketch("rect", { class: "bar", x: x(low), y, width: Math.max(1, x(high) - x(low)), height: 22 }),
     sketch("text", { x: x(high) + 6, y: y + 16 }, words),
-    next ? sketch("path", { class: "joint", d: `M${x(bar.to)},${y + 22}v14` }) : null);
+  ];
+  return sketch("g", { class: `${kindOf(bar)} s-${strategy}` },
+    ...(bar.open ? [sketch("a", { href: bar.open, tabindex: -1, "aria-label": wordsOf(bar) }, ...shapes)] : shapes),
+    next ? sketch("path", { class: "joint", d: `M${x(bar.to)},${y + 22}v${ROW - 22}` }) : null);
 }
-
-const LABELS = {
-  ideal: "tokens per pass", drafting: "drafting", verifying: "wider passes", waiting: "waiting", "the rest": "each round", measured: "measured",
-};

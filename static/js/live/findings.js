@@ -23,11 +23,12 @@ export class Findings {
     const { baseline: beside } = this.runs.find(({ number }) => number === run);
     const rows = everyRow.filter((row) => this.#runOf(row.label).baseline === beside);
     const chosen = rows.find((row) => row.number === run), baseline = rows.find((row) => row.isBaseline);
-    const drafts = (row) => row?.losses || row?.num_spec_steps;
+    const drafts = (row) => row?.num_spec_steps;
+    const speculative = drafts(chosen) ? chosen : rows.find(drafts);
     return {
       rows, everyRow, report: this.report, paired, prompts: this.prompts,
       baseline: baseline.name, baselineSettings: baseline.settings, isRelative: baseline.role !== "baseline",
-      speculative: drafts(chosen) ? chosen : rows.find(drafts),
+      speculative, explained: chosen && chosen.role !== "baseline" ? chosen : speculative,
     };
   }
 

@@ -209,7 +209,7 @@ const renewEvidence = () => evidence.call(!isOver(), () => redraw("evidence"));
 function drawEvidence() {
   if (findings.report.samples) {
     const data = findings.data(known.pairs.all, (run) => known.places(run), view.run);
-    ofAll.draw({ ...data, onPrompt: showPrompt });
+    ofAll.draw({ ...data, onPrompt: showPrompt, roundsAt: page.rounds });
     prompts.draw({ ...data, runs: data.rows.filter((row) => !row.isBaseline), results: known.results });
   }
   $("#evidence").hidden = !findings.report.samples;

@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
@@ -135,3 +136,22 @@ def test_the_clock_is_saved_as_a_chrome_trace_of_all_strategies_without_overlaps
             own = [one for one in spans if (one["pid"], one["tid"]) == (pid, tid)]
             assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-3 for a, b in itertools.pairwise(own))
     assert {one["name"] for one in spans} == {"read the prompt", "draft", "verify"}
+
+
+def test_a_bar_of_why_it_is_not_faster_opens_the_rounds_behind_it_by_pointer_key_and_table(page):
+    expect(page.locator("#waterfall .bar")).to_have_count(9)  # bound, five causes, measured, prompt, end to end
+    expect(page.locator("#waterfall-sentence")).to_contain_text("An oracle with free drafts would reach at most")
+    page.click("[data-twin='waterfall'] summary")
+    strategy = page.locator("#waterfall-title span").text_content().strip()
+    link = page.locator("[data-twin='waterfall'] a", has_text="draft price")
+    expect(link).to_have_attribute("href", re.compile(rf"/rounds/\?strategy={quote(strategy)}&cause=drafting$"))
+    page.locator("#waterfall a", has_text="draft price").locator(".name").click()
+    expect(page.locator("h1")).to_contain_text("Rounds behind draft price")
+    expect(page.locator("tr[data-round]").first).to_be_visible()
+    page.go_back()
+    page.locator("#waterfall").focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text("Rounds behind the bound")
+    page.locator("tr[data-round] a").first.click()
+    expect(page.locator("#text-of")).to_contain_text(strategy)

@@ -134,7 +134,7 @@ def test_every_load_has_its_own_baseline_verdict_and_ranking(decoded):
 
 
 def test_where_the_time_went_is_told_for_one_user_only(decoded):
-    assert [row["losses"] is not None for row in report(decoded)["strategies"]] == [False, True] + [False] * 4
+    assert [not row["why"]["refusal"] for row in report(decoded)["strategies"]] == [False, True] + [False] * 4
 
 
 def test_another_baseline_is_pinned_at_every_load(decoded):

@@ -73,15 +73,15 @@ def test_after_the_end_it_says_so_and_older_traces_can_still_be_read(world, comp
     assert "complete" in kinds(older)
 
 
-def test_the_report_comes_with_the_verdict_and_the_losses(world, comparison):
+def test_the_report_comes_with_the_verdict_and_why_it_is_not_faster(world, comparison):
     make.decode_all(comparison)
     report = ask(world.api(world.bob), comparison)["frames"][2]
     assert report["verdict"].startswith("static:4 ran at ")
-    assert report["strategies"][0]["losses"] is None
-    losses = report["strategies"][1]["losses"]
-    assert losses["ideal"] == pytest.approx(3.0)
-    assert [step["name"] for step in losses["steps"]] == ["drafting", "verifying", "the rest"]
-    assert losses["measured"] == pytest.approx(report["strategies"][1]["speedup"]["median"])
+    assert report["strategies"][0]["why"]["refusal"] == "It drafted nothing, so there is nothing to lose."
+    why = report["strategies"][1]["why"]
+    assert [step["name"] for step in why["steps"]] == ["drafting", "early", "rejected", "width", "overhead"]
+    assert why["measured"] == pytest.approx(report["strategies"][1]["tokens_per_s"])
+    assert why["steps"][-1]["to"] == pytest.approx(why["measured"])
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ PLACES = {
     "new-comparison": Place("New", "comparisons"),
     "comparisons-difference": Place("Side by side", "comparisons"),
     "comparison": Place("", "comparisons", "comparison"),
+    "comparison-rounds": Place("Rounds", "comparison", "comparison"),
     "shares": Place("Share", "comparison", "comparison"),
     "runs": Place("Runs", TEAM),
     "save-view": Place("Keep a view", "runs"),

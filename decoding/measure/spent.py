@@ -1,0 +1,189 @@
+"""Time of rounds by cause, and the places in the text at which rounds ended. Standard library only.
+
+An oracle verifies only where the draft is refused. Any other verification is one too many: the draft stopped too early,
+or something else than the draft proposed. Whether a stop was too early, another strategy that drafted there knows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from decoding.events import Event, Started
+from decoding.ssd import accounting
+
+CAUSES = {  # in the order of the waterfall
+    "drafting": "draft price",
+    "early": "stopped too early",
+    "rejected": "drafted past a refusal",
+    "misses": "misses",
+    "waits": "waits",
+    "width": "verification width",
+    "overhead": "overhead",
+}
+OF_DRAFTS = ("drafting", "rejected", "misses", "waits")  # causes whose time a round's draft decides
+BOUND = "bound"
+
+# A text as the rounds made it, one letter a token. The first two are of drafted tokens, the others end a round.
+ACCEPTED = "a"  # the draft proposed it
+UNKNOWN = "."  # something else than the draft proposed it
+REFUSED = "r"  # the draft proposed another token
+STOPPED = "s"  # nothing was proposed
+EMPTY = "n"  # nothing could be proposed: the text held nothing more to copy
+REPLACED = "m"  # the draft's backup drafted before it
+UNTIMED = "u"  # the round belongs to the prompt's time
+ENDS = (REFUSED, STOPPED, EMPTY, REPLACED)
+BY_DRAFT_MODEL = ("", "neural")  # backups
+PAIR = "pair"  # the drafter of all strategies that use the pair's draft, one token after another
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Ends of the rounds of one sample, and its nanoseconds by cause."""
+
+    places: str  # a letter for each token
+    drafter: str  # samples of one drafter make the same proposals along the same text
+    drafted: int  # rounds with a draft
+    drafting: int
+    rejected: int
+    misses: int
+    waits: int
+
+
+class Sample(Protocol):
+    @property
+    def prompt(self) -> str: ...
+    @property
+    def repeat(self) -> int: ...
+    @property
+    def tokens(self) -> Sequence[int]: ...  # a list, once it was JSON
+    @property
+    def spent(self) -> Spent | None: ...
+
+
+# One round ------------------------------------------------------------------------------------------------------------
+
+
+def _drafting(each: accounting.Round) -> dict[str, int]:
+    """Nanoseconds of a round by cause, as far as its draft decides them."""
+    draft, taken = each.draft, dict.fromkeys(OF_DRAFTS, 0)
+    if not draft:
+        return taken
+    taken["waits"] = _ns(each.finishing_s + each.preparing_s)
+    own = _ns(each.working_s)
+    if draft.source == "miss":
+        taken["misses"] = own
+    elif draft.source == "hit" and not draft.passes:
+        taken["waits"] += own
+    else:
+        taken["rejected"] = own * _past_refusal(each) // len(draft.tokens)
+        taken["drafting"] = own - taken["rejected"]
+    return taken
+
+
+def _past_refusal(each: accounting.Round) -> int:
+    """Count the drafted tokens after the first that the target refused. An oracle drafts that one: it ends a round."""
+    return max(0, len(each.draft.tokens) - each.verdict.accepted - 1) if each.draft else 0
+
+
+def _letters(each: accounting.Round, is_timed: bool, copies: bool) -> str:
+    draft, accepted = each.draft, each.verdict.accepted
+    if not is_timed:
+        return UNKNOWN * accepted + UNTIMED
+    if draft and draft.backup not in BY_DRAFT_MODEL:
+        return UNKNOWN * accepted + REPLACED
+    if draft and accepted < len(draft.tokens):
+        return ACCEPTED * accepted + REFUSED
+    is_empty = copies and (draft is None or draft.stop == "match")
+    return ACCEPTED * accepted + (EMPTY if is_empty else STOPPED)
+
+
+def _ns(seconds: float) -> int:
+    return round(seconds * 1e9)
+
+
+# One sample -----------------------------------------------------------------------------------------------------------
+
+
+def spent_in(events: Sequence[Event], drafter: str, copies: bool) -> Spent:
+    """Fold a trace. `drafter` names who proposes, where it is not the pair's draft, one token after another. `copies`:
+    it can only copy."""
+    rounds, since = list(accounting.rounds(events)), _prefill_ns(events)
+    timed = [each for each in rounds if each.verdict.start_ns >= since]
+    taken = [_drafting(each) for each in timed]
+    drafts = [each.draft for each in rounds if each.draft]
+    is_usual = all(draft.source != "copied" and not draft.rows for draft in drafts)
+    return Spent(
+        places="".join(_letters(each, each.verdict.start_ns >= since, copies) for each in rounds),
+        drafter=PAIR if is_usual else drafter,
+        drafted=sum(each.draft is not None for each in timed),
+        **{cause: sum(one[cause] for one in taken) for cause in OF_DRAFTS},
+    )
+
+
+def _prefill_ns(events: Iterable[Event]) -> int:
+    return next((event.prefill_ns for event in events if isinstance(event, Started)), 0)
+
+
+class Texts:
+    """Texts of a comparison: would the draft have proposed the token at which a round ended? Another strategy that
+    drafted there along the same text knows."""
+
+    def __init__(self, samples: Iterable[Sample]) -> None:
+        self._places: dict[tuple[object, ...], list[str]] = defaultdict(list)
+        for sample in samples:
+            if sample.spent and sample.spent.drafted:
+                self._places[_text(sample)].append(sample.spent.places)
+
+    def ends(self, sample: Sample) -> Iterator[str]:
+        """Yield for each round what became of it: `bound` if the oracle verifies there too, else the cause of this
+        verification, with `?` if nobody knows what the draft would have proposed."""
+        assert sample.spent
+        places, others = sample.spent.places, self._places.get(_text(sample), [])
+        ends = [at for at, letter in enumerate(places) if letter in ENDS]
+        for at in ends[:-1]:
+            yield self._end(places[at], [other[at] for other in others if at < len(other)])
+        yield from [BOUND] * bool(ends)
+
+    def _end(self, letter: str, others: Sequence[str]) -> str:
+        cause = "misses" if letter == REPLACED else "early"
+        if letter in (REFUSED, EMPTY):
+            return BOUND
+        if ACCEPTED in others:
+            return cause
+        return BOUND if REFUSED in others else f"{cause}?"
+
+
+def _text(sample: Sample) -> tuple[object, ...]:
+    assert sample.spent
+    return sample.prompt, sample.repeat, sample.spent.drafter, tuple(sample.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """One round, and the nanoseconds that it adds to each bar."""
+
+    round: accounting.Round
+    ns: Mapping[str, int]
+
+
+def rounds_behind(events: Sequence[Event], ends: Iterable[str], row_ns: float) -> Iterator[Behind]:
+    """Yield the rounds of a trace. `ends` are those of `Texts`, `row_ns` is the price of a verification of one row."""
+    since = _prefill_ns(events)
+    timed = (each for each in accounting.rounds(events) if each.verdict.start_ns >= since)
+    for each, end in zip(timed, ends, strict=False):
+        verify, wait = each.verdict.end_ns - each.verdict.start_ns, each.verdict.start_ns - each.free_ns
+        ns = {BOUND: 0, **dict.fromkeys(CAUSES, 0), **_drafting(each)}
+        ns[end.rstrip("?")] += round(row_ns)
+        ns["width"] = verify - round(row_ns)
+        ns["overhead"] = verify + wait - sum(ns.values())
+        yield Behind(each, ns)
+
+
+def is_behind(behind: Behind, cause: str) -> bool:
+    """Whether a round belongs to a bar. Every round has overhead; only a round with a draft has width."""
+    if cause == "width":
+        return behind.round.draft is not None
+    return cause == "overhead" or behind.ns[cause] != 0

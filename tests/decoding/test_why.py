@@ -1,0 +1,185 @@
+"""Why a strategy is not faster: runs made by hand, in which the time of every cause is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from decoding.events import Anticipated, Drafted, Event, Finished, Reported, Started, Verified
+from decoding.load import Load
+from decoding.measure import why
+from decoding.measure.spent import BOUND, CAUSES, Texts, is_behind, rounds_behind
+from decoding.measure.summary import Sample, report, sample_from_dict, sample_from_events
+from decoding.spec import Choice, choose
+from decoding.strategies import BASELINE
+
+TOKENS = (1, 2, 3, 4, 5, 6, 7, 8)
+ROW = 100  # ns: a verification of one row
+PREFILL = 1_000
+ALONE, STATIC, LONG, AHEAD = (
+    choose(BASELINE, {}), choose("static", {"lookahead": 2}), choose("static", {"lookahead": 4}), choose("ssd", {}),
+)  # fmt: skip
+
+
+class Trace:
+    """Rounds one after another, each with the times that it is told."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = [Started(3, PREFILL)]
+        self.now, self.round, self.text = PREFILL, 0, 0
+
+    def play(
+        self, drafted: int, accepted: int, drafting: int = 0, other: int = 0, verify: int = ROW, **more: str
+    ) -> Trace:
+        self.round += 1
+        began, asked = self.now, self.now + drafting + other
+        if drafted:
+            tokens = tuple(range(drafted))
+            draft = (self.round, self.text, drafted, tokens, (0.5,) * drafted, (), more.get("stop", "limit"))
+            passes = 0 if more.get("source") == "hit" else drafted
+            self.events.append(Drafted(*draft, more.get("source", "fresh"), passes, began, began + drafting,
+                                       more.get("backup", "")))  # fmt: skip
+        outcome = "bonus" if accepted == drafted else "correction"
+        self.events.append(Verified(self.round, accepted, 9, outcome, asked - began, asked, asked + verify))
+        self.now, self.text = asked + verify, self.text + accepted + 1
+        return self
+
+    def sample(self, choice: Choice, tokens: tuple[int, ...] = TOKENS) -> Sample:
+        trace = [*self.events, Finished("length", len(tokens), self.now)]
+        return sample_from_events(trace, choice=choice, prompt="p", category="", repeat=1, tokens=tokens, text="")
+
+
+def alone() -> Sample:
+    trace = Trace()
+    for _ in TOKENS:
+        trace.play(0, 0, other=20)
+    return trace.sample(ALONE)
+
+
+def static() -> Trace:
+    """Rounds end at tokens 3 (too early: the draft had token 3), 4 (refused at once), 7 (right) and 8."""
+    trace = Trace().play(2, 2, drafting=40, other=5, verify=130)
+    trace.play(2, 0, drafting=40, other=5, verify=130)
+    return trace.play(2, 2, drafting=40, other=5, verify=130).play(0, 0, other=5)
+
+
+def long() -> Trace:
+    """Another lookahead along the same text. It shows that the draft has token 3, and not token 7."""
+    return Trace().play(4, 3, drafting=80, verify=160).play(4, 2, drafting=80, verify=160).play(0, 0)
+
+
+def found(*samples: Sample, choices: tuple[Choice, ...] = (ALONE, STATIC, LONG)) -> dict[str, dict]:
+    rows = report(choices, {choice.label: "" for choice in choices}, samples)
+    return {row["label"]: row["why"] for row in rows}
+
+
+def ns(why: dict) -> dict[str, int]:
+    return {step["name"]: round(step["seconds"] * 1e9) for step in why["steps"]}
+
+
+def test_each_cause_of_a_run_made_by_hand_has_its_own_bar():
+    told = found(alone(), static().sample(STATIC), long().sample(LONG))["static:2"]
+    assert told["bound"] == pytest.approx(8e9 / (3 * ROW))  # at tokens 4, 7 and 8
+    assert ns(told) == {"drafting": 100, "early": ROW, "rejected": 20, "width": 3 * 30, "overhead": 4 * 5}
+    assert told["measured"] == pytest.approx(8e9 / (3 * ROW + 100 + ROW + 20 + 90 + 20))
+    assert told["end_to_end"] == pytest.approx(8e9 / (PREFILL + 3 * ROW + 100 + ROW + 20 + 90 + 20))
+    assert (told["row_ns"], told["unknown"], told["refusal"]) == (ROW, 0, "")
+    assert told["baseline"] == pytest.approx(1e9 / 120)
+
+
+def test_every_bar_begins_where_the_one_before_ended_and_the_last_ends_at_what_was_measured():
+    rows = report((ALONE, STATIC), {"autoregressive": "", "static:2": ""}, [alone(), static().sample(STATIC)])
+    told, row = rows[1]["why"], rows[1]
+    steps = told["steps"]
+    assert [step["from"] for step in steps] == [told["bound"], *(step["to"] for step in steps[:-1])]
+    assert steps[-1]["to"] == pytest.approx(told["measured"]) == pytest.approx(row["tokens_per_s"])
+    assert sum(step["from"] - step["to"] for step in steps) == pytest.approx(told["bound"] - told["measured"])
+
+
+def test_a_stop_at_which_no_strategy_drafted_is_counted_as_unknown_and_said():
+    told = found(alone(), static().sample(STATIC))["static:2"]
+    assert told["unknown"] == 2 and ns(told)["early"] == 2 * ROW
+    assert "No strategy drafted at 2 of the stops" in told["sentence"]
+
+
+def test_another_text_says_nothing_about_this_one():
+    other = long().sample(LONG, tokens=(1, 2, 3, 4, 5, 6, 7, 0))
+    assert found(alone(), static().sample(STATIC), other)["static:2"]["unknown"] == 2
+
+
+def test_copied_drafts_say_nothing_about_the_pairs_draft():
+    copied = Trace().play(4, 3, drafting=1, source="copied").play(4, 2, drafting=1, source="copied").play(0, 0)
+    lookup = choose("lookup", {})
+    told = found(alone(), static().sample(STATIC), copied.sample(lookup), choices=(ALONE, STATIC, lookup))
+    assert told["static:2"]["unknown"] == 2
+
+
+def test_where_nothing_could_be_copied_the_bound_verifies_too():
+    lookup = choose("lookup", {})
+    copied = Trace().play(3, 3, drafting=1, source="copied", stop="match").play(0, 0).play(2, 2, source="copied")
+    told = found(alone(), copied.sample(lookup), choices=(ALONE, lookup))[lookup.label]
+    assert told["bound"] == pytest.approx(8e9 / (3 * ROW)) and told["unknown"] == 0
+
+
+def test_what_ssd_missed_and_waited_for_is_apart_from_the_price_of_drafting():
+    trace = Trace().play(2, 2, drafting=40)
+    trace.play(2, 2, drafting=3, source="hit").play(2, 0, drafting=25, source="miss", backup="ngram").play(0, 0)
+    told = found(alone(), trace.sample(AHEAD), choices=(ALONE, AHEAD))[AHEAD.label]
+    assert ns(told) == {"drafting": 40, "early": 2 * ROW, "rejected": 0, "misses": 25 + ROW, "waits": 3, "width": 0,
+                        "overhead": 0}  # fmt: skip
+
+
+def test_time_in_which_the_draft_finishes_its_step_is_waiting():
+    trace = Trace().play(1, 1, drafting=10)
+    asked = trace.now
+    trace.events.append(Anticipated(1, ((1, 9, 1),), 0.9, PREFILL + 10, asked + 15, busy_ns=100))
+    trace.play(1, 1, drafting=20, source="hit")
+    told = found(alone(), trace.sample(AHEAD, TOKENS[:4]), choices=(ALONE, AHEAD))[AHEAD.label]
+    assert ns(told)["waits"] == 20 and ns(told)["drafting"] == 10
+
+
+@pytest.mark.parametrize("cause", [BOUND, *CAUSES])
+def test_the_rounds_behind_a_bar_add_up_to_it(cause):
+    mine, other = static(), long().sample(LONG)
+    sample = mine.sample(STATIC)
+    told, texts = found(alone(), sample, other)["static:2"], Texts([sample, other])
+    rounds = list(rounds_behind(mine.events, texts.ends(sample), ROW))
+    behind = {each.round.verdict.round: each.ns[cause] for each in rounds if is_behind(each, cause)}
+    expected = {BOUND: {2, 3, 4}, "early": {1}, "rejected": {2}, "drafting": {1, 2, 3}, "width": {1, 2, 3},
+                "overhead": {1, 2, 3, 4}}  # fmt: skip
+    assert set(behind) == expected.get(cause, set())
+    assert sum(behind.values()) == (3 * ROW if cause == BOUND else ns(told).get(cause, 0))
+
+
+def test_the_largest_loss_is_the_one_that_is_advised_on():
+    slow = Trace().play(2, 2, drafting=300).play(2, 0, drafting=300).play(2, 2, drafting=300).play(0, 0)
+    told = found(alone(), slow.sample(STATIC), long().sample(LONG))["static:2"]
+    assert told["largest"] == "drafting" and why.ADVICE["drafting"] in told["sentence"]
+    refused = Trace()
+    for _ in TOKENS:
+        refused.play(2, 0, drafting=10)
+    assert found(alone(), refused.sample(STATIC))["static:2"]["largest"] == BOUND
+
+
+def test_a_run_that_cannot_be_divided_says_why():
+    mine = static().sample(STATIC)
+    assert found(alone(), mine)["autoregressive"]["refusal"] == why.NO_DRAFTS
+    assert found(alone())["static:2"]["refusal"] == why.NOTHING_FINISHED
+    assert found(mine)["static:2"]["refusal"] == why.NO_PRICE
+    old = {name: value for name, value in mine.to_dict().items() if name != "spent"}
+    assert found(alone(), sample_from_dict(old))["static:2"]["refusal"] == why.NOT_KEPT
+    server = [Started(3, PREFILL), Reported(new_tokens=8), Finished("length", 8, PREFILL + 500)]
+    far = sample_from_events(server, choice=STATIC, prompt="p", category="", repeat=1, tokens=TOKENS, text="")
+    assert found(alone(), far)["static:2"]["refusal"] == why.NO_ROUNDS
+
+
+def test_under_load_no_request_has_a_time_of_its_own():
+    loaded = replace(STATIC, load=Load(concurrency=4))
+    assert found(alone(), choices=(ALONE, loaded))[loaded.label]["refusal"] == why.SHARED
+
+
+def test_what_a_sample_spent_survives_json():
+    sample = static().sample(STATIC)
+    assert sample_from_dict(sample.to_dict()) == sample and sample.spent is not None
+    assert sample.spent.places == "aasraass"
