@@ -73,6 +73,7 @@ class Drafted:
     end_ns: int
     backup: Backup = ""
     rows: int = 0  # drafted tokens that are verified, if they are a tree: `tokens` is then one path of it
+    ranks: tuple[int, ...] = ()  # of a tree's accepted tokens among its alternatives, then how many the next place had
 
     @property
     def verified(self) -> int:

@@ -203,6 +203,7 @@ class Sequence:
             end_ns=self._drafted,
             backup=draft.backup,
             rows=len(draft.tokens) if draft.parents else 0,
+            ranks=draft.ranks(verdict),
         )
 
 

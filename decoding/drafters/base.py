@@ -49,6 +49,18 @@ class Draft:
         numbers = verdict.path if self.parents else range(verdict.accepted)
         return [self.tokens[number] for number in numbers]
 
+    def ranks(self, verdict: Verdict) -> tuple[int, ...]:
+        """Return where each accepted token of a tree stood among the alternatives there, then how many alternatives
+        the place had at which the target left the tree. Empty for a chain."""
+        if not self.parents:
+            return ()
+        alternatives = [self._after(place) for place in (-1, *verdict.path)]
+        stood = [listed.index(number) for listed, number in zip(alternatives, verdict.path, strict=False)]
+        return (*stood, len(alternatives[-1]))
+
+    def _after(self, place: int) -> list[int]:
+        return [number for number, parent in enumerate(self.parents) if parent == place]
+
     def best_path(self, verdict: Verdict) -> tuple[int, ...]:
         """The accepted tokens, and the likeliest that follow them in the tree: the draft as a chain."""
         if not self.parents:

@@ -39,7 +39,7 @@ class Costs:
     decision: float = 0.0  # a classifier's, per drafted token
     reading: float = 0.0  # of the draft's own probability, per drafted token
     token: float = 0.0  # other costs per generated token: noise that is made in blocks, a sample's cold start
-    branch: float = 0.0  # per token of a tree that takes no pass of its own: its row in the draft's passes, its place
+    in_tree: float = 0.0  # extra for each drafted token of a tree: its row in the draft's passes, its mask and list
 
     def verify(self, rows: int) -> float:
         """Seconds to verify so many rows. Beyond the measured rows the last slope continues."""
@@ -66,7 +66,7 @@ class Costs:
             + counts.draft_passes * per_token
             + counts.drafts * self.draft_round
             + counts.catch_ups * self.catch_up
-            + counts.branched * self.branch
+            + counts.in_trees * self.in_tree
             + counts.tokens * self.token
         )
 
@@ -136,6 +136,7 @@ def counted(trace: Iterable[Event]) -> Counts:
             counts.rounds[count] += 1
             counts.accepted += event.accepted
             if draft and draft.rows:
+                counts.in_trees += count
                 counts.branched += count - draft.passes
             if draft and draft.source == "copied":
                 counts.copied += count - draft.passes
@@ -149,18 +150,18 @@ def counted(trace: Iterable[Event]) -> Counts:
     return counts
 
 
-def branch_cost(trees: Iterable[Sequence[Event]], costs: Costs) -> float:
-    """Seconds per token of a tree that takes no pass of its own: what rounds with trees took beyond their passes."""
+def cost_in_tree(trees: Iterable[Sequence[Event]], costs: Costs) -> float:
+    """Seconds per drafted token of a tree that rounds with trees took beyond their passes."""
     left: list[float] = []
     for trace in trees:
         drafts = {event.round: event for event in trace if isinstance(event, Drafted)}
         verdicts = [event for event in trace if isinstance(event, Verified)]
         for before, after in itertools.pairwise(verdicts):
             draft = drafts.get(after.round)
-            if draft and draft.verified > draft.passes:
+            if draft and draft.rows:
                 behind = before.round in drafts and before.outcome == "bonus"
-                one = Counts(rounds=Counter([draft.verified]), branched=draft.verified - draft.passes, catch_ups=behind)
-                left.append(((after.end_ns - before.end_ns) * 1e-9 - costs.seconds(one)) / one.branched)
+                one = Counts(rounds=Counter([draft.rows]), branched=draft.rows - draft.passes, catch_ups=behind)
+                left.append(((after.end_ns - before.end_ns) * 1e-9 - costs.seconds(one)) / draft.rows)
     return max(0.0, statistics.median(left)) if left else 0.0
 
 

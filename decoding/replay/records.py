@@ -105,6 +105,7 @@ class Counts:
     catch_ups: int = 0  # first draft passes with two rows: the draft had not seen the last accepted token
     copied: int = 0  # drafted tokens that took no pass of the draft model
     copied_rounds: int = 0  # rounds whose whole draft was copied
+    in_trees: int = 0  # drafted tokens of trees
     branched: int = 0  # drafted tokens of trees that took no pass of their own, since a level is drafted in one
     parts: list[Counts] = field(default_factory=list, compare=False, repr=False)  # the counts of each record
 
@@ -128,6 +129,7 @@ class Counts:
         self.catch_ups += part.catch_ups
         self.copied += part.copied
         self.copied_rounds += part.copied_rounds
+        self.in_trees += part.in_trees
         self.branched += part.branched
         self.parts.append(part)
 
@@ -196,6 +198,7 @@ def replay_trees(texts: Iterable[Ranked], policy: Callable[[], TreePolicy]) -> C
             size, depth = len(played.shape), played.shape.depth
             counts.rounds[size] += 1
             counts.accepted += len(played.path)
+            counts.in_trees += size
             counts.branched += size - depth
             counts.catch_ups += is_behind and size > 0
             is_behind = played.shape.ends(played.path) or (is_behind and not size)

@@ -6,7 +6,7 @@ from typing import Any
 
 from decoding.errors import BadStrategy
 from decoding.params import Param, Value
-from decoding.strategy import LONGEST, Looks, Parts, Settings, Strategy
+from decoding.strategy import LONGEST, Looks, Parts, Settings, Slider, Strategy
 from decoding.tree_shapes import MOST_TOKENS, FixedShape, RankCounts, ShapeByWorth, TreePolicy, TreeShape
 
 BY_WORTH = "auto"
@@ -81,4 +81,5 @@ STRATEGY = Strategy(
     tree=_policy,
     build=_build,
     grid=_grid,
+    sliders=(Slider("rows", 1, MOST_TOKENS), Slider("depth", 1, LONGEST)),
 )

@@ -9,6 +9,7 @@ from typing import Any
 from decoding.proposing import Proposer
 from decoding.replay.records import Proposed, Record, Seen
 from decoding.strategy import WORDS, Policy
+from decoding.tree_shapes import RANKS, Ranked
 
 
 def _is_by_the_model(draft: Mapping[str, Any]) -> bool:
@@ -23,6 +24,8 @@ class Places:
     has_ended: bool  # the last token is an end token
     said: list[bool | None]  # per token: whether the draft proposed it; None if nobody drafted there
     confidence: list[float]  # the draft's probability of its own token
+    stood: dict[int, int] = field(default_factory=dict)  # position -> rank of the token on the draft's list
+    beyond: dict[int, int] = field(default_factory=dict)  # position -> the least rank that it can have, if that is all
     tails: dict[int, Sequence[float]] = field(default_factory=dict)  # position of a refusal -> confidence after it
     prompt: str = ""  # the end of the prompt
     tokens: Sequence[int] = ()  # of the text
@@ -63,6 +66,8 @@ class Places:
                 self.prompt_tokens = event["prompt"]
             elif event["event"] == "verified":
                 if draft is not None and _is_by_the_model(draft):
+                    chain = [0] * event["accepted"] + [int(event["accepted"] < len(draft["tokens"]))]
+                    self._learn_ranks(start, draft.get("ranks") or chain)
                     self._learn(start, draft["confidence"], event["accepted"], draft["stop"] == "eos")
                 start, draft = start + event["accepted"] + 1, None
 
@@ -74,6 +79,19 @@ class Places:
             self.tails[miss] = tail
             if ended:
                 self.ends.add(miss)
+
+    def _learn_ranks(self, start: int, ranks: Sequence[int]) -> None:
+        """Learn from a tree, or from a chain, whose places have one alternative each."""
+        *stood, tried = ranks
+        self.stood.update(enumerate(stood, start))
+        miss = start + len(stood)
+        self.beyond[miss] = max(tried, self.beyond.get(miss, 0))
+
+    def ranked(self, hopes: bool) -> Ranked:
+        """The text as trees see it. `hopes`: assume the best rank that a token can have, else that no tree has it."""
+        return Ranked(
+            [self.stood.get(at, self.beyond.get(at, 0) if hopes else RANKS) for at in range(len(self.said))], self.room
+        )
 
     def proposed(self, proposer: Proposer) -> Proposed:
         """The text as a proposer sees it. Of several end tokens, only the one that ended this text is known."""

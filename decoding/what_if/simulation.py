@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from decoding.replay.records import Counts, Record, WholeProposal, replay
+from decoding.replay.records import Counts, Record, WholeProposal, replay, replay_trees
 from decoding.spec import Choice
 from decoding.strategies.oracle import UntilRefused
 from decoding.strategy import LONGEST, Policy
@@ -60,6 +60,8 @@ def simulate(found: Recorded, choice: Choice) -> Simulation:
     if choice.spec.proposer:
         exact = [replay([places.proposed(choice.proposer())], WholeProposal) for places in found.prompts]
         return Simulation(found, exact, exact)
+    if choice.spec.tree:
+        return Simulation(found, *(_trees(found, choice, hopes) for hopes in (False, True)))
     return _play(found, choice.policy)
 
 
@@ -70,6 +72,11 @@ def oracle(found: Recorded) -> Simulation:
 def _acceptance_length(counts: Counts) -> float:
     drafted = counts.target_passes - counts.rounds[0]
     return 1 + counts.accepted / drafted if drafted else 1.0
+
+
+def _trees(found: Recorded, choice: Choice, hopes: bool) -> list[Counts]:
+    policies = choice.tree_policies()
+    return [replay_trees([places.ranked(hopes)], policies) for places in found.prompts]
 
 
 def _play(found: Recorded, policy: Callable[[], Policy]) -> Simulation:

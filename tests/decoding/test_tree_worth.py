@@ -34,7 +34,7 @@ def test_the_price_up_to_which_a_tree_wins_separates_prices_at_which_it_does(tex
 
 
 def test_no_row_is_cheap_enough_where_each_place_costs_the_draft_much(texts: Study) -> None:
-    costly = Costs(COSTS.target, 0.1, 0.0, 0.0, 0.0, branch=20.0)
+    costly = Costs(COSTS.target, 0.1, 0.0, 0.0, 0.0, in_tree=20.0)
     found = tree_worth(texts, costly)
     assert found.most_row_price is None and "at no price" in found.sentence
 

@@ -56,7 +56,7 @@ PLACEMENTS = (IN_TURN, BESIDE, ANYTIME)
 Case = Callable[[], Any]
 
 
-ADDED = {"arrived_ns", "queued_ns", "rows"}  # fields that events have gained since the recording
+ADDED = {"arrived_ns", "queued_ns", "rows", "ranks"}  # fields that events have gained since the recording
 
 
 def with_times(events: Sequence[Event]) -> list[dict[str, Any]]:

@@ -159,6 +159,18 @@ def test_a_plan_for_several_users_is_asked_for_in_the_form_and_draws_speed_up_by
     expect(page.locator("tr.load")).to_have_text(["1 at a time", "4 at once", "16 at once"])
 
 
+def test_the_shape_of_the_best_tree_has_a_dot_for_each_place(open_page, ready, hands):
+    by, pair, dataset = ready
+    plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
+    shape = [{"parent": parent, "rank": rank, "accepted": 0.5} for parent, rank in ((-1, 0), (-1, 1), (0, 0))]
+    trees = {"best": "tree:auto", "sentence": "A tree pays.", "shape": shape}
+    hands(Study.objects.filter(pk=plan.pk).update, document={**plan.document, "trees": trees})
+    page = open_page(f"/studies/{plan.pk}/")
+    expect(page.locator("#tree-shape circle.s-tree")).to_have_count(len(shape))
+    page.click("[data-twin='tree-shape'] summary")
+    expect(rows(page, "tree-shape")).to_have_count(len(shape))
+
+
 def test_the_map_of_a_projection_has_a_field_for_each_price_and_acceptance(open_page, ready, hands):
     by, pair, dataset = ready
     projection = hands(make.study, by, PROJECTION, pair=pair, dataset=dataset, card="llama-70b-1b-h100")

@@ -48,8 +48,8 @@ def timed(events, drafting=usual):
             case Started():
                 yield dataclasses.replace(event, prefill_ns=now)
             case Drafted():
-                drafted = len(event.tokens)
-                now += round(1000 * drafting(drafted))
+                drafted = event.verified
+                now += round(1000 * drafting(event.passes if event.rows else drafted))
                 yield dataclasses.replace(event, start_ns=begun, end_ns=now)
             case Verified():
                 now += round(1000 * COSTS.verify(drafted + 1))
@@ -298,7 +298,7 @@ def test_the_curve_of_a_threshold_follows_the_cap(world):
 @pytest.mark.parametrize(
     ("query", "status", "says"),
     [
-        ("strategy=disco", 400, "cannot be replayed; static, heuristic, threshold, ssd, lookup, suffix can"),
+        ("strategy=disco", 400, "cannot be replayed; static, heuristic, threshold, ssd, lookup, suffix, tree can"),
         ("strategy=static&lookahead=0", 400, "outside 1 to 64"),
         ("strategy=static&lookahead=x", 400, "not a whole number"),
         ("strategy=static&threshold=0.5", 400, "has no parameter 'threshold'"),
@@ -309,6 +309,17 @@ def test_a_question_that_makes_no_sense_is_refused_in_words(world, query, status
     made = comparison(world, "static:2")
     answer = ask(world.api(world.bob), made, query)
     assert (answer.status_code, says in json.dumps(answer.json())) == (status, True), answer.json()
+
+
+def test_trees_of_other_shapes_can_be_asked_and_those_that_ran_check_the_answer(world):
+    made = comparison(world, "static:2,tree:3/22,tree:2x2", prompts=6)
+    decode(made)
+    found = ask(world.api(world.bob), made, "strategy=tree&rows=6&depth=3").json()
+    assert found["label"] == "tree:auto,rows=6,depth=3" and found["possible"]["high"] >= found["speedup"]["median"] > 1
+    simulated = {row["label"]: row["simulated"] for row in found["measured"]}
+    assert simulated["tree:2x2"] is None, "the draft's own probabilities shaped it"
+    [measured] = [row["speedup"]["median"] for row in found["measured"] if row["label"] == "tree:3/22"]
+    assert simulated["tree:3/22"] == pytest.approx(measured, rel=0.1)
 
 
 def test_before_there_is_anything_to_replay_it_says_so(world):

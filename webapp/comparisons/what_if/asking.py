@@ -211,6 +211,11 @@ def _unknown(found: Recorded, choice: Choice) -> Conflict | None:
             f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
             "copies.", code="nothing-recorded", hint="Clone this comparison; then this can be asked.",
         )  # fmt: skip
+    if choice.spec.tree and not choice.shapes_trees:
+        return Conflict(
+            f"The draft's own probabilities shape the trees of {choice.label}, and these traces do not hold them.",
+            code="not-replayable", hint="Ask for a shape that follows ranks: auto, or one such as 3/21/1.",
+        )  # fmt: skip
     return _nothing_priced() if choice.spec.needs_draft and not found.knows_the_draft else None
 
 

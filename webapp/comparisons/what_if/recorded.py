@@ -21,6 +21,7 @@ from decoding.public import (
     Stood,
     Verified,
     ahead_of,
+    cost_in_tree,
     costs_from,
     drafting_is_clear,
     from_dict,
@@ -37,6 +38,7 @@ DRAFTED_BY_THE_PAIR = {slug for slug, strategy in STRATEGIES.items() if strategy
 COPYING = {slug for slug, strategy in STRATEGIES.items() if strategy.proposer}
 PRICED = {slug for slug, strategy in STRATEGIES.items() if strategy.prices_passes}
 AHEAD = {slug for slug, strategy in STRATEGIES.items() if strategy.prepares_ahead and strategy.sliders}
+TREES = {slug for slug, strategy in STRATEGIES.items() if strategy.tree}
 KEPT_WORDS = 40  # characters of a prompt's end: some policies look at the words before a round
 MOST_SAMPLES = 200  # read for one answer; of more samples, prompts evenly spread over all
 MOST_SAMPLES_OF_A_RUN = 24  # read of each run with several users, for its prices
@@ -71,8 +73,7 @@ def _read(comparison: Comparison) -> Recorded | None:
     alike = {row.pk: row for row in read if row.numbers["tokens"] == texts[row.prompt_id]["tokens"]}
     room = comparison.sampling["max_new_tokens"]
     prompts = {prompt: _places(texts[prompt], before[prompt], room) for prompt in few if texts[prompt]["tokens"]}
-    priced: list[list[Event]] = []
-    ahead: list[list[Event]] = []
+    played: list[tuple[str, list[Event]]] = []
     where: dict[int, Mapping[int, Stood]] = {}
     began: dict[bool, dict[int, Started]] = {False: {}, True: {}}  # by whether a draft model read the prompt
     for pk, events, words in trace.whole(alike):
@@ -82,14 +83,15 @@ def _read(comparison: Comparison) -> Recorded | None:
             prompts[prompt].pieces = [words.get(str(token), "") for token in texts[prompt]["tokens"]]
         if strategy in {BASELINE, *DRAFTED_BY_THE_PAIR} and prompt in prompts:
             prompts[prompt].learn(events)
-        if strategy in PRICED:
-            priced.append([from_dict(event) for event in events])
+        if strategy in PRICED | AHEAD | TREES:
+            played.append((strategy, [from_dict(event) for event in events]))
         if strategy in AHEAD:
-            ahead.append([from_dict(event) for event in events])
-            where[prompt] = surer(where.get(prompt, {}), stood(ahead[-1]))
+            where[prompt] = surer(where.get(prompt, {}), stood(played[-1][1]))
+    priced, ahead, trees = ([run for slug, run in played if slug in wanted] for wanted in (PRICED, AHEAD, TREES))
     drafted = {prompt: places for prompt, places in prompts.items() if places.is_drafted}
+    costs = _costs(priced, bool(drafted), trees)
     seen = drafted or {prompt: places for prompt, places in prompts.items() if places.prompt_tokens}
-    if not seen or not (costs := _costs(priced, bool(drafted))):
+    if not seen or costs is None:
         return None
     found = Recorded(
         [*seen.values()],
@@ -137,9 +139,11 @@ def _places(text: Mapping[str, Any], before: str, room: int) -> Places:
     return Places.of(length, most, text["reason"] == "eos", before, text["tokens"])
 
 
-def _costs(priced: Sequence[Sequence[Event]], has_drafts: bool) -> Costs | None:
-    """Return the measured prices; None if no sample has two rounds, or a price is missing."""
+def _costs(priced: Sequence[Sequence[Event]], has_drafts: bool, trees: Sequence[Sequence[Event]]) -> Costs | None:
+    """Return the measured prices; None if no sample has two rounds, or a price is missing. Only trees that ran show the
+    price of their places."""
     if not any(sum(isinstance(event, Verified) for event in events) > 1 for events in priced):
         return None
     costs = costs_from(priced)
+    costs = replace(costs, in_tree=cost_in_tree(trees, costs))
     return costs if costs.draft > 0 or not has_drafts else None
