@@ -213,6 +213,14 @@ def test_what_if_is_asked_for_several_users_and_says_which_prices_were_measured(
     assert [point["unmeasured"] for point in many["curve"]["points"]] == [1.0]
 
 
+def test_what_if_says_which_strategies_it_plays_for_one_user_only(world):
+    made = comparison(world, "static:4", prompts=6)
+    decode(made)
+    for strategy in ("ssd", "tree"):
+        answer = ask(world.api(world.bob), made, f"strategy={strategy}&users=4")
+        assert answer.status_code == 409, answer.json()
+
+
 def test_a_policy_may_read_the_prompts_end_before_the_first_round(world):
     made = comparison(world, "static:2", prompts=1)
     decode(made)

@@ -211,6 +211,10 @@ def _unknown(found: Recorded, choice: Choice) -> Conflict | None:
             f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
             "copies.", code="nothing-recorded", hint="Clone this comparison; then this can be asked.",
         )  # fmt: skip
+    if choice.spec.tree and choice.load != ONE:
+        return Conflict(
+            "What-if plays trees for one user at a time.", code="not-replayable", hint="Set users at once to 1."
+        )  # fmt: skip
     if choice.spec.tree and not choice.shapes_trees:
         return Conflict(
             f"The draft's own probabilities shape the trees of {choice.label}, and these traces do not hold them.",
