@@ -53,6 +53,15 @@ class Costs:
         """Mean seconds that one more row adds to a verification."""
         return max(0.0, (self.verify(upto) - self.verify(1)) / (upto - 1))
 
+    @property
+    def late_row(self) -> float:
+        """Seconds that the third and each further row add to a draft pass: for both models the same share of a pass."""
+        return self.draft * self.row() / self.verify(1)
+
+    def catching_up(self, rows: int) -> float:
+        """Extra seconds of a draft pass of so many rows."""
+        return self.catch_up + (rows - 2) * self.late_row if rows > 1 else 0.0
+
     def looking(self, sees: Sight) -> float:
         """Seconds of one look at a drafted token."""
         return {"confidence": self.reading, "peak": self.reading, "estimate": self.decision}.get(sees, 0.0)
@@ -66,6 +75,7 @@ class Costs:
             + counts.draft_passes * per_token
             + counts.drafts * self.draft_round
             + counts.catch_ups * self.catch_up
+            + counts.late_rows * self.late_row
             + counts.in_trees * self.in_tree
             + counts.tokens * self.token
         )

@@ -306,7 +306,11 @@ def test_the_curve_of_a_threshold_follows_the_cap(world):
 @pytest.mark.parametrize(
     ("query", "status", "says"),
     [
-        ("strategy=disco", 400, "cannot be replayed; static, heuristic, threshold, ssd, lookup, suffix, tree can"),
+        (
+            "strategy=disco",
+            400,
+            "cannot be replayed; static, heuristic, threshold, ssd, lookup, suffix, suffix-memory, tree can",
+        ),
         ("strategy=static&lookahead=0", 400, "outside 1 to 64"),
         ("strategy=static&lookahead=x", 400, "not a whole number"),
         ("strategy=static&threshold=0.5", 400, "has no parameter 'threshold'"),
@@ -391,7 +395,7 @@ def test_a_copying_setting_that_did_not_run_does_what_the_replay_says_once_it_ru
     decode(made)
     found = recorded_of(made)
     assert [[*places.prompt_tokens] for places in found.prompts] == [[1, 2, 3]] * 4
-    for label in ("lookup:4", "lookup:7,ngram=1", "suffix:0.05"):
+    for label in ("lookup:4", "lookup:7,ngram=1", "suffix:0.05", "suffix-memory:0.05"):
         [choice] = parse_choices(label)
         both = simulate(found, choice)
         for prompt, refused, accepted in zip(made.prompts, both.refused, both.accepted, strict=True):

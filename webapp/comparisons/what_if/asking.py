@@ -206,14 +206,14 @@ def _play(found: Recorded, choice: Choice) -> Simulation | AtLoad | Played:
 
 def _unknown(found: Recorded, choice: Choice) -> Conflict | None:
     """Return why these traces cannot tell what the choice would draft; None if they can."""
-    if choice.spec.proposer and not found.knows_prompts:
+    if (choice.spec.proposer or choice.spec.mixes) and not found.knows_prompts:
         return Conflict(
             f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
             "copies.", code="nothing-recorded", hint="Clone this comparison; then this can be asked.",
         )  # fmt: skip
-    if choice.spec.tree and choice.load != ONE:
+    if (choice.spec.tree or choice.spec.mixes) and choice.load != ONE:
         return Conflict(
-            "What-if plays trees for one user at a time.", code="not-replayable", hint="Set users at once to 1."
+            f"What-if plays {choice.strategy} for one user at a time.", code="not-replayable", hint="Set users at once to 1."
         )  # fmt: skip
     if choice.spec.tree and not choice.shapes_trees:
         return Conflict(
@@ -240,7 +240,8 @@ def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool
 
 def _checked(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
     choice = Choice(row["strategy"], row["params"]).at(load_of(row))
-    can_say = choice.strategy in STEPS and _is_ahead(choice.strategy) == is_ahead and not _unknown(found, choice)
+    is_known = choice.strategy in STEPS or bool(choice.spec.mixes)
+    can_say = is_known and _is_ahead(choice.strategy) == is_ahead and not _unknown(found, choice)
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
     return {**shown, "simulated": _play(found, choice).median if can_say else None}
 
