@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from decoding.replay import at_load
 from decoding.replay.records import Counts, Record, WholeProposal
@@ -69,7 +69,8 @@ def simulate_at_load(found: Recorded, choice: Choice, users: int) -> AtLoad:
     alone = play.run([(places, record) for places, record in found.if_refused], Policy, False, drafts=False)
     one_user = simulate(found, choice)
     if choice.spec.proposer:
-        copied = [(places, places.proposed(choice.proposer()).record()) for places in found.prompts]
+        memory: dict[str, Any] = {}
+        copied = [(places, places.proposed(choice.proposer(memory)).record()) for places in found.prompts]
         exact = play.run(copied, WholeProposal, False, drafts=False)
         return AtLoad(users, one_user, alone, exact, exact)
     refused = play.run(found.if_refused, choice.policy, False)

@@ -213,7 +213,8 @@ def _unknown(found: Recorded, choice: Choice) -> Conflict | None:
         )  # fmt: skip
     if (choice.spec.tree or choice.spec.mixes) and choice.load != ONE:
         return Conflict(
-            f"What-if plays {choice.strategy} for one user at a time.", code="not-replayable", hint="Set users at once to 1."
+            f"What-if plays {choice.strategy} for one user at a time.",
+            code="not-replayable", hint="Set users at once to 1.",
         )  # fmt: skip
     if choice.spec.tree and not choice.shapes_trees:
         return Conflict(
