@@ -128,6 +128,7 @@ class Export:
 
     engine: str
     setting: str
+    note: str = ""  # where it holds, or what the engine cannot do
 
 
 class Parts(Protocol):

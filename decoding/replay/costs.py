@@ -104,7 +104,7 @@ def costs_from(traces: Iterable[Sequence[Event]]) -> Costs:
     alone = statistics.median(rest.alone or rest.drafting or [0.0])
     late = [value - per_round - per_token * n for (n, behind), values in drafted.items() if behind for value in values]
     costs = Costs(
-        target=_filled(_rising({rows: (statistics.median(values), len(values)) for rows, values in verified.items()})),
+        target=_filled(rising({rows: (statistics.median(values), len(values)) for rows, values in verified.items()})),
         draft=per_token,
         draft_round=per_round + max(0.0, statistics.median(rest.drafting or [alone]) - alone),
         catch_up=max(0.0, statistics.median(late)) if late else 0.0,
@@ -246,7 +246,7 @@ def _each(counts: Sequence[int], seconds: Sequence[float]) -> float:
     return sum(seconds) / sum(counts)
 
 
-def _rising(measured: Mapping[int, tuple[float, int]]) -> dict[int, float]:
+def rising(measured: Mapping[int, tuple[float, int]]) -> dict[int, float]:
     """Make times rise with rows, as they must. Where load makes more rows look cheaper, neighbours share their weighted
     mean."""
     pools: list[tuple[list[int], float, int]] = []

@@ -96,6 +96,7 @@ def _plan(actor: Actor, found: Study) -> dict[str, Any]:
     return {
         "verdict": reading.verdict_of_plan(found.document or {}),
         "settings": [reading.setting(row) for row in found.found("settings")],
+        "at_load": reading.at_load(found.document or {}),
         "comparison": reading.comparison_of(found),
         "judged": _judged(found),
         "provable": services.provable(found),
