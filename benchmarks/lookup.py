@@ -50,8 +50,8 @@ Answer = Callable[[Sequence[int], Any], object]  # from the text, as a list and 
 
 def proposers(length: int) -> Iterator[tuple[str, Answer]]:
     for slug, strategy in STRATEGIES.items():
-        if strategy.proposer:
-            yield slug, _answer(choose(slug).proposer())
+        if strategy.proposer and not strategy.needs_classifier:
+            yield slug, _answer(choose(slug).proposer({}))
     yield "transformers", _scan(length)
 
 

@@ -7,7 +7,19 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+
+class Match(NamedTuple):
+    """The context that a token was copied by."""
+
+    length: int  # tokens of the context
+    times: int  # how often this token followed it
+    total: int  # how often any token did
+
+
+Judges = Callable[[Match, int], float]  # estimates a copied token from its match and the number of tokens before it
 
 
 class Proposer(ABC):

@@ -12,10 +12,10 @@ from decoding.contestants.servers.endpoint import NAME as SERVER_NAME
 from decoding.contestants.servers.guard import Allowed, allowed
 from decoding.disco.cards import DESIGNS, OURS, learning_sentence, rule_of
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant
-from decoding.events import Event, Verified, from_dict
+from decoding.events import Event, Started, Verified, from_dict
 from decoding.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
 from decoding.measure import spent, summary, worst
-from decoding.measure.crossover import across_loads, load_of
+from decoding.measure.crossover import across_loads, load_of, paying
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.intervals import fewest_rows, median_interval
 from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_objective
@@ -40,6 +40,9 @@ from decoding.strategies import BASELINE, STRATEGIES
 from decoding.strategy import LLAMA_CPP, Slider, Strategy
 from decoding.vocabularies.shared import METHODS
 from decoding.what_if.ahead import Played, Stood, ahead_of, stood, surer
+from decoding.what_if.at_load import AtLoad, simulate_at_load
+from decoding.what_if.joint_prices import MOST_USERS as MOST_USERS_ASKED
+from decoding.what_if.joint_prices import Shared, reading_cost, shared
 from decoding.what_if.places import Places
 from decoding.what_if.recorded import Recorded
 from decoding.what_if.simulation import Simulation, oracle, simulate

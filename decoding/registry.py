@@ -9,8 +9,11 @@ from typing import Any
 from decoding.choosing import Choosings
 from decoding.dice import Dice, dice_for
 from decoding.disco.classifier import Classifier
+from decoding.disco.copies import Judge
 from decoding.disco.stops import estimating
 from decoding.drafters.base import Drafter
+from decoding.drafters.best_source import BestSourceDrafter
+from decoding.drafters.hybrid import HybridDrafter
 from decoding.drafters.lookup import LookupDrafter
 from decoding.drafters.model import ModelDrafter
 from decoding.drafters.none import NoDraft
@@ -18,6 +21,7 @@ from decoding.drafters.retokenised import RetokenisedDrafter
 from decoding.drafters.rule import StopRule
 from decoding.drafters.tree import Growth, Likeliest, Shaped, TreeDrafter
 from decoding.errors import BadStrategy
+from decoding.mixing import Mix
 from decoding.models.runner import ModelRunner
 from decoding.proposing import Proposer
 from decoding.spec import Choice
@@ -28,7 +32,7 @@ from decoding.ssd.transport.drafter import InTurnDrafter, SsdDrafter, Transport
 from decoding.ssd.transport.messages import Recipe
 from decoding.ssd.transport.two_lanes import Lanes, TwoLaneTransport
 from decoding.stopping import Driven, Foreseeing, Reading, ReadingPeaks, Words, no_words
-from decoding.strategy import Policy
+from decoding.strategy import CLASSIFIER, Policy
 from decoding.timing import Clock
 from decoding.tree_shapes import TreePolicy
 from decoding.vocabularies.bridge import Bridge
@@ -57,6 +61,16 @@ class Parts:
     def copying(self, proposer: Proposer) -> Drafter:
         """Return a drafter without a model."""
         return LookupDrafter(proposer, self.end_tokens, self.dice.vocab)
+
+    def mixing(self, mix: Mix) -> Drafter:
+        """Return a drafter that copies, lets the draft model draft, or both."""
+        if self.bridge:
+            self.bridge.require_scores("A mix of copies and drafts")
+        model = self.drafter(mix.policy)
+        assert isinstance(model, ModelDrafter)
+        if mix.policy.sees == "fate":
+            return BestSourceDrafter(mix, model, self.target, self.dice, self.end_tokens, self.clock)
+        return HybridDrafter(mix, model, self.dice, self.end_tokens, self.clock)
 
     def drafter(self, policy: Policy, classifier: Classifier | None = None) -> Drafter:
         """Return a drafter whose draft model goes on until the policy stops it. A policy that sees estimates needs a
@@ -135,4 +149,9 @@ def build(choice: Choice, parts: Parts) -> Drafter:
     if spec.build:
         drafter: Drafter = spec.build(parts, **params)
         return drafter
-    return parts.copying(choice.proposer()) if spec.proposer else parts.drafter(choice.policy())
+    if spec.mixes:
+        return parts.mixing(choice.mix(parts.memory, parts.clock.now))
+    if spec.proposer:
+        judge = Judge(parts.classifier(params[CLASSIFIER.name])) if spec.needs_classifier else None
+        return parts.copying(choice.proposer(parts.memory, judge))
+    return parts.drafter(choice.policy())

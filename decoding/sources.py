@@ -5,40 +5,44 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from math import exp, log
 
 from decoding.ssd.policy.pace import RecentMean
 
-BINS = 10
+BINS, LOWEST, WIDTH = 10, -2.5, 1.0  # of estimates, in log-odds
+LEAST_ODDS = exp(LOWEST)
 PRIOR = 4.0  # judged tokens that the raw estimate counts for
 RECENT = 200  # judged tokens, or rounds, that an estimate remembers
 USUAL = 0.7  # acceptance of a drafted token before any was judged
 KEPT = 16  # most verifications of one row count that a fit counts
-ALWAYS, RAREST = 3, 255  # rounds between trials of the model: at first and at last
+RAREST = 255  # most rounds between trials of the model
 STEEP = 0.05  # cost of one more row before it was measured, in verifications
-MOST = 20  # tokens that the model drafts in one round
+HOPELESS = 0.05  # a copy is not looked at further when it survives so rarely
 FORGET = 1.0 - 1.0 / RECENT
 
 
-class Share:
-    """Share of recent tokens that were accepted."""
+class Mean:
+    """Mean of recent values, with a prior."""
 
     def __init__(self, prior: float) -> None:
-        self._judged, self._accepted = PRIOR, PRIOR * prior
+        self._weight, self._sum = PRIOR, PRIOR * prior
 
     @property
     def value(self) -> float:
-        return self._accepted / self._judged
+        return self._sum / self._weight
 
-    def add(self, is_accepted: bool) -> None:
-        self._judged = self._judged * FORGET + 1.0
-        self._accepted = self._accepted * FORGET + is_accepted
+    def add(self, value: float) -> None:
+        self._weight = self._weight * FORGET + 1.0
+        self._sum = self._sum * FORGET + value
 
 
 class Calibration:
-    """Acceptance of tokens by their raw estimate, in bins. Before any was judged it is the middle of the bin."""
+    """Acceptance of tokens by their raw estimate, in bins of equal width in log-odds: most estimates are close to 1.
+    Before any was judged it is the middle of the bin."""
 
     def __init__(self) -> None:
-        self._shares = [Share((bin + 0.5) / BINS) for bin in range(BINS)]
+        middles = (LOWEST + (bin + 0.5) * WIDTH for bin in range(BINS))
+        self._shares = [Mean(1.0 / (1.0 + exp(-middle))) for middle in middles]
 
     def calibrated(self, raw: float) -> float:
         return self._of(raw).value
@@ -46,8 +50,10 @@ class Calibration:
     def learn(self, raw: float, is_accepted: bool) -> None:
         self._of(raw).add(is_accepted)
 
-    def _of(self, raw: float) -> Share:
-        return self._shares[min(BINS - 1, int(raw * BINS))]
+    def _of(self, raw: float) -> Mean:
+        odds = raw / max(1.0 - raw, 1e-9)
+        bin = int((log(odds) - LOWEST) / WIDTH) if odds > LEAST_ODDS else 0
+        return self._shares[min(BINS - 1, bin)]
 
 
 class RowCosts:
@@ -61,8 +67,22 @@ class RowCosts:
         self._means[rows].add(took)
         self._fit()
 
-    def of(self, rows: int) -> float:
-        return self._base + self.row * rows
+    def of(self, rows: float) -> float:
+        """Time of so many rows: between what was measured of them and the line."""
+        low = int(rows)
+        if low == rows:
+            return self._known(low)
+        return self._known(low) + (rows - low) * (self._known(low + 1) - self._known(low))
+
+    def more(self, rows: float) -> float:
+        """Time that so many rows add to a pass of one."""
+        return self.of(rows + 1) - self.of(1)
+
+    def _known(self, rows: int) -> float:
+        mean, line = self._means.get(rows), self._base + self.row * rows
+        if not mean:
+            return line
+        return (mean.value * mean.count + line * PRIOR) / (mean.count + PRIOR)
 
     def _fit(self) -> None:
         points = [(rows, mean.value, min(mean.count, KEPT)) for rows, mean in self._means.items()]
@@ -82,37 +102,36 @@ class Knowledge:
     def __init__(self) -> None:
         self.copies = Calibration()
         self.confidences = Calibration()  # by the draft model's own probability
-        self.first = Share(USUAL)  # acceptance of the first token that the model drafts
-        self.follows = Share(USUAL)  # acceptance of each later one
-        self.first_pass, self.later_pass = RecentMean(RECENT), RecentMean(RECENT)  # of the draft model in one round
+        self.follows = Mean(USUAL)  # acceptance of a token of the model after an accepted one
+        self.drafted, self.accepted = Mean(2.5), Mean(1.6)  # tokens of a draft by the model
+        self.first_pass = RowCosts()  # of the model in one round, by the tokens that it reads
+        self.later_pass = RecentMean(RECENT)
         self.verifications = RowCosts()
         self._tokens = self._time = 0.0
         self._idle, self._patience = 0, 0
 
     def should_try(self, would_draft: bool) -> bool:
         """Whether the model should draft against what is known of it, which may be out of date. It is tried at first,
-        and then ever more rarely, until it is worth its time."""
-        if would_draft and self._patience > ALWAYS:
-            self._idle, self._patience = 0, ALWAYS + 1
-            return False
-        self._idle += 1
+        and then ever more rarely."""
+        self._idle = 0 if would_draft else self._idle + 1
         if self._idle <= self._patience:
             return False
         self._idle, self._patience = 0, min(RAREST, 2 * self._patience + 1)
         return True
 
-    def note_round(self, tokens: int, passes: int, rows: int) -> None:
-        """Note what a round added to the text, at what its work usually takes."""
+    def note_round(self, tokens: int, passes: int, rows: int, read: int = 1) -> None:
+        """Note what a round added to the text, at what its work usually takes. The model's first pass read so many
+        tokens."""
         self._tokens = self._tokens * FORGET + tokens
-        self._time = self._time * FORGET + self.usual_time(rows, passes)
+        self._time = self._time * FORGET + self.usual_time(rows, passes, read)
 
     def note_passes(self, passes: int, took: float) -> None:
         """Note the time of a draft whose passes were not timed one by one."""
-        self.first_pass.add(took / passes)
+        self.first_pass.add(1, took / passes)
         self.later_pass.add(took / passes)
 
-    def usual_time(self, rows: int, passes: int) -> float:
-        drafting = self.first_pass.value + (passes - 1) * self.later_pass.value if passes else 0.0
+    def usual_time(self, rows: int, passes: int, read: int = 1) -> float:
+        drafting = self.first_pass.of(read) + (passes - 1) * self.later_pass.value if passes else 0.0
         return self.verifications.of(rows) + drafting
 
     @property
@@ -123,25 +142,24 @@ class Knowledge:
     def worth_copying(self, estimates: Sequence[float]) -> tuple[int, float, float]:
         """Return how many tokens of a copy are worth their rows, the probability that all are accepted, and what they
         gain, in tokens."""
-        price, survival, gain = self._rate * self.verifications.row, 1.0, 0.0
-        for count, estimate in enumerate(estimates):
-            if survival * estimate <= price:
-                return count, survival, gain
+        best, survival, accepted, rate = (0, 1.0, 0.0), 1.0, 0.0, self._rate
+        for count, estimate in enumerate(estimates, start=1):
             survival *= estimate
-            gain += survival - price
-        return len(estimates), survival, gain
-
-    def worth_drafting(self, survival: float) -> tuple[int, float]:
-        """Return how many tokens the model should draft after tokens that are accepted with this probability, and what
-        they gain; 0 if no number of tokens is worth the time."""
-        survival *= self.first.value
-        gain = survival - self._rate * (self.verifications.row + self.first_pass.value)
-        best = (1, gain) if gain > 0 else (0, 0.0)
-        for count in range(2, MOST + 1):
-            survival *= self.follows.value
-            gain += survival - self._price
-            best = max(best, (count, gain), key=lambda each: each[1])
+            accepted += survival
+            gain = accepted - rate * self.verifications.more(count)
+            if gain > best[2]:
+                best = count, survival, gain
+            if survival < HOPELESS:
+                break
         return best
+
+    def worth_drafting(self, survival: float, copied: int) -> float:
+        """Return what a draft of the model gains, in tokens, after copied tokens that are all accepted with this
+        probability. What the model has to read first is not priced: it would have to read that later."""
+        drafted = self.drafted.value
+        rows = self.verifications.more(copied + drafted) - self.verifications.more(copied)
+        time = self.first_pass.of(1 + copied) + (drafted - 1.0) * self.later_pass.value + rows
+        return survival * self.accepted.value - self._rate * time
 
     def worth_another(self, survival: float) -> bool:
         """Whether the model should draft on after tokens that are accepted with this probability."""

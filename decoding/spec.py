@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 from decoding.errors import BadSampling, BadStrategy, meant
 from decoding.load import ONE, Load
+from decoding.mixing import Mix
 from decoding.params import Value
-from decoding.proposing import Proposer
+from decoding.proposing import Judges, Proposer
 from decoding.strategies import STRATEGIES
 from decoding.strategy import Policy, Strategy
 from decoding.tree_shapes import RankCounts, TreePolicy
@@ -44,10 +45,19 @@ class Choice:
         assert self.spec.policy, f"{self.strategy} has no policy"
         return self.spec.policy(**self.settled)
 
-    def proposer(self) -> Proposer:
-        """Make a new proposer, for one text."""
+    def proposer(self, memory: dict[str, Any], judge: Judges | None = None) -> Proposer:
+        """Make a new proposer, for one text. All texts of a run share the memory. `judge` is the classifier's."""
         assert self.spec.proposer, f"{self.strategy} has no proposer"
-        return self.spec.proposer(**self.settled)
+        more: dict[str, Any] = {"memory": memory} if self.spec.remembers else {}
+        if self.spec.needs_classifier:
+            more["judge"] = judge
+        return self.spec.proposer(**more, **self.settled)
+
+    def mix(self, memory: dict[str, Any], now: Callable[[], int]) -> Mix:
+        """Make what one text needs to mix its sources. `now` is a clock in ns."""
+        assert self.spec.mixes, f"{self.strategy} has one source"
+        made: Mix = self.spec.mixes(memory, now, **self.settled)
+        return made
 
     def setting_in(self, engine: str) -> str:
         """Return this setting in another engine's words; nothing if that engine cannot do it."""

@@ -128,6 +128,7 @@ class Export:
 
     engine: str
     setting: str
+    note: str = ""  # where it holds, or what the engine cannot do
 
 
 class Parts(Protocol):
@@ -149,6 +150,7 @@ PolicyOf = Callable[..., Policy]  # called with the strategy's parameters
 ProposerOf = Callable[..., Proposer]  # the same
 TreePolicyOf = Callable[..., TreePolicy | None]  # called with counts that all texts share, and the parameters
 Builder = Callable[..., Any]  # called with Parts and the parameters, returns a Drafter
+MixOf = Callable[..., Any]  # called with a memory, a clock and the parameters, returns a decoding.mixing.Mix
 
 
 Settings = Mapping[str, Value]
@@ -193,6 +195,7 @@ class Strategy:
     check: Callable[[Mapping[str, Value]], None] = lambda params: None  # refuses a combination of parameters
     policy: PolicyOf | None = None
     proposer: ProposerOf | None = None  # copies tokens from the text; no model drafts
+    mixes: MixOf | None = None  # copies tokens from the text and lets the draft model go on
     tree: TreePolicyOf | None = None  # drafts trees; its policy chooses their shapes, or none for these parameters
     build: Builder | None = None  # None: the proposer drafts, or the draft model does and the policy stops it
     speculates: Callable[..., SpeculatorSettings] | None = None  # if the draft prepares while the target verifies
@@ -202,18 +205,22 @@ class Strategy:
     usual: tuple[Settings, ...] = ()  # settings that a new comparison begins with
     demo: tuple[Settings, ...] = ()  # settings that the demo runs
     sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve
+    remembers: bool = False  # its proposer gets `memory`, which all texts of a run share
     remark: str = ""  # a note below the table of results, shown after the strategy's label
     needs_draft: bool = True  # False: it runs on a target alone
 
     @property
     def sees(self) -> Sight | None:
         """The sight that its policy needs, whatever the parameters; None if it has no policy."""
+        if self.mixes:
+            sight: Sight = self.mixes({}, lambda: 0, **self.read({})).policy.sees
+            return sight
         return self.policy(**self.read({})).sees if self.policy else None
 
     @property
     def can_replay(self) -> bool:
         """Whether a recorded text tells what it would draft."""
-        return self.policy is not None or self.proposer is not None or self.tree is not None
+        return bool(self.policy or self.proposer or self.mixes or self.tree)
 
     @property
     def prepares_ahead(self) -> bool:
@@ -238,7 +245,7 @@ class Strategy:
     def prices_passes(self) -> bool:
         """Whether its rounds consist of the pair's passes alone. What-if then reads the costs of passes from them."""
         is_plain = self.proposer is not None or self.sees in ("nothing", "confidence", "peak")
-        return is_plain and self.role in ("baseline", "ranked")
+        return is_plain and not self.mixes and self.role in ("baseline", "ranked")
 
     def read(self, given: Mapping[str, object]) -> dict[str, Value]:
         """All parameters with defaults filled in. An unknown name or a bad value raises BadStrategy."""

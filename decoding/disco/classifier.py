@@ -82,13 +82,18 @@ class Classifier:
 
     @cached_property
     def quick(self) -> bool:
-        """Whether the classifier uses QUICK features alone, which cost next to nothing."""
-        return self.sees <= set(features.QUICK)
+        """Whether the classifier uses QUICK features alone of a drafted token, which cost next to nothing."""
+        return self.sees <= {*features.QUICK, *features.MATCHES}
 
     @cached_property
     def glances(self) -> bool:
-        """Whether the classifier uses GLANCE features alone."""
-        return self.sees <= set(features.GLANCE)
+        """Whether the classifier uses GLANCE features alone of a drafted token."""
+        return self.sees <= {*features.GLANCE, *features.MATCHES}
+
+    @cached_property
+    def knows_copies(self) -> bool:
+        """Whether it has learned from copied tokens too."""
+        return "copied" in self.sees
 
     @cached_property
     def sees(self) -> set[str]:
@@ -131,11 +136,15 @@ def load_classifier(folder: Path, pair: Sequence[str] | None = None) -> Classifi
         raise BadStrategy(
             f"The classifier in {folder.name} cannot be read ({error}); it may be torn. Train it again."
         ) from None
-    made = Classifier(hidden, hidden_bias, out, out_bias, card)
-    if hidden.shape[-1] != len(features.NAMES) or card.get("features") != list(features.NAMES):
+    names = card.get("features") or []
+    if hidden.shape[-1] != len(names) or not set(names) <= set(features.NAMES):
         raise BadStrategy(
             f"The classifier in {folder.name} reads other features than this version computes; train it again."
         )
+    # Features that later versions have added weigh nothing.
+    columns = hidden.new_zeros(len(hidden), len(features.NAMES))
+    columns[:, [features.NAMES.index(name) for name in names]] = hidden
+    made = Classifier(columns, hidden_bias, out, out_bias, card)
     if pair is not None and list(pair) != card.get("pair"):
         raise BadStrategy(
             f"The classifier in {folder.name} was trained for another pair of models, whose confidence means "

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from decoding.disco import features, training
-from decoding.disco.cards import OURS, PAPER
+from decoding.disco.cards import OURS, PAPER, SOURCES
 from decoding.disco.classifier import Classifier
+from decoding.disco.copies import with_copies
+from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled, Progress
 from decoding.errors import BadStrategy
 
@@ -30,6 +32,7 @@ NETWORKS: dict[str, tuple[Network, ...]] = {
         Network("one that hears echoes", features.QUICK, training.HIDDEN),
         Network("one that takes a glance", features.GLANCE, 3),
     ),
+    SOURCES: (Network("one that hears matches", (*features.QUICK, *features.MATCHES), 2 * training.HIDDEN),),
     PAPER: (Network("one as published", features.PUBLISHED, 64),),
 }
 
@@ -44,6 +47,11 @@ class How:
     @property
     def networks(self) -> tuple[Network, ...]:
         return NETWORKS[self.design]
+
+    def label(self, recordings: Sequence[Recording]) -> Labelled:
+        """Label the tokens that this design learns from."""
+        labelled = training.label(recordings)
+        return with_copies(labelled, recordings) if self.design == SOURCES else labelled
 
     def check(self) -> None:
         if self.start and not any(network.fits(self.start) for network in self.networks):

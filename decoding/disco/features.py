@@ -21,6 +21,9 @@ POSITION_SCALE = 20.0  # the published cap; positions are divided by it
 # token itself (under sampling another than the highest), its margin (under shared dice it tells much, since the target
 # adds the same noise), its raw score, whether the text has gone on like this before (decoding.disco.echoes), and the
 # probability of the round's previous token.
+# A copied token has a position and the features of the match that it was copied by, and nothing of the draft model's;
+# for drafted tokens, those of a match are 0 (decoding.disco.copies).
+MATCHES = ("copied", "match", "count", "share")
 NAMES = (
     *(f"top_{i + 1}" for i in range(TOP)),
     "entropy",
@@ -30,6 +33,7 @@ NAMES = (
     *(f"echo_{i + 1}" for i in range(LONGEST)),
     "previous",
     "position",
+    *MATCHES,
 )
 STATIC = NAMES.index("previous")  # columns before it do not depend on the round that the token is drafted in
 OWN = NAMES.index("own")
@@ -39,6 +43,7 @@ QUICK = ("margin", "score", *(name for name in NAMES if name.startswith("echo_")
 # Features among these that need no earlier text.
 GLANCE = ("margin", "score", "position")
 UNHEARD = (0.0,) * LONGEST  # without echoes
+UNMATCHED = (0.0,) * len(MATCHES)  # of a drafted token
 
 
 def describe(scores: Tensor, preferences: Tensor, ids: Tensor, echoes: Tensor | None = None) -> Tensor:
@@ -101,9 +106,10 @@ def glance(scores: Tensor, preferences: Tensor, token: int, row: Row | None = No
 
 
 def in_round(static: Tensor, previous: Tensor, position: Tensor) -> Tensor:
-    """Join all features: the static ones [n, STATIC], the probability of the previous token [n] (1 for a round's
-    first), and the position in the round [n], from 1."""
-    return torch.cat((static, previous[:, None], position[:, None] / POSITION_SCALE), -1)
+    """Join a drafted token's features: the static ones [n, STATIC], the probability of the previous token [n] (1 for a
+    round's first), and the position in the round [n], from 1."""
+    unmatched = static.new_zeros(len(static), len(MATCHES))
+    return torch.cat((static, previous[:, None], position[:, None] / POSITION_SCALE, unmatched), -1)
 
 
 def peak(static: Tensor) -> Tensor:

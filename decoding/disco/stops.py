@@ -95,7 +95,9 @@ class Full(Estimating):
         echoes = self._echoes.of(step.token)
         self._echoes.take(step.token)
         static = features.describe_one(step.scores, step.preferences, step.token, echoes)
-        estimate = self.classifier.one([*static, self._previous, (len(step.ahead) + 1) / features.POSITION_SCALE])
+        estimate = self.classifier.one(
+            [*static, self._previous, (len(step.ahead) + 1) / features.POSITION_SCALE, *features.UNMATCHED]
+        )
         self._previous = static[features.OWN]
         return self._weigh(estimate)
 

@@ -1,71 +1,70 @@
-"""Drafter of a bound: it asks the target, with the clock stopped, which of two sources to draft from."""
+"""Drafter of a bound: it asks the target, with the clock stopped, which tokens of two sources it will accept."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
-from decoding.drafters.base import EMPTY, Draft, Drafter
+from decoding.dice import Dice
+from decoding.drafters.base import Draft, Drafter
 from decoding.drafters.model import ModelDrafter
-from decoding.models.runner import Steps, align, run_together
-from decoding.proposing import Proposer, usable
-from decoding.sources import Knowledge
+from decoding.mixing import Judgement, Mix
+from decoding.models.runner import ModelRunner, Steps, align, run_together
+from decoding.proposing import usable
+from decoding.timing import Clock
 from decoding.verify import Verdict
 
-if TYPE_CHECKING:
-    from decoding.registry import Parts
 
-
+@dataclass
 class BestSourceDrafter(Drafter):
-    """Both sources keep the token that the target will refuse, as the oracle does. `model` must stop there."""
-
-    def __init__(self, parts: Parts, model: ModelDrafter, proposer: Proposer, knowledge: Knowledge) -> None:
-        self._parts, self._model, self._proposer, self._knowledge = parts, model, proposer, knowledge
-        self._drafted = 0  # when the draft was complete
+    mix: Mix
+    model: ModelDrafter  # which the policy of the mix stops
+    target: ModelRunner
+    dice: Dice
+    end_tokens: Collection[int]
+    clock: Clock
+    _began: int = field(default=0, init=False)
+    _drafted: int = field(default=0, init=False)  # when the draft was complete
 
     def prepare(self, text: Sequence[int]) -> None:
-        self._proposer.follow(text)
-        self._model.prepare(text)
+        self.mix.proposer.follow(text)
+        self.model.prepare(text)
 
     def propose(self, text: Sequence[int], limit: int) -> Draft:
         return run_together([self.drafting(text, limit)])[0]
 
     def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
-        clock = self._parts.clock
-        with clock.stopped():
+        policy = self.mix.policy
+        with self.clock.stopped():
+            policy.foresees(0)
+            policy.takes(())  # nothing to copy, so the model drafts
+            foreseen = yield from self.model.drafting(text, limit)
+            policy.foresees(len(foreseen.tokens) - (foreseen.stop == "rule"))
             copied, accepted = self._copied(text, limit)
-            drafted = yield from self._model.drafting(text, limit)
-            is_copied = self._speed(copied, accepted) > self._speed(drafted, _accepted(drafted))
-        if is_copied:
-            self._drafted = clock.now()
-            return copied
-        began = clock.now()
-        drafted = yield from self._model.drafting(text, limit)  # the same again, on the clock
-        self._drafted = clock.now()
-        if drafted.passes:
-            self._knowledge.note_passes(drafted.passes, self._drafted - began)
-        return drafted
+            taken = policy.takes([1.0] * accepted + [0.0] * (len(copied) - accepted))
+        self._began = self.clock.now()
+        if taken:
+            draft = Draft(copied[:taken], None, self.mix.proposer.lookahead, "rule", "copied", 0)
+        else:
+            draft = yield from self.model.drafting(text, limit)  # the same again, on the clock
+        self._drafted = self.clock.now()
+        return draft
 
     def observe(self, draft: Draft, verdict: Verdict) -> None:
-        self._knowledge.verifications.add(len(draft.tokens) + 1, self._parts.clock.now() - self._drafted)
+        count, copied, took = len(draft.tokens), len(draft.tokens) - draft.passes, self.clock.now() - self._drafted
+        drafting = self._drafted - self._began
+        self.mix.policy.verified(
+            Judgement(copied, count - copied, draft.passes, verdict.accepted, took, drafting),
+        )
 
-    def _copied(self, text: Sequence[int], limit: int) -> tuple[Draft, int]:
+    def _copied(self, text: Sequence[int], limit: int) -> tuple[tuple[int, ...], int]:
         """Return what can be copied up to the first token that the target will refuse, and how much it accepts."""
-        parts, lookahead = self._parts, self._proposer.lookahead
-        self._proposer.follow(text)
-        tokens = usable(self._proposer.propose(), limit, parts.end_tokens, parts.dice.vocab)
+        proposer, target = self.mix.proposer, self.target
+        proposer.follow(text)
+        tokens = usable(proposer.propose(), limit, self.end_tokens, self.dice.vocab)
         if not tokens:
-            return EMPTY, 0
+            return (), 0
         need = len(tokens) + 1
-        logits = parts.target.extend(align(parts.target, [*text, *tokens], need), need)
-        accepted = parts.dice.judge(logits, Draft(tokens, None, lookahead, "rule", "copied", 0)).accepted
-        return Draft(tokens[: accepted + 1], None, lookahead, "rule", "copied", 0), accepted
-
-    def _speed(self, draft: Draft, accepted: int) -> float:
-        """Tokens per time of a round with this draft."""
-        took = self._knowledge.usual_time(len(draft.tokens) + 1, draft.passes)
-        return (accepted + 1) / took if took else accepted + 1
-
-
-def _accepted(draft: Draft) -> int:
-    return len(draft.tokens) - (draft.stop == "rule")
+        logits = target.extend(align(target, [*text, *tokens], need), need)
+        accepted = self.dice.judge(logits, Draft(tokens, None, proposer.lookahead, "rule", "copied", 0)).accepted
+        return tokens[: accepted + 1], accepted

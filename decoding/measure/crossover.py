@@ -77,30 +77,48 @@ def _crossovers(rows: Sequence[Row], base: Mapping[Load, str]) -> Iterator[dict[
             its = [row for row in own if _settings(row) == settings]
             points = sorted((row[kind], row["speedup"]) for row in its)
             if len(points) > 1:
-                yield {"strategy": settings, "name": _settings(its[0], "name"), "axis": kind, **_bracket(points)}
+                yield {"strategy": settings, "name": _settings(its[0], "name"), "axis": kind, **bracket(points)}
 
 
 def _settings(row: Row, name: str = "label") -> str:
     return str(row.get(name, row["label"])).removesuffix(load_of(row).suffix)
 
 
-def _bracket(points: Sequence[tuple[float, Row]]) -> dict[str, float | None]:
+def bracket(points: Sequence[tuple[float, Row]]) -> dict[str, float | None]:
+    """Say between which loads a gain ends. `points` are loads, in order, with the gain at each."""
     gains = [load for load, gain in points if gain["low"] and gain["low"] > 1]
     losses = [load for load, gain in points if gain["high"] and gain["high"] < 1]
     after = [load for load in losses if not gains or load > max(gains)]
     return {
         "gain_until": max(gains, default=None),
         "loss_from": min(after, default=None),
-        "at": _crossing([(load, gain["median"]) for load, gain in points]),
+        "at": crossing([(load, gain["median"]) for load, gain in points]),
     }
 
 
-def _crossing(points: Sequence[tuple[float, float]]) -> float | None:
+def crossing(points: Sequence[tuple[float, float]]) -> float | None:
     """Find where the line through the medians last falls through 1."""
     for (left, high), (right, low) in reversed([*pairwise(points)]):
         if high > 1 >= low:
             return left + (right - left) * (high - 1) / (high - low)
     return None
+
+
+def paying(crossover: Row) -> str:
+    """Say for how many users a strategy of a plan pays, with the interval."""
+    strategy, at, low, high = (crossover[name] for name in ("strategy", "at", "low", "high"))
+    if crossover["is_few"]:
+        falls = f" Its median falls below 1 at about {at:.1f}." if at else ""
+        return f"{strategy}: the prompts are too few to say for how many users at once it pays.{falls}"
+    if at is None:
+        sure = crossover["gain_until"]
+        return (
+            f"{strategy} is shown to pay up to {sure:g} users at once; its median falls below 1 at none of these loads."
+            if sure
+            else f"{strategy} is shown to pay at none of these loads."
+        )
+    ends = f"{low:.1f}" if low else "below these loads", f"{high:.1f}" if high else "beyond these loads"
+    return f"{strategy} pays for up to about {at:.1f} users at once (95 % interval: {ends[0]} to {ends[1]})."
 
 
 def _sentence(found: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> str:

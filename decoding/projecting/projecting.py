@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from decoding.disco.classifier import Classifier
 from decoding.loop import never
@@ -67,14 +68,18 @@ class Material:
     def _can_play(self, strategy: Strategy, fixes_the_text: bool) -> bool:
         if self.classifier is None and (strategy.needs_classifier or strategy.sees == "estimate"):
             return False
-        return strategy.can_replay or (strategy.prepares_ahead and fixes_the_text)
+        # A card has no clock for the decisions of a mix, and a text no classifier for copies.
+        is_judged = strategy.proposer and strategy.needs_classifier
+        plays_alone = strategy.can_replay and not strategy.mixes and not is_judged
+        return plays_alone or (strategy.prepares_ahead and fixes_the_text)
 
     def speed(self, choice: Choice, card: Card, batch: int) -> float:
         """Tokens per second of each text."""
         if choice.spec.prepares_ahead:
             return tokens_per_s(self._prepared(choice, card, batch), card, batch)
         if choice.spec.proposer:
-            steps = [[*steps_of_proposer(text.proposed(choice.proposer()), card)] for text in self.texts]
+            memory: dict[str, Any] = {}
+            steps = [[*steps_of_proposer(text.proposed(choice.proposer(memory)), card)] for text in self.texts]
             return tokens_per_s(steps, card, batch)
         if choice.spec.tree:
             policy = choice.tree_policies()

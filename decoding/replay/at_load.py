@@ -43,7 +43,7 @@ class Played:
 
 @dataclass
 class Run:
-    """All requests of one strategy at one load."""
+    """All requests of one strategy at one load, in the order in which they were given."""
 
     users: int
     requests: list[Played] = field(default_factory=list)
@@ -100,35 +100,36 @@ def play(
     draft model reads the prompts."""
     crowd = Crowd(costs)
     queue = deque(_stream(requests, users))
-    run, now, growing = Run(users), 0.0, list[tuple[_Text, bool]]()
-    while len(run.requests) < len(requests):
+    done, now, growing = dict[int, Played](), 0.0, list[tuple[_Text, int | None]]()
+    while len(done) < len(requests):
         while len(growing) < users:
-            request, end, counts = queue.popleft()
-            growing.append((_Text(request, policy(), crowd, now, end), counts))
+            request, end, number = queue.popleft()
+            growing.append((_Text(request, policy(), crowd, now, end), number))
             if len(queue) < users:
-                queue.append((request, request.tokens, False))  # keeps the machine full
+                queue.append((request, request.tokens, None))  # keeps the machine full
         texts = [text for text, _ in growing]
         reading = [text for text in texts if text.unread > 0]
         now += _round(texts, crowd, costs, now, decision)
         now += sum(costs.reading(text.request.prompt_tokens) for text in reading if drafts and text.begins_to_draft)
-        for text, counts in growing:
-            if text.at >= text.end and counts:
-                run.requests.append(Played(text.end, text.first - text.began, now - text.began))
-        growing = [(text, counts) for text, counts in growing if text.at < text.end]
-    return run
+        for text, number in growing:
+            if text.at >= text.end and number is not None:
+                done[number] = Played(text.end, text.first - text.began, now - text.began)
+        growing = [(text, number) for text, number in growing if text.at < text.end]
+    return Run(users, [done[number] for number in range(len(requests))])
 
 
-def _stream(requests: Sequence[Recorded], users: int) -> Iterator[tuple[Recorded, int, bool]]:
-    """Requests with the length of their texts and whether they count: first some that end at different times."""
+def _stream(requests: Sequence[Recorded], users: int) -> Iterator[tuple[Recorded, int, int | None]]:
+    """Requests with the length of their texts and their number, None for those that do not count: first some that end
+    at different times."""
     if users > 1:
         for number in range(1, users + 1):
             request = requests[-(number % len(requests)) - 1]
-            yield request, max(1, request.tokens * number // users), False
-    for request in requests:
-        yield request, request.tokens, True
+            yield request, max(1, request.tokens * number // users), None
+    for number, request in enumerate(requests):
+        yield request, request.tokens, number
     for number in range(users):
         request = requests[number % len(requests)]
-        yield request, request.tokens, False
+        yield request, request.tokens, None
 
 
 def _round(texts: Sequence[_Text], crowd: Crowd, costs: JointCosts, now: float, decision: float) -> float:

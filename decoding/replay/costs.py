@@ -53,6 +53,15 @@ class Costs:
         """Mean seconds that one more row adds to a verification."""
         return max(0.0, (self.verify(upto) - self.verify(1)) / (upto - 1))
 
+    @property
+    def late_row(self) -> float:
+        """Seconds that the third and each further row add to a draft pass: for both models the same share of a pass."""
+        return self.draft * self.row() / self.verify(1)
+
+    def catching_up(self, rows: int) -> float:
+        """Extra seconds of a draft pass of so many rows."""
+        return self.catch_up + (rows - 2) * self.late_row if rows > 1 else 0.0
+
     def looking(self, sees: Sight) -> float:
         """Seconds of one look at a drafted token."""
         return {"confidence": self.reading, "peak": self.reading, "estimate": self.decision}.get(sees, 0.0)
@@ -66,6 +75,7 @@ class Costs:
             + counts.draft_passes * per_token
             + counts.drafts * self.draft_round
             + counts.catch_ups * self.catch_up
+            + counts.late_rows * self.late_row
             + counts.in_trees * self.in_tree
             + counts.tokens * self.token
         )
@@ -94,7 +104,7 @@ def costs_from(traces: Iterable[Sequence[Event]]) -> Costs:
     alone = statistics.median(rest.alone or rest.drafting or [0.0])
     late = [value - per_round - per_token * n for (n, behind), values in drafted.items() if behind for value in values]
     costs = Costs(
-        target=_filled(_rising({rows: (statistics.median(values), len(values)) for rows, values in verified.items()})),
+        target=_filled(rising({rows: (statistics.median(values), len(values)) for rows, values in verified.items()})),
         draft=per_token,
         draft_round=per_round + max(0.0, statistics.median(rest.drafting or [alone]) - alone),
         catch_up=max(0.0, statistics.median(late)) if late else 0.0,
@@ -236,7 +246,7 @@ def _each(counts: Sequence[int], seconds: Sequence[float]) -> float:
     return sum(seconds) / sum(counts)
 
 
-def _rising(measured: Mapping[int, tuple[float, int]]) -> dict[int, float]:
+def rising(measured: Mapping[int, tuple[float, int]]) -> dict[int, float]:
     """Make times rise with rows, as they must. Where load makes more rows look cheaper, neighbours share their weighted
     mean."""
     pools: list[tuple[list[int], float, int]] = []

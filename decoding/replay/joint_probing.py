@@ -38,8 +38,9 @@ class Fixed(StopRule):
 
 def measure(pair: Pair, places: Places, most: int, sampling: Sampling) -> JointCosts:
     """Measure 1, 2, 4, … texts, up to `most` of them."""
-    sizes = [size for size in (2**power for power in range(9)) if size < most] + [most]
     taken = [place for _ in range(most) if (place := places.take(most))]
+    most = len(taken)
+    sizes = [size for size in (2**power for power in range(9)) if size < most] + [most]
     try:
         with torch.inference_mode():
             found = {size: [_measured(pair, taken[:size], k, sampling) for k in LOOKAHEADS] for size in sizes}

@@ -7,24 +7,28 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
+from typing import Any
 
 from torch import Tensor
 
 from decoding.disco import features, rules
 from decoding.disco.classifier import Classifier
+from decoding.disco.copies import Judge
 from decoding.disco.recording import Recording
 from decoding.disco.scribes import Scribes, copies_for
 from decoding.disco.texts import Texts
 from decoding.loop import never
 from decoding.pair import Pair
 from decoding.prompts.prompt import Prompt
+from decoding.proposing import Judges
 from decoding.replay.costs import Costs
-from decoding.replay.records import Counts, Record, Seen, WholeProposal, replay, replay_trees
+from decoding.replay.mixed import Text, replay_mixed
+from decoding.replay.records import Counts, Proposed, Record, Seen, WholeProposal, replay, replay_trees
 from decoding.spec import Choice, Sampling, choose
 from decoding.stopping import Words, no_words
-from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle
+from decoding.strategies import BASELINE, STRATEGIES, disco_suffix, heuristic, oracle
 from decoding.strategies import static as static_strategy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
 from decoding.strategy import LONGEST, WORDS, Policy, Sight
@@ -58,10 +62,21 @@ class Study:
     @cached_property
     def copied(self) -> dict[str, list[Record]]:
         """Records of every proposer, with default settings, by its label."""
-        choices = [choose(slug) for slug, strategy in STRATEGIES.items() if strategy.proposer]
-        return {
-            choice.label: [each.proposed(choice.proposer()).record() for each in self.recordings] for choice in choices
-        }
+        choices = [choose(slug) for slug, strategy in STRATEGIES.items()]
+        choices = [each for each in choices if each.spec.proposer and not each.spec.needs_classifier]
+        return {choice.label: [each.record() for each in self.proposed(choice)] for choice in choices}
+
+    def proposed(self, choice: Choice, judge: Judges | None = None) -> Iterator[Proposed]:
+        """Show the texts to a proposer, one after the other, as it may remember earlier ones."""
+        memory: dict[str, Any] = {}
+        for recording in self.recordings:
+            yield recording.proposed(choice.proposer(memory, judge))
+
+    @property
+    def texts(self) -> Iterator[Text]:
+        """Texts for strategies that mix sources."""
+        for i, recording in enumerate(self.recordings):
+            yield Text(recording.proposed, self.records[i], self.seen(i, self.confidences[i]))
 
     @cached_property
     def confidences(self) -> Rows:
@@ -100,11 +115,18 @@ class Study:
     def ranked(self) -> list[Ranked]:
         return [recording.ranked for recording in self.recordings]
 
-    def play(self, choice: Choice, estimates: Rows = ()) -> Counts:
+    def play(
+        self, choice: Choice, estimates: Rows = (), costs: Costs | None = None, judge: Judges | None = None
+    ) -> Counts:
+        """Count the passes of a choice. One that mixes sources needs costs: its decisions depend on times. `judge` is a
+        classifier's, for copies."""
         if choice.spec.tree:
             return replay_trees(self.ranked, choice.tree_policies())
         if choice.spec.proposer:
-            return replay([recording.proposed(choice.proposer()) for recording in self.recordings], WholeProposal)
+            return replay(self.proposed(choice, judge), WholeProposal)
+        if choice.spec.mixes:
+            assert costs, f"{choice.label} decides by times"
+            return replay_mixed(self.texts, partial(choice.mix, {}), costs)
         return self.count(choice.policy, estimates)
 
     def seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
@@ -157,21 +179,23 @@ ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
 
 
 def predict(study: Study, costs: Costs, classifier: Classifier | None = None) -> list[Prediction]:
-    """Predict the speed of every setting that `grid` lists, for every strategy with a policy or a proposer."""
+    """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
     baseline = study.play(ALONE)
     estimates = study.estimates(classifier) if classifier else ()
+    judge = Judge(classifier) if classifier and classifier.knows_copies else None
 
     def predicted(choice: Choice) -> Prediction:
-        counts, sees = study.play(choice, estimates), choice.spec.sees or "nothing"
+        counts, sees = study.play(choice, estimates, costs, judge), choice.spec.sees or "nothing"
         speed = costs.tokens_per_s(counts, sees)
         return Prediction(choice, speed, costs.speedup(counts, baseline, sees))
 
-    return [predicted(choice) for choice in _settings(has_classifier=classifier is not None)]
+    return [predicted(choice) for choice in _settings(classifier is not None, judge is not None)]
 
 
-def _settings(has_classifier: bool) -> Iterator[Choice]:
+def _settings(has_classifier: bool, judges_copies: bool = False) -> Iterator[Choice]:
     for strategy in STRATEGIES.values():
         needs = strategy.prices_rounds or (strategy.sees == "estimate" and not has_classifier)
+        needs = needs or bool(strategy.proposer and strategy.needs_classifier and not judges_copies)
         if strategy.can_replay and not needs:
             yield from (choose(strategy.slug, params) for params in strategy.grid())
 
@@ -226,6 +250,14 @@ def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> 
         ),
         key=lambda prediction: prediction.tokens_per_s,
     )
+
+
+def best_for_copies(study: Study, costs: Costs, classifier: Classifier) -> float:
+    """Threshold of `disco-suffix` that replay finds fastest."""
+    judge = Judge(classifier)
+    choices = [choose(disco_suffix.STRATEGY.slug, params) for params in disco_suffix.STRATEGY.grid()]
+    speeds = {float(c.params["threshold"]): costs.tokens_per_s(study.play(c, judge=judge)) for c in choices}
+    return max(speeds, key=lambda threshold: speeds[threshold])
 
 
 def price_of_a_token(study: Study, costs: Costs, classifier: Classifier) -> float:

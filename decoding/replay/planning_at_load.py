@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Any
 
 from decoding.disco.classifier import Classifier
 from decoding.load import Load
+from decoding.measure.crossover import bracket, crossing
 from decoding.replay.at_load import Recorded, Run, play
 from decoding.replay.costs import Costs
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.planning import ALONE, Rows, Study
 from decoding.spec import Choice, choose
-from decoding.strategies import STRATEGIES
+from decoding.strategies import BASELINE, STRATEGIES
 from decoding.strategies import schedule as schedule_strategy
 from decoding.strategies import static as static_strategy
 
@@ -82,27 +83,47 @@ def best_by_strategy(rows: Sequence[AtLoad]) -> list[AtLoad]:
     return [*fastest.values()]
 
 
-def schedule(found: Mapping[int, Sequence[AtLoad]]) -> Choice:
-    """The schedule that takes the best fixed lookahead at each load, none where that is no gain."""
+def worth_running(found: Mapping[int, Sequence[AtLoad]], most: int) -> list[str]:
+    """The strategies to confirm: those that come closest to the best at any load. They run at every load, so that a
+    crossover can be measured."""
+    closest: dict[str, float] = {}
+    for rows in found.values():
+        ranked = [row for row in best_by_strategy(rows) if row.choice.strategy != BASELINE]
+        for row in ranked:
+            share = row.speedup / ranked[0].speedup
+            closest[row.choice.strategy] = max(share, closest.get(row.choice.strategy, 0.0))
+    return sorted(closest, key=lambda strategy: -closest[strategy])[:most]
+
+
+def schedule(found: Mapping[int, Sequence[AtLoad]], measured: Mapping[str, Mapping[str, Any]]) -> Choice:
+    """The schedule that takes the best fixed lookahead at each load, none where that is no gain: as measured if it ran,
+    else as predicted."""
     steps: list[tuple[int, int]] = []
     for users, rows in sorted(found.items()):
         row = next(row for row in rows if row.choice.strategy == static_strategy.STRATEGY.slug)
-        lookahead = int(row.choice.params["lookahead"]) if row.speedup > 1 else 0
+        ran = measured.get(row.choice.label)
+        gain = ran["end_to_end"]["median"] if ran else row.speedup
+        lookahead = int(row.choice.params["lookahead"]) if gain > 1 else 0
         if steps and steps[-1][1] == lookahead:
             steps.pop()
         steps.append((users, lookahead))
     return choose(schedule_strategy.STRATEGY.slug, {"table": "/".join(f"{users}:{k}" for users, k in steps)})
 
 
-def crossovers(found: Mapping[int, Sequence[AtLoad]]) -> dict[str, float]:
-    """For each strategy the number of users from which its best setting is a loss, between two loads by interpolation.
-    A strategy that is a gain, or a loss, at every load is left out."""
-    best = {users: {r.choice.strategy: r.speedup for r in best_by_strategy(rows)} for users, rows in found.items()}
-    crossing: dict[str, float] = {}
-    loads = sorted(best)
-    for low, high in pairwise(loads):
-        for strategy, before in best[low].items():
-            after = best[high].get(strategy, before)
-            if before > 1 >= after:
-                crossing[strategy] = low + (high - low) * (before - 1) / (before - after)
-    return crossing
+def crossovers(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """For each strategy that ran, the number of users from which its best setting is a loss. `low` to `high` is where
+    the bounds of the 95 % intervals cross 1; None if they do so at none of these loads."""
+    strategies = dict.fromkeys(row["strategy"] for row in rows if row["measured"] and row["strategy"] != BASELINE)
+    return [{"strategy": strategy, **_crossover(strategy, rows)} for strategy in strategies]
+
+
+def _crossover(strategy: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    own = sorted((row for row in rows if row["strategy"] == strategy), key=lambda row: row["users"])
+    points = [(row["users"], row["measured"]) for row in own if row["measured"]]
+    few = any(gain["low"] is None for _, gain in points)
+
+    def bound(name: str) -> float | None:
+        return None if few else crossing([(users, gain[name]) for users, gain in points])
+
+    predicted = crossing([(row["users"], row["speedup"]) for row in own])
+    return {**bracket(points), "low": bound("low"), "high": bound("high"), "predicted": predicted, "is_few": few}

@@ -105,6 +105,7 @@ class Counts:
     catch_ups: int = 0  # first draft passes with two rows: the draft had not seen the last accepted token
     copied: int = 0  # drafted tokens that took no pass of the draft model
     copied_rounds: int = 0  # rounds whose whole draft was copied
+    late_rows: int = 0  # further rows of first draft passes: tokens that another source had added
     in_trees: int = 0  # drafted tokens of trees
     branched: int = 0  # drafted tokens of trees that took no pass of their own, since a level is drafted in one
     parts: list[Counts] = field(default_factory=list, compare=False, repr=False)  # the counts of each record
@@ -129,6 +130,7 @@ class Counts:
         self.catch_ups += part.catch_ups
         self.copied += part.copied
         self.copied_rounds += part.copied_rounds
+        self.late_rows += part.late_rows
         self.in_trees += part.in_trees
         self.branched += part.branched
         self.parts.append(part)

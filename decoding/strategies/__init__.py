@@ -38,7 +38,7 @@ def _strategy(module: ModuleType) -> Strategy:
         raise BadStrategyModule(f"{module.__name__} lacks STRATEGY, a Strategy(…).")
     if found.slug.replace("-", "_") != name:
         raise BadStrategyModule(f"{module.__name__} has the slug {found.slug!r}; name both alike.")
-    if not found.policy and not found.proposer and not found.build:
+    if not (found.policy or found.proposer or found.mixes or found.build):
         raise BadStrategyModule(f"{module.__name__} lacks a policy, a proposer, or a build of its own.")
     return found
 

@@ -4,14 +4,15 @@ copy and then the model. Nothing is set by hand: acceptance and prices are runni
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from decoding.mixing import Judgement, Mix, Mixing
 from decoding.sources import Knowledge
 from decoding.strategies.suffix import SuffixDecoding
-from decoding.strategy import LONGEST, Looks, Policy, Strategy
+from decoding.strategy import LONGEST, Looks, Strategy
 
-TRIAL = 4  # tokens that the model drafts to show what it is worth
+LEAN = 0.3  # tokens by which the model is preferred: what it reads and shows now also helps later rounds
 
 
-class BestSource(Policy):
+class BestSource(Mixing):
     """Takes a copy and lets the model draft after it, each for as long as one more token gains more than it costs.
 
     A round's value is the tokens that it is expected to add, less what its time would bring otherwise: the recent
@@ -23,26 +24,25 @@ class BestSource(Policy):
     def __init__(self, knowledge: Knowledge, now: Callable[[], int]) -> None:
         self.knowledge, self._now = knowledge, now
         self.estimates: list[float] = []  # of the round's tokens, copied and drafted
+        self._raw: Sequence[float] = ()  # the proposer's estimates of the last copy
         self._seen: list[float] = []  # the model's confidence in each of its tokens
         self._survival = 1.0
-        self._is_trial = False
         self._since = 0  # when the model began its pass
+        self._late = 1  # committed tokens that the model has not read
+        self._rows = 1  # tokens that its first pass of this round reads
 
-    def choose(self, raw: Sequence[float]) -> int:
-        """Return how many tokens of a copy to take, from what its proposer estimates of each, and set how many tokens
-        the model may draft after them."""
-        know = self.knowledge
-        estimates = [know.copies.calibrated(each) for each in raw]
+    def takes(self, estimates: Sequence[float]) -> int:
+        know, self._raw = self.knowledge, estimates
+        estimates = [know.copies.calibrated(each) for each in estimates]
         taken, survival, gain = know.worth_copying(estimates)
-        after, gain_after = know.worth_drafting(survival)
-        instead, gain_instead = know.worth_drafting(1.0)
-        if gain_instead > gain + gain_after:
-            taken, survival, after = 0, 1.0, instead
-        self._is_trial = know.should_try(after > 0)
-        if self._is_trial:
-            taken, survival, after = 0, 1.0, TRIAL
-        self.lookahead = after
+        goes_on = taken > 0 and know.worth_drafting(survival, taken) > 0
+        instead = know.worth_drafting(1.0, 0) + LEAN
+        drafts = instead > 0 and instead > gain
+        if drafts or know.should_try(goes_on):
+            taken, survival, goes_on = 0, 1.0, True
+        self.lookahead = LONGEST if goes_on else 0
         self.estimates, self._seen, self._survival = estimates[:taken], [], survival
+        self._rows = self._late + taken
         return taken
 
     def begin(self, words: Callable[[], str]) -> None:
@@ -50,25 +50,37 @@ class BestSource(Policy):
 
     def stops(self, seen: float) -> bool:
         know, now = self.knowledge, self._now()
-        (know.later_pass if self._seen else know.first_pass).add(now - self._since)
+        if self._seen:
+            know.later_pass.add(now - self._since)
+        else:
+            know.first_pass.add(self._rows, now - self._since)
         self._since = now
         self._seen.append(seen)
         self.estimates.append(know.confidences.calibrated(seen))
         self._survival *= self.estimates[-1]
-        return not self._is_trial and not know.worth_another(self._survival)
+        return not know.worth_another(self._survival)
 
-    def learn(self, copied: int, accepted: int) -> None:
-        """Learn about the model's tokens from a verdict, as far as it judged them."""
+    def verified(self, judgement: Judgement) -> None:
+        know, copied, accepted = self.knowledge, judgement.copied, judgement.accepted
+        rows = copied + judgement.drafted + 1
+        know.verifications.add(rows, judgement.took)
+        know.note_round(accepted + 1, judgement.passes, rows, self._rows)
         for number, seen in enumerate(self._seen[: max(0, accepted + 1 - copied)], start=copied):
-            self.knowledge.confidences.learn(seen, number < accepted)
-            (self.knowledge.follows if number > copied else self.knowledge.first).add(number < accepted)
+            know.confidences.learn(seen, number < accepted)
+            if number > copied:
+                know.follows.add(number < accepted)
+        if judgement.drafted and accepted >= copied:
+            know.drafted.add(judgement.drafted)
+            know.accepted.add(accepted - copied)
+        self._late = 1 + (accepted == rows - 1) if judgement.drafted else self._late + accepted + 1
+
+    def looked_back(self, agreed: int, shown: int) -> None:
+        for number, raw in enumerate(self._raw[: min(agreed + 1, shown)]):
+            self.knowledge.copies.learn(raw, number < agreed)
 
 
-def _build(parts: Any) -> Any:
-    from decoding.drafters.hybrid import HybridDrafter
-
-    policy = BestSource(parts.memory.setdefault("hybrid", Knowledge()), parts.clock.now)
-    return HybridDrafter(parts, parts.drafter(policy), SuffixDecoding(0.0, LONGEST), policy)
+def _mixes(memory: dict[str, Any], now: Callable[[], int]) -> Mix:
+    return Mix(SuffixDecoding(0.0, LONGEST), BestSource(memory.setdefault("hybrid", Knowledge()), now))
 
 
 STRATEGY = Strategy(
@@ -78,5 +90,6 @@ STRATEGY = Strategy(
     role="ranked",
     order=12,
     looks=Looks("◩", "M-7,-7H7V7H-7ZM5,-5V5H-5Z", "#b0306a", "#e87aa8", 168),
-    build=_build,
+    mixes=_mixes,
+    grid=lambda: ({},),
 )

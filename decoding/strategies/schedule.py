@@ -1,9 +1,9 @@
 """A lookahead for each number of running texts, as vLLM's num_speculative_tokens_per_batch_size."""
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from decoding.engine_settings import llama_cpp, sglang, transformers, vllm
 from decoding.errors import BadStrategy
 from decoding.params import Param, Value
 from decoding.strategy import Export, Looks, Policy, Settings, Strategy
@@ -47,7 +47,12 @@ def _check(params: Mapping[str, Value]) -> None:
 
 
 def _exports(params: Settings) -> Iterator[Export]:
+    """A schedule for vLLM, and for engines that have none, its lookahead for few texts. Without any gain there is
+    nothing to set: vLLM refuses a config without drafts."""
     steps = steps_of(str(params["table"]))
+    users, lookahead = next((step for step in steps if step[1]), (0, 0))
+    if not lookahead:
+        return
     fewest = [1, *(most + 1 for most, _ in steps)]
     ranges = [[low, most, lookahead] for low, (most, lookahead) in zip(fewest, steps, strict=False)]
     config = {
@@ -56,7 +61,12 @@ def _exports(params: Settings) -> Iterator[Export]:
         "num_speculative_tokens": max(lookahead for _, lookahead in steps),
         "num_speculative_tokens_per_batch_size": ranges,
     }
-    yield Export("vLLM", f"--speculative-config '{json.dumps(config)}'")
+    yield vllm(config)
+    upto = f"One lookahead for every load, the best for up to {users} at once."
+    yield sglang(lookahead, f"{upto} SGLang's --speculative-adaptive takes EAGLE drafts only, not a draft model.")
+    yield llama_cpp(lookahead, users=users, note=upto)
+    if steps[0][1]:
+        yield transformers(lookahead, note="For 1 text at a time: generate takes an assistant for a batch of one only.")
 
 
 STRATEGY = Strategy(

@@ -1,9 +1,8 @@
-import json
 from collections.abc import Iterator
 
+from decoding.engine_settings import llama_cpp, sglang, transformers, vllm
 from decoding.params import Param
 from decoding.strategy import (
-    LLAMA_CPP,
     LONGEST,
     LOOKAHEAD,
     Export,
@@ -12,8 +11,6 @@ from decoding.strategy import (
     Settings,
     Slider,
     Strategy,
-    assistant,
-    llama_draft,
 )
 
 
@@ -24,16 +21,10 @@ class SameLength(Policy):
 
 def _exports(params: Settings) -> Iterator[Export]:
     lookahead = int(params["lookahead"])
-    yield Export("transformers", assistant(lookahead, 0))
-    vllm = json.dumps({"method": "draft_model", "model": "DRAFT", "num_speculative_tokens": lookahead})
-    yield Export("vLLM", f"--speculative-config '{vllm}'")
-    yield Export(
-        "SGLang",
-        "--speculative-algorithm STANDALONE --speculative-draft-model-path DRAFT "
-        f"--speculative-num-steps {lookahead} --speculative-eagle-topk 1 "
-        f"--speculative-num-draft-tokens {lookahead + 1}",
-    )
-    yield Export(LLAMA_CPP, llama_draft(lookahead, 0))
+    yield transformers(lookahead)
+    yield vllm({"method": "draft_model", "model": "DRAFT", "num_speculative_tokens": lookahead})
+    yield sglang(lookahead)
+    yield llama_cpp(lookahead)
 
 
 STRATEGY = Strategy(

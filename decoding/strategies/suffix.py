@@ -3,11 +3,16 @@
 from collections.abc import Iterator, Sequence
 
 from decoding.params import Param
-from decoding.proposing import Proposer
+from decoding.proposing import Judges, Match, Proposer
 from decoding.strategy import CAP, LONGEST, Looks, Settings, Slider, Strategy
 from decoding.suffixes import START, Suffixes
 
 DOUBT = 1.0  # occurrences that a context of 1 token lacks to be sure of its follower; one of n tokens lacks 1/n
+
+
+def usual_estimate(match: Match, ahead: int) -> float:
+    """Estimate a token by its share among the followers. A short context counts as less often seen."""
+    return match.times / (match.total + DOUBT / match.length)
 
 
 class SuffixDecoding(Proposer):
@@ -17,8 +22,10 @@ class SuffixDecoding(Proposer):
     length of the context, which each proposed token makes longer.
     """
 
-    def __init__(self, threshold: float, cap: int) -> None:
-        self.lookahead, self._threshold = cap, threshold
+    def __init__(self, threshold: float, cap: int, judge: Judges | None = None) -> None:
+        """`judge` estimates each token in place of the formula."""
+        self.lookahead, self._threshold, self._judge = cap, threshold, judge or usual_estimate
+        self.matches: list[Match] = []  # of the tokens proposed last
         self._suffixes = Suffixes()
         self._read = 0
 
@@ -34,6 +41,7 @@ class SuffixDecoding(Proposer):
         """Propose what followed a context of this length, as long as that is likely."""
         tokens: list[int] = []
         self.estimates = estimates = list[float]()
+        self.matches = []
         survival = 1.0
         while state != START and len(tokens) < self.lookahead:
             token, count, total = found.follower(state)
@@ -41,12 +49,14 @@ class SuffixDecoding(Proposer):
                 state = found.shorter(state)
                 length = found.length(state)
                 continue
-            estimate = count / (total + DOUBT / length)
+            match = Match(length, count, total)
+            estimate = self._judge(match, len(tokens))
             survival *= estimate
             if survival < self._threshold:
                 break
             tokens.append(token)
             estimates.append(estimate)
+            self.matches.append(match)
             state, length = found.after(state, token), length + 1
         return tokens
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from decoding.strategies.suffix import STRATEGY as SUFFIX
 from decoding.strategies.suffix import SuffixDecoding
-from decoding.strategy import Looks, Parts, Strategy
+from decoding.strategy import Looks, Strategy
 from decoding.suffixes import START, Suffixes
 
 MOST_TEXTS = 64  # that are remembered, the latest ones
@@ -56,8 +56,8 @@ class Remembering(SuffixDecoding):
         return self.continued(found, state, length)
 
 
-def _build(parts: Parts, threshold: float, cap: int) -> Any:
-    return parts.copying(Remembering(threshold, cap, parts.memory.setdefault("suffix-memory", Memory())))
+def _proposer(memory: dict[str, Any], threshold: float, cap: int) -> Remembering:
+    return Remembering(threshold, cap, memory.setdefault("suffix-memory", Memory()))
 
 
 STRATEGY = Strategy(
@@ -68,7 +68,10 @@ STRATEGY = Strategy(
     order=11,
     looks=Looks("⬓", "M-7,-7H7V7H-7ZM-5,-5V0H5V-5Z", "#8a5a00", "#e0b252", 178),
     params=SUFFIX.params,
-    build=_build,
-    remark="copies from earlier requests, so what it gains depends on their order",
+    proposer=_proposer,
+    remembers=True,
+    grid=SUFFIX.grid,
+    sliders=SUFFIX.sliders,
+    remark="copies from earlier requests, so what it gains depends on their order; the order is rotated",
     needs_draft=False,
 )

@@ -3,10 +3,10 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
+from decoding.engine_settings import llama_cpp, transformers
 from decoding.params import Param
 from decoding.strategy import (
     CAP,
-    LLAMA_CPP,
     LONGEST,
     Export,
     Judged,
@@ -15,8 +15,6 @@ from decoding.strategy import (
     Settings,
     Slider,
     Strategy,
-    assistant,
-    llama_draft,
 )
 
 MISS_WEIGHT = 3  # false negatives against false positives: 75 % and 25 %
@@ -80,8 +78,9 @@ def _grid() -> Iterator[Settings]:
 
 def _exports(params: Settings) -> Iterator[Export]:
     if not params["adaptive"]:
-        yield Export("transformers", assistant(int(params["cap"]), float(params["threshold"])))
-        yield Export(LLAMA_CPP, llama_draft(int(params["cap"]), float(params["threshold"])))
+        cap, threshold = int(params["cap"]), float(params["threshold"])
+        yield transformers(cap, threshold)
+        yield llama_cpp(cap, threshold)
 
 
 STRATEGY = Strategy(

@@ -30,6 +30,7 @@ class Places:
     prompt: str = ""  # the end of the prompt
     tokens: Sequence[int] = ()  # of the text
     prompt_tokens: Sequence[int] = ()  # none in traces of earlier versions
+    prompt_length: int = 1  # tokens
     pieces: Sequence[str] = ()  # the text's tokens as words, if known
     ends: set[int] = field(default_factory=set)  # positions of refused tokens after which the draft ended the text
 
@@ -59,6 +60,8 @@ class Places:
         for event in events:
             if event["event"] == "drafted":
                 draft = event
+            elif event["event"] == "started":
+                self.prompt_length = event["prompt_tokens"]
             elif event["event"] == "prompted":
                 self.prompt_tokens = event["prompt"]
             elif event["event"] == "verified":

@@ -8,12 +8,15 @@ refused, then all as accepted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from decoding.replay.costs import Costs
+from decoding.replay.joint_costs import JointCosts
 from decoding.replay.records import Record
 from decoding.what_if.ahead import Ahead
+from decoding.what_if.joint_prices import Shared, joint_costs
 from decoding.what_if.places import Places
 
 
@@ -24,6 +27,8 @@ class Recorded:
     costs: Costs
     widest: int  # rows of the widest verification that was measured
     ahead: Ahead | None = None  # None if no SSD run shows its costs
+    at: Mapping[int, Shared] = field(default_factory=dict)  # by number of users, from 2 up
+    reading: float = 0.0  # seconds in which the draft reads a token of a prompt
     is_clear: bool = True  # longer drafts took longer, so their cost is more than noise
 
     @property
@@ -34,6 +39,16 @@ class Recorded:
     @property
     def knows_prompts(self) -> bool:
         return all(places.prompt_tokens for places in self.prompts)
+
+    @cached_property
+    def joint(self) -> JointCosts:
+        """Costs of passes that several texts share."""
+        return joint_costs(self.costs, self.at, self.reading)
+
+    @property
+    def widest_by_users(self) -> dict[int, int]:
+        """Rows of the widest verification that was measured for each number of users."""
+        return {1: self.widest, **{users: max(found.verify) for users, found in self.at.items()}}
 
     @cached_property
     def if_refused(self) -> list[tuple[Places, Record]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
+from decoding.replay.mixed import Text, replay_mixed
 from decoding.replay.records import Counts, Record, WholeProposal, replay, replay_trees
 from decoding.spec import Choice
 from decoding.strategies.oracle import UntilRefused
@@ -58,8 +59,13 @@ class Simulation(Possible):
 
 def simulate(found: Recorded, choice: Choice) -> Simulation:
     if choice.spec.proposer:
-        exact = [replay([places.proposed(choice.proposer())], WholeProposal) for places in found.prompts]
+        memory: dict[str, Any] = {}
+        exact = [replay([places.proposed(choice.proposer(memory))], WholeProposal) for places in found.prompts]
         return Simulation(found, exact, exact)
+    if choice.spec.mixes:
+        return Simulation(
+            found, _mix(found, choice, found.if_refused, False), _mix(found, choice, found.if_accepted, True)
+        )
     if choice.spec.tree:
         return Simulation(found, *(_trees(found, choice, hopes) for hopes in (False, True)))
     return _play(found, choice.policy)
@@ -86,6 +92,13 @@ def _play(found: Recorded, policy: Callable[[], Policy]) -> Simulation:
     refused = [played(places, record, False) for places, record in found.if_refused]
     accepted = [played(places, record, True) for places, record in found.if_accepted]
     return Simulation(found, refused, accepted)
+
+
+def _mix(found: Recorded, choice: Choice, texts: Sequence[tuple[Places, Record]], hopes: bool) -> Sequence[Counts]:
+    """Counts of a strategy that copies and drafts, by prompt."""
+    policy = choice.mix({}, lambda: 0).policy
+    shown = [Text(places.proposed, record, places.seen(record, policy, hopes)) for places, record in texts]
+    return replay_mixed(shown, partial(choice.mix, {}), found.costs).parts
 
 
 def _wider(counts: Counts, rows: int) -> int:

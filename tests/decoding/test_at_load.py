@@ -19,12 +19,13 @@ from decoding.errors import BadStrategy
 from decoding.events import Recorder
 from decoding.load import Load
 from decoding.loop import never
+from decoding.measure.crossover import paying
 from decoding.models.table import TableRunner
 from decoding.pair import Pair
 from decoding.replay.at_load import Recorded, play
 from decoding.replay.joint_costs import JointCosts
 from decoding.replay.planning import ALONE, Study, study
-from decoding.replay.planning_at_load import Material, crossovers, predict_at_load, schedule
+from decoding.replay.planning_at_load import Material, crossovers, predict_at_load, schedule, worth_running
 from decoding.replay.records import Record
 from decoding.spec import Sampling, choose, parse_choices
 from decoding.stopping import Driven, no_words
@@ -132,7 +133,7 @@ def test_a_table_that_is_no_schedule_is_refused(table: str) -> None:
 
 def test_a_schedule_is_exported_as_vllm_reads_it() -> None:
     choice = choose("schedule", {"table": "4:5/16:2/64:0"})
-    [export] = choice.spec.exports(choice.params)
+    export = next(one for one in choice.spec.exports(choice.params) if one.engine == "vLLM")
     config = json.loads(export.setting.partition("'")[2].rstrip("'"))
     assert config["num_speculative_tokens_per_batch_size"] == [[1, 4, 5], [5, 16, 2], [17, 64, 0]]
     assert config["num_speculative_tokens"] == 5
@@ -261,7 +262,57 @@ def test_a_plan_names_the_best_setting_for_each_load_and_where_speculation_stops
 
 def test_the_planned_schedule_drafts_less_for_more_users(recorded: Study) -> None:
     found = predict_at_load(Material(recorded, DEAR, COSTS), (1, 16))
-    planned = schedule(found)
+    planned = schedule(found, {})
     lookaheads = [int(step.partition(":")[2]) for step in str(planned.params["table"]).split("/")]
     assert lookaheads == sorted(lookaheads, reverse=True)
-    assert all(1 <= users <= 16 for users in crossovers(found).values())
+    best = {users: next(row for row in rows if row.choice.strategy == "static") for users, rows in found.items()}
+    lost = {row.choice.label: {"end_to_end": {"median": 0.9}} for row in best.values()}
+    assert schedule(found, lost).params["table"] == "16:0", "what was measured wins over what was predicted"
+
+
+def test_a_plan_runs_the_strategies_that_come_closest_to_the_best_at_any_load(recorded: Study) -> None:
+    found = predict_at_load(Material(recorded, CHEAP, COSTS, some_classifier()), (1, 16))
+    run = worth_running(found, 3)
+    assert len(run) == 3 and "autoregressive" not in run
+    for rows in found.values():
+        assert next(row for row in rows if row.choice.strategy != "autoregressive").choice.strategy in run
+
+
+def gains(*found: tuple[int, float, float | None, float | None]) -> list[dict[str, object]]:
+    return [
+        {
+            "users": users,
+            "strategy": "static",
+            "speedup": median,
+            "measured": {"median": median, "low": low, "high": high},
+        }
+        for users, median, low, high in found
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (
+            gains((1, 1.5, 1.4, 1.6), (4, 1.2, 1.1, 1.3), (16, 0.8, 0.7, 0.9)),
+            "static pays for up to about 10.0 users at once (95 % interval: 7.0 to 13.0).",
+        ),
+        (
+            gains((1, 1.1, 0.9, 1.3), (16, 0.9, 0.7, 1.1)),
+            "static pays for up to about 8.5 users at once (95 % interval: below these loads to beyond these loads).",
+        ),
+        (
+            gains((1, 1.5, 1.4, 1.6), (16, 1.2, 1.1, 1.3)),
+            "static is shown to pay up to 16 users at once; its median falls below 1 at none of these loads.",
+        ),
+        (gains((1, 0.9, 0.8, 0.95), (16, 0.5, 0.4, 0.6)), "static is shown to pay at none of these loads."),
+        (
+            gains((1, 1.5, None, None), (3, 0.5, None, None)),
+            "static: the prompts are too few to say for how many users at once it pays. Its median falls below 1 at "
+            "about 2.0.",
+        ),
+    ],
+)
+def test_a_crossover_is_told_with_the_interval_in_which_the_bounds_cross_1(rows, told: str) -> None:
+    [crossover] = crossovers(rows)
+    assert paying(crossover) == told

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import pytest
 
-from decoding.drafters.hybrid import HybridDrafter
-from decoding.drafters.model import ModelDrafter
+from decoding.drafters.base import Drafter
 from decoding.events import Drafted, Verified
+from decoding.mixing import Mix
 from decoding.models.runner import align
 from decoding.registry import Parts
+from decoding.replay.costs import Costs, counted
+from decoding.replay.mixed import replay_mixed
+from decoding.replay.planning import Study
 from decoding.sources import Knowledge
 from decoding.spec import Sampling, choose
 from decoding.strategies.hybrid import BestSource
 from decoding.strategies.suffix import SuffixDecoding
+from tests.decoding.test_replay_and_disco import recorded
 from tests.decoding.test_strategies import LENGTH, VOCAB, chi_square, law_of_three
 from tests.decoding.worlds import World, tables
 
@@ -32,18 +39,23 @@ SAMPLINGS = [
 class CopyThenDraft(BestSource):
     """Copies two tokens wherever it can, and lets the model draft two more."""
 
-    def choose(self, raw: Sequence[float]) -> int:
-        super().choose(raw)
-        self.estimates = [*raw[:2]]
-        self.lookahead, self._is_trial = 2, True
-        return min(2, len(raw))
+    def takes(self, estimates: Sequence[float]) -> int:
+        super().takes(estimates)
+        self.estimates = [*estimates[:2]]
+        self.lookahead = 2
+        return min(2, len(estimates))
+
+    def stops(self, seen: float) -> bool:
+        super().stops(seen)
+        return False
 
 
-def chained(parts: Parts) -> HybridDrafter:
-    policy = CopyThenDraft(Knowledge(), parts.clock.now)
-    model = parts.drafter(policy)
-    assert isinstance(model, ModelDrafter)
-    return HybridDrafter(parts, model, SuffixDecoding(0.0, 20), policy)
+def chain(memory: dict[str, Any], now: Callable[[], int]) -> Mix:
+    return Mix(SuffixDecoding(0.0, 20), CopyThenDraft(Knowledge(), now))
+
+
+def chained(parts: Parts) -> Drafter:
+    return parts.mixing(chain({}, parts.clock.now))
 
 
 @pytest.mark.parametrize("choice", [HYBRID, BOUND, chained], ids=["hybrid", "bound", "copy then draft"])
@@ -84,7 +96,7 @@ def known(*, first: float = 3.0, later: float = 2.0, row: float = 0.1, is_new: b
     knowledge = Knowledge()
     for rows in range(1, 9):
         knowledge.verifications.add(rows, 10.0 + row * rows)
-    knowledge.first_pass.add(first)
+    knowledge.first_pass.add(1, first)
     knowledge.later_pass.add(later)
     for _ in range(30):
         knowledge.note_round(1, 0, 1)
@@ -99,21 +111,21 @@ def policy(knowledge: Knowledge) -> BestSource:
 
 def test_a_sure_copy_is_taken_whole_and_a_doubtful_one_is_left_to_the_model() -> None:
     sure, doubtful = policy(known()), policy(known())
-    assert sure.choose([0.95] * 6) == 6
-    assert doubtful.choose([0.05] * 6) == 0 and doubtful.lookahead > 0
+    assert sure.takes([0.95] * 6) == 6
+    assert doubtful.takes([0.05] * 6) == 0 and doubtful.lookahead > 0
 
 
 def test_a_model_that_costs_more_than_it_brings_is_not_asked() -> None:
     dear = policy(known(first=30.0, later=20.0))
-    assert dear.choose([]) == 0 and dear.lookahead == 0
+    assert dear.takes([]) == 0 and dear.lookahead == 0
 
 
 def test_copies_that_are_refused_again_and_again_are_no_longer_taken() -> None:
-    knowledge = known(row=2.0)
-    assert policy(knowledge).choose([0.65]) == 1
+    knowledge = known(first=30.0, later=20.0, row=2.0)
+    assert policy(knowledge).takes([0.65]) == 1
     for _ in range(60):
         knowledge.copies.learn(0.65, False)
-    assert policy(knowledge).choose([0.65]) == 0
+    assert policy(knowledge).takes([0.65]) == 0
 
 
 def test_a_model_that_is_not_worth_its_time_is_tried_ever_more_rarely() -> None:
@@ -121,7 +133,7 @@ def test_a_model_that_is_not_worth_its_time_is_tried_ever_more_rarely() -> None:
     tried = []
     for number in range(400):
         decides = policy(knowledge)
-        decides.choose([])
+        decides.takes([])
         if decides.lookahead:
             tried.append(number)
     gaps = [after - before for before, after in itertools.pairwise(tried)]
@@ -130,26 +142,23 @@ def test_a_model_that_is_not_worth_its_time_is_tried_ever_more_rarely() -> None:
 
 def test_drafting_stops_when_another_token_is_not_worth_its_time() -> None:
     decides = policy(known())
-    decides.choose([])
+    decides.takes([])
     assert decides.lookahead > 1
     assert not decides.stops(0.99)
     assert decides.stops(0.01)
 
 
 def test_samples_of_one_comparison_share_what_was_learned() -> None:
-    memory: dict[str, object] = {}
+    memory: dict[str, Any] = {}
 
-    def learning(parts: Parts) -> object:
-        parts.memory.update(memory)
-        drafter = HYBRID.spec.build(parts)  # type: ignore[misc]
-        memory.update(parts.memory)
-        return drafter
+    def learning(parts: Parts) -> Drafter:
+        return parts.mixing(HYBRID.mix(memory, parts.clock.now))
 
     world = World.of_tables(5, seed=4)
-    world.run(learning, [3, 1, 3, 1], GREEDY)  # type: ignore[arg-type]
+    world.run(learning, [3, 1, 3, 1], GREEDY)
     [knowledge] = memory.values()
-    assert knowledge.first.value != Knowledge().first.value  # type: ignore[attr-defined]
-    world.run(learning, [1, 2], GREEDY)  # type: ignore[arg-type]
+    assert knowledge.drafted.value != Knowledge().drafted.value
+    world.run(learning, [1, 2], GREEDY)
     assert [*memory.values()] == [knowledge]
 
 
@@ -172,3 +181,36 @@ def test_the_bounds_peeking_takes_no_time_off_its_clock() -> None:
     events = World.of_tables(4, 1).run(BOUND, [3, 1, 3, 1], GREEDY)[1].events
     times = [time for e in events if isinstance(e, Verified) for time in (e.start_ns, e.end_ns)]
     assert times == sorted(times) and times[0] > 0
+
+
+# Replay ---------------------------------------------------------------------------------------------------------------
+
+COSTS = Costs((0.0, *(10.0 + rows / 10 for rows in range(30))), 2.0, 1.0, 0.5, 0.2)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])
+def test_a_replay_copies_and_drafts_what_a_live_run_does(sampling: Sampling) -> None:
+    for seed in range(4):
+        study = Study([recorded(World.of_tables(5, seed), sampling, seed)])
+        live = counted(World.of_tables(5, seed).run(chained, [3, 1], sampling, seed)[1].events)
+        played = replay_mixed(study.texts, partial(chain, {}), COSTS)
+        assert played.copied > 0 and played.draft_passes > 0
+        assert (played.tokens, played.rounds, played.accepted, played.copied) == (
+            (live.tokens, live.rounds, live.accepted, live.copied)
+        )
+
+
+def test_the_replayed_bound_drafts_no_token_behind_one_that_is_refused_and_uses_both_sources() -> None:
+    study = Study([recorded(World.of_tables(4, 1), GREEDY)])
+    played = study.play(BOUND, costs=COSTS)
+    assert played.copied > 0 and played.draft_passes > 0
+    drafted = sum(count * rounds for count, rounds in played.rounds.items())
+    assert played.accepted >= drafted - played.rounds.total()
+
+
+def test_a_replayed_hybrid_learns_from_earlier_texts_and_pays_for_what_the_model_must_read_late() -> None:
+    study = Study([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(6)])
+    counts = study.play(HYBRID, costs=COSTS)
+    assert counts.tokens == sum(len(each.matches) for each in study.recordings)
+    assert counts.copied > 0 and counts.draft_passes > 0 and counts.late_rows > 0
+    assert COSTS.seconds(counts, "confidence") > COSTS.seconds(replace(counts, late_rows=0), "confidence")

@@ -100,7 +100,8 @@ def test_every_setting_is_priced_and_the_best_is_named(made) -> None:  # type: i
     recorded, costs = study(ready, ALL[-5:], SHARED, tails=True), probe(ready, ALL[:4], SHARED)
     predictions = predict(recorded, costs, ready.classifier("ours"))
     assert {p.choice.strategy for p in predictions} == {
-        "static", "heuristic", "oracle", "threshold", "disco", "lookup", "suffix", "tree",
+        "static", "heuristic", "oracle", "threshold", "disco", "lookup", "suffix", "suffix-memory", "tree", "hybrid",
+        "best-source",
     }  # fmt: skip
     top = best(predictions, "static")
     assert top.tokens_per_s == max(p.tokens_per_s for p in predictions if p.choice.strategy == "static")

@@ -48,7 +48,7 @@ def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -
             [3, 1],
             decoded.tokens,
             draft=made.draft,
-            dice=dice_for(sampling, 14, seed),
+            dice=dice_for(sampling, made.vocab, seed),
             end_tokens=made.end_tokens,
             max_new_tokens=sampling.max_new_tokens,
             tail_depth=depth,
@@ -58,7 +58,7 @@ def recorded(made: World, sampling: Sampling, seed: int = 0, depth: int = CAP) -
 PRICE = 0.3
 PLAIN = parse_choices(
     "static:5,autoregressive,heuristic:3,oracle:8,threshold:0.35,cap=8,threshold:0.35,cap=8,adaptive=true,"
-    "lookup:3,lookup:10,ngram=4,suffix:0.05,suffix:0.5,cap=3,"
+    "lookup:3,lookup:10,ngram=4,suffix:0.05,suffix:0.5,cap=3,suffix-memory:0.05,"
     "tree:3/21/1,tree:1/1/1,tree:auto,tree:auto,rows=12,depth=6"
 )
 QUICK, GLANCE = looking_at(features.QUICK), looking_at(features.GLANCE)

@@ -53,7 +53,7 @@ def main() -> None:
         AskOracle(place, prompts("test", 8), SAMPLING, 5).carry_out(residents, said.append, lambda: False)
         oracle, said = found(said), []
         judging = PairPlace(place.target, place.draft, "cpu", {CLASSIFIER: Path(folder)})
-        MakePlan(judging, prompts("test", 6), SAMPLING).carry_out(residents, said.append, lambda: False)
+        MakePlan(judging, prompts("test", 12), SAMPLING, (1, 4, 16)).carry_out(residents, said.append, lambda: False)
         plan, said = found(said), []
         machine = card_in_the_box("llama-70b-1b-h100")
         Project(judging, prompts("test", 4), SAMPLING, machine).carry_out(residents, said.append, lambda: False)

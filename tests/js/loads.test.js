@@ -4,7 +4,7 @@ import { frontOf, sentence as ofFront, table as frontTable } from "../../static/
 import { sentence as ofLatency } from "../../static/js/charts/load-latency.js";
 import { crossing, sentence as ofSpeedup } from "../../static/js/charts/load-speedup.js";
 import { loadAxis, seriesOf } from "../../static/js/core/loads.js";
-import { Requests, onOneClock, shownBlock, totals } from "../../static/js/live/requests.js";
+import { Requests, asOf, onOneClock, shownBlock, spanOf, totals, totalsAsOf } from "../../static/js/live/requests.js";
 import { begin } from "../../static/js/live/trace.js";
 
 globalThis.document = {};
@@ -82,4 +82,19 @@ test("the tokens per second of the device follow Little's law in a closed loop, 
   assert.deepEqual([closed.speed, closed.running, closed.waitedNs, closed.acceptance], [80, 0, 5e8, 0.75]);
   assert.equal(totals(requests, { concurrency: null }).speed, 30); // one more answer in one second, of 30 tokens
   assert.equal(totals([], { concurrency: null }).speed, 0);
+});
+
+const served = (id, arrived, queued, took, tokens = 10) => ({ id, arrived, queued, served: took, tokens, drafted: 8, accepted: 4, isOver: true });
+
+test("a block as of a moment holds what had come by then, and how far each request was", () => {
+  const block = shownBlock(onOneClock([served("a", 5e9, 0, 2e9), served("b", 5e9, 1e9, 2e9), served("c", 7e9, 0, 1e9)], false), "a");
+  assert.equal(spanOf(block), 3e9);
+  const half = asOf(block, 5e8);
+  assert.deepEqual(half.map((one) => [one.id, one.hasBegun, one.isOver]), [["a", true, false], ["b", false, false]]);
+  assert.deepEqual(totalsAsOf(half, { concurrency: 2 }), { speed: 0, acceptance: null, running: 1, waitedNs: 0 });
+  const later = asOf(block, 2.5e9);
+  assert.deepEqual(later.map((one) => [one.id, one.hasBegun, one.isOver]), [["a", true, true], ["b", true, false], ["c", true, false]]);
+  assert.deepEqual(totalsAsOf(later, { concurrency: 2 }), { speed: 10, acceptance: 0.5, running: 2, waitedNs: 1e9 / 3 });
+  const whole = totalsAsOf(asOf(block, spanOf(block)), { concurrency: 2 });
+  assert.deepEqual(whole, totals(block, { concurrency: 2 }));
 });

@@ -60,3 +60,19 @@ test("it is paused where it is and goes on from there, and a scrub stops it", ()
   moment.look(HEAT);
   assert.equal(moment.isReplay, false);
 });
+
+test("under load a text is as far as it was when its request had been served so long", () => {
+  const plain = watched(2), { known } = plain, started = 3e9;
+  const lanes = { spanNs: 9e9, begunAt: (run) => (run === 1 ? 0 : started) };
+  const moment = new Moment(known, lanes);
+  moment.look(HEAT);
+  assert.equal(moment.isWhole(RUNS), false);
+  known.status = { is_final: true };
+  assert.equal(moment.isWhole(RUNS), true);
+  assert.equal(moment.spanNs, 9e9);
+  moment.scrub(started);
+  const [first, second] = tokens(moment.states());
+  assert.ok(first > 0 && second === 0);
+  moment.look(HEAT, { clock: 8e9, playing: null });
+  assert.deepEqual(tokens(moment.states()), tokens(plain.whole()));
+});

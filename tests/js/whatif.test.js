@@ -16,6 +16,7 @@ test("a setting is read from the way labels spell it, and nothing else is", () =
   const params = { static: "lookahead", threshold: "threshold" };
   assert.deepEqual(asked("static:6", params), { strategy: "static", knobs: { lookahead: "6" } });
   assert.deepEqual(asked("threshold:0.2,cap=8", params), { strategy: "threshold", knobs: { threshold: "0.2", cap: "8" } });
+  assert.deepEqual(asked("static:6 @16", params), { strategy: "static", knobs: { lookahead: "6", users: "16" } });
   for (const label of [null, undefined, "", "oracle:32", "nonsense"]) assert.equal(asked(label, params), null);
   assert.equal(question("threshold", { threshold: "0.2", cap: "8" }), "strategy=threshold&threshold=0.2&cap=8");
 });
@@ -39,6 +40,12 @@ test("to run it is to run it beside the fastest that the same form can hold", ()
   assert.equal(toRun(ANSWER), "static:3,threshold:0.4");
   const capped = { ...ANSWER, label: "threshold:0.2,cap=8", strategy: "threshold", params: { threshold: 0.2, cap: 8 }, curve: { ...ANSWER.curve, param: "threshold" } };
   assert.equal(toRun(capped), "threshold:0.2,cap=8,static:2"); // the form has one cap
+});
+
+test("for several users it says how many, and is run at that load", () => {
+  const many = { ...ANSWER, label: "static:3 @16", users: 16, measured: [ran("static", { lookahead: 2 }, "static:2 @16", 1.2)], error: null };
+  assert.match(sentence(many), /^Simulated: static:3 @16 would be 1\.30 times as fast as autoregressive with 16 users at once \(95 %/);
+  assert.equal(toRun(many), "static:3,static:2");
 });
 
 test("a measured run lies on the curve if it differs in nothing but what the curve is over", () => {
@@ -71,5 +78,5 @@ test("an axis has room for points that are still to come", () => {
 });
 
 test("of ssd it says too how often the outcome would have been prepared for", () => {
-  assert.match(sentence({ ...ANSWER, hit_rate: 0.746 }), /Of its verdicts 75 % would have been prepared for\./);
+  assert.match(sentence({ ...ANSWER, hit_rate: 0.746 }), /It would have prepared a branch for 75 % of the outcomes\./);
 });

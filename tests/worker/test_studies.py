@@ -82,6 +82,21 @@ def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, mak
     assert found["noise"] == "" or found["noise"].startswith(("Other programs used", "The processor's clock"))
 
 
+def test_a_plan_for_several_users_runs_the_best_settings_at_each_load(launch, make_worker):
+    study = launch(PLAN, limit=2, loads=[3, 1])
+    make_worker().look()
+    found = done(study).document["at_load"]
+    assert set(found) == set(make.STUDIES["plan"]["at_load"])  # which the page's tests rest on
+    assert found["users"] == [1, 3]
+    for users in (1, 3):
+        ran = [row for row in found["rows"] if row["users"] == users and row["measured"]]
+        assert "autoregressive" in {row["strategy"] for row in ran}
+        assert all(row["audit"]["identical"] == row["measured"]["prompts"] == 2 for row in ran)
+    assert {row["strategy"] for row in found["crossovers"]} <= {row["strategy"] for row in found["rows"]}
+    assert found["planned"].startswith("schedule:")
+    assert study.job.done_count == study.job.total_count
+
+
 def test_a_plan_is_made_under_ratio_dice_too(launch, make_worker):
     """Texts differ from strategy to strategy then, so none is audited."""
     study = launch(PLAN, limit=2, sampling={**SHORT, "temperature": 0.9, "dice": "ratio"})

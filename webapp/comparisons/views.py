@@ -102,7 +102,9 @@ def _launch(request: Asked, asked: dict[str, Any]) -> Comparison:
 
 
 def _initial(request: Asked) -> dict[str, Any]:
-    return {**_origin(request), **({"strategies": named} if (named := _named(request)) else {})}
+    initial = {**_origin(request), **({"strategies": named} if (named := _named(request)) else {})}
+    users = request.GET.get("concurrency", "")
+    return {**initial, "concurrency": [int(users)]} if users.isdecimal() and len(users) < 4 else initial
 
 
 def _named(request: Asked) -> list[dict[str, Any]]:

@@ -42,6 +42,11 @@ class Study(Prompted, Entry):
     def kind(self) -> str:
         return self.job.kind
 
+    @property
+    def loads(self) -> list[int]:
+        """Numbers of users that a plan is made for, besides one."""
+        return list(self.job.arguments.get("loads", []))
+
     def found(self, name: str) -> Any:
         return (self.document or {}).get(name)
 

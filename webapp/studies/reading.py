@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from decoding.public import BASELINE, STRATEGIES, Choice, so_few
+from decoding.public import BASELINE, STRATEGIES, Choice, Load, paying, so_few
 from webapp.studies.models import Classifier, Study
 
 Boxes = list[tuple[str, Any]]  # initial values of the form of a new comparison
@@ -79,6 +79,20 @@ def by_batch(rows: Sequence[Mapping[str, Any]]) -> list[tuple[int, list[dict[str
     for row in rows:
         found.setdefault(row["batch"], []).append(setting({**row, "measured": None}))
     return [*found.items()]
+
+
+def at_load(document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Part of a plan for several users at once: the rows that ran, by load, and a sentence for each crossover."""
+    found = document.get("at_load")
+    if not found:
+        return None
+    ran = [setting(row) for row in found["rows"] if row["measured"]]
+    ran.sort(key=lambda row: -row["measured"]["median"])
+    return {
+        **found,
+        "loads": [(Load(users), [row for row in ran if row["users"] == users]) for users in found["users"]],
+        "paying": [paying(crossover) for crossover in found["crossovers"]],
+    }
 
 
 def proof(found: Study) -> dict[str, Any]:

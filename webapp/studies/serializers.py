@@ -9,10 +9,12 @@ from rest_framework import serializers
 from decoding.public import published
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Output
+from webapp.core.fields import Several
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
 from webapp.registry.recipe_fields import DraftedPairField, LimitField, PromptsField, SamplingFields, SplitField
+from webapp.studies import services
 from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION, PROOF
 from webapp.studies.models import Study
 
@@ -33,22 +35,27 @@ class StudySampling(SamplingFields):
 class NewStudy(Input):
     name = Name(max_length=200, required=False)
     kind = serializers.ChoiceField(choices=KIND_CHOICES)
-    pair = DraftedPairField(help_text="with a draft: a study records it along the target's text")
+    pair = DraftedPairField(help_text="a pair with a draft: a study records the draft along the target's text")
     dataset = PromptsField()
     split = SplitField()
     limit = LimitField()
     lookahead = serializers.IntegerField(
         min_value=1, max_value=64, required=False, default=5, label="Static lookahead",
-        help_text="the one that an oracle is drawn beside",
+        help_text="the fixed lookahead that an oracle is compared with",
     )  # fmt: skip
     card = serializers.ChoiceField(
         choices=CARDS, required=False, default=CARDS[0][0], label="Machine card",
-        help_text="prices of passes on the machine that a projection is onto",
+        help_text="the machine of a projection: what passes cost there",
     )  # fmt: skip
     own_card = serializers.CharField(
         max_length=100_000, required=False, allow_blank=True, default="", label="Your own machine card",
         help_text="the JSON that ./drafthouse bench prices wrote; it takes the place of the card above",
         style={"as": "textarea"},
+    )  # fmt: skip
+    loads = Several(
+        child=serializers.IntegerField(min_value=1, max_value=services.MOST_USERS), max_length=services.MOST_LOADS,
+        required=False, default=list, label="Users at once",
+        help_text="a plan is made for each of these loads too, such as 1, 4, 16; empty: for 1 user alone",
     )  # fmt: skip
     sampling = StudySampling(required=False)
     queue = MeasuringQueue(required=False, default=Queue.CPU)
@@ -76,10 +83,11 @@ class StudyRow(Output):
 
 class StudyOut(StudyRow):
     job = JobOut()  # type: ignore[assignment]
+    loads = serializers.ListField(child=serializers.IntegerField(), help_text="users at once that a plan is made for")
 
     class Meta:
         model = Study
-        fields = (*StudyRow.Meta.fields, "sampling", "lookahead")
+        fields = (*StudyRow.Meta.fields, "sampling", "lookahead", "loads")
 
 
 class DocumentOut(serializers.Serializer[Any]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -23,6 +23,8 @@ from webapp.studies.models import Study
 
 MOST_PROMPTS = 5000
 ENDINGS = tuple(papers.FILES)  # of a figure's files
+MOST_LOADS = 8  # of a plan
+MOST_USERS = 64  # at once, in a plan
 MOST_CLASSIFIERS = 20  # of one pair, in one plan
 
 
@@ -42,6 +44,7 @@ def launch(
     lookahead: int = 5,
     card: str = "",
     own_card: str = "",
+    loads: Sequence[int] = (),
     promise: Mapping[str, Any] | None = None,
     sampling: Mapping[str, Any] | None = None,
     queue: Queue = Queue.CPU,
@@ -50,7 +53,7 @@ def launch(
     """Queue a study; a worker does the decoding. `promise`: the plan and its setting that a proof runs."""
     by.require(Right.SUBMIT)
     recipes.require_draft(pair, f"A study of the kind {kind.slug}")
-    arguments = {"card": _card(card, own_card).to_dict()} if kind.needs_card else promise
+    arguments = {"card": _card(card, own_card).to_dict()} if kind.needs_card else promise or _loads(kind, loads)
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
     _require_few(recipe.limit)
     name = name or f"{kind.label}: {pair.name} on {dataset.name}"[:200]
@@ -124,6 +127,19 @@ def document_of(study: Study) -> dict[str, Any]:
         "sampling": study.sampling,
     }
     return {"format": study.document["format"], **made_of, **study.document}
+
+
+def _loads(kind: Kind, users: Sequence[int]) -> dict[str, list[int]] | None:
+    if not users:
+        return None
+    if not kind.takes_loads:
+        raise Invalid(
+            f"A study of the kind {kind.slug} is not made for several users at once.",
+            field="loads", hint="Leave the field empty, or make a plan.",
+        )  # fmt: skip
+    if len({*users}) < len(users):
+        raise Invalid("A number of users is named twice; name it once.", field="loads")
+    return {"loads": sorted(users)}
 
 
 def _card(name: str, own: str) -> Card:

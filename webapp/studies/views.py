@@ -80,7 +80,7 @@ def content(found: Study, actor: Actor) -> dict[str, Any]:
 def whole(found: Study, actor: Actor) -> HttpResponse:
     """Answer the page of a study as one file."""
     if not found.document:
-        raise Conflict("This study has found nothing that could be shown.", hint="Download it when it has succeeded.")
+        raise Conflict("This study has no result yet.", hint="Download it when it has succeeded.")
     inside = content(found, actor)
     entry, places, name = inside["entry"], inside["places"], f"{found.kind}-{found.pk}"
     return one_file(f"studies/{found.kind}.html", inside, entry=entry, places=places, name=name)
@@ -96,6 +96,7 @@ def _plan(actor: Actor, found: Study) -> dict[str, Any]:
     return {
         "verdict": reading.verdict_of_plan(found.document or {}),
         "settings": [reading.setting(row) for row in found.found("settings")],
+        "at_load": reading.at_load(found.document or {}),
         "comparison": reading.comparison_of(found),
         "judged": _judged(found),
         "provable": services.provable(found),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,8 @@ from decoding.replay import planning, probing
 from decoding.replay.confirming import best_of_each, confirm, to_run
 from decoding.replay.costs import Costs
 from decoding.replay.oracle import analyse
+from decoding.replay.plan_at_load import plan_at_load
+from decoding.replay.plan_at_load import samples as samples_at_load
 from decoding.replay.plan_document import document_of
 from decoding.replay.planning import Prediction, Study
 from decoding.replay.planning_ahead import Simulating, planned_ahead, predict_ahead, samples_ahead
@@ -33,6 +35,7 @@ from worker.messages import Cancelled, Found, PairOrder, Say
 
 ORACLE_FORMAT = "drafthouse.oracle/1"
 SIMULATING = "measuring preparation"
+JOINTLY, AT_LOAD = "measuring joint passes", "confirming under load"
 TENTHS = 10
 
 
@@ -48,20 +51,20 @@ def oracle(order: PairOrder, lookahead: int, residents: Residents, say: Say, can
     say(Found({"format": ORACLE_FORMAT, "hardware": loaded.hardware, **dataclasses.asdict(found)}))
 
 
-def plan(order: PairOrder, residents: Residents, say: Say, cancelled: Cancelled) -> None:
+def plan(order: PairOrder, loads: Sequence[int], residents: Residents, say: Say, cancelled: Cancelled) -> None:
     pair, loaded = load_pair(order.pair, residents)
     say(loaded)
     with closing(pair):  # a draft beside the target has a process of its own
-        found = _planned(order, pair, say, cancelled)
+        found = _planned(order, loads, pair, say, cancelled)
     if found:
         say(Found({**found, "hardware": loaded.hardware}))
 
 
-def _planned(order: PairOrder, pair: Pair, say: Say, cancelled: Cancelled) -> dict[str, Any]:
+def _planned(order: PairOrder, loads: Sequence[int], pair: Pair, say: Say, cancelled: Cancelled) -> dict[str, Any]:
     """The plan's document; empty if somebody cancels."""
     classifiers = {name: pair.classifier(name) for name in order.pair.classifiers}
     chosen, count = next(iter(classifiers), None), len(order.prompts)
-    steps = _steps_of_plan(order, chosen, say)
+    steps = _steps_of_plan(order, loads, chosen, say)
     recorded = _recorded(order, pair, steps, cancelled, tails=True)
     if cancelled():
         return {}
@@ -91,16 +94,43 @@ def _planned(order: PairOrder, pair: Pair, say: Say, cancelled: Cancelled) -> di
         on_progress=lambda done: steps("confirming", done, len(to_run(best)) * count),
         cancelled=cancelled,
     )
+    at_load = _at_load(order, loads, pair, recorded, costs, chosen, steps, cancelled)
     if cancelled():
         return {}
     noisy = noise.between(before, noise.mark(os.getpid()))
     judged = _judged(recorded, costs, classifiers)
     trees = tree_worth(recorded, costs).to_dict()
     found = document_of(best, rows, predictions, costs)
-    return {**found, "trees": trees, "noise": noisy, "classifiers": judged}
+    return {**found, "at_load": at_load, "trees": trees, "noise": noisy, "classifiers": judged}
 
 
-def _steps_of_plan(order: PairOrder, chosen: str | None, say: Say) -> Steps:
+def _at_load(
+    order: PairOrder,
+    loads: Sequence[int],
+    pair: Pair,
+    recorded: Study,
+    costs: Costs,
+    chosen: str | None,
+    steps: Steps,
+    cancelled: Cancelled,
+) -> dict[str, Any] | None:
+    if not loads or cancelled():
+        return None
+    steps(JOINTLY, 0, 1)
+    return plan_at_load(
+        pair,
+        order.prompts,
+        order.sampling,
+        recorded,
+        costs,
+        loads,
+        chosen,
+        on_progress=lambda done, due: steps(AT_LOAD, done, due),
+        cancelled=cancelled,
+    )
+
+
+def _steps_of_plan(order: PairOrder, loads: Sequence[int], chosen: str | None, say: Say) -> Steps:
     count, has_classifier = len(order.prompts), chosen is not None
     ahead = planned_ahead(order.sampling, has_classifier=has_classifier)
     run_count = len(planning.confirmed(has_classifier=has_classifier)) + len(ahead)
@@ -110,6 +140,8 @@ def _steps_of_plan(order: PairOrder, chosen: str | None, say: Say) -> Steps:
         SIMULATING: samples_ahead(count, ahead),
         "confirming": run_count * count,
     }
+    if loads:
+        parts |= {JOINTLY: 0, AT_LOAD: samples_at_load(loads, count)}
     return Steps(say, parts)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from decoding.load import Load
 from decoding.spec import choose
-from decoding.strategies import STRATEGIES
+from decoding.strategies import BASELINE, STRATEGIES
 from webapp.studies.kinds import PLAN
 from worker.messages import Cancelled, PairOrder, Say
 
@@ -21,20 +22,24 @@ KIND = PLAN
 class MakePlan(PairOrder):
     """Order a plan. DISCO runs with the first of the pair's classifiers; all are judged."""
 
+    loads: tuple[int, ...] = ()  # numbers of users that it is made for too
+
     def memory(self) -> int:
-        """Bytes that it can need with the setting that prepares most."""
+        """Bytes that it can need with the setting that prepares most, or with most users."""
         strategies = [strategy for strategy in STRATEGIES.values() if strategy.prepares_ahead]
         ahead = [choose(strategy.slug, params) for strategy in strategies for params in strategy.grid()]
-        return max(self.memory_to_run([choice], is_recorded=True) for choice in ahead)
+        crowded = [choose(BASELINE).at(Load(users)) for users in self.loads]
+        return max(self.memory_to_run([choice], is_recorded=True) for choice in [*ahead, *crowded])
 
     def carry_out(self, residents: Residents, say: Say, cancelled: Cancelled) -> None:
         from worker.engine.studying import plan
 
-        plan(self, residents, say, cancelled)
+        plan(self, self.loads, residents, say, cancelled)
 
 
 def work(attempt: Attempt) -> None:
     from worker import studies
 
     study = studies.study_of(attempt)
-    studies.run(attempt, MakePlan(*studies.shared_fields(attempt, study, studies.classifiers(attempt, study))))
+    fields = studies.shared_fields(attempt, study, studies.classifiers(attempt, study))
+    studies.run(attempt, MakePlan(*fields, tuple(study.loads)))

@@ -70,9 +70,9 @@ def planned(bench: Bench, ready: LoadedPair, users: Sequence[int], *, proves: bo
     study = recorded(bench, ready)
     before = noise.mark(os.getpid())
     if users:
-        from worker.terminal.plan_at_load import plan_at_load
+        from worker.terminal.plan_at_load import told_at_load
 
-        print(plan_at_load(bench, ready, study, users))
+        print(told_at_load(bench, ready, study, users))
         return
     from decoding.replay.confirming import best_of_each
     from decoding.replay.plan_document import document_of

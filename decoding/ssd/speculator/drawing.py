@@ -113,7 +113,7 @@ class Estimator:
             static = features.quick_one(best[0], best[1], float(scores[0, token]), echo_signs)
         else:
             static = features.describe_one(scores, preferences, token, echo_signs, quick=self.classifier.quick)
-        estimate = self.classifier.one([*static, *in_round])
+        estimate = self.classifier.one([*static, *in_round, *features.UNMATCHED])
         return estimate, self.corrected(estimate), static[features.OWN]
 
 

@@ -1,6 +1,7 @@
 // What if: sliders, and what the server's replay answers. Nothing here was measured, and everything says so.
 
 import { bars, curve, onCurve } from "./curve.js";
+import { savePicture } from "../core/saving.js";
 import { put, table } from "../core/tables.js";
 import { say, times } from "../core/words.js";
 
@@ -9,13 +10,13 @@ const SETTLE_MS = 40; // while a slider is dragged
 /** What the knobs say, as a query: only those of the chosen strategy. */
 export const question = (strategy, knobs) => new URLSearchParams({ strategy, ...knobs }).toString();
 
-/** `threshold:0.2,cap=8` → its strategy and knobs, as a label spells them; null for anything else. */
+/** `threshold:0.2,cap=8 @4` → its strategy and knobs, as a label spells them; null for anything else. */
 export function asked(label, params) {
-  const [strategy, ...rest] = (label ?? "").split(":");
+  const [setting, users] = (label ?? "").split(" @"), [strategy, ...rest] = setting.split(":");
   if (!(strategy in params)) return null;
   const [first, ...others] = rest.join(":").split(",");
   const named = Object.fromEntries(others.map((other) => other.split("=")));
-  return { strategy, knobs: { [params[strategy]]: first, ...named } };
+  return { strategy, knobs: { [params[strategy]]: first, ...named, ...(users ? { users } : {}) } };
 }
 
 /** The measured run to stand beside: the very setting if it ran, otherwise the fastest one could deploy. */
@@ -29,15 +30,16 @@ export function beside(answer) {
 export function toRun(answer) {
   const fits = (row) => row.label !== answer.label && (row.strategy !== answer.strategy || onCurve(answer).includes(row));
   const other = beside({ ...answer, measured: answer.measured.filter(fits) });
-  return [answer.label, other?.label].filter(Boolean).join(",");
+  return [answer.label, other?.label].filter(Boolean).map((label) => label.split(" @")[0]).join(",");
 }
 
 export function sentence(answer) {
   const { median, low, high, prompts } = answer.speedup;
   const doubt = low === null ? (prompts === 1 ? "a single prompt" : `${prompts} prompts`) : `95 % interval ${low.toFixed(2)} to ${high.toFixed(2)}, ${prompts} prompts`;
-  const words = [`Simulated: ${answer.label} would be ${median.toFixed(2)} times as fast as autoregressive (${doubt}).`];
+  const many = answer.users > 1 ? ` with ${answer.users} users at once` : "";
+  const words = [`Simulated: ${answer.label} would be ${median.toFixed(2)} times as fast as autoregressive${many} (${doubt}).`];
   const other = beside(answer);
-  if (answer.hit_rate != null) words.push(`Of its verdicts ${Math.round(100 * answer.hit_rate)} % would have been prepared for.`);
+  if (answer.hit_rate != null) words.push(`It would have prepared a branch for ${Math.round(100 * answer.hit_rate)} % of the outcomes.`);
   if (other) words.push(`Measured: ${other.name} is ${other.speedup.median.toFixed(2)} times as fast.`);
   if (answer.error !== null) words.push(`On the strategies that ran, this replay is off by at most ${Math.ceil(100 * answer.error)} %.`);
   return words.join(" ");
@@ -59,6 +61,10 @@ export class WhatIf {
       this.soon = setTimeout(() => this.#ask(true), SETTLE_MS);
     });
     this.form.addEventListener("submit", (event) => event.preventDefault());
+    place.addEventListener("click", ({ target }) => {
+      const kind = target.closest("[data-save]")?.dataset.save;
+      if (kind && this.answer) savePicture(place, "what-if", kind.toLowerCase());
+    });
     place.querySelector("#curve").addEventListener("click", (event) => this.#pick(event));
     new IntersectionObserver(([entry], watcher) => {
       if (!entry.isIntersecting) return;
@@ -78,7 +84,7 @@ export class WhatIf {
   }
 
   get #knobs() {
-    const inputs = this.form.querySelectorAll(`[data-knobs="${this.#strategy}"] :is(input, select)`);
+    const inputs = this.form.querySelectorAll(`[data-knobs="${this.#strategy}"] :is(input, select), [name=users]`);
     return Object.fromEntries([...inputs].map((input) => [input.name, input.value]));
   }
 
@@ -86,7 +92,7 @@ export class WhatIf {
     if (to) {
       this.form.elements.strategy.value = to.strategy;
       for (const [name, value] of Object.entries(to.knobs)) {
-        const knob = this.form.querySelector(`[data-knobs="${to.strategy}"] [name="${name}"]`);
+        const knob = this.form.querySelector(`[data-knobs="${to.strategy}"] [name="${name}"], [name="${name}"][data-any]`);
         if (knob) knob.value = value;
       }
     }
@@ -94,10 +100,8 @@ export class WhatIf {
   }
 
   #show() {
-    for (const knobs of this.place.querySelectorAll("[data-knobs]")) {
-      knobs.hidden = knobs.dataset.knobs !== this.#strategy;
-      for (const input of knobs.querySelectorAll("input")) say(input.parentElement.querySelector("output"), input.value);
-    }
+    for (const knobs of this.place.querySelectorAll("[data-knobs]")) knobs.hidden = knobs.dataset.knobs !== this.#strategy;
+    for (const input of this.form.querySelectorAll("input[type=range]")) say(input.parentElement.querySelector("output"), input.value);
     this.place.className = `wide what-if s-${this.#strategy}`;
   }
 
@@ -133,7 +137,8 @@ export class WhatIf {
     say(this.place.querySelector("#what-said"), sentence(answer));
     this.place.querySelector("#what-notes").textContent = answer.notes.join(" ");
     const run = this.place.querySelector("#what-run");
-    if (run) run.href = `${run.dataset.form}&${new URLSearchParams({ strategies: toRun(answer) })}`;
+    const load = answer.users > 1 ? { concurrency: answer.users } : {};
+    if (run) run.href = `${run.dataset.form}&${new URLSearchParams({ strategies: toRun(answer), ...load })}`;
     this.place.classList.add("answered");
     put("what-if", twin(answer));
     put("replayed", checks(answer));

@@ -1,10 +1,11 @@
 // Lanes under load: one for each strategy and load. A bar is a request, from when it came to its last token; bars above
-// each other are served at once. A click on one shows its text.
+// each other are served at once. A click on one shows its text. A replay draws the blocks that hold one prompt: all start
+// together, and lanes of one load have one scale, so the shorter lane is the faster.
 
 import { become, sketch } from "../core/become.js";
 import { size, watchWidth, widthOf } from "../core/picture.js";
 import { grouped, ms, percent, say } from "../core/words.js";
-import { onOneClock, shownBlock, totals } from "./requests.js";
+import { asOf, firstOf, onOneClock, shownBlock, spanOf, totals, totalsAsOf } from "./requests.js";
 
 const TALLEST = 48, THICKEST = 8; // of a lane, and of a bar in it
 
@@ -17,15 +18,37 @@ export class LoadLanes {
 
   forget() {}
 
-  /** `chosen`: the sample whose text is shown. */
-  draw(known, chosen) {
-    for (const lane of this.lanes) lane.draw(known.requests.of(lane.run.number, (id) => known.trace(id)), chosen);
+  /** Lay each lane's requests out. `samples`: of the prompt that is looked at, by run. */
+  read(known, samples, run) {
+    const isOver = known.status.is_final;
+    for (const lane of this.lanes) {
+      const sample = isOver || lane.run.number === run ? samples.get(lane.run.number) : undefined;
+      lane.read(known.requests.of(lane.run.number, (id) => known.trace(id)), sample);
+    }
+    const spans = new Map();
+    for (const lane of this.lanes) spans.set(lane.load, Math.max(spans.get(lane.load) ?? 0, lane.spanNs));
+    for (const lane of this.lanes) lane.scaleNs = isOver ? spans.get(lane.load) : lane.spanNs;
+  }
+
+  /** `clock`: ns of a replay, or null for all that is known. */
+  draw(clock) {
+    for (const lane of this.lanes) lane.draw(clock);
+  }
+
+  get spanNs() {
+    return Math.max(0, ...this.lanes.map((lane) => lane.spanNs));
+  }
+
+  /** When a request began to be served, in ns of a replay. */
+  begunAt(run, sample) {
+    return this.lanes.find((lane) => lane.run.number === run).begunAt(sample);
   }
 }
 
 class Lane {
   constructor(run, element, onRequest) {
     this.run = run;
+    this.load = `${run.concurrency} ${run.rate} ${run.recorded}`;
     this.element = element;
     this.svg = element.querySelector(".track");
     this.numbers = Object.fromEntries([...element.querySelectorAll("[data-number]")].map((place) => [place.dataset.number, place]));
@@ -37,21 +60,35 @@ class Lane {
     });
   }
 
-  draw(requests, chosen) {
+  read(requests, chosen) {
     const running = requests.filter((one) => !one.isOver).map((one) => one.served);
-    const stamp = `${widthOf(this.svg)} ${requests.length} ${running} ${chosen}`;
+    const known = `${requests.length} ${running} ${chosen}`;
+    if (known === this.known) return;
+    Object.assign(this, { known, requests, chosen, shown: shownBlock(onOneClock(requests, this.run.concurrency === 1), chosen) });
+    this.spanNs = spanOf(this.shown);
+  }
+
+  begunAt(sample) {
+    const found = this.shown.find(({ id }) => id === sample);
+    return found ? found.begun - firstOf(this.shown) : 0;
+  }
+
+  draw(clock) {
+    const width = widthOf(this.svg), stamp = `${width} ${this.known} ${this.scaleNs} ${clock}`;
     if (stamp === this.stamp) return;
     this.stamp = stamp;
-    this.element.classList.toggle("waiting", !requests.length);
-    const width = widthOf(this.svg), shown = shownBlock(onOneClock(requests, this.run.concurrency === 1), chosen);
+    this.element.classList.toggle("waiting", !this.requests.length);
+    const { shown, chosen } = this, drawn = clock === null ? shown : asOf(shown, clock);
     const rows = 1 + Math.max(0, ...shown.map((one) => one.row)), high = Math.min(THICKEST, TALLEST / rows);
-    this.bars = placed(shown, width, high);
+    const x = (ns) => ((ns - firstOf(shown)) / Math.max(this.scaleNs, 1e6)) * (width - 2) + 1;
+    this.bars = drawn.map((one) => placed(one, x, high));
     size(this.svg, width, rows * high + 1);
     const path = (name, meets, from, to) => sketch("path", { class: name, d: this.bars.filter(meets).map((bar) => shape(bar, bar[from], bar[to])).join("") });
     become(this.svg, sketch("path", { class: "ground", d: `M0,${rows * high + 0.5}H${width}` }),
       path("queued", (bar) => bar.x1 > bar.x0, "x0", "x1"), path("tokens over", (bar) => bar.isOver, "x1", "x2"),
-      path("tokens", (bar) => !bar.isOver, "x1", "x2"), path("chosen", (bar) => bar.id === chosen, "x0", "x2"));
-    this.#say(totals(requests, this.run), requests.length);
+      path("tokens", (bar) => !bar.isOver && bar.hasBegun !== false, "x1", "x2"), path("chosen", (bar) => bar.id === chosen, "x0", "x2"));
+    if (clock === null) this.#say(totals(this.requests, this.run), this.requests.length);
+    else this.#say(totalsAsOf(drawn, this.run), drawn.filter((one) => one.hasBegun).length);
   }
 
   #at({ clientX, clientY }) {
@@ -69,12 +106,8 @@ class Lane {
   }
 }
 
-/** Where each bar lies: when the request came, began and ended, and its row. */
-function placed(requests, width, high) {
-  const first = Math.min(...requests.map((one) => one.from)), last = Math.max(...requests.map((one) => one.to), first + 1e6);
-  const x = (ns) => ((ns - first) / (last - first)) * (width - 2) + 1;
-  return requests.map((one) => ({ ...one, x0: x(one.from), x1: x(one.begun), x2: Math.max(x(one.begun) + 1, x(one.to)), y: one.row * high, high }));
-}
+/** Where a bar lies: when its request came, began and ended, and its row. */
+const placed = (one, x, high) => ({ ...one, x0: x(one.from), x1: x(one.begun), x2: Math.max(x(one.begun) + 1, x(one.to)), y: one.row * high, high });
 
 function shape({ y, high }, from, to) {
   const gap = Math.min(1, high / 4);

@@ -3,18 +3,20 @@
 import { Recording } from "./replay.js";
 
 export class Moment {
-  constructor(known) {
+  /** `lanes`: under load, requests begin when they are served, and the lanes know when that was. */
+  constructor(known, lanes = null) {
     this.known = known;
+    this.lanes = lanes;
     this.speed = 1;
     this.recordings = new Map();
     this.look(null);
   }
 
-  /** Another heat: at its latest moment. */
-  look(heat) {
+  /** Another heat: at its latest moment, or where the replay of another one is. */
+  look(heat, at = null) {
     this.heat = heat;
-    this.clock = null; // null: everything that is known; otherwise nanoseconds of replay
-    this.playing = null; // when the replay was started, and from where
+    this.clock = at?.clock ?? null; // null: everything that is known; otherwise nanoseconds of replay
+    this.playing = at?.playing ? { since: null, from: at.clock } : null; // when the replay was started, and from where
     this.recordings.clear();
   }
 
@@ -25,7 +27,7 @@ export class Moment {
   /** Every strategy's state at this moment. */
   states() {
     const samples = [...this.known.samples(this.heat)];
-    return new Map(samples.map(([run, id]) => [run, this.isReplay ? this.#recording(id).at(this.clock) : this.known.trace(id)]));
+    return new Map(samples.map(([run, id]) => [run, this.isReplay ? this.#stateOf(run, id) : this.known.trace(id)]));
   }
 
   /** And as far as all is known. */
@@ -35,6 +37,7 @@ export class Moment {
 
   /** Whether all of these runs are here to their end, so that it can be replayed. */
   isWhole(runs) {
+    if (this.lanes) return Boolean(this.known.status.is_final) && this.lanes.spanNs > 0;
     const samples = [...this.known.samples(this.heat).values()];
     return samples.length === runs.length && samples.every((id) => this.known.isComplete.has(id));
   }
@@ -45,6 +48,7 @@ export class Moment {
   }
 
   get spanNs() {
+    if (this.lanes) return this.lanes.spanNs;
     return Math.max(0, ...this.lengths().values());
   }
 
@@ -69,6 +73,11 @@ export class Moment {
   hurry(speed) {
     this.speed = speed;
     if (this.playing) this.playing = { since: null, from: this.clock };
+  }
+
+  #stateOf(run, sample) {
+    const recording = this.#recording(sample);
+    return recording.at(this.lanes ? this.clock - this.lanes.begunAt(run, sample) - recording.zero : this.clock);
   }
 
   #recording(sample) {

@@ -60,6 +60,26 @@ export function shownBlock(placed, sample) {
   });
 }
 
+/** A block as it stood so many ns after its first arrival: what had come by then, and how far it was. */
+export function asOf(shown, ns) {
+  const now = firstOf(shown) + ns;
+  return shown.filter((one) => one.from <= now).map((one) => ({ ...one, begun: Math.min(one.begun, now), to: Math.min(one.to, now),
+    hasBegun: one.begun <= now, isOver: one.to <= now }));
+}
+
+export const firstOf = (shown) => Math.min(...shown.map((one) => one.from));
+
+/** How long a block takes, from its first arrival to its last token. */
+export const spanOf = (shown) => (shown.length ? Math.max(...shown.map((one) => one.to)) - firstOf(shown) : 0);
+
+/** What a run had given at that moment. Speed and acceptance are those of the requests that were answered: how far the others
+ * were, only their traces say. */
+export function totalsAsOf(known, run) {
+  const begun = known.filter((one) => one.hasBegun), over = known.filter((one) => one.isOver);
+  const { speed, acceptance } = totals(over, run);
+  return { speed, acceptance, running: begun.length - over.length, waitedNs: begun.length ? sum(begun.map((one) => one.queued)) / begun.length : 0 };
+}
+
 /** What a run gives so far: in a closed loop by Little's law, as in the report; in an open loop what was answered. */
 export function totals(requests, { concurrency }) {
   const tokens = sum(requests.map((one) => one.tokens)), drafted = sum(requests.map((one) => one.drafted));

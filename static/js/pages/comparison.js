@@ -14,7 +14,7 @@ import { Reading } from "../live/reading.js";
 import { drawStanding } from "../live/standing.js";
 import "../core/sections.js";
 import { sortable } from "../core/sorting.js";
-import { grouped, say } from "../core/words.js";
+import { brief, say } from "../core/words.js";
 import { tokensPerSecond } from "../live/trace.js";
 import { Watching } from "../live/watching.js";
 import { drawMode, drawWay } from "../live/way.js";
@@ -30,8 +30,8 @@ const runOf = (number) => runs.find((run) => run.number === number);
 const known = new Watching(page, (number) => runOf(number).baseline, page.is_whole ? Infinity : undefined);
 for (const frame of page.frames) known.hear(frame);
 for (const run of runs) run.mayLeave = run.role === "peer" && run.number !== run.baseline; // out of the picture
-const moment = new Moment(known);
 const race = page.is_loaded ? new LoadLanes($("#race"), runs, showRequest) : new Race($("#race"), runs, runs[0].baseline);
+const moment = new Moment(known, page.is_loaded ? race : null);
 let reading, ofText, ofAll; // their files come last: meanwhile nothing is drawn, but every key is obeyed
 
 const asked = heats.read(location.hash); // what somebody looked at, in the address they passed on
@@ -55,10 +55,10 @@ function offerWhatIf() {
 
 // ---- what is looked at
 
-function look(heat, isFollowing = view.isFollowing) {
+function look(heat, isFollowing = view.isFollowing, at = null) {
   view.isFollowing = isFollowing && !known.status.is_final;
   view.heat = known.lookedAt = heat;
-  moment.look(heat);
+  moment.look(heat, at);
   race.forget();
   follow();
   say($("#heat"), heats.nameOf(heat));
@@ -92,8 +92,9 @@ function chooseRun(run) {
 
 /** A request that somebody chose in a lane. */
 function showRequest({ prompt, repeat }, run) {
+  const { clock, playing } = moment;
   chooseRun(run.number);
-  look(`${repeat}.${prompt}`, false);
+  look(`${repeat}.${prompt}`, false, { clock, playing });
   remember();
   redraw("evidence");
 }
@@ -172,16 +173,17 @@ function drawText(found, whole) {
 
 function drawRace() {
   $(".reading").hidden = !known.heats.size;
+  if (page.is_loaded) race.read(known, known.samples(view.heat), view.run);
   const found = moment.states(), whole = moment.isReplay ? moment.whole() : found;
-  const isWhole = !page.is_loaded && moment.isWhole(runs);
-  lanes.call(!isOver(), () => drawLanes(found, isWhole ? moment.lengths() : null));
+  const isWhole = moment.isWhole(runs);
+  lanes.call(!isOver(), () => drawLanes(found, isWhole && !page.is_loaded ? moment.lengths() : null));
   drawText(found, whole);
   $("#replay").hidden = !isWhole;
   if (isWhole) drawReplay(moment.spanNs);
 }
 
 function drawLanes(found, lengths) {
-  if (page.is_loaded) return race.draw(known, known.samples(view.heat).get(view.run));
+  if (page.is_loaded) return race.draw(moment.clock);
   race.draw(found, lengths);
   const alone = tokensPerSecond(found.get(runs[0].baseline) ?? known.trace(""));
   for (const lane of race.lanes) {
@@ -195,7 +197,7 @@ function drawReplay(spanNs) {
   const at = moment.clock ?? spanNs;
   $("#scrub").max = Math.ceil(spanNs / TENTH);
   $("#scrub").value = Math.round(at / TENTH);
-  say($("#clock"), `${grouped(Math.round(at / 1e6))} ms`);
+  say($("#clock"), brief(at));
   say($("#play"), moment.playing ? "Pause" : "Replay");
 }
 

@@ -325,6 +325,32 @@ def test_what_if_is_asked_by_keyboard_compared_with_what_was_measured_and_run(op
     expect(page.locator("[name='threshold.threshold']")).to_have_value("0.4")
 
 
+def test_what_if_is_asked_for_several_users_by_keyboard_and_saved_as_a_picture(open_page, worker):
+    worker.claim()
+    worker.finish_all()
+    page = open_page(path_of(worker))
+    section, said = page.locator("#what-if"), page.locator("#what-said")
+    section.scroll_into_view_if_needed()
+    expect(said).to_contain_text("Simulated: static:4 would be")
+    page.focus("#what-if [name=users]")
+    for users in (2, 3):
+        page.keyboard.press("ArrowRight")
+        expect(said).to_contain_text(f"Simulated: static:4 @{users} would be")
+    expect(said).to_contain_text("with 3 users at once")
+    expect(page.locator("#what-notes")).to_contain_text("Nothing here ran with 3 users.")
+    section.locator("summary", has_text="as a table").click()
+    expect(section.locator("[data-twin='what-if'] tbody tr")).to_have_count(20)  # each asked for by itself
+    for kind in ("SVG", "PNG"):
+        with page.expect_download() as waited:
+            section.get_by_role("button", name=f"Save as {kind}").click()
+        assert waited.value.suggested_filename == f"what-if.{kind.lower()}"
+    page.reload()
+    section.scroll_into_view_if_needed()
+    expect(said).to_contain_text("Simulated: static:4 @3 would be")
+    page.click("#what-run")
+    expect(page.locator("[name=concurrency]")).to_have_value("3")
+
+
 def test_every_chart_of_the_text_has_its_table(open_page, worker):
     worker.claim()
     worker.finish_all()

@@ -54,6 +54,36 @@ def ended(hire):
     return worker
 
 
+def test_requests_under_load_are_replayed_and_any_text_is_read_at_that_moment(open_page, ended):
+    page = open_page(path_of(ended) + "#strategy=static:4+@4&prompt=1")
+    mode(page, "finished")
+    expect(page.locator("#text-of")).to_have_text("as static:4 @4 wrote it")
+    expect(page.locator("#strip .round")).not_to_have_count(0)
+    whole = page.locator("#strip .round").count()
+    bars = page.locator("[data-lane='4'] .track .over").get_attribute("d")
+    answered = lane(page, 4, "begun").inner_text()
+    page.focus("#scrub")
+    page.keyboard.press("Home")
+    expect(page.locator("#clock")).to_have_text("0 ms")
+    expect(page.locator("#strip .round")).to_have_count(0)
+    expect(lane(page, 4, "speed")).to_have_text("")
+    assert page.locator("[data-lane='4'] .track .over").get_attribute("d") == ""
+    page.click("#play")
+    expect(page.locator("#play")).to_have_text("Replay")  # it ends by itself
+    expect(page.locator("#strip .round")).to_have_count(whole)
+    expect(lane(page, 4, "begun")).to_have_text(answered)
+    expect(page.locator("[data-lane='4'] .track .over")).to_have_attribute("d", bars)
+    page.focus("#scrub")
+    page.keyboard.press("Home")
+    for _ in range(5):
+        page.keyboard.press("PageUp")
+    moment = page.input_value("#scrub")
+    assert 0 < int(moment) < int(page.locator("#scrub").get_attribute("max") or 0)
+    page.locator("[data-lane='3'] .track").click(position={"x": 5, "y": 3})
+    expect(page.locator("#text-of")).to_have_text("as autoregressive @4 wrote it")
+    expect(page.locator("#scrub")).to_have_value(moment)  # the replay stays where it was
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_results_by_load_fit_a_phone_are_accessible_and_have_their_tables(open_page, ended, scheme):
     page = open_page(path_of(ended), viewport={"width": 360, "height": 800}, color_scheme=scheme)
@@ -87,14 +117,14 @@ def test_the_form_asks_for_loads_and_a_clone_begins_with_them(open_page, world):
     pair, dataset = make.pair(by), make.dataset(by)
     page = open_page(f"/comparisons/new/?pair={pair.pk}&dataset={dataset.pk}&strategies=static:4")
     page.get_by_text("Load", exact=True).click()
-    page.get_by_label("Users at once").fill("1, 4")
-    page.get_by_label("Objective").fill("ttft=1s")
+    page.get_by_role("textbox", name="Users at once").fill("1, 4")
+    page.get_by_role("textbox", name="Objective").fill("ttft=1s")
     expect(page.locator(".plan")).to_contain_text("autoregressive · static:4 · autoregressive @4 · static:4 @4")
-    expect(page.get_by_label("Users at once")).to_have_value("1, 4")
+    expect(page.get_by_role("textbox", name="Users at once")).to_have_value("1, 4")
     page.get_by_role("button", name="Launch").click()
     expect(page.locator("[data-lane]")).to_have_count(4)
     mode(page, "live")
     assert Comparison.objects.get().slo == {"ttft_ms": 1000.0}
     page.get_by_role("link", name="Clone").click()
-    expect(page.get_by_label("Users at once")).to_have_value("1, 4")
-    expect(page.get_by_label("Objective")).to_have_value("ttft=1000ms")
+    expect(page.get_by_role("textbox", name="Users at once")).to_have_value("1, 4")
+    expect(page.get_by_role("textbox", name="Objective")).to_have_value("ttft=1000ms")

@@ -140,6 +140,25 @@ def test_every_picture_has_its_table(open_page, ready, hands):
     assert sorted(drawn) == ["initial", "lookahead", "threshold"]
 
 
+def test_a_plan_for_several_users_is_asked_for_in_the_form_and_draws_speed_up_by_load(open_page, ready, hands):
+    by, pair, dataset = ready
+    page = open_page(f"/studies/new/?kind=plan&pair={pair.pk}&dataset={dataset.pk}")
+    page.fill("[name=loads]", "1, 4")
+    page.get_by_role("button", name="Launch").click()
+    expect(page.locator("[data-work-reason]")).to_contain_text("No worker listens")
+    assert hands(Study.objects.select_related("job").get).loads == [1, 4]
+    plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
+    page.goto(re.sub(r"/studies/.*", f"/studies/{plan.pk}/", page.url))
+    drawn = [row for row in plan.document["at_load"]["rows"] if row["role"] != "baseline"]
+    expect(page.locator("#plan-by-load .interval")).to_have_count(
+        sum(bool((row["measured"] or {}).get("low")) for row in drawn)
+    )
+    expect(page.locator("section:has(> #plan-by-load) .sentence")).to_contain_text("16 users: ")
+    page.click("[data-twin='plan-by-load'] summary")
+    expect(rows(page, "plan-by-load")).to_have_count(len(drawn))
+    expect(page.locator("tr.load")).to_have_text(["1 at a time", "4 at once", "16 at once"])
+
+
 def test_the_shape_of_the_best_tree_has_a_dot_for_each_place(open_page, ready, hands):
     by, pair, dataset = ready
     plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)

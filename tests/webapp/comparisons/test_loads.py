@@ -202,7 +202,14 @@ def test_a_speed_up_in_the_table_of_samples_is_relative_to_the_same_load(world, 
     assert all(float(row["speedup"]) == 1 for row in rows if row["strategy"] == row["baseline"])
 
 
-def test_a_replay_is_for_one_user(world, ready):
+@pytest.mark.parametrize("users", ["0", "65", "x", "1.5", "-1", "4" * 5000])
+def test_what_if_refuses_a_number_of_users_that_it_cannot_replay(world, decoded, users):
+    answer = world.script("read").get(f"/api/v1/comparisons/{decoded.pk}/what-if/?users={users}")
+    assert (answer.status_code, answer.json()["field"]) == (400, "users")
+    assert "from 1 to 64" in answer.json()["detail"]
+
+
+def test_a_replay_needs_texts_of_one_user(world, ready):
     comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1], concurrency=[2])
     make.decode_all(comparison)
     answer = world.script("read").get(f"/api/v1/comparisons/{comparison.pk}/what-if/")

@@ -182,3 +182,13 @@ def test_few_prompts_have_no_interval_on_any_page(world):
         and '<td class="num quiet">3 prompts</td>' in page
     )
     assert report(comparison)["strategies"][1]["speedup"]["low"] is None
+
+
+@pytest.mark.django_db
+def test_the_page_says_that_what_memory_gains_depends_on_the_order_of_the_prompts(world):
+    comparison = make.comparison(
+        world.actor(world.bob), strategies=[{"strategy": "suffix-memory"}, {"strategy": "suffix"}]
+    )
+    make.decode_all(comparison)
+    page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
+    assert page.count("gains depends on their order; the order is rotated.") == 1

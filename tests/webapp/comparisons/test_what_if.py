@@ -134,11 +134,13 @@ def test_verifications_wider_than_any_that_was_measured_are_counted():
 # In the service ------------------------------------------------------------------------------------------------------
 
 
-def comparison(world, labels, *, prompts=3, **sampling):
+def comparison(world, labels, *, prompts=3, concurrency=(), **sampling):
     strategies = [{"strategy": c.strategy, "params": dict(c.params)} for c in parse_choices(labels)]
     asked = {"max_new_tokens": LENGTH, **sampling}
     by = world.actor(world.bob)
-    made = make.comparison(by, dataset=make.dataset(by, prompts), strategies=strategies, sampling=asked)
+    made = make.comparison(
+        by, dataset=make.dataset(by, prompts), strategies=strategies, sampling=asked, concurrency=concurrency
+    )
     Job.objects.exclude(pk=made.job.pk).delete()
     return made
 
@@ -149,7 +151,7 @@ def decode(made, drafting=usual, prompts=True):
     for prompt, repeat, runs in make.remaining(made):
         for run in runs:
             sample = services.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
-            decoded, events = live(run.label, sampling, prompt.number, drafting)
+            decoded, events = live(run.choice.settings, sampling, prompt.number, drafting)
             if prompts and run.strategy == "autoregressive":
                 events.insert(1, Prompted((1, 2, 3), events[0].prefill_ns))
             half = len(events) // 2
@@ -188,6 +190,35 @@ def test_an_answer_is_labelled_and_stands_beside_what_was_measured(world):
     [here] = [point for point in told["curve"]["points"] if point["value"] == 3]
     assert here["median"] == told["speedup"]["median"]
     assert told["error"] is not None
+
+
+def test_what_if_is_asked_for_several_users_and_says_which_prices_were_measured(world):
+    made = comparison(world, "static:4", prompts=6, concurrency=[1, 4])
+    decode(made)
+
+    one, four, three, many = (
+        ask(world.api(world.bob), made, f"strategy=static&lookahead=3&users={users}").json() for users in (1, 4, 3, 16)
+    )
+    assert [answer["users"] for answer in (one, four, many)] == [1, 4, 16]
+    assert (one["label"], four["label"]) == ("static:3", "static:3 @4")
+    assert [row["label"] for row in one["measured"]] == ["static:4"]
+    assert [row["label"] for row in four["measured"]] == ["static:4 @4"] and many["measured"] == []
+    assert four["measured"][0]["simulated"] == pytest.approx(four["measured"][0]["speedup"]["median"])
+    assert "Passes of 4 texts are priced as measured here." in four["notes"]
+    assert "Passes of 3 texts are priced between those measured here, of 1 and 4 texts." in three["notes"]
+    assert "Nothing here ran with 16 users. Prices are measured for 1 and 4 texts" in " ".join(many["notes"])
+    assert four["bound"] is None and four["speedup"]["prompts"] == 6
+    here, missing = four["curve"]["points"], four["curve"]["missing"]
+    assert [point["value"] for point in here] == [3] and sorted([3, *missing]) == list(range(1, 21))
+    assert [point["unmeasured"] for point in many["curve"]["points"]] == [1.0]
+
+
+def test_what_if_says_which_strategies_it_plays_for_one_user_only(world):
+    made = comparison(world, "static:4", prompts=6)
+    decode(made)
+    for strategy in ("ssd", "tree"):
+        answer = ask(world.api(world.bob), made, f"strategy={strategy}&users=4")
+        assert answer.status_code == 409, answer.json()
 
 
 def test_a_policy_may_read_the_prompts_end_before_the_first_round(world):
@@ -275,7 +306,11 @@ def test_the_curve_of_a_threshold_follows_the_cap(world):
 @pytest.mark.parametrize(
     ("query", "status", "says"),
     [
-        ("strategy=disco", 400, "cannot be replayed; static, heuristic, threshold, ssd, lookup, suffix, tree can"),
+        (
+            "strategy=disco",
+            400,
+            "cannot be replayed; static, heuristic, threshold, ssd, lookup, suffix, suffix-memory, tree can",
+        ),
         ("strategy=static&lookahead=0", 400, "outside 1 to 64"),
         ("strategy=static&lookahead=x", 400, "not a whole number"),
         ("strategy=static&threshold=0.5", 400, "has no parameter 'threshold'"),
@@ -360,7 +395,7 @@ def test_a_copying_setting_that_did_not_run_does_what_the_replay_says_once_it_ru
     decode(made)
     found = recorded_of(made)
     assert [[*places.prompt_tokens] for places in found.prompts] == [[1, 2, 3]] * 4
-    for label in ("lookup:4", "lookup:7,ngram=1", "suffix:0.05"):
+    for label in ("lookup:4", "lookup:7,ngram=1", "suffix:0.05", "suffix-memory:0.05"):
         [choice] = parse_choices(label)
         both = simulate(found, choice)
         for prompt, refused, accepted in zip(made.prompts, both.refused, both.accepted, strict=True):

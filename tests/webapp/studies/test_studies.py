@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
 
 import pytest
 
+from decoding.public import paying
 from tests.webapp import make
 from webapp.accounts.models import AuditEntry
 from webapp.core.problems import Conflict
@@ -58,6 +60,11 @@ def test_one_idempotency_key_launches_once(world, ready):
         ({"sampling": {"temprature": 1}}, "sampling.temprature", "known"),
         ({"pair": "00000000-0000-0000-0000-000000000000"}, "pair", ""),
         ({"queue": "tpu"}, "queue", "tpu"),
+        ({"loads": [1, 4]}, "loads", "A study of the kind oracle is not made for several users at once."),
+        ({"kind": "plan", "loads": [4, 4]}, "loads", "named twice"),
+        ({"kind": "plan", "loads": [0]}, "loads.0", "1"),
+        ({"kind": "plan", "loads": [65]}, "loads.0", "64"),
+        ({"kind": "plan", "loads": list(range(1, 10))}, "loads", "8"),
     ],
 )
 def test_what_cannot_be_studied_is_named_and_leaves_nothing(world, ready, changes, field, told):
@@ -97,9 +104,9 @@ def test_the_page_of_an_oracle_says_its_verdict_and_draws_other_sets_beside(worl
     make.study(by, pair=ready[0], dataset=make.dataset(by, name="prose"))
     answer = world.page(world.victor).get(f"/studies/{study.pk}/")
     shown = answer.content.decode()
-    assert "Drafts ought to be 1.2 tokens long on average" in shown
+    assert "The best draft is 1.2 tokens long on average" in shown
     assert [each["name"] for each in answer.context["sets"]] == ["prompts", "prose"]
-    assert shown.index("Drafts ought") < shown.index("<table")
+    assert shown.index("The best draft") < shown.index("<table")
 
 
 def test_a_plan_is_handed_to_the_form_of_a_comparison_whole(world, ready):
@@ -120,6 +127,24 @@ def test_a_plan_is_handed_to_the_form_of_a_comparison_whole(world, ready):
     labels = plan.context["plan"].labels
     ranked = [reading.setting(row)["short"] for row in settings if row["role"] == "ranked"]
     assert labels == ["autoregressive", *ranked]
+
+
+def test_a_plan_for_several_users_shows_the_best_settings_by_load_and_what_to_set(world, ready):
+    launched = post(world, ready, kind="plan", loads=[4, 1]).json()
+    assert launched["loads"] == [1, 4]
+    study = make.study(world.actor(world.bob), PLAN, pair=ready[0], dataset=ready[1])
+    at_load = study.document["at_load"]
+    shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    assert "4 at once" in shown and at_load["planned"] in shown
+    assert "--spec-draft-n-max" in shown and "takes EAGLE drafts only" in shown
+    for crossover in at_load["crossovers"]:
+        assert html.escape(paying(crossover)) in shown
+    study.document["at_load"] = {**at_load, "elsewhere": []}
+    study.save()
+    assert "no fixed lookahead is a gain" in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    study.document["at_load"] = None  # made for one user
+    study.save()
+    assert "At several users at once" not in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
 
 
 def test_a_plan_that_gained_nothing_does_not_boast(world):

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from decoding.public import MOST_USERS_ASKED
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.what_if.asking import ASKABLE, QUERY, STEPS, USUAL, asked
 from webapp.core.api import Nouns
@@ -33,7 +34,7 @@ class CurveOut(serializers.Serializer[Any]):
         child=serializers.DictField(child=serializers.FloatField()), help_text="value, median, low, high, unmeasured"
     )
     missing = serializers.ListField(
-        child=serializers.FloatField(), help_text="values nobody has asked for yet; empty but for ssd"
+        child=serializers.FloatField(), help_text="values nobody has asked for yet; empty but for ssd and several users"
     )
 
 
@@ -41,6 +42,7 @@ class WhatIfOut(serializers.Serializer[Any]):
     simulated = serializers.BooleanField(help_text="always true: nothing here was measured")
     strategy = serializers.CharField()
     params = serializers.DictField()
+    users = serializers.IntegerField(help_text="users at once")
     label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes
     speedup = serializers.DictField(help_text="median, low and high of a 95 % interval over prompts, prompts")
     possible = serializers.DictField(help_text="low, high: if nobody's drafts were all refused, or all accepted")
@@ -82,10 +84,11 @@ class WhatIf(Nouns):
         responses=WhatIfOut,
         parameters=[
             OpenApiParameter("strategy", str, enum=list(STEPS), description=f"{USUAL} if not given"),
-            *(_parameter(name) for name in QUERY if name != "strategy"),
+            OpenApiParameter("users", int, description=f"users at once, 1 to {MOST_USERS_ASKED}; 1 if not given"),
+            *(_parameter(name) for name in QUERY if name not in ("strategy", "users")),
         ],
     )
     def retrieve(self, request: Request, pk: UUID) -> Response:
-        """Simulate another setting by replay of the recorded traces, at the prices measured in this very comparison.
-        Nothing of it is a measurement; the answer says how much of it is known."""
+        """Simulate another setting by replay of the recorded traces, at the prices measured in this very comparison,
+        for one user or for several. Nothing of it is a measurement; the answer says how much of it is known."""
         return Response(WhatIfOut(asked(self.get_object(), request.query_params.dict())).data)

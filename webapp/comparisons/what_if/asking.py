@@ -9,16 +9,20 @@ that is: every simulated speed-up is multiplied by it, and the answer says so.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.core.cache import cache
 
 from decoding.public import (
     BASELINE,
+    MOST_USERS_ASKED,
+    ONE,
     STRATEGIES,
+    AtLoad,
     BadStrategy,
     Choice,
+    Load,
     Played,
     Recorded,
     Sampling,
@@ -27,12 +31,15 @@ from decoding.public import (
     Strategy,
     alone,
     choose,
+    load_of,
     median_interval,
     oracle,
     simulate,
+    simulate_at_load,
 )
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import so_far
+from webapp.comparisons.what_if.notes import notes_of
 from webapp.comparisons.what_if.recorded import (
     COPYING,
     DRAFTED_BY_THE_PAIR,
@@ -48,23 +55,29 @@ ASKABLE = [strategy for strategy in STRATEGIES.values() if strategy.sliders]
 STEPS: dict[str, tuple[str, Sequence[float]]] = {  # strategy → parameter and values of its curve
     strategy.slug: (strategy.sliders[0].param, strategy.sliders[0].values) for strategy in ASKABLE
 }
-QUERY = ("strategy", *dict.fromkeys(slider.param for strategy in ASKABLE for slider in strategy.sliders))
+QUERY = ("strategy", "users", *dict.fromkeys(slider.param for strategy in ASKABLE for slider in strategy.sliders))
 USUAL = next(strategy.slug for strategy in ASKABLE if strategy.usual)  # asked if a query names no strategy
 
 
 def asked(comparison: Comparison, query: Mapping[str, str]) -> dict[str, Any]:
     """Answer the question in an address."""
-    params = {name: value for name, value in query.items() if name in QUERY and name != "strategy"}
-    return what_if(comparison, query.get("strategy", USUAL), params)
+    params = {name: value for name, value in query.items() if name in QUERY and name not in ("strategy", "users")}
+    return what_if(comparison, query.get("strategy", USUAL), params, _users(query.get("users", "1")))
 
 
-def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object]) -> dict[str, Any]:
-    choice = _choice(strategy, params)
+def _users(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 3 and 1 <= int(text) <= MOST_USERS_ASKED):
+        raise Invalid(f"users is {text[:40]!r}; it must be a number from 1 to {MOST_USERS_ASKED}.", field="users")
+    return int(text)
+
+
+def what_if(comparison: Comparison, strategy: str, params: Mapping[str, object], users: int = 1) -> dict[str, Any]:
+    choice = _choice(strategy, params).at(Load(users))
     if refused := refusal(comparison):
         raise refused
-    key = f"what-if:{version(comparison)}:{_is_ahead(strategy)}"
+    key = f"what-if:{version(comparison)}:{_is_ahead(strategy)}:{users}"
     # Sliders return to earlier values, and a curve covers all of them: each is played once.
-    answer: Any = cache.get_or_set(f"{key}:{choice.label}", lambda: _answer(comparison, choice, key), KEPT_SECONDS)
+    answer: Any = cache.get_or_set(f"{key}:{choice.settings}", lambda: _answer(comparison, choice, key), KEPT_SECONDS)
     curve = _curve(comparison, answer.pop("point"), choice, f"{key}:curve:{strategy}")
     scaled = [_scaled(point, answer["correction"]) for point in curve["points"]]
     return {**answer, "curve": {**curve, "points": scaled}}
@@ -103,20 +116,20 @@ def refusal(comparison: Comparison) -> Conflict | None:
     if not sampling.fixes_the_text:
         return Conflict(
             "With ratio dice every strategy writes a text of its own, so what one of them drafted says nothing about "
-            "another.", code="not-replayable", hint="Compare with shared dice, or greedily; then this can be asked.",
+            "another.", code="not-replayable", hint="Compare with shared dice, or greedily.",
         )  # fmt: skip
     if comparison.pair is None:
         return _nothing_recorded()
     if comparison.pair.is_alone:
         return Conflict(
             f"{alone.lacks_draft('What-if')} It replays what a draft model proposed.",
-            code="no-draft", hint="Compare on a pair with a draft; then this can be asked.",
+            code="no-draft", hint="Compare on a pair with a draft.",
         )  # fmt: skip
     known = set(one_user(comparison).values_list("run__strategy", flat=True).distinct())
     if not known and not comparison.runs.filter(concurrency=1).exists():
         return Conflict(
             "A replay needs texts that were decoded for one user at a time, and this comparison has none.",
-            code="nothing-recorded", hint="Clone it with 1 among the users at once; then this can be asked.",
+            code="nothing-recorded", hint="Clone it with 1 among the users at once.",
         )  # fmt: skip
     if BASELINE not in known or not known & (DRAFTED_BY_THE_PAIR | COPYING):
         return _nothing_recorded()
@@ -134,7 +147,7 @@ def _nothing_priced() -> Conflict:
     priced = _listed(PRICED - COPYING - {BASELINE})
     return Conflict(
         f"The cost of a drafted token is measured on {priced}, and none of them has run here.",
-        code="nothing-recorded", hint="Clone this with a static lookahead; then this can be asked.",
+        code="nothing-recorded", hint="Clone this with a static lookahead.",
     )  # fmt: skip
 
 
@@ -171,26 +184,36 @@ def _is_ahead(strategy: str) -> bool:
     return STRATEGIES[strategy].prepares_ahead
 
 
-def _play(found: Recorded, choice: Choice) -> Simulation | Played:
+def _play(found: Recorded, choice: Choice) -> Simulation | AtLoad | Played:
     if not choice.spec.prepares_ahead:
         if refused := _unknown(found, choice):
             raise refused
-        return simulate(found, choice)
+        users = choice.load.concurrency
+        return simulate(found, choice) if users == 1 else simulate_at_load(found, choice, users)
+    if choice.load != ONE:
+        raise Conflict(
+            f"{choice.strategy} is simulated for one user at a time: its draft works beside the target.",
+            code="not-replayable", hint="Set users at once to 1.",
+        )  # fmt: skip
     if found.ahead is None:
-        asked = ", ".join(slider.param for slider in choice.spec.sliders)
         raise Conflict(
             f"No {choice.strategy} has run here, so nobody knows what preparing ahead costs on this machine.",
-            code="nothing-recorded", hint=f"Clone this with {choice.strategy}; then any {asked} can be asked.",
+            code="nothing-recorded", hint=f"Clone this with {choice.strategy}.",
         )  # fmt: skip
     return found.ahead.play(choice)
 
 
 def _unknown(found: Recorded, choice: Choice) -> Conflict | None:
     """Return why these traces cannot tell what the choice would draft; None if they can."""
-    if choice.spec.proposer and not found.knows_prompts:
+    if (choice.spec.proposer or choice.spec.mixes) and not found.knows_prompts:
         return Conflict(
             f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
-            "copies.", code="nothing-recorded", hint="Clone this comparison; then this can be asked.",
+            "copies.", code="nothing-recorded", hint="Clone this comparison.",
+        )  # fmt: skip
+    if (choice.spec.tree or choice.spec.mixes) and choice.load != ONE:
+        return Conflict(
+            f"What-if plays {choice.strategy} for one user at a time.",
+            code="not-replayable", hint="Set users at once to 1.",
         )  # fmt: skip
     if choice.spec.tree and not choice.shapes_trees:
         return Conflict(
@@ -200,8 +223,8 @@ def _unknown(found: Recorded, choice: Choice) -> Conflict | None:
     return _nothing_priced() if choice.spec.needs_draft and not found.knows_the_draft else None
 
 
-def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool) -> dict[str, Any]:
-    """Return the measured results, the replay's results for them, and the overall ratio of the two."""
+def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool, load: Load = ONE) -> dict[str, Any]:
+    """Return the measured results at this load, the replay's results for them, and the overall ratio of the two."""
     measured = [_checked(found, row, is_ahead) for row in rows if row["role"] != "baseline" and row["speedup"]]
     off = [row["speedup"]["median"] / row["simulated"] for row in measured if row["simulated"]]
     correction = statistics.median(off) if off else 1.0
@@ -211,27 +234,29 @@ def _standing(found: Recorded, rows: Sequence[Mapping[str, Any]], is_ahead: bool
         "measured": measured,
         "correction": correction,
         "error": max(abs(correction / one - 1) for one in off) if len(off) > 1 else None,
-        "bound": None if is_ahead or not found.knows_the_draft else oracle(found).median * correction,
+        "bound": None if is_ahead or load != ONE or not found.knows_the_draft else oracle(found).median * correction,
     }
 
 
 def _checked(found: Recorded, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
-    choice = Choice(row["strategy"], row["params"])
-    can_say = choice.strategy in STEPS and _is_ahead(choice.strategy) == is_ahead and not _unknown(found, choice)
+    choice = Choice(row["strategy"], row["params"]).at(load_of(row))
+    is_known = choice.strategy in STEPS or bool(choice.spec.mixes)
+    can_say = is_known and _is_ahead(choice.strategy) == is_ahead and not _unknown(found, choice)
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
     return {**shown, "simulated": _play(found, choice).median if can_say else None}
 
 
 def _curve(comparison: Comparison, asked: dict[str, float], choice: Choice, key: str) -> dict[str, Any]:
-    """Return the points of the curve, all at once if they are cheap. If the strategy prepares ahead, each costs as much
-    as the answer: then only points asked for before come, and the page asks for the others one by one."""
+    """Return the points of the curve, all at once if they are cheap. If the strategy prepares ahead or several users
+    ask, each costs as much as the answer: then only points asked for before come, and the page asks for the others one
+    by one."""
     param, steps = STEPS[choice.strategy]
     key += "".join(f":{value}" for name, value in choice.params.items() if name != param)
     points: dict[float, dict[str, float]] = cache.get(key) or {}
     if asked["value"] in steps:
         points[float(asked["value"])] = asked
     missing = [value for value in steps if value not in points]
-    if missing and not choice.spec.prepares_ahead:
+    if missing and not choice.spec.prepares_ahead and choice.load == ONE:
         found = _recorded(comparison)
         points |= {value: _point(value, _play(found, _with(choice, param, value))) for value in missing}
         missing = []
@@ -240,10 +265,10 @@ def _curve(comparison: Comparison, asked: dict[str, float], choice: Choice, key:
 
 
 def _with(choice: Choice, param: str, value: float) -> Choice:
-    return Choice(choice.strategy, {**choice.params, param: value})
+    return Choice(choice.strategy, {**choice.params, param: value}).at(choice.load)
 
 
-def _point(value: Any, at: Simulation | Played) -> dict[str, float]:
+def _point(value: Any, at: Simulation | AtLoad | Played) -> dict[str, float]:
     low, high = at.possible
     return {"value": value, "median": at.median, "low": low, "high": high, "unmeasured": at.unmeasured}
 
@@ -251,8 +276,9 @@ def _point(value: Any, at: Simulation | Played) -> dict[str, float]:
 def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
     """Return the whole answer but the curve."""
     found, is_ahead = _recorded(comparison), _is_ahead(choice.strategy)
-    rows = lambda: [row for row in so_far(comparison)["strategies"] if row["concurrency"] == 1]  # noqa: E731
-    standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), is_ahead), KEPT_SECONDS)
+    load = choice.load
+    rows = lambda: [row for row in so_far(comparison)["strategies"] if load_of(row) == load]  # noqa: E731
+    standing: Any = cache.get_or_set(key, lambda: _standing(found, rows(), is_ahead, load), KEPT_SECONDS)
     asked = _play(found, choice)
     correction, middle = standing["correction"], asked.middle
     low, high = median_interval(middle)
@@ -261,6 +287,7 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
         "simulated": True,
         "strategy": choice.strategy,
         "params": dict(choice.params),
+        "users": choice.load.concurrency,
         "label": choice.label,
         "speedup": {
             "median": asked.median * correction,
@@ -277,39 +304,9 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
         "hit_rate": asked.hit_rate,
         **standing,
         "point": _point(choice.params[STEPS[choice.strategy][0]], asked),  # for the curve, not yet corrected
-        "notes": list(_notes(found, asked, standing)),
+        "notes": list(notes_of(found, asked, standing)),
     }
 
 
 def _scaled(point: Mapping[str, float], correction: float) -> dict[str, float]:
     return {**point, **{name: point[name] * correction for name in ("median", "low", "high")}}
-
-
-def _notes(found: Recorded, asked: Simulation | Played, standing: Mapping[str, Any]) -> Iterator[str]:
-    correction = standing["correction"]
-    low, high = asked.possible
-    if high > low * 1.005:
-        yield (
-            f"Where nobody drafted, nothing is known of the draft: between {low * correction:.2f} and "
-            f"{high * correction:.2f} times is possible."
-        )
-    if not found.is_clear:
-        yield (
-            "Long drafts took no longer than short ones here, which only noise can do: a drafted token is priced by "
-            "all drafting shared out over all drafted tokens, so trust no small difference between lookaheads. Repeat "
-            "it on a quiet machine, or on more prompts."
-        )
-    if asked.unmeasured > 0:
-        yield (
-            f"{asked.unmeasured:.0%} of its verifications have more than {found.widest} rows, the most that was "
-            "measured; their price is extended along the last measured ones."
-        )
-    if abs(correction - 1) > 0.02:
-        yield (
-            f"Undisturbed passes alone would make it {1 / correction:.2f} times as much. What the strategies that ran "
-            "lost beside their passes is taken off here too."
-        )
-    if isinstance(asked, Played):
-        yield "A miss is answered by the draft model here; what an n-gram would have said is not in the traces."
-    if len(asked.middle) < found.prompt_count:
-        yield f"Replayed on {len(asked.middle)} of {found.prompt_count} prompts, evenly spread."

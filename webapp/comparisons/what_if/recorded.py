@@ -10,11 +10,14 @@ from django.core.cache import cache
 
 from decoding.public import (
     BASELINE,
+    MOST_USERS_ASKED,
     STRATEGIES,
     Costs,
     Event,
     Places,
     Recorded,
+    Shared,
+    Started,
     Stood,
     Verified,
     ahead_of,
@@ -22,6 +25,8 @@ from decoding.public import (
     costs_from,
     drafting_is_clear,
     from_dict,
+    reading_cost,
+    shared,
     stood,
     surer,
 )
@@ -36,6 +41,7 @@ AHEAD = {slug for slug, strategy in STRATEGIES.items() if strategy.prepares_ahea
 TREES = {slug for slug, strategy in STRATEGIES.items() if strategy.tree}
 KEPT_WORDS = 40  # characters of a prompt's end: some policies look at the words before a round
 MOST_SAMPLES = 200  # read for one answer; of more samples, prompts evenly spread over all
+MOST_SAMPLES_OF_A_RUN = 24  # read of each run with several users, for its prices
 KEPT_SECONDS = 3600
 
 
@@ -69,8 +75,10 @@ def _read(comparison: Comparison) -> Recorded | None:
     prompts = {prompt: _places(texts[prompt], before[prompt], room) for prompt in few if texts[prompt]["tokens"]}
     played: list[tuple[str, list[Event]]] = []
     where: dict[int, Mapping[int, Stood]] = {}
+    began: dict[bool, dict[int, Started]] = {False: {}, True: {}}  # by whether a draft model read the prompt
     for pk, events, words in trace.whole(alike):
         strategy, prompt = alike[pk].run.strategy, alike[pk].prompt_id
+        _note_start(began, strategy, prompt, events)
         if strategy == BASELINE and prompt in prompts:
             prompts[prompt].pieces = [words.get(str(token), "") for token in texts[prompt]["tokens"]]
         if strategy in {BASELINE, *DRAFTED_BY_THE_PAIR} and prompt in prompts:
@@ -86,10 +94,37 @@ def _read(comparison: Comparison) -> Recorded | None:
     if not seen or costs is None:
         return None
     found = Recorded(
-        [*seen.values()], len(texts), costs, len(costs.target) - 1, is_clear=not drafted or drafting_is_clear(priced)
+        [*seen.values()],
+        len(texts),
+        costs,
+        len(costs.target) - 1,
+        at=_shared_passes(comparison),
+        reading=reading_cost(began[False], began[True]),
+        is_clear=not drafted or drafting_is_clear(priced),
     )
     told_of = [(texts[prompt]["tokens"], places, where.get(prompt, {})) for prompt, places in seen.items()]
     return replace(found, ahead=ahead_of(told_of, priced, ahead, found.alone, is_beside=_is_beside(comparison)))
+
+
+def _note_start(
+    began: Mapping[bool, dict[int, Started]], strategy: str, prompt: int, events: Sequence[Mapping[str, Any]]
+) -> None:
+    if strategy == BASELINE or strategy in DRAFTED_BY_THE_PAIR:
+        start = from_dict(dict(events[0])) if events else None
+        if isinstance(start, Started):
+            began[strategy in DRAFTED_BY_THE_PAIR][prompt] = start
+
+
+def _shared_passes(comparison: Comparison) -> dict[int, Shared]:
+    """Read what passes cost that several texts share, from the runs with several users."""
+    runs = comparison.runs.filter(concurrency__gt=1, concurrency__lte=MOST_USERS_ASKED, strategy__in=PRICED)
+    traces: dict[int, list[list[list[Event]]]] = {}
+    for run in runs:
+        samples = {sample.pk: sample for sample in run.samples.finished().filter(repeat=1)[:MOST_SAMPLES_OF_A_RUN]}
+        events = [[from_dict(event) for event in of] for _, of, _ in trace.whole(samples)]
+        traces.setdefault(run.concurrency or 1, []).append(events)
+    found = {users: shared(users, of) for users, of in traces.items()}
+    return {users: at for users, at in found.items() if at}
 
 
 def _is_beside(comparison: Comparison) -> bool:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from django import template
 
+from decoding.public import STRATEGIES
+
 register = template.Library()
 
 
 @register.filter
 def percent(share: float) -> str:
     return f"{100 * share:.0f}\u202f%"
+
+
+@register.filter
+def remark(strategy: str) -> str:
+    """Return what to know of a strategy's results; nothing for most."""
+    return STRATEGIES[strategy].remark if strategy in STRATEGIES else ""
 
 
 @register.filter

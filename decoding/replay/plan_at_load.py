@@ -1,0 +1,103 @@
+"""A plan at load: price every setting for each number of users, run the best of each strategy, and say what to set.
+
+The result is plain data, for the terminal and for pages.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from decoding.load import Load
+from decoding.loop import never
+from decoding.pair import Pair
+from decoding.prompts.prompt import Prompt
+from decoding.replay.confirming import run_all
+from decoding.replay.costs import Costs
+from decoding.replay.joint_probing import measure
+from decoding.replay.planning import ALONE, Study
+from decoding.replay.planning_at_load import (
+    AtLoad,
+    Material,
+    best_by_strategy,
+    crossovers,
+    predict_at_load,
+    schedule,
+    worth_running,
+)
+from decoding.serving import Places
+from decoding.spec import Choice, Sampling
+
+SHOWN = 4  # strategies that run at each load, beside the baseline
+
+
+def samples(users: Sequence[int], prompt_count: int) -> int:
+    """How many samples it decodes at most."""
+    return (SHOWN + 1) * len(users) * prompt_count
+
+
+def plan_at_load(
+    pair: Pair,
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    study: Study,
+    costs: Costs,
+    users: Sequence[int],
+    classifier: str | None = None,
+    *,
+    on_progress: Callable[[int, int], None] = lambda done, due: None,
+    cancelled: Callable[[], bool] = never,
+) -> dict[str, Any]:
+    """Make the plan. `classifier` names the one that DISCO asks; `on_progress` gets the samples done and due."""
+    draft = pair.require_draft("A plan")
+    joint = measure(pair, Places(pair.target.model, draft.model), max(users), sampling)
+    asked = None if classifier is None else pair.classifier(classifier)
+    found = predict_at_load(Material(study, joint, costs, asked), users)
+    best = {count: [_asking(row, classifier or "") for row in best_by_strategy(rows)] for count, rows in found.items()}
+    run = worth_running(found, SHOWN)
+    chosen = [ALONE.at(Load(count)) for count in users]
+    chosen += [row.choice for rows in best.values() for row in rows if row.choice.strategy in run]
+    chosen.sort(key=lambda choice: choice.load)
+    due = len(chosen) * len(prompts)
+    measured = run_all(
+        pair, prompts, sampling, chosen, on_progress=lambda done: on_progress(done, due), cancelled=cancelled
+    )
+    return document(best, measured, schedule(found, measured))
+
+
+def _asking(row: AtLoad, classifier: str) -> AtLoad:
+    params = row.choice.params
+    if "classifier" not in params:
+        return row
+    choice = Choice(row.choice.strategy, {**params, "classifier": classifier}).at(row.choice.load)
+    return dataclasses.replace(row, choice=choice)
+
+
+def document(
+    best: Mapping[int, Sequence[AtLoad]], measured: Mapping[str, Mapping[str, Any]], planned: Choice
+) -> dict[str, Any]:
+    rows = [_row(users, row, measured.get(row.choice.label)) for users, of in best.items() for row in of]
+    exports = planned.spec.exports(planned.params)
+    return {
+        "users": [*best],
+        "rows": rows,
+        "crossovers": crossovers(rows),
+        "planned": planned.label,
+        "elsewhere": [dataclasses.asdict(export) for export in exports],
+    }
+
+
+def _row(users: int, row: AtLoad, measured: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Predicted speed of one setting, and the measured one if it ran: with waiting and reading the prompt."""
+    return {
+        "users": users,
+        "strategy": row.choice.strategy,
+        "params": dict(row.choice.params),
+        "label": row.choice.settings,
+        "role": row.choice.spec.role,
+        "tokens_per_s_device": row.tokens_per_s_device,
+        "speedup": row.speedup,
+        "measured": measured["end_to_end"] if measured else None,
+        "audit": measured["audit"] if measured else None,
+    }

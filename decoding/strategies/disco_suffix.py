@@ -1,0 +1,37 @@
+"""Suffix decoding with DISCO's classifier: it estimates each copied token from the length and counts of its match and
+from its position. The copy ends where it is less likely to be accepted whole than the threshold."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from decoding.params import Param
+from decoding.strategies.suffix import SuffixDecoding
+from decoding.strategy import CAP, CLASSIFIER, LONGEST, Looks, Settings, Strategy
+
+
+def _proposer(judge: Any, threshold: float, cap: int, classifier: str) -> SuffixDecoding:
+    return SuffixDecoding(threshold or judge.threshold, cap, judge)
+
+
+def _grid() -> Iterator[Settings]:
+    return ({"threshold": step / 20, "cap": LONGEST} for step in range(1, 19, 2))
+
+
+STRATEGY = Strategy(
+    slug="disco-suffix",
+    title="DISCO on suffix decoding",
+    summary="Copies as suffix decoding does; a classifier that has learned from copies decides where each copy ends.",
+    role="ranked",
+    order=11,
+    looks=Looks("⬒", "M-7,-7H7V7H-7ZM-5,0V5H5V0Z", "#7a4a9e", "#c79be8", 140),
+    params=(
+        Param(
+            "threshold", "float", 0.0, "stop when the whole copy is less likely; 0 takes the classifier's own", 0.0, 1.0
+        ),
+        Param("cap", "int", 20, CAP, 1, 64),
+        CLASSIFIER,
+    ),
+    proposer=_proposer,
+    grid=_grid,
+    needs_draft=False,
+)

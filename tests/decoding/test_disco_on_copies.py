@@ -1,0 +1,119 @@
+"""DISCO's classifier learns from copied tokens, and ends copies live as it does in a replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from decoding.disco import features, training
+from decoding.disco.classifier import load_classifier
+from decoding.disco.copies import Judge, row_of, with_copies
+from decoding.disco.designs import How
+from decoding.errors import BadStrategy
+from decoding.events import Drafted, Verified
+from decoding.proposing import Match
+from decoding.replay.costs import Costs, counted
+from decoding.replay.planning import Study, best_for_copies, predict
+from decoding.spec import Sampling, choose
+from tests.decoding.test_replay_and_disco import recorded
+from tests.decoding.worlds import World, looking_at, some_classifier
+
+GREEDY = Sampling(max_new_tokens=60)
+COSTS = Costs((0.0, *(10.0 + rows / 2 for rows in range(30))), 2.0, 1.0, 0.5, 0.2)
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return Study([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(12)])
+
+
+def test_each_copied_token_is_labelled_as_a_live_run_would_judge_it() -> None:
+    for seed in range(4):
+        live = World.of_tables(5, seed).run(choose("suffix", {"threshold": 0.0}), [3, 1], GREEDY, seed)[1].events
+        drafts = {event.round: event for event in live if isinstance(event, Drafted)}
+        judged: list[float] = []
+        for event in live:
+            if isinstance(event, Verified) and event.round in drafts:
+                missed = event.accepted < len(drafts[event.round].tokens)
+                judged += [1.0] * event.accepted + [0.0] * missed
+        recordings = [recorded(World.of_tables(5, seed), GREEDY, seed)]
+        alone = training.label(recordings)
+        copied = with_copies(alone, recordings).accepted[len(alone.accepted) :].tolist()
+        assert judged and copied[: len(judged)] == judged
+
+
+def test_a_classifier_of_the_design_sources_tells_good_copies_from_bad_ones(study: Study) -> None:
+    how = How("sources")
+    labelled = how.label(study.recordings)
+    made = how.train(how.networks[0], labelled, labelled)
+    copied = labelled.rows[:, features.NAMES.index("copied")] > 0
+    said, was = made(labelled.rows[copied]), labelled.accepted[copied]
+    assert made.knows_copies and float(said[was > 0].mean()) > float(said[was == 0].mean())
+
+
+def test_a_classifier_that_learned_from_drafts_alone_is_refused() -> None:
+    with pytest.raises(BadStrategy, match="train-disco --design sources"):
+        Judge(looking_at(features.QUICK))
+
+
+def judging() -> Judge:
+    classifier = some_classifier()
+    classifier.card = {"thresholds": {"copied": 0.1, "priced": 0.3, "threshold": 0.5}}
+    return Judge(classifier)
+
+
+def test_a_replay_ends_copies_where_a_live_run_does() -> None:
+    choice = choose("disco-suffix", {"threshold": 0.05})
+    for seed in range(4):
+        live = World.of_tables(5, seed).run(choice, [3, 1], GREEDY, seed)[1].events
+        counts = Study([recorded(World.of_tables(5, seed), GREEDY, seed)]).play(choice, judge=judging())
+        assert counts.copied > 0 and counts == counted(live)
+
+
+def test_a_copy_ends_where_the_classifier_doubts_it() -> None:
+    sure, doubtful = (choose("disco-suffix", {"threshold": at}).proposer({}, judging()) for at in (0.01, 0.99))
+    for proposer in (sure, doubtful):
+        proposer.follow([1, 2, 3, 4, 1, 2, 3, 4, 1, 2])
+    assert len(doubtful.propose()) < len(sure.propose())
+
+
+def test_the_classifiers_answer_is_that_of_its_network() -> None:
+    judge, match = judging(), Match(3, 2, 4)
+    expected = some_classifier()(torch.tensor([row_of(match, 1)]))
+    assert judge(match, 1) == pytest.approx(float(expected[0]), abs=1e-6) == judge(match, 1)
+
+
+def test_a_plan_prices_copies_that_the_classifier_ends_only_where_it_knows_copies(study: Study) -> None:
+    planned = {p.choice.strategy for p in predict(study, COSTS, judging()._classifier)}
+    without = {p.choice.strategy for p in predict(study, COSTS, looking_at(features.QUICK))}
+    assert planned - without == {"disco-suffix"}
+    assert {"lookup", "suffix", "suffix-memory", "hybrid", "best-source"} <= without
+
+
+def test_the_threshold_for_copies_is_the_one_that_replay_finds_fastest(study: Study) -> None:
+    found = best_for_copies(study, COSTS, some_classifier())
+    speeds = [
+        COSTS.tokens_per_s(study.play(choose("disco-suffix", {"threshold": at}), judge=judging()))
+        for at in (found, 0.05, 0.95)
+    ]
+    assert speeds[0] == max(speeds)
+
+
+def test_a_classifier_of_an_earlier_version_answers_as_before(tmp_path: Path) -> None:
+    """Its card lists fewer features."""
+    made = looking_at(features.QUICK)
+    made.card = {"features": list(features.NAMES), "pair": [], "thresholds": {}}
+    made.save(tmp_path)
+    earlier = [name for name in features.NAMES if name not in features.MATCHES]
+    tensors = load_file(tmp_path / "classifier.safetensors")
+    tensors["hidden.weight"] = tensors["hidden.weight"][:, : len(earlier)].contiguous()
+    save_file(tensors, tmp_path / "classifier.safetensors")
+    card = (tmp_path / "card.json").read_text()
+    for name in features.MATCHES:
+        card = card.replace(f',\n    "{name}"', "")
+    (tmp_path / "card.json").write_text(card)
+    rows = torch.randn(5, len(features.NAMES))
+    torch.testing.assert_close(load_classifier(tmp_path)(rows), made(rows))
