@@ -44,7 +44,7 @@ def named(some: list[Block]) -> list[Any]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a reader of the pages has: a pair, whose target has a chat template, and prompts."""
+    """Make a folder with all that the pages assume: a pair, whose target has a chat template, and prompts."""
     for name in ("target", "draft"):
         there = tmp_path / "path" / "to" / name
         there.mkdir(parents=True)
@@ -68,8 +68,7 @@ def page(name: str) -> str:
 
 
 def smaller(line: str) -> str:
-    """Let a command that runs models take few prompts and tokens, and start its module as the launcher does, but install
-    nothing."""
+    """Give a command that runs models few prompts and tokens. It starts as the launcher starts it, but installs nothing."""
     command = re.match(r"\./drafthouse (\S+)", line)
     if command is None or command[1] not in SMALLER:
         return line
