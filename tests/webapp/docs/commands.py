@@ -16,7 +16,7 @@ NOT_HERE = {
     "./drafthouse up": "never ends; tests/launcher/test_up.py starts it",
     "./drafthouse test": "is what runs this test",
     "./drafthouse bench": "takes minutes; tests of benchmarks run their parts",
-    ".venv/bin/python -m starter.curve": "takes minutes; tests/starter runs its parts",
+    ".venv/bin/python -m starter.curve": "takes a minute; tests/starter/test_ladder.py runs its parts",
     "docker": "needs Docker; docker/try runs the images, tests/launcher reads the files",
     "git pull && docker": "needs Docker",
     "python3 -m benchmarks.": "measures a GPU",

@@ -27,7 +27,7 @@ SMALLER = {
     "compare": FEW,
     "plan": FEW,
     "oracle": FEW,
-    "project": FEW,
+    "project": ["--limit", "2", "--max-new-tokens", "24", "--threads", "1"],
     "papers": [*FEW, "--out", "figures"],
     "train-disco": ["--limit", "8", "--max-new-tokens", "32", "--threads", "1", "--out", "trained"],
     "export": [],
@@ -68,7 +68,7 @@ def page(name: str) -> str:
 
 
 def smaller(line: str) -> str:
-    """Give a command that runs models few prompts and tokens. It starts as the launcher starts it, but installs nothing."""
+    """Give a command that runs models few prompts and tokens, and start it as the launcher does, but install nothing."""
     command = re.match(r"\./drafthouse (\S+)", line)
     if command is None or command[1] not in SMALLER:
         return line
