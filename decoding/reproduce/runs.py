@@ -34,7 +34,7 @@ class Ran:
         return median([*self.speeds[label].values()])
 
     def to_dict(self) -> dict[str, Any]:
-        return {"speeds": self.speeds, "hits": self.hits, "hardware": self.hardware}  # asdict() would spoil Counters
+        return {**vars(self)}
 
 
 def run(

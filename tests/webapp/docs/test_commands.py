@@ -68,7 +68,7 @@ def page(name: str) -> str:
 
 
 def smaller(line: str) -> str:
-    """Give a command that runs models few prompts and tokens, and start it as the launcher does, but install nothing."""
+    """Give a command that runs models few prompts and tokens. Start it as the launcher does, but install nothing."""
     command = re.match(r"\./drafthouse (\S+)", line)
     if command is None or command[1] not in SMALLER:
         return line
