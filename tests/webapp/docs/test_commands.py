@@ -28,7 +28,7 @@ SMALLER = {
     "plan": FEW,
     "oracle": FEW,
     "project": ["--limit", "2", "--max-new-tokens", "24", "--threads", "1"],
-    "papers": [*FEW, "--out", "figures"],
+    "papers": FEW,
     "train-disco": ["--limit", "8", "--max-new-tokens", "32", "--threads", "1", "--out", "trained"],
     "export": [],
 }
