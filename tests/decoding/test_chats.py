@@ -422,7 +422,7 @@ def test_prompts_are_ranked_by_what_they_lose_and_read_again(talk: Comparison) -
 
 
 def test_the_worst_plain_prompts_are_read_again_as_they_were() -> None:
-    prompts = [Prompt("x", "ab", "letters", "test", "c")]
+    prompts = [Prompt("x", "ab", "letters", "", "c")]
     [group] = comparison(prompts=prompts, choices=list(parse_choices("autoregressive"))).run()
     [line] = lines(ranked_by_loss(group, group), prompts, group)
     assert read_prompts(line, "worst.jsonl") == prompts

@@ -66,12 +66,13 @@ def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, mak
     found = done(study).document
     settings = {row["strategy"]: row for row in found["settings"]}
     assert found["format"] == "drafthouse.plan/1"
-    ran = ("static", "heuristic", "threshold", "lookup", "suffix", "ssd")
-    assert set(settings) == {*ran, "oracle"}
+    ran = ("static", "heuristic", "threshold", "lookup", "suffix", "suffix-memory", "hybrid", "tree", "ssd")
+    bounds = ("oracle", "best-source")
+    assert set(settings) == {*ran, *bounds}
     for name in ran:
         assert settings[name]["measured"]["prompts"] == 3
         assert settings[name]["audit"]["identical"] == 3
-    assert settings["oracle"]["measured"] is None
+    assert [settings[name]["measured"] for name in bounds] == [None, None]
     fastest = max(row["tokens_per_s"] for row in found["predictions"] if row["strategy"] == "static")
     assert settings["static"]["tokens_per_s"] == fastest
     assert {one["engine"] for one in found["elsewhere"]} == {"transformers", "vLLM", "SGLang", "llama.cpp"}
