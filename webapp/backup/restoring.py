@@ -93,7 +93,7 @@ def _load(archive: Archive, manifest: Manifest) -> None:
     with atomic():
         for model in models.values():
             model._base_manager.all().delete()  # rows that migrations inserted
-        connection.check_constraints()  # PostgreSQL defers again what a migration that added a column made immediate
+        connection.check_constraints()  # PostgreSQL then defers those that a migration made immediate
         for label, model in models.items():
             _fill(archive, model, label)
         connection.check_constraints()
