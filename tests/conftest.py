@@ -12,6 +12,10 @@ from tests.programs import PROGRAMS, Program, locate
 # core, small tensors and parallel tests get in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# Hundreds of processes import the same code. Containers often forbid to keep compiled code; then each would compile it
+# again, and pytest would rewrite the assertions of every test file again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 skipped: Counter[Program] = Counter()
 

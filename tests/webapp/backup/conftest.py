@@ -12,8 +12,16 @@ import psycopg
 import pytest
 
 from tests.programs import POSTGRES, locate
-from tests.webapp.backup.lab import Lab
+from tests.webapp.backup.lab import Forks, Lab
 from tests.webapp.postgres import Server
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forks() -> Iterator[None]:
+    forks = Forks()
+    Lab.run_code = forks.run
+    yield
+    forks.end()
 
 
 @pytest.fixture(scope="session")

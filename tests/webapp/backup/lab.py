@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 ROOT = Path(__file__).parents[3]
 DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy
-COMMAND = [sys.executable, "-P", "-m", "worker.supervisor.backup"]
+MODULE = "worker.supervisor.backup"
+COMMAND = [sys.executable, "-P", "-m", MODULE]
 
 MAKE = """
 from django.core.management import call_command
@@ -50,8 +51,36 @@ print(json.dumps(found))
 """
 
 
+class Forks:
+    """Processes that need not import Django again, because they are forks of one that has."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.webapp.backup.forking"]
+        self._parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+
+    def run(self, code: str, *arguments: str, env: dict[str, str], cwd: str) -> tuple[int, str, str]:
+        """Return the exit code, and what the fork wrote to standard output and standard error."""
+        asked = {"code": code, "argv": ["-c", *arguments], "env": env, "cwd": cwd}
+        assert self._parent.stdin and self._parent.stdout
+        self._parent.stdin.write(json.dumps(asked) + "\n")
+        self._parent.stdin.flush()
+        exit_code, out, err = json.loads(self._parent.stdout.readline())
+        return exit_code, out, err
+
+    def end(self) -> None:
+        self._parent.communicate(timeout=DEADLINE)
+
+
+def run_alone(code: str, *arguments: str, env: dict[str, str], cwd: str) -> tuple[int, str, str]:
+    """Do the same as `Forks.run` in a process that imports Django itself."""
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, cwd=cwd, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
 @dataclass
 class Lab:
+    run_code: ClassVar[Callable[..., tuple[int, str, str]]] = staticmethod(run_alone)
     folder: Path
     database: str = ""  # URL; empty: SQLite in the folder
     more: dict[str, str] = field(default_factory=dict)
@@ -70,10 +99,10 @@ class Lab:
         return kept | ({"DATABASE_URL": self.database} if self.database else {})
 
     def python(self, code: str, *arguments: str) -> str:
-        command = [sys.executable, "-c", f"import django; django.setup()\n{code}", *arguments]
-        done = subprocess.run(command, env=self.env, capture_output=True, text=True, cwd=ROOT, check=False)
-        assert done.returncode == 0, done.stderr[-3000:]
-        return done.stdout.strip()
+        code = f"import django; django.setup()\n{code}"
+        exit_code, out, err = self.run_code(code, *arguments, env=self.env, cwd=str(ROOT))
+        assert exit_code == 0, err[-3000:]
+        return out.strip()
 
     def made(self) -> Lab:
         self.folder.mkdir(exist_ok=True)
@@ -100,15 +129,18 @@ class Lab:
     def secrets(self) -> dict[str, str]:
         return {path.name: path.read_text() for path in (self.folder / "secrets").iterdir()}
 
+    def _words(self, command: str, *arguments: str | Path) -> list[str]:
+        return [command, *map(str, arguments), "--data", str(self.folder)]
+
     def start(self, command: str, *arguments: str | Path) -> subprocess.Popen[str]:
-        words = [*COMMAND, command, *map(str, arguments), "--data", str(self.folder)]
+        words = [*COMMAND, *self._words(command, *arguments)]
         return subprocess.Popen(words, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/")
 
     def run(self, command: str, *arguments: str | Path) -> tuple[int, str]:
         """The exit code, and all that was said."""
-        process = self.start(command, *arguments)
-        out, err = process.communicate(timeout=DEADLINE)
-        return process.returncode, f"{out}{err}"
+        code = f"import runpy; runpy.run_module({MODULE!r}, run_name='__main__')"
+        exit_code, out, err = self.run_code(code, *self._words(command, *arguments), env=self.env, cwd="/")
+        return exit_code, f"{out}{err}"
 
     def do(self, command: str, *arguments: str | Path) -> str:
         code, said = self.run(command, *arguments)
