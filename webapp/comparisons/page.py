@@ -19,7 +19,7 @@ from webapp.accounts.rights import Right
 from webapp.comparisons import frames
 from webapp.comparisons.frames import Frame
 from webapp.comparisons.models import Comparison, Run, Sample
-from webapp.comparisons.redaction import shown_by, without_words
+from webapp.comparisons.redaction import shown_by, without_categories, without_words
 from webapp.comparisons.report import names_of, pinned, so_far, usual_baseline
 from webapp.comparisons.what_if.asking import knobs, refusal
 from webapp.core.one_file import one_file
@@ -102,6 +102,8 @@ def whole(comparison: Comparison, baseline: str, share: Link | None) -> HttpResp
 
 def _context(comparison: Comparison, report: dict[str, Any], share: Link | None) -> dict[str, Any]:
     status = frames.status(comparison)
+    if share and share.hides_texts:
+        report = without_categories(report)
     context = {"comparison": comparison, "job": comparison.job, "is_final": comparison.job.is_final, "share": share}
     context["status"] = shown_by(share.hides_texts)(status) if share else status
     return {**context, **_of_report(comparison, report)}
