@@ -22,6 +22,7 @@ from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.comparisons.redaction import shown_by, without_categories, without_words
 from webapp.comparisons.report import names_of, pinned, so_far, usual_baseline
 from webapp.comparisons.what_if.asking import knobs, refusal
+from webapp.comparisons.what_if.grid import grids, knobs_of
 from webapp.core.one_file import one_file
 from webapp.core.pages import one, page
 from webapp.core.problems import Conflict
@@ -95,7 +96,9 @@ def whole(comparison: Comparison, baseline: str, share: Link | None) -> HttpResp
         raise Conflict("This comparison has not ended, so its page changes.", hint="Download it later.")
     report = so_far(comparison, pinned(comparison, baseline))
     context = _context(comparison, report, share or OwnFile())
-    context |= _with_data(context, {"frames": _all_traces(comparison), "is_whole": True})
+    answers = grids(comparison)
+    context |= {"what_if": knobs_of(answers, context["what_if"]), "refused": refusal(comparison)}
+    context |= _with_data(context, {"frames": _all_traces(comparison), "is_whole": True, "what_if": answers})
     name, places = f"comparison-{comparison.pk}", ("text", "comparison-top", "comparison")
     return one_file("comparisons/comparison.html", context, entry=SCRIPT, places=places, name=name)
 
